@@ -1,0 +1,159 @@
+import type { Clock } from './clock.js';
+
+/**
+ * The port between the semaphore and where its tickets live. Each call takes many tickets, for calls of
+ * one semaphore that are ready together travel together. Durations are milliseconds; server times are
+ * milliseconds on the backend's own clock and are only ever compared with each other.
+ */
+export interface Backend {
+  /** The clock that semaphores on this backend use unless told otherwise. */
+  readonly clock?: Clock;
+  acquire(call: AcquireCall): Promise<AcquireReply>;
+  extend(call: ExtendCall): Promise<ExtendReply>;
+  release(call: ReleaseCall): Promise<ReleaseReply>;
+  inspect(call: InspectCall): Promise<InspectReply>;
+  /** Tells whether trying again can help. Left out: every error is worth another try. */
+  isRetryable?(error: unknown): boolean;
+  /**
+   * Listens for grants pushed to `client`. Left out where nothing can be pushed: waiting is then by
+   * polling alone. Grants are hints that save time; asking again with `acquire` is the truth.
+   */
+  listen?(client: string, prefix: string, listener: GrantListener): Listening;
+}
+
+/** Which semaphore: the same prefix and name mean the same permits, in every process. */
+export interface SemaphoreKey {
+  readonly prefix: string;
+  readonly name: string;
+}
+
+export interface TicketRequest {
+  /** Made by the caller, see `ticket-id.ts`: a call that runs twice gives the same ticket twice. */
+  readonly id: string;
+  readonly permits: number;
+  /** Whether to queue when no permit is free. */
+  readonly wait: boolean;
+  /** The place in the queue that an earlier reply told, so that a request that was dropped returns to it. */
+  readonly arrival: number | undefined;
+}
+
+/** What every call says. */
+export interface Call {
+  readonly key: SemaphoreKey;
+  /** Applies where `setLimit` stored none. */
+  readonly limit: number;
+  /** Who asks: grants for its queued requests come with a reply of its own, else they are pushed to it. */
+  readonly client: string;
+}
+
+/** What every reply says. */
+export interface Reply {
+  /** When the backend served the call. */
+  readonly serverTime: number;
+  /** Queued requests of the same client that were served on this occasion. */
+  readonly grants: readonly PushedGrant[];
+}
+
+export interface AcquireCall extends Call {
+  /** Life of a ticket without extension. */
+  readonly ttl: number;
+  readonly label: string;
+  /** Server time after which the call must change nothing. */
+  readonly notAfter: number | undefined;
+  readonly requests: readonly TicketRequest[];
+}
+
+export type AcquireVerdict =
+  | { readonly kind: 'granted'; readonly fencingToken: number; readonly slots: readonly number[] }
+  | { readonly kind: 'queued'; readonly arrival: number }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'late' };
+
+export interface AcquireReply extends Reply {
+  /** When the next ticket expires, if requests of this call were left in the queue. */
+  readonly nearestExpiry: number | undefined;
+  /** One for each request, in the same order. */
+  readonly verdicts: readonly AcquireVerdict[];
+}
+
+export interface ExtendCall extends Call {
+  readonly ttl: number;
+  readonly ids: readonly string[];
+}
+
+export interface ExtendReply extends Reply {
+  /** One for each id: false when the ticket is gone. */
+  readonly extended: readonly boolean[];
+}
+
+export interface ReleaseCall extends Call {
+  /** Tickets to give back and queued requests to withdraw: what of the two an id is, only the backend knows for sure. */
+  readonly ids: readonly string[];
+}
+
+export interface ReleaseReply extends Reply {
+  /** One for each id: true when it was a live ticket. */
+  readonly released: readonly boolean[];
+}
+
+export interface InspectCall {
+  readonly key: SemaphoreKey;
+  readonly limit: number;
+}
+
+/** What a semaphore holds at one moment; see `Semaphore.inspect`. */
+export interface InspectReply {
+  readonly limit: number;
+  readonly held: number;
+  readonly waiting: number;
+  readonly holders: readonly HolderState[];
+  readonly waiters: readonly WaiterState[];
+}
+
+export interface HolderState {
+  /** The ticket's id. */
+  readonly id: string;
+  readonly slots: number[];
+  readonly fencingToken: number;
+  /** Milliseconds until the ticket expires unless extended. */
+  readonly expiresIn: number;
+  /** Milliseconds since the permit was granted. */
+  readonly heldFor: number;
+  /** The holder's `label` option. */
+  readonly label: string;
+}
+
+export interface WaiterState {
+  readonly id: string;
+  readonly permits: number;
+  /** 0 is the next to be granted. */
+  readonly position: number;
+  /** Milliseconds since the request arrived. */
+  readonly waitingFor: number;
+  readonly label: string;
+}
+
+export interface PushedGrant {
+  readonly id: string;
+  readonly fencingToken: number;
+  readonly slots: readonly number[];
+  /** Server time at which the ticket expires unless it is extended: the end of its claim time. */
+  readonly expiresAt: number;
+}
+
+export interface GrantListener {
+  onGrants(grants: readonly PushedGrant[]): void;
+  /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
+  onHealth(healthy: boolean): void;
+}
+
+export interface Listening {
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
+export const CLAIM_TIME = 2000;
+
+/** How long a process's queued requests count without a sign of life from it, in milliseconds. */
+export const WAITER_LEASE = 5000;

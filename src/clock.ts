@@ -1,0 +1,52 @@
+/** A pending timer. `cancel` after it fired does nothing. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * Where the library reads time and sets timers. Local time only schedules waiting and extending and
+ * tells when a lease may have run out; whether a ticket is alive is always decided by its backend.
+ */
+export interface Clock {
+  /** Milliseconds that never step back (monotonic), from any origin. */
+  monotonic(): number;
+  /** Milliseconds since the Unix epoch. Read beside `monotonic`, for that one stands still while a machine is suspended. */
+  wall(): number;
+  /**
+   * Runs `callback` once after `delay` milliseconds.
+   * `keepAlive: true` keeps the process alive for it, as Node's own timers do.
+   */
+  schedule(callback: () => void, delay: number, keepAlive: boolean): Timer;
+}
+
+/** Node fires timers of more than 2^31-1 ms at once, so longer ones are cut to that and set again by their owner. */
+export const LONGEST_TIMER = 2_147_483_647;
+
+/** The process's own clock. Globals are looked up at each call, so that fake timers work. */
+export const systemClock: Clock = {
+  monotonic: () => performance.now(),
+  wall: () => Date.now(),
+  schedule(callback, delay, keepAlive) {
+    const timer = setTimeout(callback, Math.min(Math.max(0, delay), LONGEST_TIMER));
+    if (!keepAlive) timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+/** A point in time on both local clocks. */
+export interface Instant {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+export function instant(clock: Clock): Instant {
+  return { monotonic: clock.monotonic(), wall: clock.wall() };
+}
+
+/**
+ * Milliseconds since `start`: the larger of what the two local clocks say. Monotonic time stops while a
+ * virtual machine is suspended, and the wall clock may be set back: a lease must survive neither.
+ */
+export function elapsedSince(start: Instant, clock: Clock): number {
+  return Math.max(clock.monotonic() - start.monotonic, clock.wall() - start.wall);
+}

@@ -1,0 +1,187 @@
+import type { AcquireReply, Backend, Call, ExtendReply, ReleaseReply } from './backend.js';
+import { CLAIM_TIME } from './backend.js';
+import { backoffDelay } from './backoff.js';
+import type { Instant } from './clock.js';
+import { instant } from './clock.js';
+import { BackendError } from './errors.js';
+import { GroupCommit } from './group-commit.js';
+import type { HandleKeeper } from './handle.js';
+import { Heartbeat } from './heartbeat.js';
+import type { Inbox } from './inbox.js';
+import type { LeaseTicket } from './lease.js';
+import { Lease } from './lease.js';
+import type { ResolvedOptions } from './options.js';
+import type { PermitRequest } from './permit-request.js';
+import type { Certainty } from './server-clock.js';
+import { ServerClock } from './server-clock.js';
+import { TicketReturns } from './ticket-returns.js';
+import { callLimit, withinLimit } from './time-limit.js';
+import { WaitLoop } from './wait-loop.js';
+
+interface Awaited {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * What all `Semaphore` objects of one process with the same backend, name and options share: their
+ * waiters, their heartbeat, and their calls, which travel together.
+ */
+export class Coordinator implements HandleKeeper {
+  readonly waitLoop: WaitLoop;
+  readonly #backend: Backend;
+  readonly #call: Call;
+  readonly #options: ResolvedOptions;
+  readonly #inbox: Inbox;
+  readonly #serverClock: ServerClock;
+  readonly #heartbeat: Heartbeat;
+  readonly #returns: TicketReturns;
+  readonly #extensions = new GroupCommit<Lease>((batch) => this.#sendExtensions(batch));
+  /** Callers of `extend` by the lease that they wait for. */
+  readonly #awaited = new Map<Lease, Awaited[]>();
+
+  constructor(backend: Backend, call: Call, options: ResolvedOptions, inbox: Inbox) {
+    const { clock, retry, ttl, extendEvery } = options;
+    this.#backend = backend;
+    this.#call = call;
+    this.#options = options;
+    this.#inbox = inbox;
+    this.#serverClock = new ServerClock(clock);
+    const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
+    const shared = { clock, retry, ttl, limit: callLimit(ttl), isRetryable };
+    this.#heartbeat = new Heartbeat({
+      clock,
+      extendEvery,
+      extend: (lease) => this.#addExtension(lease),
+    });
+    this.#returns = new TicketReturns({ ...shared, call: (ids) => this.#callRelease(ids) });
+    this.waitLoop = new WaitLoop({
+      ...shared,
+      inbox,
+      serverClock: this.#serverClock,
+      call: (requests, notAfter) => this.#callAcquire(requests, notAfter),
+      makeLease: (ticket, certainty) => this.#makeLease(ticket, certainty),
+      withdraw: (id) => this.#returns.withdraw(id),
+    });
+  }
+
+  /** Settles with the first extension that is confirmed, or when the lease ends. */
+  extend(lease: Lease): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const others = this.#awaited.get(lease) ?? [];
+      this.#awaited.set(lease, [...others, { resolve, reject }]);
+      this.#addExtension(lease);
+    });
+  }
+
+  release(lease: Lease, remaining: number): Promise<boolean> {
+    return this.#returns.release(lease, remaining);
+  }
+
+  /** Resolves when all that was given back or withdrawn is confirmed, or after the time that one call may take. */
+  drained(): Promise<void> {
+    return this.#returns.drained();
+  }
+
+  /** Starts to keep a ticket: extended, watched, and withdrawn once it is lost. */
+  keep(lease: Lease, firstExtensionIn: number): void {
+    lease.onEnd((ended) => {
+      this.#heartbeat.remove(ended);
+      this.#settleAwaited(ended, ended.lossError());
+      if (ended.state.kind === 'lost') this.#returns.withdraw(ended.ticket.id);
+    });
+    this.#heartbeat.add(lease, firstExtensionIn);
+  }
+
+  #makeLease(ticket: LeaseTicket, certainty: Certainty): Lease | undefined {
+    const { clock, ttl, extendEvery } = this.#options;
+    const lease = new Lease(this.#call.key.name, ticket, ttl, certainty, clock);
+    if (lease.remaining <= 0) return undefined;
+    const every = extendEvery === 0 ? Infinity : extendEvery;
+    // A grant that was pushed lives for its claim time only, until it is first extended.
+    const claimed = certainty.span >= ttl;
+    this.keep(lease, claimed ? every : Math.min(every, lease.remaining / 2, CLAIM_TIME / 2));
+    return lease;
+  }
+
+  async #callAcquire(
+    requests: readonly PermitRequest[],
+    notAfter: number | undefined,
+  ): Promise<AcquireReply> {
+    const { ttl, label } = this.#options;
+    const sent = instant(this.#options.clock);
+    const call = { ...this.#call, ttl, label, notAfter, requests };
+    return this.#heard(sent, await this.#backend.acquire(call));
+  }
+
+  async #callRelease(ids: readonly string[]): Promise<ReleaseReply> {
+    const sent = instant(this.#options.clock);
+    return this.#heard(sent, await this.#backend.release({ ...this.#call, ids }));
+  }
+
+  async #callExtend(ids: readonly string[]): Promise<ExtendReply> {
+    const sent = instant(this.#options.clock);
+    const call = { ...this.#call, ttl: this.#options.ttl, ids };
+    return this.#heard(sent, await this.#backend.extend(call));
+  }
+
+  #heard<R extends AcquireReply | ExtendReply | ReleaseReply>(sent: Instant, reply: R): R {
+    this.#serverClock.observe(sent, reply.serverTime);
+    if (reply.grants.length > 0) this.#inbox.deliver(reply.grants);
+    return reply;
+  }
+
+  #addExtension(lease: Lease): void {
+    lease.extending = true;
+    this.#extensions.add(lease);
+  }
+
+  async #sendExtensions(batch: Lease[]): Promise<void> {
+    const { clock, ttl } = this.#options;
+    const leases = batch.filter(({ state }) => state.kind === 'held');
+    if (leases.length === 0) return;
+    const sent = instant(clock);
+    const settled = this.#callExtend(leases.map(({ ticket }) => ticket.id)).then(
+      ({ extended }) =>
+        leases.forEach((lease, i) => this.#onExtended(lease, extended[i] === true, sent)),
+      (error: unknown) => this.#onExtensionError(leases, error),
+    );
+    // Short enough for several tries within a lease.
+    const limit = Math.min(callLimit(ttl), ttl / 6);
+    await withinLimit(clock, limit, settled, (error) => this.#onExtensionError(leases, error));
+  }
+
+  #onExtended(lease: Lease, extended: boolean, sent: Instant): void {
+    lease.extending = false;
+    if (!extended) {
+      lease.lose('missing');
+    } else if (lease.state.kind === 'lost') {
+      // It was extended after its holder had given up: nobody holds this ticket any more.
+      this.#returns.withdraw(lease.ticket.id);
+    } else if (lease.state.kind === 'held') {
+      lease.confirm(sent);
+      this.#heartbeat.confirmed(lease);
+      this.#settleAwaited(lease);
+    }
+  }
+
+  #onExtensionError(leases: readonly Lease[], error: unknown): void {
+    const retryable = this.#backend.isRetryable?.(error) ?? true;
+    for (const lease of leases) {
+      lease.extending = false;
+      const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
+      this.#heartbeat.failed(lease, error, pause);
+      if (!retryable) this.#settleAwaited(lease, new BackendError('extending failed', error));
+    }
+  }
+
+  #settleAwaited(lease: Lease, error?: Error): void {
+    const awaited = this.#awaited.get(lease);
+    if (awaited === undefined) return;
+    this.#awaited.delete(lease);
+    for (const { resolve, reject } of awaited) {
+      if (error === undefined) resolve();
+      else reject(error);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/** Every `code` that an error of this package can carry. */
+export type RedsemErrorCode = 'ACQUIRE_TIMEOUT' | 'HANDLE_LOST' | 'BACKEND' | 'QUORUM' | 'CLOSED';
+
+const BRAND = Symbol.for('redsem.error');
+
+/** The base of every error that this package makes. Bad arguments are plain `TypeError`s and `RangeError`s. */
+export class RedsemError extends Error {
+  readonly code: RedsemErrorCode;
+
+  constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = new.target.name;
+    this.code = code;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+}
+
+/** True for errors of this package, also those of another copy of it in the same process. */
+export function isRedsemError(error: unknown): error is RedsemError {
+  return typeof error === 'object' && error !== null && BRAND in error;
+}
+
+export interface AcquireTimeoutDetails {
+  readonly name: string;
+  readonly timeout: number;
+  readonly waited: number;
+  readonly attempts: number;
+}
+
+/** No permit came free in time. `cause` is the last error of the backend, if there was one. */
+export class AcquireTimeoutError extends RedsemError {
+  /** The semaphore's name. */
+  readonly semaphore: string;
+  /** Milliseconds that the caller allowed. */
+  readonly timeout: number;
+  /** Milliseconds that passed. */
+  readonly waited: number;
+  /** How many times the backend was asked. */
+  readonly attempts: number;
+
+  constructor(details: AcquireTimeoutDetails, cause?: unknown) {
+    const { name, timeout, attempts } = details;
+    const waited = Math.round(details.waited);
+    const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`;
+    const why = cause === undefined ? '' : `; last error: ${describe(cause)}`;
+    super(
+      'ACQUIRE_TIMEOUT',
+      `no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${why}`,
+      cause,
+    );
+    this.semaphore = name;
+    this.timeout = timeout;
+    this.waited = waited;
+    this.attempts = attempts;
+  }
+}
+
+/**
+ * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was confirmed;
+ * `missing`: the backend no longer has the ticket; `revoked`: an operator took it back; `closed`: the
+ * semaphore object was closed while the handle was held.
+ */
+export type LostReason = 'expired' | 'missing' | 'revoked' | 'closed';
+
+const LOST_BECAUSE: Record<LostReason, string> = {
+  expired: 'its lease ran out before an extension was confirmed',
+  missing: 'the backend no longer has its ticket',
+  revoked: 'it was revoked',
+  closed: 'its semaphore was closed',
+};
+
+/** The holder can no longer be sure of its permit. */
+export class HandleLostError extends RedsemError {
+  readonly reason: LostReason;
+  /** The semaphore's name. */
+  readonly semaphore: string;
+  readonly ticketId: string;
+
+  constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown) {
+    super(
+      'HANDLE_LOST',
+      `the permit of ${JSON.stringify(name)} is lost: ${LOST_BECAUSE[reason]} (ticket ${ticketId})`,
+      cause,
+    );
+    this.reason = reason;
+    this.semaphore = name;
+    this.ticketId = ticketId;
+  }
+}
+
+/** The backend failed in a way that trying again does not mend, or did not answer in time. */
+export class BackendError extends RedsemError {
+  constructor(message: string, cause?: unknown) {
+    super('BACKEND', cause === undefined ? message : `${message}: ${describe(cause)}`, cause);
+  }
+}
+
+/** The semaphore object was closed. */
+export class ClosedError extends RedsemError {
+  constructor(name: string) {
+    super('CLOSED', `the semaphore ${JSON.stringify(name)} is closed`);
+  }
+}
+
+function describe(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause.message !== '') return cause.message;
+  return cause instanceof AggregateError ? cause.errors.map(describe).join('; ') : cause.name;
+}

@@ -1,0 +1,200 @@
+import { EventEmitter } from 'node:events';
+import type { HandleLostError } from './errors.js';
+import type { Lease } from './lease.js';
+
+/** Every event and what its listeners get. */
+export interface HandleEvents {
+  /** The holder can no longer be sure of its permit: stop working. At most once; a listener added late still gets it. */
+  lost: [error: HandleLostError];
+  /** `release()` has ended. */
+  released: [];
+}
+
+/** A ticket as plain data, to go on with it in another process. */
+export interface HandleData {
+  readonly name: string;
+  readonly id: string;
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+}
+
+/** What a handle asks of the semaphore that made it. */
+export interface HandleKeeper {
+  extend(lease: Lease): Promise<void>;
+  /** `remaining`: milliseconds of certainty that were left. */
+  release(lease: Lease, remaining: number): Promise<boolean>;
+}
+
+// A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
+// without release can tell nobody of a loss: its ticket is no longer extended and expires by itself.
+const dropped = new FinalizationRegistry<{ lease: Lease; forget: (lease: Lease) => void }>(
+  ({ lease, forget }) => {
+    if (lease.state.kind !== 'held') return;
+    forget(lease);
+    process.emitWarning(
+      `a handle of ${JSON.stringify(lease.name)} was garbage collected without release(); ` +
+        `its permit comes back within ${lease.ttl} ms`,
+      { type: 'RedsemWarning', code: 'REDSEM_HANDLE_DROPPED' },
+    );
+  },
+);
+
+/** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
+export class Handle extends EventEmitter<HandleEvents> {
+  readonly #lease: Lease;
+  readonly #keeper: HandleKeeper;
+  #abort: AbortController | undefined;
+  #release: Promise<boolean> | undefined;
+  #weak = false;
+
+  /** @internal */
+  constructor(lease: Lease, keeper: HandleKeeper) {
+    super();
+    this.#lease = lease;
+    this.#keeper = keeper;
+    lease.observe(this);
+  }
+
+  /** The ticket's id. */
+  get id(): string {
+    return this.#lease.ticket.id;
+  }
+
+  /** The semaphore's name. */
+  get name(): string {
+    return this.#lease.name;
+  }
+
+  /** The first of `slots`. */
+  get slot(): number {
+    return this.#lease.ticket.slots[0] ?? 0;
+  }
+
+  /** Numbers from 0 to limit - 1 that no other live ticket has: one for each permit, lowest free first. */
+  get slots(): readonly number[] {
+    return this.#lease.ticket.slots;
+  }
+
+  /**
+   * A safe integer that rises with every grant of this semaphore. With a limit above 1 other holders are
+   * legitimate, so a guarded resource compares tokens per slot: it refuses a write with `(slot, fencingToken)`
+   * when it has seen a higher token for that slot. The idea: M. Kleppmann, "How to do distributed locking", 2016.
+   */
+  get fencingToken(): number {
+    return this.#lease.ticket.fencingToken;
+  }
+
+  /** Aborts with the `HandleLostError` when the permit is lost. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      this.#keepAlive();
+      const { state } = this.#lease;
+      if (state.kind === 'lost') this.#abort.abort(state.error);
+    }
+    return this.#abort.signal;
+  }
+
+  /** Whether the permit is certain now: reads the clocks, so it is right even after a stall of the event loop. */
+  get held(): boolean {
+    return this.#lease.remaining > 0;
+  }
+
+  /** Milliseconds of certainty left without another extension; 0 when lost or released. */
+  get expiresIn(): number {
+    return this.#lease.remaining;
+  }
+
+  /** @throws {HandleLostError} when the permit is no longer certain; with reason `closed` after `release()`. */
+  assertHeld(): void {
+    if (!this.held) throw this.#lease.lossError();
+  }
+
+  /**
+   * Extends the ticket to its full ttl now, beside the extensions that happen by themselves.
+   * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was confirmed
+   */
+  async extend(): Promise<void> {
+    this.assertHeld();
+    await this.#keeper.extend(this.#lease);
+  }
+
+  /**
+   * Gives the permit back, which wakes the next waiter. Resolves with true when the ticket was still there,
+   * false when it had been lost, or when its lease ran out while the backend could not be reached. Idempotent.
+   * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms and the lease
+   *   still runs; it is tried on in the background until the lease is over
+   */
+  release(): Promise<boolean> {
+    this.#release ??= this.#doRelease();
+    return this.#release;
+  }
+
+  /** For a queue message; `adopt` takes it. */
+  toJSON(): HandleData {
+    const { id, slots, fencingToken } = this.#lease.ticket;
+    return { name: this.name, id, slots, fencingToken };
+  }
+
+  /** Releases. Never rejects: a permit that cannot be given back now is tried on and at worst expires by itself. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release().catch(() => false);
+  }
+
+  /** @internal Called by the heartbeat's first extension: from then on the caller's references alone keep this alive. */
+  weaken(forget: (lease: Lease) => void): void {
+    if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
+    this.#weak = true;
+    this.#lease.observe(new WeakRef(this));
+    dropped.register(this, { lease: this.#lease, forget }, this);
+    this.#onNextListener(() => this.#keepAlive());
+  }
+
+  /** @internal */
+  onLost(error: HandleLostError): void {
+    this.#abort?.abort(error);
+    this.#onNextListener(() => process.nextTick(() => this.#emitLost(error)));
+    this.#emitLost(error);
+  }
+
+  #keepAlive(): void {
+    if (!this.#weak) return;
+    this.#weak = false;
+    dropped.unregister(this);
+    this.#lease.observe(this);
+  }
+
+  // Only handles that outlive their first extension or their permit pay for this.
+  #onNextListener(react: () => void): void {
+    EventEmitter.prototype.on.call(this, 'newListener', (event: unknown) => {
+      if (event === 'lost') react();
+    });
+  }
+
+  // Each listener is called once and then removed, so that one which is added late is told alone. What a
+  // listener throws is its own uncaught exception: it keeps no other holder from being told.
+  #emitLost(error: HandleLostError): void {
+    const listeners = this.rawListeners('lost');
+    this.removeAllListeners('lost');
+    for (const listener of listeners) {
+      try {
+        listener.call(this, error);
+      } catch (thrown) {
+        process.nextTick(() => {
+          throw thrown;
+        });
+      }
+    }
+  }
+
+  async #doRelease(): Promise<boolean> {
+    const { remaining } = this.#lease;
+    if (!this.#lease.endByRelease()) return false;
+    dropped.unregister(this);
+    try {
+      return await this.#keeper.release(this.#lease, remaining);
+    } finally {
+      this.emit('released');
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock, Timer } from './clock.js';
+import type { Lease } from './lease.js';
+
+export interface HeartbeatOptions {
+  readonly clock: Clock;
+  /** 0: tickets are never extended, only watched. */
+  readonly extendEvery: number;
+  /** Sends extensions; settles each lease by `confirm`, `lose` or `failed` of this heartbeat. */
+  readonly extend: (lease: Lease) => void;
+}
+
+/**
+ * Keeps the held tickets of one semaphore alive, all with one timer, and tells a holder when its lease
+ * ran out without a confirmed extension. The timer does not keep the process alive, and there is none
+ * while nothing is held.
+ */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  readonly #leases = new Set<Lease>();
+  #timer: Timer | undefined;
+  #wakeAt = Infinity;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** `dueIn`: milliseconds until the first extension. */
+  add(lease: Lease, dueIn: number): void {
+    const now = this.#options.clock.monotonic();
+    lease.dueAt = now + dueIn;
+    this.#leases.add(lease);
+    this.#wake(Math.min(lease.dueAt, now + lease.remaining), now);
+  }
+
+  remove(lease: Lease): void {
+    if (this.#leases.delete(lease) && this.#leases.size === 0) this.#stop();
+  }
+
+  /** The next extension is a whole period after the one that was just confirmed. */
+  confirmed(lease: Lease): void {
+    const { clock, extendEvery } = this.#options;
+    const now = clock.monotonic();
+    lease.dueAt = extendEvery === 0 ? Infinity : now + extendEvery;
+    lease.weaken((dropped) => this.remove(dropped));
+    if (this.#leases.has(lease)) this.#wake(Math.min(lease.dueAt, now + lease.remaining), now);
+  }
+
+  /** An extension failed: one failure is not loss, it is tried again `delay` milliseconds from now. */
+  failed(lease: Lease, error: unknown, delay: number): void {
+    lease.failures += 1;
+    lease.lastError = error;
+    if (!this.#leases.has(lease)) return;
+    const now = this.#options.clock.monotonic();
+    lease.dueAt = now + delay;
+    this.#wake(lease.dueAt, now);
+  }
+
+  #beat(): void {
+    const { clock, extendEvery, extend } = this.#options;
+    const now = clock.monotonic();
+    let wakeAt = Infinity;
+    this.#stop();
+    for (const lease of this.#leases) {
+      const { remaining } = lease;
+      if (remaining <= 0) {
+        lease.lose('expired', lease.lastError);
+        continue;
+      }
+      // Those that are soon due travel with those that are due: one call for all.
+      const soon = lease.failures === 0 ? extendEvery / 2 : 0;
+      if (lease.extending) {
+        wakeAt = Math.min(wakeAt, now + remaining);
+      } else if (lease.dueAt <= now + soon) {
+        extend(lease);
+        wakeAt = Math.min(wakeAt, now + remaining);
+      } else {
+        wakeAt = Math.min(wakeAt, lease.dueAt, now + remaining);
+      }
+    }
+    this.#wake(wakeAt, now);
+  }
+
+  #wake(at: number, now: number): void {
+    if (at >= this.#wakeAt) return;
+    this.#timer?.cancel();
+    this.#wakeAt = at;
+    this.#timer = this.#options.clock.schedule(() => this.#beat(), Math.ceil(at - now), false);
+  }
+
+  #stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#wakeAt = Infinity;
+  }
+}

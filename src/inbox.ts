@@ -1,0 +1,73 @@
+import type { Backend, Listening, PushedGrant } from './backend.js';
+import type { Clock, Timer } from './clock.js';
+
+/** How long a subscription outlives its last waiter, in milliseconds, so that it need not be made anew each time. */
+const LINGER = 10_000;
+
+/** Someone who waits for grants. */
+export interface InboxReader {
+  /** True when the grant was for this reader. */
+  onGrant(grant: PushedGrant): boolean;
+  onHealth(healthy: boolean): void;
+}
+
+/**
+ * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client object,
+ * made when somebody first waits and gone some time after nobody does.
+ */
+export class Inbox {
+  readonly #clock: Clock;
+  readonly #open: ((inbox: Inbox) => Listening) | undefined;
+  readonly #readers = new Set<InboxReader>();
+  #listening: Listening | undefined;
+  #linger: Timer | undefined;
+  #healthy = false;
+
+  constructor(backend: Backend, client: string, prefix: string, clock: Clock) {
+    this.#clock = clock;
+    const listen = backend.listen?.bind(backend);
+    this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
+  }
+
+  /** Whether a grant is sure to be pushed. */
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  add(reader: InboxReader): void {
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    this.#readers.add(reader);
+    this.#listening ??= this.#open?.(this);
+  }
+
+  remove(reader: InboxReader): void {
+    if (!this.#readers.delete(reader) || this.#readers.size > 0) return;
+    if (this.#listening === undefined) return;
+    this.#linger = this.#clock.schedule(() => void this.close(), LINGER, false);
+  }
+
+  async close(): Promise<void> {
+    if (this.#readers.size > 0) return;
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    this.#healthy = false;
+    const listening = this.#listening;
+    this.#listening = undefined;
+    await listening?.close();
+  }
+
+  deliver(grants: readonly PushedGrant[]): void {
+    for (const grant of grants) {
+      for (const reader of this.#readers) if (reader.onGrant(grant)) break;
+    }
+  }
+
+  readonly #listener = {
+    onGrants: (grants: readonly PushedGrant[]): void => this.deliver(grants),
+    onHealth: (healthy: boolean): void => {
+      this.#healthy = healthy && this.#listening !== undefined;
+      for (const reader of this.#readers) reader.onHealth(this.#healthy);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import type { Clock, Instant } from './clock.js';
+import { elapsedSince } from './clock.js';
+import type { LostReason } from './errors.js';
+import { HandleLostError } from './errors.js';
+import type { Certainty } from './server-clock.js';
+
+type LeaseState =
+  | { readonly kind: 'held' }
+  | { readonly kind: 'lost'; readonly error: HandleLostError }
+  | { readonly kind: 'released' };
+
+export interface LeaseTicket {
+  readonly id: string;
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+}
+
+/** Told of the one change that a holder does not make itself. */
+export interface LeaseObserver {
+  onLost(error: HandleLostError): void;
+  /** Asked to observe through a WeakRef from now on, if nobody but its own holder would miss it. */
+  weaken(forget: (lease: Lease) => void): void;
+}
+
+const HELD: LeaseState = { kind: 'held' };
+const RELEASED: LeaseState = { kind: 'released' };
+
+/**
+ * One held ticket and for how long it is certain. Certainty is counted from the moment before the last
+ * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off for clocks that
+ * run apart, as Redlock does (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
+ */
+export class Lease {
+  readonly name: string;
+  readonly ticket: LeaseTicket;
+  readonly ttl: number;
+  /** Monotonic time of the next extension. */
+  dueAt = Infinity;
+  /** Whether an extension is under way. */
+  extending = false;
+  /** Why the last extension failed, if it did. */
+  lastError: unknown = undefined;
+  /** Extensions that failed in a row. */
+  failures = 0;
+  readonly #clock: Clock;
+  readonly #margin: number;
+  #since: Instant;
+  #span: number;
+  #state: LeaseState = HELD;
+  #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
+  readonly #onEnd: ((lease: Lease) => void)[] = [];
+
+  constructor(name: string, ticket: LeaseTicket, ttl: number, certainty: Certainty, clock: Clock) {
+    this.name = name;
+    this.ticket = ticket;
+    this.ttl = ttl;
+    this.#clock = clock;
+    this.#margin = ttl * 0.01 + 2;
+    this.#since = certainty.since;
+    this.#span = certainty.span;
+  }
+
+  get state(): LeaseState {
+    return this.#state;
+  }
+
+  /** Milliseconds of certainty left, read off the clocks now: right even when no timer could run. */
+  get remaining(): number {
+    if (this.#state.kind !== 'held') return 0;
+    return Math.max(0, this.#span - this.#margin - elapsedSince(this.#since, this.#clock));
+  }
+
+  observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
+    this.#observer = observer;
+  }
+
+  /** See `LeaseObserver.weaken`. */
+  weaken(forget: (lease: Lease) => void): void {
+    if (!(this.#observer instanceof WeakRef)) this.#observer?.weaken(forget);
+  }
+
+  /** `listener` is called once, when the lease is lost or released. */
+  onEnd(listener: (lease: Lease) => void): void {
+    this.#onEnd.push(listener);
+  }
+
+  /** An extension that was sent at `sent` succeeded. A late reply never shortens what is known. */
+  confirm(sent: Instant): void {
+    this.failures = 0;
+    this.lastError = undefined;
+    const left = this.#span - elapsedSince(this.#since, this.#clock);
+    if (this.ttl - elapsedSince(sent, this.#clock) <= left) return;
+    this.#since = sent;
+    this.#span = this.ttl;
+  }
+
+  lose(reason: LostReason, cause?: unknown): void {
+    if (this.#state.kind !== 'held') return;
+    const error = new HandleLostError(this.name, this.ticket.id, reason, cause);
+    this.#state = { kind: 'lost', error };
+    this.#end();
+    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
+    observer?.onLost(error);
+  }
+
+  /** True when it was held until now, also when its certainty had just run out unnoticed. */
+  endByRelease(): boolean {
+    if (this.#state.kind !== 'held') return false;
+    this.#state = RELEASED;
+    this.#end();
+    return true;
+  }
+
+  /** What `assertHeld` throws. */
+  lossError(): HandleLostError {
+    if (this.#state.kind === 'lost') return this.#state.error;
+    const reason = this.#state.kind === 'released' ? 'closed' : 'expired';
+    return new HandleLostError(this.name, this.ticket.id, reason, this.lastError);
+  }
+
+  #end(): void {
+    for (const listener of this.#onEnd) listener(this);
+  }
+}

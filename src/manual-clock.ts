@@ -1,0 +1,79 @@
+import type { Clock, Timer } from './clock.js';
+
+interface Pending {
+  readonly at: number;
+  readonly callback: () => void;
+}
+
+/** A clock for tests: it stands still until it is told to advance. */
+export class ManualClock implements Clock {
+  #monotonic = 0;
+  #wall: number;
+  readonly #pending = new Set<Pending>();
+
+  /** `wall`: milliseconds since the epoch at which it starts. Default: now. */
+  constructor(wall: number = Date.now()) {
+    this.#wall = wall;
+  }
+
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#pending.size;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  wall(): number {
+    return this.#wall;
+  }
+
+  schedule(callback: () => void, delay: number): Timer {
+    const pending = { at: this.#monotonic + Math.max(0, delay), callback };
+    this.#pending.add(pending);
+    return { cancel: () => void this.#pending.delete(pending) };
+  }
+
+  /** Lets `duration` milliseconds pass: timers run in their order, and what they set off runs in between. */
+  async advance(duration: number): Promise<void> {
+    const end = this.#monotonic + duration;
+    await settle();
+    for (let next = this.#nextBy(end); next !== undefined; next = this.#nextBy(end)) {
+      this.#pass(next.at - this.#monotonic);
+      this.#pending.delete(next);
+      next.callback();
+      await settle();
+    }
+    this.#pass(end - this.#monotonic);
+    await settle();
+  }
+
+  /** Time passes but no timer runs, as when the event loop is blocked or the machine suspended. */
+  stall(duration: number): void {
+    this.#pass(duration);
+  }
+
+  /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time goes on. */
+  stepWall(offset: number): void {
+    this.#wall += offset;
+  }
+
+  #pass(duration: number): void {
+    this.#monotonic += Math.max(0, duration);
+    this.#wall += Math.max(0, duration);
+  }
+
+  #nextBy(end: number): Pending | undefined {
+    let next: Pending | undefined;
+    for (const pending of this.#pending) {
+      if (pending.at <= end && (next === undefined || pending.at < next.at)) next = pending;
+    }
+    return next;
+  }
+}
+
+/** A few turns of the event loop: promises settle and ticks run. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,99 @@
+import type {
+  AcquireCall,
+  AcquireReply,
+  Backend,
+  ExtendCall,
+  ExtendReply,
+  GrantListener,
+  InspectCall,
+  InspectReply,
+  Listening,
+  PushedGrant,
+  ReleaseCall,
+  ReleaseReply,
+  SemaphoreKey,
+} from '../backend.js';
+import type { Clock } from '../clock.js';
+import { systemClock } from '../clock.js';
+import { MemorySemaphore } from './memory-semaphore.js';
+
+export interface MemoryBackendOptions {
+  /** Default: the process's own clock. Semaphores on this backend use it, too. */
+  readonly clock?: Clock;
+}
+
+/**
+ * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as Redis,
+ * among all semaphores that share the object.
+ */
+export class MemoryBackend implements Backend {
+  readonly clock: Clock;
+  readonly #semaphores = new Map<string, MemorySemaphore>();
+  readonly #listeners = new Map<string, GrantListener>();
+  readonly #epoch: number;
+  #lastNumber = 0;
+
+  constructor(options: MemoryBackendOptions = {}) {
+    this.clock = options.clock ?? systemClock;
+    this.#epoch = this.clock.wall() - this.clock.monotonic();
+  }
+
+  async acquire(call: AcquireCall): Promise<AcquireReply> {
+    return this.#on(call.key, (semaphore, now) => semaphore.acquire(call, now));
+  }
+
+  async extend(call: ExtendCall): Promise<ExtendReply> {
+    return this.#on(call.key, (semaphore, now) => semaphore.extend(call, now));
+  }
+
+  async release(call: ReleaseCall): Promise<ReleaseReply> {
+    return this.#on(call.key, (semaphore, now) => semaphore.release(call, now));
+  }
+
+  async inspect(call: InspectCall): Promise<InspectReply> {
+    return this.#on(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
+  }
+
+  listen(client: string, prefix: string, listener: GrantListener): Listening {
+    const inbox = JSON.stringify([prefix, client]);
+    this.#listeners.set(inbox, listener);
+    queueMicrotask(() => {
+      if (this.#listeners.get(inbox) === listener) listener.onHealth(true);
+    });
+    return {
+      close: async () => {
+        this.#listeners.delete(inbox);
+      },
+    };
+  }
+
+  #on<R>(key: SemaphoreKey, operate: (semaphore: MemorySemaphore, now: number) => R): R {
+    const place = JSON.stringify([key.prefix, key.name]);
+    let semaphore = this.#semaphores.get(place);
+    if (semaphore === undefined) {
+      const tell = (client: string, grants: readonly PushedGrant[]): void =>
+        this.#tell(JSON.stringify([key.prefix, client]), grants);
+      semaphore = new MemorySemaphore((now) => this.#nextNumber(now), tell);
+      this.#semaphores.set(place, semaphore);
+    }
+    const reply = operate(semaphore, this.#now());
+    if (semaphore.empty) this.#semaphores.delete(place);
+    return reply;
+  }
+
+  /** Steps of the wall clock must neither end a ticket nor prolong it. */
+  #now(): number {
+    return this.#epoch + this.clock.monotonic();
+  }
+
+  /** Fencing tokens and places in queues: in microseconds, always rising, as on a server. */
+  #nextNumber(now: number): number {
+    this.#lastNumber = Math.max(this.#lastNumber + 1, Math.floor(now * 1000));
+    return this.#lastNumber;
+  }
+
+  // Later, as from a server: the caller's own call must return first.
+  #tell(inbox: string, grants: readonly PushedGrant[]): void {
+    queueMicrotask(() => this.#listeners.get(inbox)?.onGrants(grants));
+  }
+}

@@ -1,0 +1,167 @@
+import { hostname } from 'node:os';
+import { inspect } from 'node:util';
+import type { BackoffOptions } from './backoff.js';
+import type { Clock } from './clock.js';
+import { LONGEST_TIMER, systemClock } from './clock.js';
+
+export interface SemaphoreOptions {
+  /** How many permits there are: an integer, minimum 1. */
+  readonly limit: number;
+  /** Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147 483 647. */
+  readonly ttl?: number;
+  /** How often held tickets are extended, in milliseconds. Default `ttl / 3`, maximum `ttl / 2`; 0 = never. */
+  readonly extendEvery?: number;
+  /** Pauses between tries while waiting, in milliseconds. Default `{ min: 10, max: 200, factor: 2, jitter: true }`. */
+  readonly retry?: Partial<BackoffOptions>;
+  /** Start of every key and channel. Default `redsem`; no braces, for they would change a cluster's hash tag. */
+  readonly prefix?: string;
+  /** Who holds or waits, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
+  readonly label?: string;
+  /** For tests. Default: the backend's own clock if it has one, else the process's. */
+  readonly clock?: Clock;
+}
+
+export interface AcquireOptions {
+  /** Milliseconds to wait at most. Default: no limit; 0 makes one try. */
+  readonly timeout?: number;
+  /** Ends the wait: it then rejects with the signal's own reason. */
+  readonly signal?: AbortSignal;
+  /** How many permits to take at once, 1 to `limit`. Default 1. */
+  readonly permits?: number;
+}
+
+/** `SemaphoreOptions` checked and with defaults. */
+export interface ResolvedOptions {
+  readonly limit: number;
+  readonly ttl: number;
+  readonly extendEvery: number;
+  readonly retry: BackoffOptions;
+  readonly prefix: string;
+  readonly label: string;
+  readonly clock: Clock;
+}
+
+export interface ResolvedAcquire {
+  /** Infinity: no limit. */
+  readonly timeout: number;
+  readonly signal: AbortSignal | undefined;
+  readonly permits: number;
+}
+
+const DEFAULT_TTL = 30_000;
+const MINIMUM_TTL = 100;
+const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
+
+export function resolveOptions(options: SemaphoreOptions, backendClock?: Clock): ResolvedOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`options: expected an object with a limit, got ${shown(options)}`);
+  }
+  const limit = integer('limit', options.limit, 1);
+  const ttl = number('ttl', options.ttl ?? DEFAULT_TTL, MINIMUM_TTL, LONGEST_TIMER);
+  const extendEvery = number('extendEvery', options.extendEvery ?? ttl / 3, 0, ttl / 2);
+  return Object.freeze({
+    limit,
+    ttl,
+    extendEvery,
+    retry: resolveRetry(options.retry ?? {}),
+    prefix: checkPrefix(options.prefix ?? 'redsem'),
+    label: text('label', options.label ?? `${hostname()}:${process.pid}`, 0, 256),
+    clock: options.clock ?? backendClock ?? systemClock,
+  });
+}
+
+export function resolveAcquire(
+  given: number | AcquireOptions | undefined,
+  limit: number,
+): ResolvedAcquire {
+  const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : (given ?? {});
+  if (typeof options !== 'object') {
+    throw new TypeError(
+      `timeout: expected a number of milliseconds or an options object, got ${shown(given)}`,
+    );
+  }
+  const { timeout = Infinity, signal } = options;
+  if (timeout !== Infinity) number('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new TypeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
+  }
+  return { timeout, signal, permits: checkPermits(options.permits ?? 1, limit) };
+}
+
+export function checkPermits(permits: number, limit: number): number {
+  integer('permits', permits, 1);
+  if (permits > limit) {
+    throw new RangeError(`permits: expected at most the limit, ${limit}, got ${permits}`);
+  }
+  return permits;
+}
+
+/** Names may hold anything, but two names must never become one key. */
+export function checkName(name: unknown): string {
+  return text('name', name, 1, 512);
+}
+
+function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`retry: expected an object, got ${shown(given)}`);
+  }
+  const { min, max, factor, jitter } = { ...DEFAULT_RETRY, ...given };
+  number('retry.min', min, 1, LONGEST_TIMER);
+  number('retry.max', max, min, LONGEST_TIMER);
+  number('retry.factor', factor, 1, 1000);
+  if (typeof jitter !== 'boolean') {
+    throw new TypeError(`retry.jitter: expected true or false, got ${shown(jitter)}`);
+  }
+  return { min, max, factor, jitter };
+}
+
+function checkPrefix(prefix: unknown): string {
+  const checked = text('prefix', prefix, 1, 128);
+  if (/[{}]/.test(checked)) {
+    throw new TypeError(`prefix: expected no braces, got ${shown(prefix)}`);
+  }
+  return checked;
+}
+
+export function integer(option: string, value: unknown, min: number): number {
+  const checked = number(option, value, min, Number.MAX_SAFE_INTEGER);
+  if (!Number.isInteger(checked)) {
+    throw new RangeError(`${option}: expected an integer, got ${shown(value)}`);
+  }
+  return checked;
+}
+
+function number(option: string, value: unknown, min: number, max: number): number {
+  if (typeof value !== 'number') {
+    throw new TypeError(`${option}: expected a number, got ${shown(value)}`);
+  }
+  if (!(value >= min && value <= max)) {
+    throw new RangeError(`${option}: expected ${min} to ${max}, got ${value}`);
+  }
+  return value;
+}
+
+function text(option: string, value: unknown, min: number, max: number): string {
+  if (typeof value !== 'string') {
+    throw new TypeError(`${option}: expected a string, got ${shown(value)}`);
+  }
+  // Half of a surrogate pair has no bytes of its own: two such strings would be one key.
+  if (!value.isWellFormed()) {
+    throw new TypeError(`${option}: expected well-formed Unicode, got ${shown(value)}`);
+  }
+  const bytes = Buffer.byteLength(value);
+  if (bytes < min || bytes > max) {
+    throw new RangeError(`${option}: expected ${min} to ${max} bytes, got ${bytes}`);
+  }
+  return value;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return `${JSON.stringify(value)} (string)`;
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? 'an array' : 'an object';
+  }
+  return value === null || value === undefined
+    ? String(value)
+    : `${inspect(value)} (${typeof value})`;
+}

@@ -1,0 +1,30 @@
+/**
+ * The port under the Redis backend: two methods that any Redis client can offer. An object with these
+ * two methods may be passed wherever a client is expected.
+ */
+export interface RedisConnection {
+  /** Runs a cached script by its SHA1. Rejects with a message that starts with `NOSCRIPT` when the server does not know it. */
+  runBySha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** Runs a script by its text, which also caches it. */
+  runByText(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** True when the client was never connected or was closed for good by its owner: retrying cannot help. */
+  isClosed?(): boolean;
+  /** Opens a subscription on a connection of its own. Left out where a client cannot subscribe: waiting is then by polling alone. */
+  subscribe?(channel: string, events: SubscriptionEvents): Subscription;
+  /**
+   * Stands in for the server's clock, in milliseconds since the epoch. Only for ioredis-mock, whose TIME
+   * runs backwards; a real server's own TIME is always used.
+   */
+  readonly serverClock?: (() => number) | undefined;
+}
+
+export interface SubscriptionEvents {
+  onMessage(message: string): void;
+  /** `true` at each (re)subscription that the server confirmed, `false` when messages may be lost. */
+  onHealth(healthy: boolean): void;
+}
+
+export interface Subscription {
+  /** Ends the subscription and its connection. Never rejects. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,24 @@
+import type { SemaphoreKey } from '../backend.js';
+
+/** Which keys there are and what stands in them. A change of either is a new version and a major release. */
+export const LAYOUT_VERSION = '1';
+
+/** The order in which every script declares its keys. */
+const PARTS = ['tickets', 'slots', 'free', 'queue', 'waiters', 'meta'] as const;
+
+/**
+ * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot. Braces in
+ * the name are escaped (and the escape sign itself), so that the tag is the whole name and no two names
+ * ever meet; a prefix has no braces, see `options.ts`.
+ */
+export function keysOf({ prefix, name }: SemaphoreKey): readonly string[] {
+  const tag = name.replace(/[{}%]/g, (sign) => ESCAPES[sign] ?? sign);
+  return PARTS.map((part) => `${prefix}:{${tag}}:${part}`);
+}
+
+const ESCAPES: Record<string, string> = { '{': '%7B', '}': '%7D', '%': '%25' };
+
+/** The start of the channels on which clients are told of grants. */
+export function inboxChannels(prefix: string): string {
+  return `${prefix}:inbox:`;
+}

@@ -1,0 +1,120 @@
+import type {
+  AcquireCall,
+  AcquireReply,
+  Backend,
+  Call,
+  ExtendCall,
+  ExtendReply,
+  GrantListener,
+  HolderState,
+  InspectCall,
+  InspectReply,
+  Listening,
+  ReleaseCall,
+  ReleaseReply,
+  SemaphoreKey,
+  WaiterState,
+} from '../backend.js';
+import type { RedisConnection } from './connection.js';
+import { inboxChannels, keysOf } from './keys.js';
+import {
+  parseAcquire,
+  parseExtend,
+  parseGrants,
+  parseInspect,
+  parseRelease,
+  UnexpectedReplyError,
+} from './replies.js';
+import { isRetryableError } from './retryable-error.js';
+import { runScript } from './run-script.js';
+import type { Script } from './scripts.js';
+import { acquireScript, extendScript, inspectScript, releaseScript } from './scripts.js';
+
+/** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
+const PAGE = 500;
+
+/** Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's slot. */
+export class RedisBackend implements Backend {
+  readonly #connection: RedisConnection;
+  readonly #keys = new WeakMap<SemaphoreKey, readonly string[]>();
+  readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+    const subscribe = connection.subscribe?.bind(connection);
+    if (subscribe === undefined) return;
+    this.listen = (client, prefix, listener) =>
+      subscribe(inboxChannels(prefix) + client, {
+        onMessage: (message) => listener.onGrants(parseGrants(message)),
+        onHealth: (healthy) => listener.onHealth(healthy),
+      });
+  }
+
+  async acquire(call: AcquireCall): Promise<AcquireReply> {
+    const { label, ttl, notAfter, requests } = call;
+    const until = notAfter === undefined ? '' : microseconds(notAfter);
+    const args = [encodeURIComponent(label), String(ttl), until];
+    for (const { id, wait, arrival } of requests) {
+      args.push(id, arrival === undefined ? (wait ? '' : 't') : String(arrival));
+    }
+    return parseAcquire(await this.#run(acquireScript, call, args), requests.length);
+  }
+
+  async extend(call: ExtendCall): Promise<ExtendReply> {
+    const args = [String(call.ttl), ...call.ids];
+    return parseExtend(await this.#run(extendScript, call, args), call.ids.length);
+  }
+
+  async release(call: ReleaseCall): Promise<ReleaseReply> {
+    return parseRelease(await this.#run(releaseScript, call, call.ids), call.ids.length);
+  }
+
+  async inspect(call: InspectCall): Promise<InspectReply> {
+    const holders = new Map<string, HolderState>();
+    const waiters = new Map<string, WaiterState>();
+    for (let from = 0; ; from += PAGE) {
+      const args = [this.#now(), String(call.limit), String(from), String(PAGE)];
+      const keys = this.#keysOf(call.key);
+      const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
+      for (const holder of page.holders) holders.set(holder.id, holder);
+      for (const waiter of page.waiters) {
+        waiters.set(waiter.id, { ...waiter, position: waiters.size });
+      }
+      if (page.more) continue;
+      const held = [...holders.values()].reduce((sum, { slots }) => sum + slots.length, 0);
+      return {
+        limit: page.limit,
+        held,
+        waiting: waiters.size,
+        holders: [...holders.values()],
+        waiters: [...waiters.values()],
+      };
+    }
+  }
+
+  isRetryable(error: unknown): boolean {
+    if (error instanceof UnexpectedReplyError) return false;
+    return this.#connection.isClosed?.() !== true && isRetryableError(error);
+  }
+
+  #run(script: Script, call: Call, rest: readonly string[]): Promise<unknown> {
+    const inbox = inboxChannels(call.key.prefix);
+    const args = [this.#now(), String(call.limit), inbox, call.client, ...rest];
+    return runScript(this.#connection, script, this.#keysOf(call.key), args);
+  }
+
+  #keysOf(key: SemaphoreKey): readonly string[] {
+    let keys = this.#keys.get(key);
+    if (keys === undefined) this.#keys.set(key, (keys = keysOf(key)));
+    return keys;
+  }
+
+  #now(): string {
+    const clock = this.#connection.serverClock;
+    return clock === undefined ? '' : microseconds(clock());
+  }
+}
+
+function microseconds(milliseconds: number): string {
+  return Math.round(milliseconds * 1000).toFixed(0);
+}

@@ -1,0 +1,146 @@
+import type {
+  AcquireReply,
+  AcquireVerdict,
+  ExtendReply,
+  HolderState,
+  PushedGrant,
+  ReleaseReply,
+  WaiterState,
+} from '../backend.js';
+import { parseTicketId } from '../ticket-id.js';
+
+/** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */
+export class UnexpectedReplyError extends Error {
+  constructor(script: string, reply: unknown) {
+    const shown = typeof reply === 'string' ? reply : (JSON.stringify(reply) ?? String(reply));
+    super(`the script ${script} got an unexpected reply: ${shown.slice(0, 200)}`);
+    this.name = 'UnexpectedReplyError';
+  }
+}
+
+export function parseAcquire(reply: unknown, requests: number): AcquireReply {
+  const [time, nearest, verdicts, grants] = sections('acquire', reply, 4);
+  const parsed = list(verdicts).map((verdict) => parseVerdict(verdict, reply));
+  if (parsed.length !== requests) throw new UnexpectedReplyError('acquire', reply);
+  return {
+    serverTime: milliseconds(time),
+    nearestExpiry: nearest === '' ? undefined : milliseconds(nearest),
+    verdicts: parsed,
+    grants: parseGrants(grants),
+  };
+}
+
+export function parseExtend(reply: unknown, ids: number): ExtendReply {
+  const { serverTime, grants, flags } = parseFlags('extend', reply, ids);
+  return { serverTime, grants, extended: flags };
+}
+
+export function parseRelease(reply: unknown, ids: number): ReleaseReply {
+  const { serverTime, grants, flags } = parseFlags('release', reply, ids);
+  return { serverTime, grants, released: flags };
+}
+
+export interface InspectPage {
+  readonly limit: number;
+  readonly more: boolean;
+  readonly holders: readonly HolderState[];
+  readonly waiters: readonly Omit<WaiterState, 'position'>[];
+}
+
+export function parseInspect(reply: unknown): InspectPage {
+  const [time, limit, more, holders, waiters] = sections('inspect', reply, 5);
+  const now = milliseconds(time);
+  return {
+    limit: Number(limit),
+    more: more === '1',
+    holders: list(holders).map((line) => parseHolder(line, now)),
+    waiters: list(waiters).map((line) => parseWaiter(line, now)),
+  };
+}
+
+/** Grants as they stand in a reply or in a message. */
+export function parseGrants(text: string): PushedGrant[] {
+  return list(text).flatMap((line) => {
+    const [id, token, slots, expiry] = line.split(' ');
+    if (id === undefined || slots === undefined || expiry === undefined) return [];
+    return {
+      id,
+      fencingToken: Number(token),
+      slots: parseSlots(slots),
+      expiresAt: milliseconds(expiry),
+    };
+  });
+}
+
+type Texts = readonly [string, string, string, string, string];
+
+function sections(script: string, reply: unknown, count: number): Texts {
+  const parts = typeof reply === 'string' ? reply.split('|') : [];
+  if (parts.length !== count || !/^\d+$/.test(parts[0] ?? '')) {
+    throw new UnexpectedReplyError(script, reply);
+  }
+  const [a = '', b = '', c = '', d = '', e = ''] = parts;
+  return [a, b, c, d, e];
+}
+
+function parseFlags(script: string, reply: unknown, ids: number) {
+  const [time, digits, grants] = sections(script, reply, 3);
+  if (digits.length !== ids) throw new UnexpectedReplyError(script, reply);
+  return {
+    serverTime: milliseconds(time),
+    grants: parseGrants(grants),
+    flags: Array.from(digits, (digit) => digit === '1'),
+  };
+}
+
+function parseVerdict(text: string, reply: unknown): AcquireVerdict {
+  if (text === 'b') return { kind: 'busy' };
+  if (text === 'l') return { kind: 'late' };
+  if (text.startsWith('q')) return { kind: 'queued', arrival: Number(text.slice(1)) };
+  const space = text.indexOf(' ');
+  if (!text.startsWith('+') || space < 0) throw new UnexpectedReplyError('acquire', reply);
+  return {
+    kind: 'granted',
+    fencingToken: Number(text.slice(1, space)),
+    slots: parseSlots(text.slice(space + 1)),
+  };
+}
+
+/** `0,3,7-9`: single slots and ranges. */
+export function parseSlots(text: string): number[] {
+  return text.split(',').flatMap((part) => {
+    const [from = '', to = from] = part.split('-');
+    return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i);
+  });
+}
+
+function parseHolder(line: string, now: number): HolderState {
+  const [id = '', expiry = '', slots = '', token = '', granted = '', label = ''] = line.split(' ');
+  return {
+    id,
+    slots: parseSlots(slots),
+    fencingToken: Number(token),
+    expiresIn: milliseconds(expiry) - now,
+    heldFor: now - milliseconds(granted),
+    label: decodeURIComponent(label),
+  };
+}
+
+function parseWaiter(line: string, now: number): Omit<WaiterState, 'position'> {
+  const [id = '', arrival = '', label = ''] = line.split(' ');
+  return {
+    id,
+    permits: parseTicketId(id)?.permits ?? 1,
+    waitingFor: Math.max(0, now - milliseconds(arrival)),
+    label: decodeURIComponent(label),
+  };
+}
+
+function list(text: string): string[] {
+  return text === '' ? [] : text.split(';');
+}
+
+/** Scripts count in microseconds, for which a double has room to spare. */
+function milliseconds(microseconds: string): number {
+  return Number(microseconds) / 1000;
+}

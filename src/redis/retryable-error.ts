@@ -1,0 +1,24 @@
+/**
+ * Reply errors that pass by themselves: failover, start-up, resharding, a slow script, a full server's
+ * back-off. The words may stand inside a longer text, for Redis 6.2 wraps what a script ran into.
+ */
+const PASSING =
+  /(?:^|[\s:-])(?:LOADING|READONLY|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|BUSY|NOSCRIPT|UNBLOCKED)\b|max number of clients/;
+
+/** Reply errors begin with a word in capitals; errors of sockets and clients do not. */
+const REPLY = /^-?[A-Z][A-Z0-9_]+ /;
+
+/**
+ * Tells whether trying again can help. Lost connections and the like: yes. Replies that say why the
+ * command cannot work (wrong type, no rights, out of memory): no.
+ */
+export function isRetryableError(error: unknown): boolean {
+  const message = error instanceof Error ? error.message : String(error);
+  if (PASSING.test(message)) return true;
+  if (error instanceof TypeError) return false;
+  return !REPLY.test(message);
+}
+
+export function isReadOnlyError(error: unknown): boolean {
+  return error instanceof Error && /(?:^|[\s:-])READONLY\b/.test(error.message);
+}

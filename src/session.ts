@@ -1,0 +1,68 @@
+import type { Backend, SemaphoreKey } from './backend.js';
+import type { Clock } from './clock.js';
+import { Coordinator } from './coordinator.js';
+import { Inbox } from './inbox.js';
+import type { ResolvedOptions } from './options.js';
+import { newClientId, ticketId } from './ticket-id.js';
+
+const sessions = new WeakMap<Backend, Map<Clock, Session>>();
+
+/** What one process does on one backend: its name there, its inboxes, and its semaphores by name and options. */
+export class Session {
+  readonly #backend: Backend;
+  readonly #clock: Clock;
+  readonly #client = newClientId();
+  readonly #inboxes = new Map<string, Inbox>();
+  // A coordinator is kept by its semaphores, its handles and its timers: unused names take no memory.
+  readonly #coordinators = new Map<string, WeakRef<Coordinator>>();
+  readonly #forgotten = new FinalizationRegistry<string>((shared) => {
+    if (this.#coordinators.get(shared)?.deref() === undefined) this.#coordinators.delete(shared);
+  });
+  #tickets = 0;
+
+  static of(backend: Backend, clock: Clock): Session {
+    let ofBackend = sessions.get(backend);
+    if (ofBackend === undefined) sessions.set(backend, (ofBackend = new Map<Clock, Session>()));
+    let session = ofBackend.get(clock);
+    if (session === undefined) ofBackend.set(clock, (session = new Session(backend, clock)));
+    return session;
+  }
+
+  constructor(backend: Backend, clock: Clock) {
+    this.#backend = backend;
+    this.#clock = clock;
+  }
+
+  newTicketId(permits: number): string {
+    this.#tickets += 1;
+    return ticketId(this.#client, this.#tickets, permits);
+  }
+
+  coordinator(key: SemaphoreKey, options: ResolvedOptions): Coordinator {
+    const { limit, ttl, extendEvery, retry, label } = options;
+    const shared = JSON.stringify([key, limit, ttl, extendEvery, retry, label]);
+    let coordinator = this.#coordinators.get(shared)?.deref();
+    if (coordinator === undefined) {
+      const call = { key, limit, client: this.#client };
+      const inbox = this.#inbox(key.prefix);
+      coordinator = new Coordinator(this.#backend, call, options, inbox);
+      this.#coordinators.set(shared, new WeakRef(coordinator));
+      this.#forgotten.register(coordinator, shared);
+    }
+    return coordinator;
+  }
+
+  /** Ends the subscription unless somebody still waits. */
+  async closeInbox(prefix: string): Promise<void> {
+    await this.#inboxes.get(prefix)?.close();
+  }
+
+  #inbox(prefix: string): Inbox {
+    let inbox = this.#inboxes.get(prefix);
+    if (inbox === undefined) {
+      inbox = new Inbox(this.#backend, this.#client, prefix, this.#clock);
+      this.#inboxes.set(prefix, inbox);
+    }
+    return inbox;
+  }
+}

@@ -1,0 +1,200 @@
+import type { AcquireReply, AcquireVerdict, PushedGrant } from './backend.js';
+import type { BackoffOptions } from './backoff.js';
+import { backoffDelay } from './backoff.js';
+import type { Clock, Instant, Timer } from './clock.js';
+import { instant } from './clock.js';
+import { BackendError } from './errors.js';
+import { GroupCommit } from './group-commit.js';
+import type { Inbox } from './inbox.js';
+import type { Lease, LeaseTicket } from './lease.js';
+import type { PermitRequest } from './permit-request.js';
+import type { Certainty, ServerClock } from './server-clock.js';
+import { withinLimit } from './time-limit.js';
+
+/** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
+const SAFETY_PAUSE = 1500;
+
+export interface WaitLoopOptions {
+  readonly clock: Clock;
+  readonly serverClock: ServerClock;
+  readonly retry: BackoffOptions;
+  readonly ttl: number;
+  /** How long one call may take, in milliseconds. */
+  readonly limit: number;
+  readonly inbox: Inbox;
+  call(requests: readonly PermitRequest[], notAfter: number | undefined): Promise<AcquireReply>;
+  isRetryable(error: unknown): boolean;
+  /** Undefined when no certainty is left. */
+  makeLease(ticket: LeaseTicket, certainty: Certainty): Lease | undefined;
+  withdraw(id: string): void;
+}
+
+/**
+ * Everyone in this process who waits for one semaphore. A new request goes out at once; those that
+ * were queued, or whose call failed, are asked for again together, after pauses that grow. A pushed grant cuts
+ * the pause short. Tries are the truth and pushes are hints, so losing every push costs time, never a permit.
+ */
+export class WaitLoop {
+  readonly #options: WaitLoopOptions;
+  readonly #lane = new GroupCommit<PermitRequest>((batch) => this.#send(batch));
+  readonly #pending = new Map<string, PermitRequest>();
+  #timer: Timer | undefined;
+  #wakeAt = Infinity;
+  #pauses = 0;
+  #failing = false;
+  #nearestExpiry: number | undefined;
+
+  constructor(options: WaitLoopOptions) {
+    this.#options = options;
+  }
+
+  add(request: PermitRequest): void {
+    this.#pending.set(request.id, request);
+    this.#lane.add(request);
+  }
+
+  /** Ends a request with `error`; what the backend holds for it, or will, is withdrawn. */
+  abandon(request: PermitRequest, error: unknown): void {
+    if (!request.pending) return;
+    request.abandon(error);
+    this.#forget(request);
+    if (request.attempts > 0) this.#options.withdraw(request.id);
+  }
+
+  /** A grant that was pushed, or that came with the reply to another call. */
+  onGrant(grant: PushedGrant): boolean {
+    const request = this.#pending.get(grant.id);
+    if (request === undefined) return false;
+    const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt);
+    if (certainty !== undefined) this.#grant(request, grant, certainty);
+    return true;
+  }
+
+  /** After a (re)subscription one try at once: a grant may have been pushed before it. */
+  onHealth(healthy: boolean): void {
+    this.#pauses = 0;
+    if (healthy) this.#tryAgain();
+    else this.#schedule();
+  }
+
+  async #send(batch: PermitRequest[]): Promise<void> {
+    const { clock, limit } = this.#options;
+    const requests = batch.filter((request) => request.pending);
+    if (requests.length === 0) return;
+    for (const request of requests) request.attempts += 1;
+    const sent = instant(clock);
+    const settled = this.#options.call(requests, this.#notAfter(requests)).then(
+      (reply) => this.#onReply(requests, reply, sent),
+      (error: unknown) => this.#onError(requests, error),
+    );
+    await withinLimit(clock, limit, settled, (error) => this.#onError(requests, error));
+  }
+
+  /** A call that is delayed on its way must not act for requests that nobody wants any more. */
+  #notAfter(requests: readonly PermitRequest[]): number | undefined {
+    const { clock, serverClock, limit } = this.#options;
+    const last = Math.max(...requests.map(({ deadline }) => deadline)) - clock.monotonic();
+    return serverClock.latestIn(Math.min(Math.max(last, 0), limit));
+  }
+
+  #onReply(requests: readonly PermitRequest[], reply: AcquireReply, sent: Instant): void {
+    this.#failing = false;
+    this.#nearestExpiry = reply.nearestExpiry;
+    reply.verdicts.forEach((verdict, i) => {
+      const request = requests[i];
+      if (request !== undefined) this.#apply(verdict, request, sent);
+    });
+    this.#schedule();
+  }
+
+  #apply(verdict: AcquireVerdict, request: PermitRequest, sent: Instant): void {
+    if (verdict.kind === 'granted') {
+      const { ttl } = this.#options;
+      if (request.pending) this.#grant(request, verdict, { since: sent, span: ttl });
+      // It ran after its withdrawal, or twice: nobody holds this ticket any more.
+      else if (request.lease?.state.kind !== 'held') this.#options.withdraw(request.id);
+    } else if (request.pending) {
+      if (verdict.kind === 'busy') {
+        this.#forget(request);
+        request.refuse();
+      } else {
+        if (verdict.kind === 'queued') request.arrival = verdict.arrival;
+        this.#park(request);
+      }
+    }
+  }
+
+  #onError(requests: readonly PermitRequest[], error: unknown): void {
+    const retryable = this.#options.isRetryable(error);
+    this.#failing = true;
+    for (const request of requests) {
+      if (!request.pending) continue;
+      request.lastError = error;
+      if (retryable && request.wait) this.#park(request);
+      else this.abandon(request, new BackendError('acquiring failed', error));
+    }
+    this.#schedule();
+  }
+
+  #grant(request: PermitRequest, ticket: Omit<LeaseTicket, 'id'>, certainty: Certainty): void {
+    const { slots, fencingToken } = ticket;
+    const lease = this.#options.makeLease({ id: request.id, slots, fencingToken }, certainty);
+    if (lease === undefined) {
+      this.#onError([request], new Error('the grant came after its lease had run out'));
+      return;
+    }
+    this.#forget(request);
+    this.#pauses = 0;
+    request.grant(lease);
+  }
+
+  #park(request: PermitRequest): void {
+    request.state = 'waiting';
+    this.#options.inbox.add(this);
+  }
+
+  #forget(request: PermitRequest): void {
+    this.#pending.delete(request.id);
+    if (this.#pending.size > 0) return;
+    this.#stop();
+    this.#pauses = 0;
+    this.#nearestExpiry = undefined;
+    this.#options.inbox.remove(this);
+  }
+
+  #tryAgain(): void {
+    this.#stop();
+    this.#pauses += 1;
+    for (const request of this.#pending.values()) {
+      if (request.state !== 'waiting') continue;
+      request.state = 'sent';
+      this.#lane.add(request);
+    }
+  }
+
+  /** Sets the next try for those who wait, unless an earlier one is set. */
+  #schedule(): void {
+    if (this.#pending.size === 0) return;
+    const { clock } = this.#options;
+    const pause = this.#pause();
+    const at = clock.monotonic() + pause;
+    if (at >= this.#wakeAt) return;
+    this.#timer?.cancel();
+    this.#wakeAt = at;
+    this.#timer = clock.schedule(() => this.#tryAgain(), pause, true);
+  }
+
+  #pause(): number {
+    const { inbox, retry, serverClock } = this.#options;
+    if (this.#failing || !inbox.healthy) return backoffDelay(retry, this.#pauses, Math.random());
+    // A holder that died wakes nobody: look again when the next ticket expires.
+    if (this.#nearestExpiry === undefined) return SAFETY_PAUSE;
+    return Math.min(SAFETY_PAUSE, Math.max(1, serverClock.delayUntil(this.#nearestExpiry)));
+  }
+
+  #stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#wakeAt = Infinity;
+  }
+}

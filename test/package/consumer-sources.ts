@@ -1,0 +1,156 @@
+/** Programs of a user of the package, as text: they must see the installed tarball, not src. */
+
+export const ESM_CONSUMER: string = `
+import { MemoryBackend, Semaphore } from 'redsem';
+
+const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
+const handle = await semaphore.acquire(1000);
+const second = await semaphore.tryAcquire();
+const released = await handle.release();
+await semaphore.close();
+console.log(JSON.stringify({ slot: handle.slot, second, released }));
+`;
+
+export const CJS_CONSUMER: string = `
+const { MemoryBackend, Semaphore } = require('redsem');
+
+async function main() {
+  const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
+  const result = await semaphore.use((handle) => handle.slot);
+  await semaphore.close();
+  console.log(JSON.stringify({ result }));
+}
+main();
+`;
+
+/** Everything of the API but the clients, so that it can be checked without their types. */
+export const API_CONSUMER: string = `
+import {
+  AcquireTimeoutError,
+  BackendError,
+  ClosedError,
+  Handle,
+  HandleLostError,
+  MemoryBackend,
+  RedsemError,
+  Semaphore,
+} from 'redsem';
+import type {
+  AcquireOptions,
+  Backend,
+  Clock,
+  HandleData,
+  RedisTarget,
+  SemaphoreOptions,
+  SemaphoreState,
+} from 'redsem';
+
+declare const clock: Clock;
+declare const data: HandleData;
+
+const backend: Backend = new MemoryBackend({ clock });
+const options: SemaphoreOptions = {
+  limit: 5,
+  ttl: 30_000,
+  extendEvery: 10_000,
+  retry: { min: 10, max: 200, factor: 2, jitter: true },
+  prefix: 'redsem',
+  label: 'worker',
+  clock,
+};
+const semaphore = new Semaphore(backend, 'video-encoders', options);
+const wait: AcquireOptions = { timeout: 5000, signal: new AbortController().signal, permits: 2 };
+
+function onHandle(handle: Handle): number {
+  handle.on('lost', (error) => {
+    const reason: 'expired' | 'missing' | 'revoked' | 'closed' = error.reason;
+    console.log(reason, handle.held, handle.expiresIn);
+  });
+  handle.once('released', () => undefined);
+  // @ts-expect-error there is no such event
+  handle.on('gone', () => undefined);
+  handle.assertHeld();
+  const slots: readonly number[] = handle.slots;
+  const signal: AbortSignal = handle.signal;
+  const text: string = handle.id + handle.name + String(signal.aborted);
+  const json: HandleData = handle.toJSON();
+  return handle.fencingToken + handle.slot + slots.length + text.length + JSON.stringify(json).length;
+}
+
+export async function useAll(): Promise<void> {
+  const first: Handle = await semaphore.acquire();
+  await semaphore.acquire(0);
+  await semaphore.acquire(wait);
+  const maybe: Handle | null = await semaphore.tryAcquire({ permits: 2 });
+  const fromPlain: number = await semaphore.use(onHandle, 5000);
+  const fromPromise: string = await semaphore.use(async (handle) => handle.id, wait);
+  await semaphore.setLimit(fromPlain + fromPromise.length);
+  const state: SemaphoreState = await semaphore.inspect();
+  const holder = state.holders[0];
+  const counts: number = state.held + state.limit + state.waiting + (holder?.expiresIn ?? 0);
+  const waiters: number[] = state.waiters.map((one) => one.position + one.waitingFor + one.permits);
+  const adopted: Handle = await semaphore.adopt(data);
+  await adopted.extend();
+  const wasHeld: boolean = await first.release();
+  const revoked: boolean = await semaphore.revoke(adopted.id);
+  await using scoped = await semaphore.acquire(5000);
+  console.log(maybe?.id, counts, waiters, wasHeld, revoked, scoped.id, semaphore.name, semaphore.limit);
+  await semaphore.close();
+}
+
+export function explain(error: unknown): string {
+  if (error instanceof AcquireTimeoutError) return \`\${error.timeout} \${error.waited} \${error.attempts}\`;
+  if (error instanceof HandleLostError) return error.reason;
+  if (error instanceof BackendError) return String(error.cause);
+  if (error instanceof ClosedError) return error.message;
+  return error instanceof RedsemError ? error.code : 'unknown';
+}
+
+// @ts-expect-error a limit is needed
+new Semaphore(backend, 'no limit', {});
+// @ts-expect-error a name is not a target
+new Semaphore('localhost', 'no client', options);
+export type Target = RedisTarget;
+`;
+
+/** Clients of every supported major, passed as they are. */
+export const CLIENTS_CONSUMER: string = `
+import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis';
+import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis-6';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
+import { createClient as createClient4, createCluster as createCluster4 } from 'redis-4';
+import {
+  createClient as createClient5,
+  createClientPool as createClientPool5,
+  createCluster as createCluster5,
+  createSentinel as createSentinel5,
+} from 'redis-5';
+import { Semaphore } from 'redsem';
+
+const options = { limit: 5 };
+const nodes = { rootNodes: [{ url: 'redis://127.0.0.1:6379' }] };
+const sentinels = { name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 26379 }] };
+const startup = [{ host: '127.0.0.1', port: 6379 }];
+
+export async function build(): Promise<Semaphore[]> {
+  return [
+    new Semaphore(createClient(), 'redis 6', options),
+    new Semaphore(createClient({ RESP: 2 }), 'redis 6, RESP 2', options),
+    new Semaphore(await createClient().connect(), 'redis 6, connected', options),
+    new Semaphore(createClientPool(), 'redis 6 pool', options),
+    new Semaphore(createCluster(nodes), 'redis 6 cluster', options),
+    new Semaphore(createSentinel(sentinels), 'redis 6 sentinel', options),
+    new Semaphore(createClient5(), 'redis 5', options),
+    new Semaphore(createClient5({ RESP: 3 }), 'redis 5, RESP 3', options),
+    new Semaphore(createClientPool5(), 'redis 5 pool', options),
+    new Semaphore(createCluster5(nodes), 'redis 5 cluster', options),
+    new Semaphore(createSentinel5(sentinels), 'redis 5 sentinel', options),
+    new Semaphore(createClient4(), 'redis 4', options),
+    new Semaphore(createCluster4(nodes), 'redis 4 cluster', options),
+    new Semaphore(new Redis5({ lazyConnect: true }), 'ioredis 5', options),
+    new Semaphore(new Cluster5(startup, { lazyConnect: true }), 'ioredis 5 cluster', options),
+    new Semaphore(new Redis6({ lazyConnect: true }), 'ioredis 6', options),
+    new Semaphore(new Cluster6(startup, { lazyConnect: true }), 'ioredis 6 cluster', options),
+  ];
+}
+`;

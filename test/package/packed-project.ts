@@ -1,0 +1,82 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT, runOrThrow } from './run-program.js';
+
+interface PackReport {
+  readonly filename: string;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+/** The tarball that would be published, and an empty project that has it installed. */
+export class PackedProject {
+  readonly #root: string;
+  readonly #report: PackReport;
+
+  private constructor(root: string, report: PackReport) {
+    this.#root = root;
+    this.#report = report;
+  }
+
+  static async create(): Promise<PackedProject> {
+    const root = await mkdtemp(join(tmpdir(), 'redsem-packed-'));
+    try {
+      const project = new PackedProject(root, await pack(root));
+      await project.#install();
+      return project;
+    } catch (error) {
+      await rm(root, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  get tarball(): string {
+    return join(this.#root, this.#report.filename);
+  }
+
+  get unpackedSize(): number {
+    return this.#report.unpackedSize;
+  }
+
+  get files(): string[] {
+    return this.#report.files.map((file) => file.path);
+  }
+
+  /** Where the tarball is installed. */
+  get directory(): string {
+    return join(this.#root, 'project');
+  }
+
+  write(name: string, text: string): Promise<void> {
+    return writeFile(join(this.directory, name), text);
+  }
+
+  /** Makes a package of the repository importable in the project under the same name. */
+  async link(name: string): Promise<void> {
+    const target = join(this.directory, 'node_modules', name);
+    await mkdir(join(target, '..'), { recursive: true });
+    await symlink(join(ROOT, 'node_modules', name), target, 'junction');
+  }
+
+  remove(): Promise<void> {
+    return rm(this.#root, { recursive: true, force: true });
+  }
+
+  async #install(): Promise<void> {
+    await mkdir(this.directory);
+    await this.write('package.json', '{ "name": "consumer", "private": true, "type": "module" }\n');
+    // Offline, for the package has no dependencies: one that crept in makes this fail.
+    const flags = ['--no-save', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+    const cache = join(this.#root, 'npm-cache');
+    await runOrThrow('npm', ['install', ...flags, '--cache', cache, this.tarball], this.directory);
+  }
+}
+
+async function pack(destination: string): Promise<PackReport> {
+  const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', destination];
+  const { stdout } = await runOrThrow('npm', args);
+  const [report] = JSON.parse(stdout) as PackReport[];
+  if (report === undefined) throw new Error(`npm pack reported nothing: ${stdout}`);
+  return report;
+}

@@ -1,0 +1,52 @@
+import type { Context, Test } from 'mocha';
+import { restore } from 'sinon';
+import { setImmediate as turn } from 'node:timers/promises';
+
+import { killOwned } from './support/owned-processes.js';
+
+const fatalWarnings = new Set(['MaxListenersExceededWarning', 'TimeoutOverflowWarning']);
+const problems: Error[] = [];
+
+process.on('unhandledRejection', (reason) => {
+  problems.push(new Error('unhandled rejection', { cause: reason }));
+});
+
+process.on('warning', (warning) => {
+  if (fatalWarnings.has(warning.name)) problems.push(warning);
+});
+
+/** Fails with what went wrong behind the test's back, once that had its chance to show. */
+async function throwProblems(): Promise<void> {
+  await turn();
+  const found = problems.splice(0);
+  if (found.length > 0) throw new AggregateError(found, found.map(describeProblem).join('\n'));
+}
+
+function describeProblem(problem: Error): string {
+  const { cause } = problem;
+  const reason = cause instanceof Error ? (cause.stack ?? cause.message) : cause;
+  return `${problem.name}: ${problem.message}${cause === undefined ? '' : `: ${String(reason)}`}`;
+}
+
+/** The check runs inside the test: an error in an `afterEach` hook would end the whole run. */
+function checkInside(test: Test): void {
+  const body = test.fn;
+  if (body === undefined || body.length > 0) return;
+  test.fn = async function checked(this: Context): Promise<void> {
+    await Reflect.apply(body, this, []);
+    await throwProblems();
+  };
+}
+
+export const mochaHooks = {
+  beforeEach(this: Context): void {
+    if (this.currentTest !== undefined) checkInside(this.currentTest);
+  },
+  afterEach(): void {
+    restore();
+  },
+  async afterAll(): Promise<void> {
+    killOwned();
+    await throwProblems();
+  },
+};

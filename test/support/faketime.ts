@@ -1,0 +1,72 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+interface FakeTimeLibraries {
+  readonly faketime: string;
+  readonly libc: string;
+}
+
+let found: FakeTimeLibraries | undefined;
+
+/** Where libfaketime and the C library stand, or undefined where processes cannot get a false clock. */
+export function findFakeTime(): FakeTimeLibraries | undefined {
+  if (found !== undefined) return found;
+  const libc = findLibc();
+  if (libc === undefined) return undefined;
+  const folders = [dirname(libc), join('/usr', dirname(libc)), '/usr/lib', '/usr/lib64'];
+  const faketime = [...folders, '/usr/local/lib']
+    .map((folder) => join(folder, 'faketime', 'libfaketime.so.1'))
+    .find((path) => existsSync(path));
+  found = faketime === undefined ? undefined : { faketime, libc };
+  return found;
+}
+
+/** Environment for a process whose wall clock is `offset` ms off; its monotonic clock and timers stay true. */
+export function shiftedClockEnvironment(offset: number): NodeJS.ProcessEnv {
+  const { faketime } = needFakeTime();
+  return {
+    LD_PRELOAD: faketime,
+    FAKETIME: describeOffset(offset),
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  };
+}
+
+/**
+ * Environment for a redis-server that reads its offset from `file` at every look at the clock. The C library
+ * goes first because libfaketime and jemalloc, which the server brings, call each other without end. FAKETIME
+ * must be absent: it would win over the file.
+ */
+export function movableClockEnvironment(file: string): NodeJS.ProcessEnv {
+  const { faketime, libc } = needFakeTime();
+  return {
+    LD_PRELOAD: `${faketime}:${libc}`,
+    FAKETIME: undefined,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  };
+}
+
+/** By rename, so that the process never reads half an offset. */
+export function writeClockOffset(file: string, offset: number): void {
+  const fresh = `${file}.new`;
+  writeFileSync(fresh, `${describeOffset(offset)}\n`);
+  renameSync(fresh, file);
+}
+
+function describeOffset(offset: number): string {
+  return `${offset < 0 ? '-' : '+'}${(Math.abs(offset) / 1000).toFixed(6)}s`;
+}
+
+function needFakeTime(): FakeTimeLibraries {
+  const libraries = findFakeTime();
+  if (libraries === undefined)
+    throw new Error('libfaketime not found (Debian: apt-get install faketime)');
+  return libraries;
+}
+
+/** The one that this very process runs on: right on every architecture. */
+function findLibc(): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  return /\/\S+\/libc\.so\.6$/m.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0];
+}

@@ -1,0 +1,29 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+
+// Below the ports that systems hand out to outgoing connections (from 32768 on Linux), and so is a cluster
+// node's bus port (port + 10000): nobody takes the port of a server that is down for a moment.
+const lowest = 10_000;
+const highest = 22_000;
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 that was free just now, never the same one twice in this process. */
+export async function pickLoopbackPort(): Promise<number> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const port = randomInt(lowest, highest);
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port found between ${lowest} and ${highest}`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => {
+      probe.close(() => resolve(true));
+    });
+  });
+}

@@ -1,0 +1,181 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+
+import { movableClockEnvironment, writeClockOffset } from './faketime.js';
+import { pickLoopbackPort } from './loopback-port.js';
+import { untilExit } from './owned-processes.js';
+import { findServer, type Launch, launchRedis, PortTakenError } from './redis-launch.js';
+import { sendRespCommand } from './resp-command.js';
+import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.js';
+
+export { findServer } from './redis-launch.js';
+
+export interface ServerOptions {
+  /** More arguments of redis-server; they win over the fixed ones. */
+  readonly args?: readonly string[];
+  /** Lets `shiftClock` move the server's TIME; needs libfaketime. */
+  readonly fakeClock?: boolean;
+}
+
+/** A redis-server of one test's own, on a free loopback port, without data on disk. */
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const binary = findServer();
+  if (binary === undefined) throw new Error('no redis-server found on PATH nor in REDIS_SERVER');
+  const directory = makeTemporaryFolder();
+  try {
+    const environment = options.fakeClock === true ? fakeClockEnvironment(directory) : {};
+    const launch = { binary, directory, environment, args: options.args ?? [] };
+    return await startOnFreePort(launch, options.fakeClock === true);
+  } catch (error) {
+    await removeTemporaryFolder(directory);
+    throw error;
+  }
+}
+
+async function startOnFreePort(
+  launch: Omit<Launch, 'port'>,
+  fakeClock: boolean,
+): Promise<TestServer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const onPort = { ...launch, port: await pickLoopbackPort() };
+    try {
+      const server = new TestServer(onPort, await launchRedis(onPort), fakeClock);
+      await server.resetStatistics();
+      return server;
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || attempt === 10) throw error;
+    }
+  }
+}
+
+export class TestServer {
+  readonly port: number;
+  readonly url: string;
+  readonly directory: string;
+  readonly #launch: Launch;
+  readonly #fakeClock: boolean;
+  #child: ChildProcess;
+  #clockOffset = 0;
+  #stopped = false;
+  /** What this object itself sent, for `calls` to leave out. */
+  #sent = new Map<string, number>();
+
+  constructor(launch: Launch, child: ChildProcess, fakeClock: boolean) {
+    this.port = launch.port;
+    this.url = `redis://127.0.0.1:${launch.port}`;
+    this.directory = launch.directory;
+    this.#launch = launch;
+    this.#fakeClock = fakeClock;
+    this.#child = child;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1;
+  }
+
+  /** How far the server's clock is off, in ms. */
+  get clockOffset(): number {
+    return this.#clockOffset;
+  }
+
+  /** Hangs the server; its sockets stay open. */
+  pause(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child.kill('SIGCONT');
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await untilExit(this.#child);
+  }
+
+  /** Starts again on the same port with the same arguments and clock; kills first what still runs. */
+  async restart(): Promise<void> {
+    if (this.#stopped) throw new Error('a stopped server cannot restart: its folder is gone');
+    await this.kill();
+    this.#child = await launchRedis(this.#launch);
+    await this.resetStatistics();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.kill();
+    await removeTemporaryFolder(this.directory);
+  }
+
+  /** One raw command over a connection of its own; rejects on an error reply. */
+  async command(...args: string[]): Promise<unknown> {
+    const reply = await sendRespCommand(this.port, args);
+    const name = statisticsName(args);
+    if (name === 'config|resetstat') this.#sent.clear();
+    this.#sent.set(name, (this.#sent.get(name) ?? 0) + 1);
+    return reply;
+  }
+
+  /** One field of INFO, '' where it does not stand there. */
+  async stat(section: string, field: string): Promise<string> {
+    return (await this.#info(section)).get(field) ?? '';
+  }
+
+  /**
+   * How often each command was called since the start, in lower case (`config|get`); commands that scripts
+   * call included, those sent through this object left out.
+   */
+  async calls(): Promise<Record<string, number>> {
+    const sent = new Map(this.#sent);
+    const counts: Record<string, number> = {};
+    for (const [field, value] of await this.#info('commandstats')) {
+      const name = field.replace(/^cmdstat_/, '');
+      const count = Number(/^calls=(\d+)/.exec(value)?.[1] ?? 0) - (sent.get(name) ?? 0);
+      if (count > 0) counts[name] = count;
+    }
+    return counts;
+  }
+
+  /** Moves the server's clock by so many ms from where it stands now: at once, for TIME and key expiry alike. */
+  shiftClock(offsetMs: number): Promise<void> {
+    if (!this.#fakeClock) throw new Error('shiftClock needs startServer({ fakeClock: true })');
+    this.#clockOffset += offsetMs;
+    writeClockOffset(clockFile(this.directory), this.#clockOffset);
+    return Promise.resolve();
+  }
+
+  /** Forgets what the start itself called. A server that wants a password may refuse: nothing is lost then. */
+  async resetStatistics(): Promise<void> {
+    this.#sent.clear();
+    await this.command('CONFIG', 'RESETSTAT').catch(() => undefined);
+  }
+
+  async #info(section: string): Promise<Map<string, string>> {
+    const fields = new Map<string, string>();
+    for (const line of String(await this.command('INFO', section)).split('\r\n')) {
+      const colon = line.indexOf(':');
+      if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1));
+    }
+    return fields;
+  }
+}
+
+const withSubcommands = new Set(
+  'acl client cluster command config function latency memory module object pubsub script slowlog xgroup xinfo'.split(
+    ' ',
+  ),
+);
+
+/** The name under which INFO commandstats counts a command. */
+function statisticsName(args: readonly string[]): string {
+  const [name = '', second] = args.map((arg) => arg.toLowerCase());
+  return withSubcommands.has(name) && second !== undefined ? `${name}|${second}` : name;
+}
+
+function clockFile(directory: string): string {
+  return join(directory, 'clock');
+}
+
+function fakeClockEnvironment(directory: string): NodeJS.ProcessEnv {
+  writeClockOffset(clockFile(directory), 0);
+  return movableClockEnvironment(clockFile(directory));
+}

@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const folders = new Set<string>();
+
+/** A new folder of its own, removed at the latest when this process exits. */
+export function makeTemporaryFolder(): string {
+  if (folders.size === 0) process.once('exit', removeLeftovers);
+  const folder = mkdtempSync(join(tmpdir(), 'redsem-test-'));
+  folders.add(folder);
+  return folder;
+}
+
+export async function removeTemporaryFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  folders.delete(folder);
+  if (folders.size === 0) process.off('exit', removeLeftovers);
+}
+
+function removeLeftovers(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
