@@ -35,7 +35,7 @@ export class Lease {
   readonly ticket: LeaseTicket;
   readonly ttl: number;
   /** Monotonic time of the next extension. */
-  dueAt = Infinity;
+  dueAt: number = Infinity;
   /** Whether an extension is under way. */
   extending = false;
   /** Why the last extension failed, if it did. */

@@ -14,7 +14,7 @@ const howToGetServer = `No redis-server found. To run the tests that need one:
                    (a container will not do: the tests stop, kill and restart the server themselves)`;
 
 installMissing();
-runMocha(missingParts(), process.argv.slice(2));
+runMocha(missingParts(), withFiles(process.argv.slice(2)));
 
 function installMissing(): void {
   const packages = [
@@ -22,6 +22,11 @@ function installMissing(): void {
     ...(process.platform === 'linux' && findFakeTime() === undefined ? ['faketime'] : []),
   ];
   if (packages.length > 0 && canInstallPackages()) installPackages(packages);
+}
+
+/** Without a file among mocha's arguments: all test files. (Files in .mocharc.json would always run, too.) */
+function withFiles(args: readonly string[]): string[] {
+  return args.some((arg) => arg.endsWith('.ts')) ? [...args] : [...args, 'test/**/*.test.ts'];
 }
 
 /** What tests cannot have here, as environment variables for them; ends the run where that may not be. */
