@@ -6,7 +6,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const LUA_DIR = new URL('../src/redis/lua/', import.meta.url);
 const MODULE = new URL('../src/redis/scripts.ts', import.meta.url);
-const INCLUDE_LINE = /^-- include:(.*)$/;
+/** Stands for the text of fragments, in that place. */
+const INCLUDE_LINE = /^\s*-- include:(.*)$/;
 
 /** A mistake in the Lua folder: shown as one line, without a stack. */
 class LuaSourceError extends Error {}
@@ -25,12 +26,16 @@ function readSources() {
   return sources;
 }
 
-/** `includes` is undefined for a fragment. */
+/** `includes` is empty for a fragment. */
 function parseSource(name, text) {
-  const lines = text.split(/\r?\n/);
-  const include = INCLUDE_LINE.exec(lines[0] ?? '');
-  const includes = include ? include[1].split(/\s+/).filter(Boolean) : undefined;
-  return { name, includes, lines: stripLines(name, lines) };
+  const lines = stripLines(name, text.split(/\r?\n/));
+  return { name, includes: lines.flatMap(includesOf), lines };
+}
+
+/** The fragments that a line stands for; none for code. */
+function includesOf(line) {
+  const include = INCLUDE_LINE.exec(line);
+  return include ? include[1].split(/\s+/).filter(Boolean) : [];
 }
 
 // Keeps what goes over the wire small. Working line by line is safe only where no string or comment
@@ -43,7 +48,7 @@ function stripLines(name, lines) {
       throw new LuaSourceError(`${where}: long brackets ([[ or [=[) are not allowed`);
     }
     const code = line.trim();
-    if (code === '' || code.startsWith('--')) return;
+    if (code === '' || (code.startsWith('--') && !INCLUDE_LINE.test(code))) return;
     if (code.endsWith('\\')) {
       throw new LuaSourceError(`${where}: a line must not end with a backslash`);
     }
@@ -54,13 +59,13 @@ function stripLines(name, lines) {
 
 function findOperations(sources) {
   const all = [...sources.values()];
-  const operations = all.filter((source) => source.includes !== undefined);
+  const operations = all.filter((source) => source.includes.length > 0);
   const included = new Set(operations.flatMap((operation) => operation.includes));
   for (const { name, includes } of all) {
     // Without this, a misspelled include line would silently drop an operation.
-    if (includes === undefined && !included.has(name)) {
+    if (includes.length === 0 && !included.has(name)) {
       throw new LuaSourceError(
-        `${name}.lua: has no "-- include:" as its first line and no operation includes it`,
+        `${name}.lua: has no line "-- include: …" and no operation includes it`,
       );
     }
   }
@@ -71,14 +76,19 @@ function assemble(operation, sources) {
   if (new Set(operation.includes).size !== operation.includes.length) {
     throw new LuaSourceError(`${operation.name}.lua: includes a fragment twice`);
   }
-  const lines = operation.includes.flatMap((name) => {
-    const fragment = sources.get(name);
-    if (fragment === undefined || fragment.includes !== undefined) {
-      throw new LuaSourceError(`${operation.name}.lua: there is no fragment "${name}"`);
-    }
-    return fragment.lines;
-  });
-  return [...lines, ...operation.lines];
+  return operation.lines.flatMap((line) =>
+    INCLUDE_LINE.test(line)
+      ? includesOf(line).flatMap((name) => fragmentLines(operation, name, sources))
+      : line,
+  );
+}
+
+function fragmentLines(operation, name, sources) {
+  const fragment = sources.get(name);
+  if (fragment === undefined || fragment.includes.length > 0) {
+    throw new LuaSourceError(`${operation.name}.lua: there is no fragment "${name}"`);
+  }
+  return fragment.lines;
 }
 
 /** A TypeScript string literal in the quotes that need fewer escapes, as prettier writes it. */

@@ -87,7 +87,7 @@ export class Coordinator implements HandleKeeper {
   keep(lease: Lease, firstExtensionIn: number): void {
     lease.onEnd((ended) => {
       this.#heartbeat.remove(ended);
-      this.#settleAwaited(ended, ended.lossError());
+      if (this.#awaited.has(ended)) this.#settleAwaited(ended, ended.lossError());
       if (ended.state.kind === 'lost') this.#returns.withdraw(ended.ticket.id);
     });
     this.#heartbeat.add(lease, firstExtensionIn);
@@ -108,21 +108,24 @@ export class Coordinator implements HandleKeeper {
     requests: readonly PermitRequest[],
     notAfter: number | undefined,
   ): Promise<AcquireReply> {
-    const { ttl, label } = this.#options;
-    const sent = instant(this.#options.clock);
-    const call = { ...this.#call, ttl, label, notAfter, requests };
+    const { key, limit, client } = this.#call;
+    const { ttl, label, clock } = this.#options;
+    const sent = instant(clock);
+    const call = { key, limit, client, ttl, label, notAfter, requests };
     return this.#heard(sent, await this.#backend.acquire(call));
   }
 
   async #callRelease(ids: readonly string[]): Promise<ReleaseReply> {
+    const { key, limit, client } = this.#call;
     const sent = instant(this.#options.clock);
-    return this.#heard(sent, await this.#backend.release({ ...this.#call, ids }));
+    return this.#heard(sent, await this.#backend.release({ key, limit, client, ids }));
   }
 
   async #callExtend(ids: readonly string[]): Promise<ExtendReply> {
-    const sent = instant(this.#options.clock);
-    const call = { ...this.#call, ttl: this.#options.ttl, ids };
-    return this.#heard(sent, await this.#backend.extend(call));
+    const { key, limit, client } = this.#call;
+    const { ttl, clock } = this.#options;
+    const sent = instant(clock);
+    return this.#heard(sent, await this.#backend.extend({ key, limit, client, ttl, ids }));
   }
 
   #heard<R extends AcquireReply | ExtendReply | ReleaseReply>(sent: Instant, reply: R): R {

@@ -79,7 +79,8 @@ export class WaitLoop {
 
   async #send(batch: PermitRequest[]): Promise<void> {
     const { clock, limit } = this.#options;
-    const requests = batch.filter((request) => request.pending);
+    // A request whose last call found no reply in time may have been added twice.
+    const requests = [...new Set(batch)].filter((request) => request.pending);
     if (requests.length === 0) return;
     for (const request of requests) request.attempts += 1;
     const sent = instant(clock);

@@ -1,10 +1,8 @@
 import type { SemaphoreKey } from '../backend.js';
 
-/** Which keys there are and what stands in them. A change of either is a new version and a major release. */
-export const LAYOUT_VERSION = '1';
 
 /** The order in which every script declares its keys. */
-const PARTS = ['tickets', 'slots', 'free', 'queue', 'waiters', 'meta'] as const;
+const PARTS = ['tickets', 'free', 'queue', 'waiters', 'meta'] as const;
 
 /**
  * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot. Braces in

@@ -52,12 +52,21 @@ export class RedisBackend implements Backend {
 
   async acquire(call: AcquireCall): Promise<AcquireReply> {
     const { label, ttl, notAfter, requests } = call;
+    const known = requests.filter(({ arrival }) => arrival !== undefined);
+    const waits = requests.filter(({ arrival, wait }) => arrival === undefined && wait);
+    const tries = requests.filter(({ arrival, wait }) => arrival === undefined && !wait);
+    const ordered = [...known, ...waits, ...tries];
     const until = notAfter === undefined ? '' : microseconds(notAfter);
     const args = [encodeURIComponent(label), String(ttl), until];
-    for (const { id, wait, arrival } of requests) {
-      args.push(id, arrival === undefined ? (wait ? '' : 't') : String(arrival));
-    }
-    return parseAcquire(await this.#run(acquireScript, call, args), requests.length);
+    const weighted = requests.some(({ permits }) => permits > 1) ? '1' : '';
+    args.push(String(known.length), String(waits.length), weighted);
+    for (const { id } of ordered) args.push(id);
+    for (const { arrival } of known) args.push(String(arrival));
+    const reply = parseAcquire(await this.#run(acquireScript, call, args), ordered.length);
+    if (known.length + waits.length === 0 || waits.length === requests.length) return reply;
+    // Verdicts come in the order in which the script got the requests.
+    const verdicts = new Map(reply.verdicts.map((verdict, i) => [ordered[i], verdict]));
+    return { ...reply, verdicts: requests.flatMap((request) => verdicts.get(request) ?? []) };
   }
 
   async extend(call: ExtendCall): Promise<ExtendReply> {

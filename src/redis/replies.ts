@@ -61,7 +61,7 @@ export function parseInspect(reply: unknown): InspectPage {
 /** Grants as they stand in a reply or in a message. */
 export function parseGrants(text: string): PushedGrant[] {
   return list(text).flatMap((line) => {
-    const [id, token, slots, expiry] = line.split(' ');
+    const [id, slots, token, expiry] = line.split(' ');
     if (id === undefined || slots === undefined || expiry === undefined) return [];
     return {
       id,
@@ -98,16 +98,16 @@ function parseVerdict(text: string, reply: unknown): AcquireVerdict {
   if (text === 'l') return { kind: 'late' };
   if (text.startsWith('q')) return { kind: 'queued', arrival: Number(text.slice(1)) };
   const space = text.indexOf(' ');
-  if (!text.startsWith('+') || space < 0) throw new UnexpectedReplyError('acquire', reply);
-  return {
-    kind: 'granted',
-    fencingToken: Number(text.slice(1, space)),
-    slots: parseSlots(text.slice(space + 1)),
-  };
+  const fencingToken = Number(text.slice(space + 1));
+  if (space < 0 || !Number.isSafeInteger(fencingToken)) {
+    throw new UnexpectedReplyError('acquire', reply);
+  }
+  return { kind: 'granted', fencingToken, slots: parseSlots(text.slice(0, space)) };
 }
 
 /** `0,3,7-9`: single slots and ranges. */
 export function parseSlots(text: string): number[] {
+  if (!/[,-]/.test(text)) return [Number(text)];
   return text.split(',').flatMap((part) => {
     const [from = '', to = from] = part.split('-');
     return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i);

@@ -1,95 +1,103 @@
--- include: clock purge grant
 -- Grants tickets, or queues their requests.
 --
--- KEYS  tickets, slots, free, queue, waiters, meta
+-- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       5 label (without spaces, ; or |)   6 ttl (ms)   7 not after (microseconds, or '')
---       then two for each request, at most 1000 of them: id, and '' to wait, 't' to try only, or the
---       arrival number that an earlier reply told
--- Reply 'now|nearest expiry or empty|verdict;verdict…|grants', a verdict being '+token slots', 'q' and the
+--       8 how many requests were queued before   9 how many are new and wait; the rest are tries
+--       10 '1' if any asks for more than one permit, then the ids, at most 1000, and an arrival number for each
+--       of those that were queued before
+-- Reply 'now|nearest expiry or empty|verdict;verdict…|grants', a verdict being 'slots token', 'q' and the
 --       arrival number, 'b' when busy, 'l' when late; grants are other requests of the same client
---       that were served on this occasion, 'id token slots expiry;…'
+--       that were served on this occasion, 'id slots token expiry;…'
 -- Cost  O(log n) for each request, expired ticket and grant; a call that runs twice changes nothing the second time
 
-local label, ttl = ARGV[5], ARGV[6] * 1000.0
-local verdicts, ids, own = {}, {}, {}
-for i = 8, #ARGV, 2 do
-  ids[#ids + 1] = ARGV[i]
+-- include: clock
+local known, waits = ARGV[8] * 1.0, ARGV[8] + ARGV[9] * 1.0
+local total = #ARGV - 10 - known
+local ids = { unpack(ARGV, 11, 10 + total) }
+local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
+local need = ARGV[10] == '1' and math.huge or 1
+-- include: state
+
+-- `meta` outlives the last ticket by a day. Whether a script may run at maxmemory is decided by its first
+-- write, so it is this one, which takes no memory.
+call('PEXPIRE', meta, format('%.0f', math.max(until_ - now, 0) / 1000 + 86400000))
+
+ttl = ARGV[6] * 1000.0
+local late, places = ARGV[7] ~= '' and now > ARGV[7] * 1.0, {}
+if not late and waiting + known > 0 then
+  places = call('ZMSCORE', queue, unpack(ids))
+  for i = 1, total do
+    own[ids[i]] = true
+    -- Requests that were dropped (claim or lease over, data lost) return to their old place.
+    local record = stored[i + 2]
+    local ticket = type(record) == 'string' and match(record, ' ') and not expired[ids[i]]
+    if i <= known and not ticket and type(places[i]) ~= 'string' then
+      places[i] = ARGV[10 + total + i]
+      waiting = waiting + call('ZADD', queue, places[i], ids[i])
+      fields[#fields + 1] = ids[i]
+      fields[#fields + 1] = ARGV[5]
+      call('HSET', meta, ids[i], ARGV[5])
+    end
+  end
+end
+if not late then
+  -- include: serve
 end
 
-if ARGV[7] ~= '' and now > ARGV[7] * 1.0 then
-  serve_queue(nil, 0)
-  write_grants(label)
-  for i = 1, #ids do
+local verdicts, again, arrivals = {}, nil, nil
+for i = 1, total do
+  local id, record = ids[i], stored[i + 2]
+  local held_slots = not expired[id] and type(record) == 'string' and match(record, '^[%d,-]+ %d+')
+  if late then
     verdicts[i] = 'l'
-  end
-  settle(false)
-  return f(now) .. '||' .. table.concat(verdicts, ';') .. '|' .. tell_waiters(nil)
-end
-
-local records = redis.call('HMGET', slots, unpack(ids))
-local places = {}
-if waiting > 0 then
-  places = redis.call('ZMSCORE', queue, unpack(ids))
-end
-
--- Requests that were dropped (claim or lease over, data lost) return to their old place.
-local entries = {}
-for i = 1, #ids do
-  local arrival = ARGV[7 + 2 * i]
-  if not some(records[i]) and not some(places[i]) and arrival ~= '' and arrival ~= 't' then
-    places[i] = arrival
-    waiting = waiting + 1
-    entries[#entries + 1] = arrival
-    entries[#entries + 1] = ids[i]
-  end
-  own[ids[i]] = true
-end
-spread('ZADD', queue, entries)
-serve_queue(own, ttl)
-
-local scores, left = {}, false
-entries = {}
-for i = 1, #ids do
-  local id, permits = ids[i], permits_of(ids[i])
-  if some(records[i]) then
-    local held_slots, token = string.match(records[i], '^([^ ]+) (%d+)')
-    verdicts[i] = '+' .. token .. ' ' .. held_slots
-    scores[#scores + 1] = f(now + ttl)
-    scores[#scores + 1] = id
-  elseif some(places[i]) then
-    verdicts[i] = 'q' .. f(places[i] * 1.0)
-  elseif not blocked and held + permits <= limit then
-    grant(id, permits, now + ttl)
-  elseif ARGV[7 + 2 * i] == 't' then
-    verdicts[i] = 'b'
+  elseif held_slots then
+    verdicts[i] = held_slots
+    again = again or {}
+    again[#again + 1] = format('%.0f', now + ttl)
+    again[#again + 1] = id
+  elseif type(places[i]) == 'string' then
+    verdicts[i] = 'q' .. format('%.0f', places[i] * 1.0)
   else
-    blocked = true
-    last = math.max(last + 1, now)
-    verdicts[i] = 'q' .. f(last)
-    entries[#entries + 1] = f(last)
-    entries[#entries + 1] = id
-    changed = true
-    waiting = waiting + 1
+    own[id] = true
+    local permits = 1
+    if need ~= 1 then
+      permits = (match(id, '%.[^.]+%.(%d+)$') or 1) * 1.0
+    end
+    if not blocked and held + permits <= limit then
+      granted, held, wanted = granted + 1, held + permits, wanted + permits
+      new_ids[granted], new_permits[granted], new_expiries[granted] = id, permits, now + ttl
+    elseif i > waits then
+      verdicts[i] = 'b'
+    else
+      blocked, last, arrivals = true, math.max(last + 1, now), arrivals or {}
+      arrivals[#arrivals + 1] = format('%.0f', last)
+      arrivals[#arrivals + 1] = id
+      verdicts[i] = 'q' .. arrivals[#arrivals - 1]
+      fields[#fields + 1] = id
+      fields[#fields + 1] = ARGV[5]
+    end
   end
 end
-spread('ZADD', queue, entries)
-spread('ZADD', tickets, scores)
-write_grants(label)
+if again then
+  call('ZADD', tickets, unpack(again))
+  renewed = now + ttl
+end
+if arrivals then
+  waiting = waiting + call('ZADD', queue, unpack(arrivals))
+end
+if waiting > 0 and not late and known + waits > 0 then
+  renewed = math.max(renewed, now + WAITER_LEASE)
+  call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)
+end
+-- include: write
 
-for i = 1, #ids do
-  if tokens[ids[i]] then
-    verdicts[i] = '+' .. tokens[ids[i]]
-  elseif string.sub(verdicts[i], 1, 1) == 'q' then
-    left = true
-  end
-end
 local nearest = ''
-if left then
-  redis.call('ZADD', waiters, f(now + WAITER_LEASE), client)
-  redis.call('HSET', meta, 'label.' .. client, label)
-  nearest = redis.call('ZRANGE', tickets, 0, 0, 'WITHSCORES')[2]
-  nearest = nearest and f(nearest * 1.0) or ''
+if waiting > 0 then
+  nearest = call('ZRANGE', tickets, 0, 0, 'WITHSCORES')[2]
+  nearest = nearest and format('%.0f', nearest * 1.0) or ''
 end
-settle(left or #scores > 0)
-return f(now) .. '|' .. nearest .. '|' .. table.concat(verdicts, ';') .. '|' .. tell_waiters(own)
+for i = 1, total do
+  verdicts[i] = tokens[ids[i]] or verdicts[i]
+end
+return now_text .. '|' .. nearest .. '|' .. table.concat(verdicts, ';') .. '|' .. table.concat(told, ';')

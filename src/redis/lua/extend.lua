@@ -1,25 +1,34 @@
--- include: clock purge grant
 -- Gives live tickets a new expiry. A ticket that is gone stays gone.
 --
--- KEYS  tickets, slots, free, queue, waiters, meta
+-- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       5 ttl (ms)   then ids, at most 1000
 -- Reply 'now|verdicts|grants': a digit for each id, 1 extended, 0 gone; grants as in acquire.lua
 -- Cost  O(log n) for each id, expired ticket and grant
 
-local verdicts, scores = {}, {}
-local known = redis.call('ZMSCORE', tickets, unpack(ARGV, 6, #ARGV))
+-- include: clock
+local ids, need = {}, 0
+local stored = call('HMGET', meta, 'state', 'limit')
+-- include: state
+
+-- As in acquire.lua: the first write must take no memory.
+call('PEXPIRE', meta, format('%.0f', math.max(until_ - now, 0) / 1000 + 86400000))
+
+local verdicts, scores, expiry = {}, {}, format('%.0f', now + ARGV[5] * 1000.0)
+local known = call('ZMSCORE', tickets, unpack(ARGV, 6, #ARGV))
 for i = 6, #ARGV do
-  if some(known[i - 5]) then
+  if type(known[i - 5]) == 'string' then
     verdicts[i - 5] = '1'
-    scores[#scores + 1] = f(now + ARGV[5] * 1000.0)
+    scores[#scores + 1] = expiry
     scores[#scores + 1] = ARGV[i]
   else
     verdicts[i - 5] = '0'
   end
 end
-spread('ZADD', tickets, scores)
-serve_queue(nil, 0)
-write_grants(nil)
-settle(#scores > 0)
-return f(now) .. '|' .. table.concat(verdicts) .. '|' .. tell_waiters(nil)
+if #scores > 0 then
+  call('ZADD', tickets, unpack(scores))
+  renewed = now + ARGV[5] * 1000.0
+end
+-- include: serve
+-- include: write
+return now_text .. '|' .. table.concat(verdicts) .. '|' .. table.concat(told, ';')

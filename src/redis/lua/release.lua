@@ -1,21 +1,33 @@
--- include: clock purge grant
 -- Gives tickets back and withdraws queued requests, by id; what is not there is left alone.
 --
--- KEYS  tickets, slots, free, queue, waiters, meta
+-- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       then ids, at most 1000
 -- Reply 'now|verdicts|grants': a digit for each id, 1 was a live ticket, 0 was not; grants as in acquire.lua
 -- Cost  O(log n) for each id, expired ticket and grant
 
-local ids, verdicts = { unpack(ARGV, 5, #ARGV) }, {}
-local records = give_back(ids)
+-- include: clock
+local ids, need = { unpack(ARGV, 5, #ARGV) }, 0
+local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
+-- include: state
+
+local verdicts = {}
 for i = 1, #ids do
-  verdicts[i] = some(records[i]) and '1' or '0'
+  if expired[ids[i]] then
+    stored[i + 2] = false
+  end
+end
+local dropped = drop(ids, stored, 2)
+for i = 1, #ids do
+  verdicts[i] = dropped[ids[i]] and '1' or '0'
 end
 if waiting > 0 then
-  waiting = waiting - redis.call('ZREM', queue, unpack(ids))
+  local withdrawn = call('ZREM', queue, unpack(ids))
+  if withdrawn > 0 then
+    waiting = waiting - withdrawn
+    call('HDEL', meta, unpack(ids))
+  end
 end
-serve_queue(nil, 0)
-write_grants(nil)
-settle(false)
-return f(now) .. '|' .. table.concat(verdicts) .. '|' .. tell_waiters(nil)
+-- include: serve
+-- include: write
+return now_text .. '|' .. table.concat(verdicts) .. '|' .. table.concat(told, ';')

@@ -1,0 +1,46 @@
+-- Fragment: grants from the head of the queue for as long as the permits last.
+--
+-- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk is stepped
+-- over; any other that does not fit blocks those behind it, so that small requests cannot starve it.
+if waiting > 0 then
+  call('ZREMRANGEBYSCORE', waiters, '-inf', now_text)
+  local alive, skipped = { [client] = next(own) ~= nil }, 0
+  while waiting > skipped and held < limit and not blocked do
+    local size = math.min(limit - held, 500)
+    local heads = call('ZRANGE', queue, format('%.0f', skipped), format('%.0f', skipped + size - 1))
+    local labels = #heads > 0 and call('HMGET', meta, unpack(heads))
+    local leaving, dead = {}, {}
+    for i = 1, #heads do
+      local id = heads[i]
+      local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')
+      permits = permits == '' and 1 or permits * 1.0
+      if not alive[who] then
+        alive[who] = call('ZSCORE', waiters, who)
+      end
+      if not alive[who] then
+        leaving[#leaving + 1] = id
+        dead[#dead + 1] = id
+      elseif permits > limit then
+        skipped = skipped + 1
+      elseif held + permits > limit then
+        blocked = true
+        break
+      else
+        leaving[#leaving + 1] = id
+        granted, held, wanted = granted + 1, held + permits, wanted + permits
+        new_ids[granted], new_permits[granted] = id, permits
+        new_expiries[granted] = now + (own[id] and ttl or CLAIM_TIME)
+        new_labels[granted] = type(labels[i]) == 'string' and labels[i] or '?'
+      end
+    end
+    if #leaving > 0 then
+      waiting = waiting - call('ZREM', queue, unpack(leaving))
+    elseif #heads == 0 then
+      waiting = call('ZCARD', queue) * 1.0
+      break
+    end
+    if #dead > 0 then
+      call('HDEL', meta, unpack(dead))
+    end
+  end
+end
