@@ -26,10 +26,11 @@ function readSources() {
   return sources;
 }
 
-/** `includes` is empty for a fragment. */
+/** A source with an include line, be it an empty one, is an operation, any other a fragment. */
 function parseSource(name, text) {
   const lines = stripLines(name, text.split(/\r?\n/));
-  return { name, includes: lines.flatMap(includesOf), lines };
+  const operation = lines.some((line) => INCLUDE_LINE.test(line));
+  return { name, operation, includes: lines.flatMap(includesOf), lines };
 }
 
 /** The fragments that a line stands for; none for code. */
@@ -59,11 +60,11 @@ function stripLines(name, lines) {
 
 function findOperations(sources) {
   const all = [...sources.values()];
-  const operations = all.filter((source) => source.includes.length > 0);
+  const operations = all.filter((source) => source.operation);
   const included = new Set(operations.flatMap((operation) => operation.includes));
-  for (const { name, includes } of all) {
+  for (const { name, operation } of all) {
     // Without this, a misspelled include line would silently drop an operation.
-    if (includes.length === 0 && !included.has(name)) {
+    if (!operation && !included.has(name)) {
       throw new LuaSourceError(
         `${name}.lua: has no line "-- include: …" and no operation includes it`,
       );
@@ -85,7 +86,7 @@ function assemble(operation, sources) {
 
 function fragmentLines(operation, name, sources) {
   const fragment = sources.get(name);
-  if (fragment === undefined || fragment.includes.length > 0) {
+  if (fragment === undefined || fragment.operation) {
     throw new LuaSourceError(`${operation.name}.lua: there is no fragment "${name}"`);
   }
   return fragment.lines;

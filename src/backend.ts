@@ -12,6 +12,8 @@ export interface Backend {
   extend(call: ExtendCall): Promise<ExtendReply>;
   release(call: ReleaseCall): Promise<ReleaseReply>;
   inspect(call: InspectCall): Promise<InspectReply>;
+  /** What is set on the server so that it endangers the tickets, if that can be told. */
+  findHazard?(key: SemaphoreKey): Promise<string | undefined>;
   /** Tells whether trying again can help. Left out: every error is worth another try. */
   isRetryable?(error: unknown): boolean;
   /**

@@ -5,10 +5,10 @@ import type { Instant } from './clock.js';
 import { instant } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
-import type { HandleKeeper } from './handle.js';
+import type { Handle, HandleKeeper } from './handle.js';
 import { Heartbeat } from './heartbeat.js';
 import type { Inbox } from './inbox.js';
-import type { LeaseTicket } from './lease.js';
+import type { LeaseKeeper, LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { ResolvedOptions } from './options.js';
 import type { PermitRequest } from './permit-request.js';
@@ -27,12 +27,13 @@ interface Awaited {
  * What all `Semaphore` objects of one process with the same backend, name and options share: their
  * waiters, their heartbeat, and their calls, which travel together.
  */
-export class Coordinator implements HandleKeeper {
+export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly waitLoop: WaitLoop;
   readonly #backend: Backend;
   readonly #call: Call;
   readonly #options: ResolvedOptions;
   readonly #inbox: Inbox;
+  readonly #terms: LeaseTerms;
   readonly #serverClock: ServerClock;
   readonly #heartbeat: Heartbeat;
   readonly #returns: TicketReturns;
@@ -46,6 +47,7 @@ export class Coordinator implements HandleKeeper {
     this.#call = call;
     this.#options = options;
     this.#inbox = inbox;
+    this.#terms = { name: call.key.name, ttl, clock, keeper: this };
     this.#serverClock = new ServerClock(clock);
     const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
     const shared = { clock, retry, ttl, limit: callLimit(ttl), isRetryable };
@@ -60,7 +62,7 @@ export class Coordinator implements HandleKeeper {
       inbox,
       serverClock: this.#serverClock,
       call: (requests, notAfter) => this.#callAcquire(requests, notAfter),
-      makeLease: (ticket, certainty) => this.#makeLease(ticket, certainty),
+      makeLease: (id, ticket, certainty) => this.#makeLease(id, ticket, certainty),
       withdraw: (id) => this.#returns.withdraw(id),
     });
   }
@@ -74,8 +76,8 @@ export class Coordinator implements HandleKeeper {
     });
   }
 
-  release(lease: Lease, remaining: number): Promise<boolean> {
-    return this.#returns.release(lease, remaining);
+  release(lease: Lease, remaining: number, handle: Handle): Promise<boolean> {
+    return this.#returns.release(lease, remaining, handle);
   }
 
   /** Resolves when all that was given back or withdrawn is confirmed, or after the time that one call may take. */
@@ -83,24 +85,22 @@ export class Coordinator implements HandleKeeper {
     return this.#returns.drained();
   }
 
-  /** Starts to keep a ticket: extended, watched, and withdrawn once it is lost. */
-  keep(lease: Lease, firstExtensionIn: number): void {
-    lease.onEnd((ended) => {
-      this.#heartbeat.remove(ended);
-      if (this.#awaited.has(ended)) this.#settleAwaited(ended, ended.lossError());
-      if (ended.state.kind === 'lost') this.#returns.withdraw(ended.ticket.id);
-    });
-    this.#heartbeat.add(lease, firstExtensionIn);
+  onLeaseEnd(lease: Lease): void {
+    this.#heartbeat.remove(lease);
+    if (this.#awaited.has(lease)) this.#settleAwaited(lease, lease.lossError());
+    if (lease.state.kind === 'lost') this.#returns.withdraw(lease.id);
   }
 
-  #makeLease(ticket: LeaseTicket, certainty: Certainty): Lease | undefined {
-    const { clock, ttl, extendEvery } = this.#options;
-    const lease = new Lease(this.#call.key.name, ticket, ttl, certainty, clock);
-    if (lease.remaining <= 0) return undefined;
+  /** Starts to keep a ticket: extended, watched, and withdrawn once it is lost. */
+  #makeLease(id: string, ticket: LeaseTicket, certainty: Certainty): Lease | undefined {
+    const { ttl, extendEvery } = this.#options;
+    const lease = new Lease(this.#terms, id, ticket, certainty);
+    const { remaining } = lease;
+    if (remaining <= 0) return undefined;
     const every = extendEvery === 0 ? Infinity : extendEvery;
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const claimed = certainty.span >= ttl;
-    this.keep(lease, claimed ? every : Math.min(every, lease.remaining / 2, CLAIM_TIME / 2));
+    this.#heartbeat.add(lease, claimed ? every : Math.min(every, remaining / 2, CLAIM_TIME / 2));
     return lease;
   }
 
@@ -144,7 +144,7 @@ export class Coordinator implements HandleKeeper {
     const leases = batch.filter(({ state }) => state.kind === 'held');
     if (leases.length === 0) return;
     const sent = instant(clock);
-    const settled = this.#callExtend(leases.map(({ ticket }) => ticket.id)).then(
+    const settled = this.#callExtend(leases.map(({ id }) => id)).then(
       ({ extended }) =>
         leases.forEach((lease, i) => this.#onExtended(lease, extended[i] === true, sent)),
       (error: unknown) => this.#onExtensionError(leases, error),
@@ -160,7 +160,7 @@ export class Coordinator implements HandleKeeper {
       lease.lose('missing');
     } else if (lease.state.kind === 'lost') {
       // It was extended after its holder had given up: nobody holds this ticket any more.
-      this.#returns.withdraw(lease.ticket.id);
+      this.#returns.withdraw(lease.id);
     } else if (lease.state.kind === 'held') {
       lease.confirm(sent);
       this.#heartbeat.confirmed(lease);

@@ -22,7 +22,7 @@ export interface HandleData {
 export interface HandleKeeper {
   extend(lease: Lease): Promise<void>;
   /** `remaining`: milliseconds of certainty that were left. */
-  release(lease: Lease, remaining: number): Promise<boolean>;
+  release(lease: Lease, remaining: number, handle: Handle): Promise<boolean>;
 }
 
 // A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
@@ -57,7 +57,7 @@ export class Handle extends EventEmitter<HandleEvents> {
 
   /** The ticket's id. */
   get id(): string {
-    return this.#lease.ticket.id;
+    return this.#lease.id;
   }
 
   /** The semaphore's name. */
@@ -67,12 +67,12 @@ export class Handle extends EventEmitter<HandleEvents> {
 
   /** The first of `slots`. */
   get slot(): number {
-    return this.#lease.ticket.slots[0] ?? 0;
+    return this.#lease.slots[0] ?? 0;
   }
 
   /** Numbers from 0 to limit - 1 that no other live ticket has: one for each permit, lowest free first. */
   get slots(): readonly number[] {
-    return this.#lease.ticket.slots;
+    return this.#lease.slots;
   }
 
   /**
@@ -81,7 +81,7 @@ export class Handle extends EventEmitter<HandleEvents> {
    * when it has seen a higher token for that slot. The idea: M. Kleppmann, "How to do distributed locking", 2016.
    */
   get fencingToken(): number {
-    return this.#lease.ticket.fencingToken;
+    return this.#lease.fencingToken;
   }
 
   /** Aborts with the `HandleLostError` when the permit is lost. */
@@ -132,7 +132,7 @@ export class Handle extends EventEmitter<HandleEvents> {
 
   /** For a queue message; `adopt` takes it. */
   toJSON(): HandleData {
-    const { id, slots, fencingToken } = this.#lease.ticket;
+    const { id, slots, fencingToken } = this.#lease;
     return { name: this.name, id, slots, fencingToken };
   }
 
@@ -187,14 +187,15 @@ export class Handle extends EventEmitter<HandleEvents> {
     }
   }
 
-  async #doRelease(): Promise<boolean> {
+  #doRelease(): Promise<boolean> {
     const { remaining } = this.#lease;
-    if (!this.#lease.endByRelease()) return false;
-    dropped.unregister(this);
-    try {
-      return await this.#keeper.release(this.#lease, remaining);
-    } finally {
-      this.emit('released');
-    }
+    if (!this.#lease.endByRelease()) return Promise.resolve(false);
+    if (this.#weak) dropped.unregister(this);
+    return this.#keeper.release(this.#lease, remaining, this);
+  }
+
+  /** @internal `release()` has ended. */
+  onReleased(): void {
+    if (this.listenerCount('released') > 0) this.emit('released');
   }
 }

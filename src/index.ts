@@ -38,6 +38,6 @@ export type { MemoryBackendOptions } from './memory/memory-backend.js';
 export { MemoryBackend } from './memory/memory-backend.js';
 export type { AcquireOptions, SemaphoreOptions } from './options.js';
 export type { RedisConnection, Subscription, SubscriptionEvents } from './redis/connection.js';
-export type { SemaphoreState } from './semaphore.js';
+export type { SemaphoreEvents, SemaphoreState, SemaphoreWarning } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
 export type { RedisTarget } from './targets.js';

@@ -10,9 +10,13 @@ type LeaseState =
   | { readonly kind: 'released' };
 
 export interface LeaseTicket {
-  readonly id: string;
   readonly slots: readonly number[];
   readonly fencingToken: number;
+}
+
+/** Those who must know when a lease is over. */
+export interface LeaseKeeper {
+  onLeaseEnd(lease: Lease): void;
 }
 
 /** Told of the one change that a holder does not make itself. */
@@ -20,6 +24,14 @@ export interface LeaseObserver {
   onLost(error: HandleLostError): void;
   /** Asked to observe through a WeakRef from now on, if nobody but its own holder would miss it. */
   weaken(forget: (lease: Lease) => void): void;
+}
+
+/** What all leases of one coordinator have in common. */
+export interface LeaseTerms {
+  readonly name: string;
+  readonly ttl: number;
+  readonly clock: Clock;
+  readonly keeper: LeaseKeeper;
 }
 
 const HELD: LeaseState = { kind: 'held' };
@@ -32,7 +44,9 @@ const RELEASED: LeaseState = { kind: 'released' };
  */
 export class Lease {
   readonly name: string;
-  readonly ticket: LeaseTicket;
+  readonly id: string;
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
   readonly ttl: number;
   /** Monotonic time of the next extension. */
   dueAt: number = Infinity;
@@ -48,14 +62,18 @@ export class Lease {
   #span: number;
   #state: LeaseState = HELD;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
-  readonly #onEnd: ((lease: Lease) => void)[] = [];
+  readonly #keeper: LeaseKeeper;
+  #holder: LeaseKeeper | undefined;
 
-  constructor(name: string, ticket: LeaseTicket, ttl: number, certainty: Certainty, clock: Clock) {
-    this.name = name;
-    this.ticket = ticket;
-    this.ttl = ttl;
-    this.#clock = clock;
-    this.#margin = ttl * 0.01 + 2;
+  constructor(terms: LeaseTerms, id: string, ticket: LeaseTicket, certainty: Certainty) {
+    this.name = terms.name;
+    this.id = id;
+    this.slots = ticket.slots;
+    this.fencingToken = ticket.fencingToken;
+    this.ttl = terms.ttl;
+    this.#clock = terms.clock;
+    this.#keeper = terms.keeper;
+    this.#margin = terms.ttl * 0.01 + 2;
     this.#since = certainty.since;
     this.#span = certainty.span;
   }
@@ -79,9 +97,9 @@ export class Lease {
     if (!(this.#observer instanceof WeakRef)) this.#observer?.weaken(forget);
   }
 
-  /** `listener` is called once, when the lease is lost or released. */
-  onEnd(listener: (lease: Lease) => void): void {
-    this.#onEnd.push(listener);
+  /** The semaphore object that it was acquired by. */
+  heldBy(holder: LeaseKeeper): void {
+    this.#holder = holder;
   }
 
   /** An extension that was sent at `sent` succeeded. A late reply never shortens what is known. */
@@ -96,7 +114,7 @@ export class Lease {
 
   lose(reason: LostReason, cause?: unknown): void {
     if (this.#state.kind !== 'held') return;
-    const error = new HandleLostError(this.name, this.ticket.id, reason, cause);
+    const error = new HandleLostError(this.name, this.id, reason, cause);
     this.#state = { kind: 'lost', error };
     this.#end();
     const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
@@ -115,10 +133,11 @@ export class Lease {
   lossError(): HandleLostError {
     if (this.#state.kind === 'lost') return this.#state.error;
     const reason = this.#state.kind === 'released' ? 'closed' : 'expired';
-    return new HandleLostError(this.name, this.ticket.id, reason, this.lastError);
+    return new HandleLostError(this.name, this.id, reason, this.lastError);
   }
 
   #end(): void {
-    for (const listener of this.#onEnd) listener(this);
+    this.#keeper.onLeaseEnd(this);
+    this.#holder?.onLeaseEnd(this);
   }
 }

@@ -1,3 +1,6 @@
+import { forgetAbort, onceAborted } from './abort-signals.js';
+import { Deadline } from './deadline.js';
+import type { Clock } from './clock.js';
 import type { Lease } from './lease.js';
 
 export type RequestState =
@@ -10,34 +13,63 @@ export type RequestState =
   /** Timed out, aborted, failed or closed: whatever the backend holds for it is withdrawn. */
   | 'abandoned';
 
-/** One call of `acquire` or `tryAcquire` on its way to a permit. */
-export class PermitRequest {
-  readonly id: string;
+export interface Ask {
   readonly permits: number;
   /** False: one try, no queueing. */
   readonly wait: boolean;
-  /** Monotonic time after which nobody wants it. */
+  /** Milliseconds until it is given up; Infinity: never. */
+  readonly timeout: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Who made a request. */
+export interface RequestOwner {
+  onGranted(request: PermitRequest, lease: Lease): void;
+  onRefused(request: PermitRequest): void;
+  onFailed(request: PermitRequest, error: unknown): void;
+  onDeadline(request: PermitRequest): void;
+  onAborted(request: PermitRequest, reason: unknown): void;
+}
+
+/** One call of `acquire` or `tryAcquire` on its way to a permit. */
+export class PermitRequest {
+  readonly id: string;
+  readonly ask: Ask;
+  /** Monotonic times at which it was made, and after which nobody wants it. */
+  readonly started: number;
   readonly deadline: number;
   state: RequestState = 'sent';
-  arrival: number | undefined;
+  arrival: number | undefined = undefined;
   attempts = 0;
   lastError: unknown = undefined;
   /** The lease it became: a call that ran twice grants it twice. */
-  lease: Lease | undefined;
-  readonly #resolve: (lease: Lease | undefined) => void;
-  readonly #reject: (error: unknown) => void;
+  lease: Lease | undefined = undefined;
+  readonly #owner: RequestOwner;
+  readonly #timer: Deadline | undefined;
+  readonly #onAbort: (() => void) | undefined;
 
-  constructor(
-    ask: { id: string; permits: number; wait: boolean; deadline: number },
-    resolve: (lease: Lease | undefined) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.id = ask.id;
-    this.permits = ask.permits;
-    this.wait = ask.wait;
-    this.deadline = ask.deadline;
-    this.#resolve = resolve;
-    this.#reject = reject;
+  constructor(id: string, ask: Ask, clock: Clock, owner: RequestOwner) {
+    const { timeout, signal } = ask;
+    this.id = id;
+    this.ask = ask;
+    this.started = clock.monotonic();
+    this.deadline = this.started + timeout;
+    this.#owner = owner;
+    if (timeout !== Infinity) {
+      this.#timer = new Deadline(clock, this.deadline, () => owner.onDeadline(this));
+    }
+    if (signal !== undefined) {
+      this.#onAbort = () => owner.onAborted(this, signal.reason);
+      onceAborted(signal, this.#onAbort);
+    }
+  }
+
+  get permits(): number {
+    return this.ask.permits;
+  }
+
+  get wait(): boolean {
+    return this.ask.wait;
   }
 
   get pending(): boolean {
@@ -45,18 +77,25 @@ export class PermitRequest {
   }
 
   grant(lease: Lease): void {
-    this.state = 'settled';
+    this.#end('settled');
     this.lease = lease;
-    this.#resolve(lease);
+    this.#owner.onGranted(this, lease);
   }
 
   refuse(): void {
-    this.state = 'settled';
-    this.#resolve(undefined);
+    this.#end('settled');
+    this.#owner.onRefused(this);
   }
 
   abandon(error: unknown): void {
-    this.state = 'abandoned';
-    this.#reject(error);
+    this.#end('abandoned');
+    this.#owner.onFailed(this, error);
+  }
+
+  #end(state: RequestState): void {
+    this.state = state;
+    this.#timer?.cancel();
+    const { signal } = this.ask;
+    if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
   }
 }

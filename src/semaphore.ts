@@ -1,12 +1,12 @@
+import { EventEmitter } from 'node:events';
 import type { Backend, InspectReply, SemaphoreKey } from './backend.js';
-import type { Clock, Timer } from './clock.js';
-import { LONGEST_TIMER } from './clock.js';
 import type { Coordinator } from './coordinator.js';
 import { AcquireTimeoutError, BackendError, ClosedError } from './errors.js';
 import { Handle } from './handle.js';
-import type { Lease } from './lease.js';
+import type { Lease, LeaseKeeper } from './lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import { checkName, checkPermits, resolveAcquire, resolveOptions } from './options.js';
+import type { Ask } from './permit-request.js';
 import { PermitRequest } from './permit-request.js';
 import { Session } from './session.js';
 import type { RedisTarget } from './targets.js';
@@ -18,21 +18,32 @@ export interface SemaphoreState extends InspectReply {
   readonly name: string;
 }
 
-interface Wait {
-  readonly permits: number;
-  readonly queue: boolean;
-  /** Milliseconds until it is given up; Infinity: never. */
-  readonly timeout: number;
-  readonly signal: AbortSignal | undefined;
-  /** What it then rejects with. */
-  onTimeout(request: PermitRequest, waited: number): Error;
+/** Something that does not keep the semaphore from working now but endangers its promises. */
+export interface SemaphoreWarning {
+  readonly code: 'EVICTION';
+  readonly message: string;
+}
+
+/** Every event and what its listeners get. */
+export interface SemaphoreEvents {
+  /** `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has the right to INFO. */
+  warning: [warning: SemaphoreWarning];
+}
+
+interface Outcomes {
+  readonly ask: Ask;
+  readonly resolve: (handle: Handle) => void;
+  readonly reject: (error: unknown, request: PermitRequest) => void;
+  readonly onRefused: (request: PermitRequest) => void;
+  /** What a request is given up with when its time is over. */
+  readonly late: (request: PermitRequest) => Error;
 }
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name on the
  * same backend. One object serves any number of callers.
  */
-export class Semaphore {
+export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKeeper {
   readonly name: string;
   readonly limit: number;
   readonly #options: ResolvedOptions;
@@ -50,6 +61,7 @@ export class Semaphore {
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
+    super();
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
@@ -57,6 +69,7 @@ export class Semaphore {
     this.#key = { prefix: this.#options.prefix, name };
     this.#session = Session.of(this.#backend, this.#options.clock);
     this.#coordinator = this.#session.coordinator(this.#key, this.#options);
+    this.#lookOnceForHazards();
   }
 
   /**
@@ -67,40 +80,49 @@ export class Semaphore {
    * @throws {ClosedError} when the semaphore is or gets closed
    * @throws the signal's own reason when it aborts
    */
-  async acquire(options?: number | AcquireOptions): Promise<Handle> {
-    const { timeout, signal, permits } = resolveAcquire(options, this.limit);
-    signal?.throwIfAborted();
-    const { name } = this;
-    const queue = timeout > 0;
-    // One try takes a round trip, whatever its timeout says.
-    const patience = queue ? timeout : callLimit(this.#options.ttl);
-    const timedOut = (request: PermitRequest | undefined, waited: number): AcquireTimeoutError => {
-      const attempts = request?.attempts ?? 1;
-      return new AcquireTimeoutError({ name, timeout, waited, attempts }, request?.lastError);
-    };
-    const wait = { permits, queue, timeout: patience, signal, onTimeout: timedOut };
-    try {
-      const lease = await this.#wait(wait);
-      if (lease !== undefined) return this.#hold(lease);
-    } catch (error) {
-      if (queue || !(error instanceof BackendError)) throw error;
-      throw new AcquireTimeoutError({ name, timeout, waited: 0, attempts: 1 }, error.cause);
-    }
-    throw timedOut(undefined, 0);
+  acquire(options?: number | AcquireOptions): Promise<Handle> {
+    return new Promise((resolve, reject) => {
+      this.#assertOpen();
+      const { timeout, signal, permits } = resolveAcquire(options, this.limit);
+      signal?.throwIfAborted();
+      const wait = timeout > 0;
+      // One try takes a round trip, whatever its timeout says.
+      const patience = wait ? timeout : callLimit(this.#options.ttl);
+      const late = (request: PermitRequest): AcquireTimeoutError => {
+        const { name } = this;
+        const waited = this.#options.clock.monotonic() - request.started;
+        const details = { name, timeout, waited, attempts: request.attempts };
+        return new AcquireTimeoutError(details, request.lastError);
+      };
+      this.#request({
+        ask: { permits, wait, timeout: patience, signal },
+        resolve,
+        reject: (error, request) =>
+          reject(!wait && error instanceof BackendError ? late(request) : error),
+        onRefused: (request) => reject(late(request)),
+        late,
+      });
+    });
   }
 
   /**
    * One try, one round trip: null when no permit is free or others wait for one.
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  async tryAcquire(options: { permits?: number } = {}): Promise<Handle | null> {
-    const permits = checkPermits(options.permits ?? 1, this.limit);
-    const timeout = callLimit(this.#options.ttl);
-    const onTimeout = (request: PermitRequest): BackendError =>
-      new BackendError('acquiring failed', request.lastError ?? new NoReplyError(timeout));
-    const wait = { permits, queue: false, timeout, signal: undefined, onTimeout };
-    const lease = await this.#wait(wait);
-    return lease === undefined ? null : this.#hold(lease);
+  tryAcquire(options: { permits?: number } = {}): Promise<Handle | null> {
+    return new Promise((resolve, reject) => {
+      this.#assertOpen();
+      const permits = checkPermits(options.permits ?? 1, this.limit);
+      const timeout = callLimit(this.#options.ttl);
+      this.#request({
+        ask: { permits, wait: false, timeout, signal: undefined },
+        resolve,
+        reject,
+        onRefused: () => resolve(null),
+        late: ({ lastError }) =>
+          new BackendError('acquiring failed', lastError ?? new NoReplyError(timeout)),
+      });
+    });
   }
 
   /**
@@ -144,53 +166,50 @@ export class Semaphore {
     return this.close();
   }
 
-  #wait(wait: Wait): Promise<Lease | undefined> {
-    this.#assertOpen();
-    const { waitLoop } = this.#coordinator;
-    const { clock } = this.#options;
-    const started = clock.monotonic();
-    const { permits, queue, timeout, signal } = wait;
-    return new Promise((resolve, reject) => {
-      const end = (): void => {
-        cancelTimer();
-        signal?.removeEventListener('abort', onAbort);
-        this.#requests.delete(request);
-      };
-      const id = this.#session.newTicketId(permits);
-      const ask = { id, permits, wait: queue, deadline: started + timeout };
-      const request = new PermitRequest(
-        ask,
-        (lease) => {
-          end();
-          if (lease !== undefined) this.#track(lease);
-          resolve(lease);
-        },
-        (error) => {
-          end();
-          reject(error);
-        },
-      );
-      const onAbort = (): void => waitLoop.abandon(request, signal?.reason);
-      const cancelTimer = runAt(clock, request.deadline, () =>
-        waitLoop.abandon(request, wait.onTimeout(request, clock.monotonic() - started)),
-      );
-      signal?.addEventListener('abort', onAbort);
-      this.#requests.add(request);
-      waitLoop.add(request);
-    });
+  /** @internal A lease that this object acquired is over. */
+  onLeaseEnd(lease: Lease): void {
+    this.#leases.delete(lease);
   }
 
-  #hold(lease: Lease): Handle {
-    return new Handle(lease, this.#coordinator);
+  #request({ ask, resolve, reject, onRefused, late }: Outcomes): void {
+    const { waitLoop } = this.#coordinator;
+    const id = this.#session.newTicketId(ask.permits);
+    const request = new PermitRequest(id, ask, this.#options.clock, {
+      onGranted: (granted, lease) => {
+        this.#requests.delete(granted);
+        this.#leases.add(lease);
+        lease.heldBy(this);
+        resolve(new Handle(lease, this.#coordinator));
+      },
+      onRefused: (refused) => {
+        this.#requests.delete(refused);
+        onRefused(refused);
+      },
+      onFailed: (failed, error) => {
+        this.#requests.delete(failed);
+        reject(error, failed);
+      },
+      onDeadline: (overdue) => waitLoop.abandon(overdue, late(overdue)),
+      onAborted: (aborted, reason) => waitLoop.abandon(aborted, reason),
+    });
+    this.#requests.add(request);
+    waitLoop.add(request);
+  }
+
+  /** The server is asked only where somebody listens, so that an acquire stays one command. */
+  #lookOnceForHazards(): void {
+    const look = (event: unknown): void => {
+      if (event !== 'warning') return;
+      EventEmitter.prototype.off.call(this, 'newListener', look);
+      void this.#backend.findHazard?.(this.#key).then((hazard) => {
+        if (hazard !== undefined) this.emit('warning', { code: 'EVICTION', message: hazard });
+      });
+    };
+    EventEmitter.prototype.on.call(this, 'newListener', look);
   }
 
   #assertOpen(): void {
     if (this.#closed !== undefined) throw new ClosedError(this.name);
-  }
-
-  #track(lease: Lease): void {
-    this.#leases.add(lease);
-    lease.onEnd(() => this.#leases.delete(lease));
   }
 
   async #doClose(): Promise<void> {
@@ -202,17 +221,4 @@ export class Semaphore {
     await this.#coordinator.drained();
     await this.#session.closeInbox(this.#key.prefix);
   }
-}
-
-/** Runs `callback` at a point of monotonic time, however far away. */
-function runAt(clock: Clock, at: number, callback: () => void): () => void {
-  if (at === Infinity) return () => {};
-  let timer: Timer;
-  const wait = (): void => {
-    const left = at - clock.monotonic();
-    if (left <= 0) callback();
-    else timer = clock.schedule(wait, Math.min(Math.ceil(left), LONGEST_TIMER), true);
-  };
-  timer = clock.schedule(wait, Math.min(Math.ceil(at - clock.monotonic()), LONGEST_TIMER), true);
-  return () => timer.cancel();
 }

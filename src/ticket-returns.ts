@@ -1,7 +1,7 @@
 import type { ReleaseReply } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
-import type { Clock } from './clock.js';
+import type { Clock, Timer } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Lease } from './lease.js';
@@ -17,14 +17,23 @@ export interface TicketReturnsOptions {
   isRetryable(error: unknown): boolean;
 }
 
+/** Told when a release has ended. */
+export interface ReleaseObserver {
+  onReleased(): void;
+}
+
 interface Return {
   readonly id: string;
   /** Monotonic time by which the ticket has expired by itself. */
   readonly until: number;
+  /** Monotonic time by which the caller wants to know; Infinity: nobody does. */
+  readonly answerBy: number;
   attempts: number;
   lastError: unknown;
   done: boolean;
-  settle: (released: boolean, error?: BackendError) => void;
+  resolve: ((released: boolean) => void) | undefined;
+  reject: ((error: BackendError) => void) | undefined;
+  readonly observer: ReleaseObserver | undefined;
 }
 
 /**
@@ -36,40 +45,34 @@ export class TicketReturns {
   readonly #lane = new GroupCommit<Return>((batch) => this.#send(batch));
   readonly #open = new Set<Return>();
   readonly #drained: (() => void)[] = [];
+  #timer: Timer | undefined;
+  #watchAt = Infinity;
 
   constructor(options: TicketReturnsOptions) {
     this.#options = options;
   }
 
   /** See `Handle.release`. `remaining`: milliseconds of its lease left. */
-  release(lease: Lease, remaining: number): Promise<boolean> {
-    const { clock, limit } = this.#options;
+  release(lease: Lease, remaining: number, observer: ReleaseObserver): Promise<boolean> {
     if (remaining <= 0) {
-      this.withdraw(lease.ticket.id);
+      this.withdraw(lease.id);
+      observer.onReleased();
       return Promise.resolve(false);
     }
+    const now = this.#options.clock.monotonic();
+    const answerBy = now + Math.min(remaining, this.#options.limit);
+    const item = this.#add(lease.id, now + remaining, answerBy, observer);
+    this.#watch(now, answerBy);
     return new Promise((resolve, reject) => {
-      const timer = clock.schedule(
-        () => {
-          if (remaining <= limit) item.settle(false);
-          else item.settle(false, unconfirmed(lease, item.lastError));
-        },
-        Math.min(remaining, limit),
-        true,
-      );
-      const item = this.#add(lease.ticket.id, clock.monotonic() + remaining);
-      item.settle = (released, error) => {
-        timer.cancel();
-        if (error === undefined) resolve(released);
-        else reject(error);
-      };
+      item.resolve = resolve;
+      item.reject = reject;
     });
   }
 
   /** Makes sure that nothing stays behind under `id`. Tells nobody how it went. */
   withdraw(id: string): void {
     const { clock, ttl, limit } = this.#options;
-    this.#add(id, clock.monotonic() + ttl + limit);
+    this.#add(id, clock.monotonic() + ttl + limit, Infinity, undefined);
   }
 
   /** Resolves when nothing is left to give back, or after the time that one call may take. */
@@ -85,11 +88,50 @@ export class TicketReturns {
     });
   }
 
-  #add(id: string, until: number): Return {
-    const item = { id, until, attempts: 0, lastError: undefined, done: false, settle: () => {} };
+  #add(id: string, until: number, answerBy: number, observer: ReleaseObserver | undefined): Return {
+    const item: Return = {
+      id,
+      until,
+      answerBy,
+      attempts: 0,
+      lastError: undefined,
+      done: false,
+      resolve: undefined,
+      reject: undefined,
+      observer,
+    };
     this.#open.add(item);
     this.#lane.add(item);
     return item;
+  }
+
+  /** One timer for all who wait for an answer. */
+  #watch(now: number, answerBy: number): void {
+    if (answerBy >= this.#watchAt) return;
+    this.#timer?.cancel();
+    this.#watchAt = answerBy;
+    const { clock } = this.#options;
+    this.#timer = clock.schedule(() => this.#answerOverdue(), Math.ceil(answerBy - now), true);
+  }
+
+  /** Answers those who have waited for long enough; what they wait for is tried on. */
+  #answerOverdue(): void {
+    const now = this.#options.clock.monotonic();
+    let next = Infinity;
+    this.#stopWatch();
+    for (const item of this.#open) {
+      if (item.resolve === undefined) continue;
+      if (item.answerBy > now) next = Math.min(next, item.answerBy);
+      else if (item.until <= now) this.#answer(item, false);
+      else this.#answer(item, false, unconfirmed(item.id, item.lastError));
+    }
+    if (next !== Infinity) this.#watch(now, next);
+  }
+
+  #stopWatch(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#watchAt = Infinity;
   }
 
   async #send(batch: Return[]): Promise<void> {
@@ -123,14 +165,25 @@ export class TicketReturns {
   #end(item: Return, released: boolean, error?: BackendError): void {
     if (item.done) return;
     item.done = true;
-    item.settle(released, error);
     this.#open.delete(item);
+    this.#answer(item, released, error);
     if (this.#open.size > 0) return;
+    this.#stopWatch();
     for (const resolve of this.#drained.splice(0)) resolve();
+  }
+
+  #answer(item: Return, released: boolean, error?: BackendError): void {
+    const { resolve, reject, observer } = item;
+    if (resolve === undefined) return;
+    item.resolve = undefined;
+    item.reject = undefined;
+    observer?.onReleased();
+    if (error === undefined) resolve(released);
+    else reject?.(error);
   }
 }
 
-function unconfirmed(lease: Lease, cause: unknown): BackendError {
-  const what = `releasing ticket ${lease.ticket.id} is not confirmed; it is tried on, and at worst its lease ends by itself`;
+function unconfirmed(id: string, cause: unknown): BackendError {
+  const what = `releasing ticket ${id} is not confirmed; it is tried on, and at worst its lease ends by itself`;
   return new BackendError(what, cause);
 }

@@ -25,7 +25,7 @@ export interface WaitLoopOptions {
   call(requests: readonly PermitRequest[], notAfter: number | undefined): Promise<AcquireReply>;
   isRetryable(error: unknown): boolean;
   /** Undefined when no certainty is left. */
-  makeLease(ticket: LeaseTicket, certainty: Certainty): Lease | undefined;
+  makeLease(id: string, ticket: LeaseTicket, certainty: Certainty): Lease | undefined;
   withdraw(id: string): void;
 }
 
@@ -94,24 +94,25 @@ export class WaitLoop {
   /** A call that is delayed on its way must not act for requests that nobody wants any more. */
   #notAfter(requests: readonly PermitRequest[]): number | undefined {
     const { clock, serverClock, limit } = this.#options;
-    const last = Math.max(...requests.map(({ deadline }) => deadline)) - clock.monotonic();
-    return serverClock.latestIn(Math.min(Math.max(last, 0), limit));
+    let last = 0;
+    for (const { deadline } of requests) last = Math.max(last, deadline);
+    return serverClock.latestIn(Math.min(Math.max(last - clock.monotonic(), 0), limit));
   }
 
   #onReply(requests: readonly PermitRequest[], reply: AcquireReply, sent: Instant): void {
     this.#failing = false;
     this.#nearestExpiry = reply.nearestExpiry;
+    const certainty = { since: sent, span: this.#options.ttl };
     reply.verdicts.forEach((verdict, i) => {
       const request = requests[i];
-      if (request !== undefined) this.#apply(verdict, request, sent);
+      if (request !== undefined) this.#apply(verdict, request, certainty);
     });
     this.#schedule();
   }
 
-  #apply(verdict: AcquireVerdict, request: PermitRequest, sent: Instant): void {
+  #apply(verdict: AcquireVerdict, request: PermitRequest, certainty: Certainty): void {
     if (verdict.kind === 'granted') {
-      const { ttl } = this.#options;
-      if (request.pending) this.#grant(request, verdict, { since: sent, span: ttl });
+      if (request.pending) this.#grant(request, verdict, certainty);
       // It ran after its withdrawal, or twice: nobody holds this ticket any more.
       else if (request.lease?.state.kind !== 'held') this.#options.withdraw(request.id);
     } else if (request.pending) {
@@ -137,9 +138,8 @@ export class WaitLoop {
     this.#schedule();
   }
 
-  #grant(request: PermitRequest, ticket: Omit<LeaseTicket, 'id'>, certainty: Certainty): void {
-    const { slots, fencingToken } = ticket;
-    const lease = this.#options.makeLease({ id: request.id, slots, fencingToken }, certainty);
+  #grant(request: PermitRequest, ticket: LeaseTicket, certainty: Certainty): void {
+    const lease = this.#options.makeLease(request.id, ticket, certainty);
     if (lease === undefined) {
       this.#onError([request], new Error('the grant came after its lease had run out'));
       return;

@@ -1,6 +1,5 @@
 import type { SemaphoreKey } from '../backend.js';
 
-
 /** The order in which every script declares its keys. */
 const PARTS = ['tickets', 'free', 'queue', 'waiters', 'meta'] as const;
 

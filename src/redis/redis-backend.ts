@@ -13,6 +13,7 @@ import type {
   ReleaseCall,
   ReleaseReply,
   SemaphoreKey,
+  TicketRequest,
   WaiterState,
 } from '../backend.js';
 import type { RedisConnection } from './connection.js';
@@ -28,7 +29,13 @@ import {
 import { isRetryableError } from './retryable-error.js';
 import { runScript } from './run-script.js';
 import type { Script } from './scripts.js';
-import { acquireScript, extendScript, inspectScript, releaseScript } from './scripts.js';
+import {
+  acquireScript,
+  evictionScript,
+  extendScript,
+  inspectScript,
+  releaseScript,
+} from './scripts.js';
 
 /** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
 const PAGE = 500;
@@ -52,20 +59,19 @@ export class RedisBackend implements Backend {
 
   async acquire(call: AcquireCall): Promise<AcquireReply> {
     const { label, ttl, notAfter, requests } = call;
-    const known = requests.filter(({ arrival }) => arrival !== undefined);
-    const waits = requests.filter(({ arrival, wait }) => arrival === undefined && wait);
-    const tries = requests.filter(({ arrival, wait }) => arrival === undefined && !wait);
-    const ordered = [...known, ...waits, ...tries];
+    const groups = inOrder(requests);
     const until = notAfter === undefined ? '' : microseconds(notAfter);
-    const args = [encodeURIComponent(label), String(ttl), until];
     const weighted = requests.some(({ permits }) => permits > 1) ? '1' : '';
-    args.push(String(known.length), String(waits.length), weighted);
-    for (const { id } of ordered) args.push(id);
-    for (const { arrival } of known) args.push(String(arrival));
-    const reply = parseAcquire(await this.#run(acquireScript, call, args), ordered.length);
-    if (known.length + waits.length === 0 || waits.length === requests.length) return reply;
+    const args = [encodeURIComponent(label), String(ttl), until];
+    args.push(String(groups.known), String(groups.waits), weighted);
+    for (const { id } of groups.ordered) args.push(id);
+    for (const { arrival } of groups.ordered) {
+      if (arrival !== undefined) args.push(String(arrival));
+    }
+    const reply = parseAcquire(await this.#run(acquireScript, call, args), requests.length);
+    if (groups.ordered === requests) return reply;
     // Verdicts come in the order in which the script got the requests.
-    const verdicts = new Map(reply.verdicts.map((verdict, i) => [ordered[i], verdict]));
+    const verdicts = new Map(reply.verdicts.map((verdict, i) => [groups.ordered[i], verdict]));
     return { ...reply, verdicts: requests.flatMap((request) => verdicts.get(request) ?? []) };
   }
 
@@ -101,6 +107,15 @@ export class RedisBackend implements Backend {
     }
   }
 
+  /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */
+  async findHazard(key: SemaphoreKey): Promise<string | undefined> {
+    const meta = this.#keysOf(key).slice(-1);
+    const reply = await runScript(this.#connection, evictionScript, meta, []).catch(() => '');
+    const [maxmemory, policy] = String(reply).split(' ');
+    if (policy === undefined || policy === 'noeviction' || maxmemory === '0') return undefined;
+    return `the server's maxmemory-policy is ${policy}, which may evict a semaphore's keys: set noeviction`;
+  }
+
   isRetryable(error: unknown): boolean {
     if (error instanceof UnexpectedReplyError) return false;
     return this.#connection.isClosed?.() !== true && isRetryableError(error);
@@ -126,4 +141,23 @@ export class RedisBackend implements Backend {
 
 function microseconds(milliseconds: number): string {
   return Math.round(milliseconds * 1000).toFixed(0);
+}
+
+/** The script wants those first that were queued before, then those that wait, then those that only try. */
+function inOrder(requests: readonly TicketRequest[]) {
+  let known = 0;
+  let waits = 0;
+  for (const { arrival, wait } of requests) {
+    if (arrival !== undefined) known += 1;
+    else if (wait) waits += 1;
+  }
+  if (known === requests.length || waits === requests.length) {
+    return { ordered: requests, known, waits };
+  }
+  return { ordered: requests.toSorted((a, b) => rank(a) - rank(b)), known, waits };
+}
+
+function rank({ arrival, wait }: TicketRequest): number {
+  if (arrival !== undefined) return 0;
+  return wait ? 1 : 2;
 }

@@ -350,6 +350,16 @@ export const acquireScript: Script = {
   ].join('\n'),
 };
 
+export const evictionScript: Script = {
+  name: 'eviction',
+  sha1: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
+  text: [
+    "local info = redis.call('INFO', 'memory')",
+    "local policy = string.match(info, 'maxmemory_policy:([%w-]+)')",
+    "return string.match(info, 'maxmemory:(%d+)') .. ' ' .. policy",
+  ].join('\n'),
+};
+
 export const extendScript: Script = {
   name: 'extend',
   sha1: '37bb5d39cf53f2155a3c3fc7f67c7be252e8c014',
