@@ -69,12 +69,12 @@ export class MemorySemaphore {
     const verdicts = requests.map((request): AcquireVerdict => {
       if (late) return { kind: 'late' };
       const ticket = this.#tickets.get(request.id);
-      if (ticket !== undefined) ticket.expiresAt = now + ttl;
+      if (ticket !== undefined) this.#renew(ticket, now + ttl);
       return this.#verdict(request, call, now, served.blocked);
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
     if (queued) this.#leases.set(client, now + WAITER_LEASE);
-    const grants = this.#announce(served.granted, call, own);
+    const grants = this.#announce(served.granted, call, late ? undefined : own);
     return {
       serverTime: now,
       verdicts,
@@ -88,8 +88,7 @@ export class MemorySemaphore {
     const extended = call.ids.map((id) => {
       const ticket = this.#tickets.get(id);
       if (ticket === undefined) return false;
-      ticket.expiresAt = now + call.ttl;
-      this.#earliest = Math.min(this.#earliest, ticket.expiresAt);
+      this.#renew(ticket, now + call.ttl);
       return true;
     });
     return { serverTime: now, extended, grants: this.#grantFreed(call, now) };
@@ -129,6 +128,11 @@ export class MemorySemaphore {
     if (now < this.#earliest) return;
     for (const [id, { expiresAt }] of this.#tickets) if (expiresAt <= now) this.#drop(id);
     this.#earliest = this.#findEarliest() ?? Infinity;
+  }
+
+  #renew(ticket: Ticket, until: number): void {
+    ticket.expiresAt = until;
+    this.#earliest = Math.min(this.#earliest, until);
   }
 
   #findEarliest(): number | undefined {

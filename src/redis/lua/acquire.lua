@@ -17,6 +17,13 @@ local total = #ARGV - 10 - known
 local ids = { unpack(ARGV, 11, 10 + total) }
 local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
 local need = ARGV[10] == '1' and math.huge or 1
+for i = 1, total do
+  -- What is known of an id must be right.
+  if type(stored[i + 2]) == 'string' then
+    need = math.huge
+    break
+  end
+end
 -- include: state
 
 -- `meta` outlives the last ticket by a day. Whether a script may run at maxmemory is decided by its first
@@ -41,11 +48,9 @@ if not late and waiting + known > 0 then
     end
   end
 end
-if not late then
-  -- include: serve
-end
+-- include: serve
 
-local verdicts, again, arrivals = {}, nil, nil
+local verdicts, again, arrivals, seen = {}, nil, nil, {}
 for i = 1, total do
   local id, record = ids[i], stored[i + 2]
   local held_slots = not expired[id] and type(record) == 'string' and match(record, '^[%d,-]+ %d+')
@@ -58,10 +63,12 @@ for i = 1, total do
     again[#again + 1] = id
   elseif type(places[i]) == 'string' then
     verdicts[i] = 'q' .. format('%.0f', places[i] * 1.0)
+  elseif seen[id] then
+    verdicts[i] = verdicts[seen[id]] or 'b'
   else
-    own[id] = true
+    own[id], seen[id] = true, i
     local permits = 1
-    if need ~= 1 then
+    if ARGV[10] == '1' then
       permits = (match(id, '%.[^.]+%.(%d+)$') or 1) * 1.0
     end
     if not blocked and held + permits <= limit then
@@ -70,7 +77,7 @@ for i = 1, total do
     elseif i > waits then
       verdicts[i] = 'b'
     else
-      blocked, last, arrivals = true, math.max(last + 1, now), arrivals or {}
+      blocked, last, arrivals = blocked or permits <= limit, math.max(last + 1, now), arrivals or {}
       arrivals[#arrivals + 1] = format('%.0f', last)
       arrivals[#arrivals + 1] = id
       verdicts[i] = 'q' .. arrivals[#arrivals - 1]
@@ -98,6 +105,6 @@ if waiting > 0 then
   nearest = nearest and format('%.0f', nearest * 1.0) or ''
 end
 for i = 1, total do
-  verdicts[i] = tokens[ids[i]] or verdicts[i]
+  verdicts[i] = not late and tokens[ids[i]] or verdicts[i]
 end
 return now_text .. '|' .. nearest .. '|' .. table.concat(verdicts, ';') .. '|' .. table.concat(told, ';')

@@ -7,7 +7,7 @@
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: clock
-local ids, need = { unpack(ARGV, 5, #ARGV) }, 0
+local ids, need = { unpack(ARGV, 5, #ARGV) }, math.huge
 local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
 -- include: state
 
@@ -19,7 +19,7 @@ for i = 1, #ids do
 end
 local dropped = drop(ids, stored, 2)
 for i = 1, #ids do
-  verdicts[i] = dropped[ids[i]] and '1' or '0'
+  verdicts[i], dropped[ids[i]] = dropped[ids[i]] and '1' or '0', nil
 end
 if waiting > 0 then
   local withdrawn = call('ZREM', queue, unpack(ids))
