@@ -62,7 +62,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       inbox,
       serverClock: this.#serverClock,
       call: (requests, notAfter) => this.#callAcquire(requests, notAfter),
-      makeLease: (id, ticket, certainty) => this.#makeLease(id, ticket, certainty),
+      makeLease: (...ticket) => this.#makeLease(...ticket),
       withdraw: (id) => this.#returns.withdraw(id),
     });
   }
@@ -92,14 +92,18 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   /** Starts to keep a ticket: extended, watched, and withdrawn once it is lost. */
-  #makeLease(id: string, ticket: LeaseTicket, certainty: Certainty): Lease | undefined {
-    const { ttl, extendEvery } = this.#options;
+  #makeLease(
+    id: string,
+    ticket: LeaseTicket,
+    certainty: Certainty,
+    claimed: boolean,
+  ): Lease | undefined {
+    const { extendEvery } = this.#options;
     const lease = new Lease(this.#terms, id, ticket, certainty);
     const { remaining } = lease;
     if (remaining <= 0) return undefined;
     const every = extendEvery === 0 ? Infinity : extendEvery;
     // A grant that was pushed lives for its claim time only, until it is first extended.
-    const claimed = certainty.span >= ttl;
     this.#heartbeat.add(lease, claimed ? every : Math.min(every, remaining / 2, CLAIM_TIME / 2));
     return lease;
   }
@@ -163,6 +167,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       this.#returns.withdraw(lease.id);
     } else if (lease.state.kind === 'held') {
       lease.confirm(sent);
+      if (lease.remaining <= 0) return lease.lose('expired');
       this.#heartbeat.confirmed(lease);
       this.#settleAwaited(lease);
     }

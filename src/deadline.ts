@@ -27,7 +27,7 @@ export class Deadline {
   /** Timers may fire a little early, and long ones are set in parts. */
   #onTimer(): void {
     const left = this.#at - this.#clock.monotonic();
-    if (left > 0) this.#wait(left);
+    if (left > 0) this.#wait(left > 1 ? left : left + 1);
     else this.#callback();
   }
 }

@@ -44,6 +44,8 @@ export class Inbox {
   remove(reader: InboxReader): void {
     if (!this.#readers.delete(reader) || this.#readers.size > 0) return;
     if (this.#listening === undefined) return;
+    // A subscriber that cannot connect would keep the process alive by trying.
+    if (!this.#healthy) return void this.close();
     this.#linger = this.#clock.schedule(() => void this.close(), LINGER, false);
   }
 
@@ -67,6 +69,7 @@ export class Inbox {
     onGrants: (grants: readonly PushedGrant[]): void => this.deliver(grants),
     onHealth: (healthy: boolean): void => {
       this.#healthy = healthy && this.#listening !== undefined;
+      if (!healthy && this.#readers.size === 0) return void this.close();
       for (const reader of this.#readers) reader.onHealth(this.#healthy);
     },
   };

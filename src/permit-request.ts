@@ -2,6 +2,7 @@ import { forgetAbort, onceAborted } from './abort-signals.js';
 import { Deadline } from './deadline.js';
 import type { Clock } from './clock.js';
 import type { Lease } from './lease.js';
+import { NoReplyError } from './time-limit.js';
 
 export type RequestState =
   /** Its next call is gathering or under way. */
@@ -31,6 +32,9 @@ export interface RequestOwner {
   onAborted(request: PermitRequest, reason: unknown): void;
 }
 
+/** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
+const SILENCE = 50;
+
 /** One call of `acquire` or `tryAcquire` on its way to a permit. */
 export class PermitRequest {
   readonly id: string;
@@ -41,6 +45,8 @@ export class PermitRequest {
   state: RequestState = 'sent';
   arrival: number | undefined = undefined;
   attempts = 0;
+  /** Monotonic time of its last call. */
+  sentAt = 0;
   lastError: unknown = undefined;
   /** The lease it became: a call that ran twice grants it twice. */
   lease: Lease | undefined = undefined;
@@ -90,6 +96,20 @@ export class PermitRequest {
   abandon(error: unknown): void {
     this.#end('abandoned');
     this.#owner.onFailed(this, error);
+  }
+
+  /** Ends as when its time is over. */
+  giveUp(): void {
+    this.#owner.onDeadline(this);
+  }
+
+  /** Why it did not succeed so far, if not for lack of permits; `now`: monotonic time. */
+  trouble(now: number): unknown {
+    if (this.lastError !== undefined) return this.lastError;
+    const waited = now - this.sentAt;
+    const unanswered = this.state === 'sent' && this.attempts > 0;
+    const silent = unanswered && (this.arrival === undefined || waited >= SILENCE);
+    return silent ? new NoReplyError(waited) : undefined;
   }
 
   #end(state: RequestState): void {

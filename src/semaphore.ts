@@ -11,7 +11,7 @@ import { PermitRequest } from './permit-request.js';
 import { Session } from './session.js';
 import type { RedisTarget } from './targets.js';
 import { backendOf } from './targets.js';
-import { callLimit, NoReplyError } from './time-limit.js';
+import { callLimit, withinLimit } from './time-limit.js';
 
 /** What `inspect` tells: permits held, requests waiting, and who. */
 export interface SemaphoreState extends InspectReply {
@@ -33,7 +33,7 @@ export interface SemaphoreEvents {
 interface Outcomes {
   readonly ask: Ask;
   readonly resolve: (handle: Handle) => void;
-  readonly reject: (error: unknown, request: PermitRequest) => void;
+  readonly reject: (error: unknown) => void;
   readonly onRefused: (request: PermitRequest) => void;
   /** What a request is given up with when its time is over. */
   readonly late: (request: PermitRequest) => Error;
@@ -90,15 +90,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
       const patience = wait ? timeout : callLimit(this.#options.ttl);
       const late = (request: PermitRequest): AcquireTimeoutError => {
         const { name } = this;
-        const waited = this.#options.clock.monotonic() - request.started;
-        const details = { name, timeout, waited, attempts: request.attempts };
-        return new AcquireTimeoutError(details, request.lastError);
+        const now = this.#options.clock.monotonic();
+        const { started, attempts } = request;
+        const details = { name, timeout, waited: now - started, attempts };
+        return new AcquireTimeoutError(details, request.trouble(now));
       };
       this.#request({
         ask: { permits, wait, timeout: patience, signal },
         resolve,
-        reject: (error, request) =>
-          reject(!wait && error instanceof BackendError ? late(request) : error),
+        reject,
         onRefused: (request) => reject(late(request)),
         late,
       });
@@ -119,8 +119,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
         resolve,
         reject,
         onRefused: () => resolve(null),
-        late: ({ lastError }) =>
-          new BackendError('acquiring failed', lastError ?? new NoReplyError(timeout)),
+        late: (request) =>
+          new BackendError('acquiring failed', request.trouble(this.#options.clock.monotonic())),
       });
     });
   }
@@ -142,14 +142,21 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
     }
   }
 
-  /** Limit, permits held, requests waiting, and who; what has expired is not counted. Large ones are read in pages. */
+  /**
+   * Limit, permits held, requests waiting, and who; what has expired is not counted. Large ones are read in pages.
+   * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
+   */
   async inspect(): Promise<SemaphoreState> {
     this.#assertOpen();
     const { key, limit } = { key: this.#key, limit: this.limit };
-    const state = await this.#backend.inspect({ key, limit }).catch((error: unknown) => {
-      throw new BackendError('inspecting failed', error);
+    const { clock, ttl } = this.#options;
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => reject(new BackendError('inspecting failed', error));
+      const settled = this.#backend
+        .inspect({ key, limit })
+        .then((state) => resolve({ name: this.name, ...state }), fail);
+      void withinLimit(clock, callLimit(ttl), settled, fail);
     });
-    return { name: this.name, ...state };
   }
 
   /**
@@ -187,7 +194,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
       },
       onFailed: (failed, error) => {
         this.#requests.delete(failed);
-        reject(error, failed);
+        reject(error);
       },
       onDeadline: (overdue) => waitLoop.abandon(overdue, late(overdue)),
       onAborted: (aborted, reason) => waitLoop.abandon(aborted, reason),
@@ -201,11 +208,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
     const look = (event: unknown): void => {
       if (event !== 'warning') return;
       EventEmitter.prototype.off.call(this, 'newListener', look);
-      void this.#backend.findHazard?.(this.#key).then((hazard) => {
-        if (hazard !== undefined) this.emit('warning', { code: 'EVICTION', message: hazard });
-      });
+      void this.#lookForHazards();
     };
     EventEmitter.prototype.on.call(this, 'newListener', look);
+  }
+
+  async #lookForHazards(): Promise<void> {
+    const hazard = await this.#backend.findHazard?.(this.#key);
+    if (hazard !== undefined) this.emit('warning', { code: 'EVICTION', message: hazard });
   }
 
   #assertOpen(): void {

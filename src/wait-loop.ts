@@ -24,8 +24,13 @@ export interface WaitLoopOptions {
   readonly inbox: Inbox;
   call(requests: readonly PermitRequest[], notAfter: number | undefined): Promise<AcquireReply>;
   isRetryable(error: unknown): boolean;
-  /** Undefined when no certainty is left. */
-  makeLease(id: string, ticket: LeaseTicket, certainty: Certainty): Lease | undefined;
+  /** `claimed`: the ticket has its full ttl, not only its claim time. Undefined when no certainty is left. */
+  makeLease(
+    id: string,
+    ticket: LeaseTicket,
+    certainty: Certainty,
+    claimed: boolean,
+  ): Lease | undefined;
   withdraw(id: string): void;
 }
 
@@ -42,6 +47,7 @@ export class WaitLoop {
   #wakeAt = Infinity;
   #pauses = 0;
   #failing = false;
+  #onceMore = false;
   #nearestExpiry: number | undefined;
 
   constructor(options: WaitLoopOptions) {
@@ -66,15 +72,17 @@ export class WaitLoop {
     const request = this.#pending.get(grant.id);
     if (request === undefined) return false;
     const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt);
-    if (certainty !== undefined) this.#grant(request, grant, certainty);
+    if (certainty !== undefined) this.#grant(request, grant, certainty, false);
     return true;
   }
 
   /** After a (re)subscription one try at once: a grant may have been pushed before it. */
   onHealth(healthy: boolean): void {
     this.#pauses = 0;
-    if (healthy) this.#tryAgain();
-    else this.#schedule();
+    if (!healthy) return this.#schedule();
+    // A try that is under way may have run before the subscription: once more behind it.
+    this.#onceMore = [...this.#pending.values()].some(({ state }) => state === 'sent');
+    this.#tryAgain();
   }
 
   async #send(batch: PermitRequest[]): Promise<void> {
@@ -82,8 +90,11 @@ export class WaitLoop {
     // A request whose last call found no reply in time may have been added twice.
     const requests = [...new Set(batch)].filter((request) => request.pending);
     if (requests.length === 0) return;
-    for (const request of requests) request.attempts += 1;
     const sent = instant(clock);
+    for (const request of requests) {
+      request.attempts += 1;
+      request.sentAt = sent.monotonic;
+    }
     const settled = this.#options.call(requests, this.#notAfter(requests)).then(
       (reply) => this.#onReply(requests, reply, sent),
       (error: unknown) => this.#onError(requests, error),
@@ -107,15 +118,19 @@ export class WaitLoop {
       const request = requests[i];
       if (request !== undefined) this.#apply(verdict, request, certainty);
     });
-    this.#schedule();
+    if (!this.#onceMore) return this.#schedule();
+    this.#onceMore = false;
+    this.#tryAgain();
   }
 
   #apply(verdict: AcquireVerdict, request: PermitRequest, certainty: Certainty): void {
     if (verdict.kind === 'granted') {
-      if (request.pending) this.#grant(request, verdict, certainty);
+      if (request.pending) this.#grant(request, verdict, certainty, true);
       // It ran after its withdrawal, or twice: nobody holds this ticket any more.
       else if (request.lease?.state.kind !== 'held') this.#options.withdraw(request.id);
-    } else if (request.pending) {
+    } else if (!request.pending) {
+      if (verdict.kind === 'queued') this.#options.withdraw(request.id);
+    } else {
       if (verdict.kind === 'busy') {
         this.#forget(request);
         request.refuse();
@@ -133,13 +148,19 @@ export class WaitLoop {
       if (!request.pending) continue;
       request.lastError = error;
       if (retryable && request.wait) this.#park(request);
+      else if (retryable) request.giveUp();
       else this.abandon(request, new BackendError('acquiring failed', error));
     }
     this.#schedule();
   }
 
-  #grant(request: PermitRequest, ticket: LeaseTicket, certainty: Certainty): void {
-    const lease = this.#options.makeLease(request.id, ticket, certainty);
+  #grant(
+    request: PermitRequest,
+    ticket: LeaseTicket,
+    certainty: Certainty,
+    claimed: boolean,
+  ): void {
+    const lease = this.#options.makeLease(request.id, ticket, certainty, claimed);
     if (lease === undefined) {
       this.#onError([request], new Error('the grant came after its lease had run out'));
       return;

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type {
   AcquireReply,
   AcquireVerdict,
@@ -12,8 +13,7 @@ import { parseTicketId } from '../ticket-id.js';
 /** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */
 export class UnexpectedReplyError extends Error {
   constructor(script: string, reply: unknown) {
-    const shown = typeof reply === 'string' ? reply : (JSON.stringify(reply) ?? String(reply));
-    super(`the script ${script} got an unexpected reply: ${shown.slice(0, 200)}`);
+    super(`the script ${script} got an unexpected reply: ${inspect(reply).slice(0, 200)}`);
     this.name = 'UnexpectedReplyError';
   }
 }

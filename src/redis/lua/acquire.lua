@@ -41,6 +41,7 @@ if not late and waiting + known > 0 then
     local ticket = type(record) == 'string' and match(record, ' ') and not expired[ids[i]]
     if i <= known and not ticket and type(places[i]) ~= 'string' then
       places[i] = ARGV[10 + total + i]
+      call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)
       waiting = waiting + call('ZADD', queue, places[i], ids[i])
       fields[#fields + 1] = ids[i]
       fields[#fields + 1] = ARGV[5]
@@ -86,16 +87,20 @@ for i = 1, total do
     end
   end
 end
-if again then
-  call('ZADD', tickets, unpack(again))
-  renewed = now + ttl
+-- Keys of a wrong type are found before anything is written.
+if arrivals then
+  call('ZCARD', queue)
+end
+if (waiting > 0 or arrivals) and not late and known + waits > 0 then
+  renewed = now + WAITER_LEASE
+  call('ZADD', waiters, format('%.0f', renewed), client)
 end
 if arrivals then
   waiting = waiting + call('ZADD', queue, unpack(arrivals))
 end
-if waiting > 0 and not late and known + waits > 0 then
-  renewed = math.max(renewed, now + WAITER_LEASE)
-  call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)
+if again then
+  call('ZADD', tickets, unpack(again))
+  renewed = math.max(renewed, now + ttl)
 end
 -- include: write
 
