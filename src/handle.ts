@@ -46,6 +46,7 @@ export class Handle extends EventEmitter<HandleEvents> {
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
+  #watching = false;
 
   /** @internal */
   constructor(lease: Lease, keeper: HandleKeeper) {
@@ -147,13 +148,13 @@ export class Handle extends EventEmitter<HandleEvents> {
     this.#weak = true;
     this.#lease.observe(new WeakRef(this));
     dropped.register(this, { lease: this.#lease, forget }, this);
-    this.#onNextListener(() => this.#keepAlive());
+    this.#watchListeners();
   }
 
   /** @internal */
   onLost(error: HandleLostError): void {
     this.#abort?.abort(error);
-    this.#onNextListener(() => process.nextTick(() => this.#emitLost(error)));
+    this.#watchListeners();
     this.#emitLost(error);
   }
 
@@ -165,9 +166,14 @@ export class Handle extends EventEmitter<HandleEvents> {
   }
 
   // Only handles that outlive their first extension or their permit pay for this.
-  #onNextListener(react: () => void): void {
+  #watchListeners(): void {
+    if (this.#watching) return;
+    this.#watching = true;
     EventEmitter.prototype.on.call(this, 'newListener', (event: unknown) => {
-      if (event === 'lost') react();
+      if (event !== 'lost') return;
+      this.#keepAlive();
+      const { state } = this.#lease;
+      if (state.kind === 'lost') process.nextTick(() => this.#emitLost(state.error));
     });
   }
 

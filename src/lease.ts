@@ -57,7 +57,6 @@ export class Lease {
   /** Extensions that failed in a row. */
   failures = 0;
   readonly #clock: Clock;
-  readonly #margin: number;
   #since: Instant;
   #span: number;
   #state: LeaseState = HELD;
@@ -73,7 +72,6 @@ export class Lease {
     this.ttl = terms.ttl;
     this.#clock = terms.clock;
     this.#keeper = terms.keeper;
-    this.#margin = terms.ttl * 0.01 + 2;
     this.#since = certainty.since;
     this.#span = certainty.span;
   }
@@ -85,7 +83,8 @@ export class Lease {
   /** Milliseconds of certainty left, read off the clocks now: right even when no timer could run. */
   get remaining(): number {
     if (this.#state.kind !== 'held') return 0;
-    return Math.max(0, this.#span - this.#margin - elapsedSince(this.#since, this.#clock));
+    const margin = this.#span * 0.01 + 2;
+    return Math.max(0, this.#span - margin - elapsedSince(this.#since, this.#clock));
   }
 
   observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {

@@ -39,9 +39,11 @@ export class ServerClock {
     return time - this.#last.time - since + 1;
   }
 
-  /** Server time `expiry` lies at the local moment `since + span` or later. */
-  certaintyUntil(expiry: number): Certainty | undefined {
+  /** Server time `expiry` lies at the local moment `since + span` or later; no later than `most` milliseconds from now. */
+  certaintyUntil(expiry: number, most: number): Certainty | undefined {
     if (this.#last === undefined) return undefined;
-    return { since: this.#last.sent, span: expiry - this.#last.time };
+    const { sent, time } = this.#last;
+    const span = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);
+    return { since: sent, span };
   }
 }

@@ -1,4 +1,5 @@
 import type { AcquireReply, AcquireVerdict, PushedGrant } from './backend.js';
+import { CLAIM_TIME } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock, Instant, Timer } from './clock.js';
@@ -71,7 +72,8 @@ export class WaitLoop {
   onGrant(grant: PushedGrant): boolean {
     const request = this.#pending.get(grant.id);
     if (request === undefined) return false;
-    const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt);
+    // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
+    const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt, CLAIM_TIME);
     if (certainty !== undefined) this.#grant(request, grant, certainty, false);
     return true;
   }
@@ -124,20 +126,20 @@ export class WaitLoop {
   }
 
   #apply(verdict: AcquireVerdict, request: PermitRequest, certainty: Certainty): void {
-    if (verdict.kind === 'granted') {
-      if (request.pending) this.#grant(request, verdict, certainty, true);
-      // It ran after its withdrawal, or twice: nobody holds this ticket any more.
-      else if (request.lease?.state.kind !== 'held') this.#options.withdraw(request.id);
-    } else if (!request.pending) {
-      if (verdict.kind === 'queued') this.#options.withdraw(request.id);
+    if (!request.pending) {
+      // A reply that was overtaken, by a push or by another reply. When the call itself ran late, or twice, it may have
+      // left a ticket or a request that nobody wants; but never withdraw a ticket that is held.
+      if (request.lease?.state.kind !== 'held') this.#options.withdraw(request.id);
+    } else if (verdict.kind === 'granted') {
+      this.#grant(request, verdict, certainty, true);
+    } else if (verdict.kind === 'busy') {
+      this.#forget(request);
+      request.refuse();
     } else {
-      if (verdict.kind === 'busy') {
-        this.#forget(request);
-        request.refuse();
-      } else {
-        if (verdict.kind === 'queued') request.arrival = verdict.arrival;
-        this.#park(request);
-      }
+      if (verdict.kind === 'queued') request.arrival = verdict.arrival;
+      // The server's clock was stepped, or the call was delayed: soon again, now that the clock is known anew.
+      else this.#failing = true;
+      this.#park(request);
     }
   }
 

@@ -87,24 +87,20 @@ export class RedisBackend implements Backend {
   async inspect(call: InspectCall): Promise<InspectReply> {
     const holders = new Map<string, HolderState>();
     const waiters = new Map<string, WaiterState>();
-    for (let from = 0; ; from += PAGE) {
-      const args = [this.#now(), String(call.limit), String(from), String(PAGE)];
-      const keys = this.#keysOf(call.key);
+    const keys = this.#keysOf(call.key);
+    let [cursor, arrival, limit] = ['0', '0', call.limit];
+    while (cursor !== '' || arrival !== '') {
+      const args = [this.#now(), String(call.limit), cursor, arrival, String(PAGE)];
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);
       for (const waiter of page.waiters) {
         waiters.set(waiter.id, { ...waiter, position: waiters.size });
       }
-      if (page.more) continue;
-      const held = [...holders.values()].reduce((sum, { slots }) => sum + slots.length, 0);
-      return {
-        limit: page.limit,
-        held,
-        waiting: waiters.size,
-        holders: [...holders.values()],
-        waiters: [...waiters.values()],
-      };
+      ({ cursor, arrival, limit } = page);
     }
+    const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
+    const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
+    return { limit, held, waiting: waiters.size, holders: bySlot, waiters: [...waiters.values()] };
   }
 
   /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */

@@ -42,17 +42,20 @@ export function parseRelease(reply: unknown, ids: number): ReleaseReply {
 
 export interface InspectPage {
   readonly limit: number;
-  readonly more: boolean;
+  /** Where the next page starts among the tickets and among the waiting requests; '' when done. */
+  readonly cursor: string;
+  readonly arrival: string;
   readonly holders: readonly HolderState[];
   readonly waiters: readonly Omit<WaiterState, 'position'>[];
 }
 
 export function parseInspect(reply: unknown): InspectPage {
-  const [time, limit, more, holders, waiters] = sections('inspect', reply, 5);
+  const [time, limit, cursor, arrival, holders, waiters] = sections('inspect', reply, 6);
   const now = milliseconds(time);
   return {
     limit: Number(limit),
-    more: more === '1',
+    cursor,
+    arrival,
     holders: list(holders).map((line) => parseHolder(line, now)),
     waiters: list(waiters).map((line) => parseWaiter(line, now)),
   };
@@ -72,15 +75,15 @@ export function parseGrants(text: string): PushedGrant[] {
   });
 }
 
-type Texts = readonly [string, string, string, string, string];
+type Texts = readonly [string, string, string, string, string, string];
 
 function sections(script: string, reply: unknown, count: number): Texts {
   const parts = typeof reply === 'string' ? reply.split('|') : [];
   if (parts.length !== count || !/^\d+$/.test(parts[0] ?? '')) {
     throw new UnexpectedReplyError(script, reply);
   }
-  const [a = '', b = '', c = '', d = '', e = ''] = parts;
-  return [a, b, c, d, e];
+  const [a = '', b = '', c = '', d = '', e = '', f = ''] = parts;
+  return [a, b, c, d, e, f];
 }
 
 function parseFlags(script: string, reply: unknown, ids: number) {

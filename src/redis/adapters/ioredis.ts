@@ -85,10 +85,12 @@ function subscribe(client: Duplicable, channel: string, events: SubscriptionEven
   };
   void open();
   return {
-    close() {
+    async close() {
       closed = true;
+      if (subscriber.status === 'end') return;
+      const ended = new Promise<void>((resolve) => void subscriber.on('end', () => resolve()));
       subscriber.disconnect();
-      return Promise.resolve();
+      await ended;
     },
   };
 }

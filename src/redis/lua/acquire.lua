@@ -42,7 +42,7 @@ if not late and waiting + known > 0 then
     if i <= known and not ticket and type(places[i]) ~= 'string' then
       places[i] = ARGV[10 + total + i]
       call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)
-      waiting = waiting + call('ZADD', queue, places[i], ids[i])
+      waiting, waited = waiting + call('ZADD', queue, places[i], ids[i]), true
       fields[#fields + 1] = ids[i]
       fields[#fields + 1] = ARGV[5]
       call('HSET', meta, ids[i], ARGV[5])
