@@ -80,6 +80,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return this.#returns.release(lease, remaining, handle);
   }
 
+  withdraw(lease: Lease): void {
+    this.#returns.withdraw(lease.id);
+  }
+
   /** Resolves when all that was given back or withdrawn is confirmed, or after the time that one call may take. */
   drained(): Promise<void> {
     return this.#returns.drained();
@@ -88,10 +92,13 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   onLeaseEnd(lease: Lease): void {
     this.#heartbeat.remove(lease);
     if (this.#awaited.has(lease)) this.#settleAwaited(lease, lease.lossError());
-    if (lease.state.kind === 'lost') this.#returns.withdraw(lease.id);
+    // A lease that ran out is left to expire in the backend: the margin is its holder's time to stop. One that
+    // was given up by close() goes at once.
+    const { state } = lease;
+    if (state.kind === 'lost' && state.error.reason === 'closed') this.#returns.withdraw(lease.id);
   }
 
-  /** Starts to keep a ticket: extended, watched, and withdrawn once it is lost. */
+  /** Starts to keep a ticket: it is extended and watched. */
   #makeLease(
     id: string,
     ticket: LeaseTicket,

@@ -23,6 +23,8 @@ export interface HandleKeeper {
   extend(lease: Lease): Promise<void>;
   /** `remaining`: milliseconds of certainty that were left. */
   release(lease: Lease, remaining: number, handle: Handle): Promise<boolean>;
+  /** Sees to it that nothing of a lost lease stays in the backend. */
+  withdraw(lease: Lease): void;
 }
 
 // A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
@@ -195,7 +197,11 @@ export class Handle extends EventEmitter<HandleEvents> {
 
   #doRelease(): Promise<boolean> {
     const { remaining } = this.#lease;
-    if (!this.#lease.endByRelease()) return Promise.resolve(false);
+    if (!this.#lease.endByRelease()) {
+      // Its holder has stopped now, so the ticket need not be left to expire.
+      this.#keeper.withdraw(this.#lease);
+      return Promise.resolve(false);
+    }
     if (this.#weak) dropped.unregister(this);
     return this.#keeper.release(this.#lease, remaining, this);
   }

@@ -66,7 +66,7 @@ export function resolveOptions(options: SemaphoreOptions, backendClock?: Clock):
     retry: resolveRetry(options.retry ?? {}),
     prefix: checkPrefix(options.prefix ?? 'redsem'),
     label: text('label', options.label ?? `${hostname()}:${process.pid}`, 0, 256),
-    clock: options.clock ?? backendClock ?? systemClock,
+    clock: checkClock(options.clock ?? backendClock ?? systemClock),
   });
 }
 
@@ -113,6 +113,22 @@ function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {
     throw new TypeError(`retry.jitter: expected true or false, got ${shown(jitter)}`);
   }
   return { min, max, factor, jitter };
+}
+
+export function checkFunction(option: string, value: unknown): void {
+  if (typeof value !== 'function') {
+    throw new TypeError(`${option}: expected a function, got ${shown(value)}`);
+  }
+}
+
+export function checkClock(clock: Clock): Clock {
+  const { monotonic, wall, schedule } = Object(clock) as Partial<Clock>;
+  if ([monotonic, wall, schedule].some((method) => typeof method !== 'function')) {
+    throw new TypeError(
+      `clock: expected an object with monotonic, wall and schedule, got ${shown(clock)}`,
+    );
+  }
+  return clock;
 }
 
 function checkPrefix(prefix: unknown): string {

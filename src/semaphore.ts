@@ -5,7 +5,13 @@ import { AcquireTimeoutError, BackendError, ClosedError } from './errors.js';
 import { Handle } from './handle.js';
 import type { Lease, LeaseKeeper } from './lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
-import { checkName, checkPermits, resolveAcquire, resolveOptions } from './options.js';
+import {
+  checkFunction,
+  checkName,
+  checkPermits,
+  resolveAcquire,
+  resolveOptions,
+} from './options.js';
 import type { Ask } from './permit-request.js';
 import { PermitRequest } from './permit-request.js';
 import { Session } from './session.js';
@@ -134,6 +140,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
     fn: (handle: Handle) => T | Promise<T>,
     options?: number | AcquireOptions,
   ): Promise<T> {
+    checkFunction('fn', fn);
     const handle = await this.acquire(options);
     try {
       return await fn(handle);

@@ -139,10 +139,16 @@ export class TicketReturns {
     const items = batch.filter((item) => !item.done);
     if (items.length === 0) return;
     const settled = this.#options.call(items.map(({ id }) => id)).then(
-      ({ released }) => items.forEach((item, i) => this.#end(item, released[i] === true)),
+      ({ released }) => items.forEach((item, i) => this.#onReply(item, released[i] === true)),
       (error: unknown) => this.#onError(items, error),
     );
     await withinLimit(clock, limit, settled, (error) => this.#onError(items, error));
+  }
+
+  /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
+  #onReply(item: Return, released: boolean): void {
+    const inTime = this.#options.clock.monotonic() < item.until;
+    this.#end(item, released || (item.attempts > 0 && inTime));
   }
 
   #onError(items: readonly Return[], error: unknown): void {

@@ -15,6 +15,7 @@ import type {
 } from '../backend.js';
 import type { Clock } from '../clock.js';
 import { systemClock } from '../clock.js';
+import { checkClock } from '../options.js';
 import { MemorySemaphore } from './memory-semaphore.js';
 
 export interface MemoryBackendOptions {
@@ -34,7 +35,7 @@ export class MemoryBackend implements Backend {
   #lastNumber = 0;
 
   constructor(options: MemoryBackendOptions = {}) {
-    this.clock = options.clock ?? systemClock;
+    this.clock = checkClock(options.clock ?? systemClock);
     this.#epoch = this.clock.wall() - this.clock.monotonic();
   }
 

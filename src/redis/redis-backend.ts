@@ -26,7 +26,7 @@ import {
   parseRelease,
   UnexpectedReplyError,
 } from './replies.js';
-import { isRetryableError } from './retryable-error.js';
+import { isReadOnlyError, isRetryableError } from './retryable-error.js';
 import { runScript } from './run-script.js';
 import type { Script } from './scripts.js';
 import {
@@ -40,9 +40,13 @@ import {
 /** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
 const PAGE = 500;
 
+/** How long a server may say that it is read-only before that counts as final, in milliseconds. */
+const READ_ONLY_PATIENCE = 5000;
+
 /** Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's slot. */
 export class RedisBackend implements Backend {
   readonly #connection: RedisConnection;
+  #readOnlySince: number | undefined;
   readonly #keys = new WeakMap<SemaphoreKey, readonly string[]>();
   readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
 
@@ -114,13 +118,19 @@ export class RedisBackend implements Backend {
 
   isRetryable(error: unknown): boolean {
     if (error instanceof UnexpectedReplyError) return false;
-    return this.#connection.isClosed?.() !== true && isRetryableError(error);
+    if (this.#connection.isClosed?.() === true) return false;
+    if (!isReadOnlyError(error)) return isRetryableError(error);
+    // A failover passes; a client that was pointed at a replica stays read-only.
+    this.#readOnlySince ??= performance.now();
+    return performance.now() - this.#readOnlySince < READ_ONLY_PATIENCE;
   }
 
-  #run(script: Script, call: Call, rest: readonly string[]): Promise<unknown> {
+  async #run(script: Script, call: Call, rest: readonly string[]): Promise<unknown> {
     const inbox = inboxChannels(call.key.prefix);
     const args = [this.#now(), String(call.limit), inbox, call.client, ...rest];
-    return runScript(this.#connection, script, this.#keysOf(call.key), args);
+    const reply = await runScript(this.#connection, script, this.#keysOf(call.key), args);
+    this.#readOnlySince = undefined;
+    return reply;
   }
 
   #keysOf(key: SemaphoreKey): readonly string[] {

@@ -58,7 +58,7 @@ describe("what is known of the server's clock", () => {
 
       it('a lease is never certain for longer than the ticket lives', async () => {
         const { clock, server, sent, time } = await observed(there, back);
-        const certainty = server.certaintyUntil(time + 2000, Infinity);
+        const certainty = server.certaintyUntil(time + 2000, 2000);
         expect(certainty?.since).to.deep.equal(sent);
         const end = (certainty?.since.monotonic ?? Infinity) + (certainty?.span ?? Infinity);
         // By local time the ticket expires 2000 ms after the server read its clock.
@@ -81,6 +81,15 @@ describe("what is known of the server's clock", () => {
     // Monotonic time stood still meanwhile.
     clock.stepWall(60_000);
     expect(server.latestIn(0)).to.be.at.least(before + 60_000);
+  });
+
+  it('a lease that was granted just now is certain for no more than its life, whatever the clock says', async () => {
+    const { clock, server, time } = await observed(5, 5);
+    await clock.advance(300);
+    // The server's clock was set forward by an hour since it was last seen.
+    const certainty = server.certaintyUntil(time + 3_600_000, 2000);
+    const end = (certainty?.since.monotonic ?? Infinity) + (certainty?.span ?? Infinity);
+    expect(end).to.be.at.most(clock.monotonic() + 2000);
   });
 
   it('the latest observation counts', async () => {

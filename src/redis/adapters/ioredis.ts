@@ -15,6 +15,7 @@ interface Duplicable {
 interface Subscriber {
   on(event: string, listener: (...args: string[]) => void): unknown;
   subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
   disconnect(): void;
   readonly status?: string;
   readonly stream?: { unref?(): void };
@@ -87,10 +88,16 @@ function subscribe(client: Duplicable, channel: string, events: SubscriptionEven
   return {
     async close() {
       closed = true;
-      if (subscriber.status === 'end') return;
+      // ioredis-mock keeps the listeners of a connection that is gone.
+      if (isMock(subscriber)) {
+        await subscriber.unsubscribe(channel);
+        return subscriber.disconnect();
+      }
+      // Only a connection that stands says when it has ended.
+      const stands = subscriber.status === 'ready';
       const ended = new Promise<void>((resolve) => void subscriber.on('end', () => resolve()));
       subscriber.disconnect();
-      await ended;
+      if (stands) await ended;
     },
   };
 }

@@ -1,0 +1,53 @@
+import type { Backend, ManualClock, RedisTarget } from '../../src/index.js';
+import type { SemaphoreKey } from '../../src/backend.js';
+import type { TestServer } from '../support/redis-server.js';
+
+export type Target = RedisTarget | Backend;
+
+/** What a case may need beyond a target. What a row lacks, and why, stands in `row-limits.ts` alone. */
+export type Ability =
+  /** Its data stand in Redis keys. */
+  | 'keys'
+  /** Grants are pushed to waiters. */
+  | 'push'
+  /** Failed commands say why, in the words of the server. */
+  | 'server errors'
+  /** A server process of the tests' own stands behind it. */
+  | 'server';
+
+/** One backend, reached in one way. */
+export interface Row {
+  readonly title: string;
+  open(): Promise<Place>;
+}
+
+/** Where the cases of a row run. */
+export interface Place {
+  /** Connected; for most semaphores of all cases. */
+  readonly target: Target;
+  /** The same tickets as another process sees them: over a client of its own. */
+  readonly other: Target;
+  readonly tickets: TicketTampering;
+  /** With the ability 'keys'. */
+  readonly keys?: KeyView;
+  /** With the ability 'server'. */
+  readonly server?: TestServer;
+  /** Time passes on it alone. */
+  readonly clock?: ManualClock;
+  close(): Promise<void>;
+}
+
+/** Changes tickets behind their holders' backs. */
+export interface TicketTampering {
+  /** As an eviction or an operator's ZREM would. */
+  remove(key: SemaphoreKey, id: string): Promise<void>;
+  /** Leaves the ticket so many milliseconds to live; 0: none. */
+  age(key: SemaphoreKey, id: string, left: number): Promise<void>;
+}
+
+export interface KeyView {
+  /** Every key that begins so, by its full name, with its milliseconds to live; -1 without expiry. */
+  list(start: string): Promise<ReadonlyMap<string, number>>;
+  delete(...keys: string[]): Promise<void>;
+  setString(key: string, value: string): Promise<void>;
+}

@@ -1,0 +1,112 @@
+/*
+ * The conformance suite: what every backend and every client must do alike.
+ *
+ * To add a row (another backend, client, or way to connect):
+ *   1. write a function in rows/ that gives a `Row`: a title, and `open()`, which is called once and gives a
+ *      connected target, a second client as another process would have, and access to the data underneath;
+ *   2. add it to rows.test.ts, inside `describeWithServer` if it needs the server (all rows share one);
+ *   3. if it cannot do something, say what and why in row-limits.ts. Nothing else knows about rows.
+ *
+ * To add a case: put it under a title into a group in cases/. It gets a `Scope` with names of its own, semaphores
+ * that are closed after it, and time. What it must not do: tell rows apart (use `needing`), sleep for what a
+ * condition or older data can show, leave anything behind (checked after each case).
+ *
+ * Marks in titles say where a behaviour was seen first: O the systems that this one replaces (rows of their list),
+ * M the abstract cases of madelson/DistributedLock, RD Redisson, RS redis-semaphore, RL4 and RL5 redlock,
+ * RU redlock-universal, BN bottleneck, BQ bullmq, SM simple-redis-mutex, SG syncguard, V @verrou/core,
+ * AM async-mutex, AS async-sema; P1 to P9 and the failure table are this project's own contract.
+ */
+import { abortCases } from './cases/abort-cases.js';
+import { acquireArgumentCases } from './cases/acquire-argument-cases.js';
+import { acquireCases } from './cases/acquire-cases.js';
+import { closeCases } from './cases/close-cases.js';
+import { constructorArgumentCases } from './cases/constructor-argument-cases.js';
+import { expiryCases } from './cases/expiry-cases.js';
+import { extensionCases } from './cases/extension-cases.js';
+import { fencingCases } from './cases/fencing-cases.js';
+import { inspectCases } from './cases/inspect-cases.js';
+import { keyCases } from './cases/key-cases.js';
+import { loadCases } from './cases/load-cases.js';
+import { lossCases } from './cases/loss-cases.js';
+import { lossListenerCases } from './cases/loss-listener-cases.js';
+import { nameCases } from './cases/name-cases.js';
+import { originCases } from './cases/origin-cases.js';
+import { permitCases } from './cases/permit-cases.js';
+import { releaseCases } from './cases/release-cases.js';
+import { serverFailureCases } from './cases/server-failure-cases.js';
+import { serverRefusalCases } from './cases/server-refusal-cases.js';
+import { sharingCases } from './cases/sharing-cases.js';
+import { useCases } from './cases/use-cases.js';
+import { waitingCases } from './cases/waiting-cases.js';
+import type { CaseGroup, Run } from './case-group.js';
+import { needsOf, runOf } from './case-group.js';
+import { limitsOf } from './row-limits.js';
+import type { Ability, Place, Row } from './row.js';
+import { Scope } from './scope.js';
+
+export const allGroups: readonly CaseGroup[] = [
+  constructorArgumentCases,
+  acquireArgumentCases,
+  acquireCases,
+  waitingCases,
+  abortCases,
+  permitCases,
+  fencingCases,
+  releaseCases,
+  useCases,
+  extensionCases,
+  expiryCases,
+  lossCases,
+  lossListenerCases,
+  closeCases,
+  inspectCases,
+  nameCases,
+  sharingCases,
+  keyCases,
+  originCases,
+  loadCases,
+  serverRefusalCases,
+  serverFailureCases,
+];
+
+/** Defines the cases of `groups` for one row; those that it cannot do are named in its title instead. */
+export function semaphoreSuite(row: Row, groups: readonly CaseGroup[] = allGroups): void {
+  const limits = limitsOf(row.title);
+  const lacks = (ability: Ability): boolean => limits[ability] !== undefined;
+  describe(row.title + withoutText(limits), () => {
+    let place: Place | undefined;
+    before('open', async () => {
+      place = await row.open();
+    });
+    after('close', () => place?.close());
+    for (const { title, cases } of groups) {
+      const possible = Object.entries(cases).filter(([, entry]) => !needsOf(entry).some(lacks));
+      if (possible.length === 0) continue;
+      describe(title, () => {
+        for (const [name, entry] of possible) {
+          it(name, () => runCase(runOf(entry), opened(place)));
+        }
+      });
+    }
+  });
+}
+
+async function runCase(run: Run, place: Place): Promise<void> {
+  const scope = new Scope(place);
+  try {
+    await run(scope);
+  } finally {
+    await scope.end();
+  }
+  await scope.assertNothingLeft();
+}
+
+function withoutText(limits: Partial<Record<Ability, string>>): string {
+  const lacking = Object.entries(limits).map(([ability, reason]) => `${ability}: ${reason}`);
+  return lacking.length === 0 ? '' : ` (without ${lacking.join('; ')})`;
+}
+
+function opened(place: Place | undefined): Place {
+  if (place === undefined) throw new Error('the row was not opened');
+  return place;
+}

@@ -1,0 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Runs `body` with the warnings of the process so far, and gives all of them. */
+export async function warningsDuring(
+  body: (soFar: readonly Error[]) => Promise<void>,
+): Promise<readonly Error[]> {
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  try {
+    await body(warnings);
+    await sleep(1);
+  } finally {
+    process.off('warning', note);
+  }
+  return warnings;
+}

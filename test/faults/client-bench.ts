@@ -1,0 +1,117 @@
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+
+import type { Backend, RedisConnection, RedisTarget, SemaphoreOptions } from '../../src/index.js';
+import { Semaphore } from '../../src/index.js';
+import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
+import { nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
+import { FaultyConnection } from './faulty-connection.js';
+
+export type ClientKind = 'node-redis' | 'ioredis';
+
+export const clientKinds: readonly ClientKind[] = ['node-redis', 'ioredis'];
+
+export interface Login {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface TestClient {
+  readonly target: RedisTarget;
+  /** What the package itself puts between this client and its Redis backend. */
+  readonly connection: RedisConnection;
+  /** Ends the connection at once, whatever the server does. */
+  destroy(): void;
+}
+
+/** Clients of one kind and semaphores on them, all closed at the end of the test. */
+export class ClientBench {
+  readonly kind: ClientKind;
+  readonly #clients: TestClient[] = [];
+  readonly #semaphores: Semaphore[] = [];
+
+  constructor(kind: ClientKind) {
+    this.kind = kind;
+  }
+
+  /** A client with the library's default options. */
+  async connect(port: number, login?: Login): Promise<TestClient> {
+    const client = await (this.kind === 'node-redis' ? nodeRedis : ioredis)(port, login);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** A client whose calls the test may fail, delay, repeat or answer. */
+  async connectFaulty(port: number): Promise<FaultyConnection> {
+    return new FaultyConnection((await this.connect(port)).connection);
+  }
+
+  /** A semaphore on a target, or on a new client of that port. */
+  semaphore(target: RedisTarget | Backend, name: string, options: SemaphoreOptions): Semaphore {
+    const semaphore = new Semaphore(target, name, options);
+    this.#semaphores.push(semaphore);
+    return semaphore;
+  }
+
+  async close(): Promise<void> {
+    // Clients first: then nothing that hangs can hold up the rest.
+    for (const client of this.#clients) client.destroy();
+    await Promise.all(this.#semaphores.map((semaphore) => semaphore.close()));
+  }
+}
+
+/** The same test once through each real client. */
+export function itThroughBothClients(
+  title: string,
+  body: (bench: ClientBench) => Promise<void>,
+): void {
+  for (const kind of clientKinds) {
+    it(`${title} (${kind})`, async () => {
+      const bench = new ClientBench(kind);
+      try {
+        await body(bench);
+      } finally {
+        await bench.close();
+      }
+    });
+  }
+}
+
+let names = 0;
+
+/** A semaphore's name that no other test of this process has. */
+export function newName(): string {
+  names += 1;
+  return `fault-${names}`;
+}
+
+async function nodeRedis(port: number, login?: Login): Promise<TestClient> {
+  const client = createClient({ url: `redis://127.0.0.1:${port}`, ...login });
+  // Lost connections are what these tests are about; without a listener they would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    target: client,
+    connection: nodeRedisConnection(client),
+    destroy: () => {
+      if (client.isOpen) client.destroy();
+    },
+  };
+}
+
+async function ioredis(port: number, login?: Login): Promise<TestClient> {
+  // The ready check wants INFO, and says so aloud when the user may not.
+  const limited = login === undefined ? {} : { ...login, enableReadyCheck: false };
+  const client = new Redis({ host: '127.0.0.1', port, lazyConnect: true, ...limited });
+  client.on('error', () => undefined);
+  await client.connect();
+  return {
+    target: client,
+    connection: ioredisConnection(client),
+    destroy: () => {
+      client.disconnect();
+      // By itself it gives a server that hangs 2 s to say goodbye.
+      client.stream.destroy();
+    },
+  };
+}

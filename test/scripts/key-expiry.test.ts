@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+
+import { describeWithServer } from '../support/require-server.js';
+import { arrivalOf, closeBenches, ids, request, ScriptBench } from './script-bench.js';
+
+const DAY = 86_400_000;
+
+describeWithServer('scripts: expiry of keys', (server) => {
+  after(closeBenches);
+
+  it('is never behind a live ticket: a long life first, then short ones', async () => {
+    const bench = new ScriptBench(server(), { limit: 10, realTime: true });
+    await bench.take('a.1', { ttl: 60_000 });
+    await bench.expectSafeExpiry('a long acquire');
+    await bench.take('a.2', { ttl: 100 });
+    await bench.expectSafeExpiry('a short acquire');
+    await bench.extend('a.2', { ttl: 100 });
+    await bench.expectSafeExpiry('a short extend');
+    await bench.release('a.2', { ttl: 100 });
+    await bench.expectSafeExpiry('a release');
+    await bench.take('a.1', { ttl: 500 });
+    await bench.expectSafeExpiry('the same acquire with a shorter life');
+    await bench.extend('a.1', { ttl: 90_000 });
+    await bench.expectSafeExpiry('a longer extend');
+    expect(await bench.redis.pttl(bench.keyOf('tickets'))).to.be.at.least(89_000);
+  });
+
+  it('is set again by an extend, so that extended tickets outlive the first ttl', async () => {
+    const bench = new ScriptBench(server(), { ttl: 300 });
+    await bench.take('a.1');
+    await bench.extend('a.1', { ttl: 20_000 });
+    for (const part of ['tickets', 'meta']) {
+      expect(await bench.redis.pttl(bench.keyOf(part)), part).to.be.at.least(19_000);
+    }
+  });
+
+  it('is never behind a ticket that was granted from the queue', async () => {
+    const bench = new ScriptBench(server(), { limit: 1, ttl: 200 });
+    await bench.take('a.1');
+    await bench.acquire('b.1');
+    await bench.release('a.1');
+    expect(await bench.lifeOf('b.1')).to.be.at.least(1500);
+    await bench.expectSafeExpiry('a pushed grant');
+  });
+
+  it('of queue and waiters covers the waiter lease', async () => {
+    const bench = new ScriptBench(server(), { limit: 1, ttl: 200 });
+    await bench.acquire(['a.1', 'a.2']);
+    for (const part of ['queue', 'waiters']) {
+      expect(await bench.redis.pttl(bench.keyOf(part)), part).to.be.at.least(4900);
+    }
+  });
+
+  it('of meta is a day behind the last ticket, for tokens must rise', async () => {
+    const bench = new ScriptBench(server());
+    await bench.take('a.1', { ttl: 50_000 });
+    expect(await bench.redis.pttl(bench.keyOf('meta'))).to.be.within(DAY + 49_000, DAY + 200_000);
+    await bench.release('a.1');
+    expect(await bench.parts()).to.deep.equal(['meta']);
+    expect(await bench.redis.pttl(bench.keyOf('meta'))).to.be.within(DAY - 1000, DAY + 200_000);
+  });
+
+  it('is set on every key after every kind of call', async () => {
+    const bench = new ScriptBench(server(), { limit: 4 });
+    const step = async (what: string, call: Promise<unknown>): Promise<void> => {
+      await call;
+      await bench.expectSafeExpiry(what);
+    };
+    await step('acquire', bench.acquire(['a.1', 'a.2', 'a.3', 'a.4']));
+    await step('release of a low slot', bench.release('a.1'));
+    await step('acquire of the freed slot', bench.acquire('a.5'));
+    await step('queueing', bench.acquire('b.1'));
+    await bench.expire('a.2');
+    await step('extend that purges and grants', bench.extend('a.3'));
+    await bench.expire('a.3');
+    await step('extend of a ticket that is gone', bench.extend('a.3'));
+    await step('release of nothing', bench.release('gone.1'));
+    await bench.expire('a.4');
+    await step('a refused try', bench.acquire([request('c.1.4', 'try')]));
+    await step('queueing for all', bench.acquire('c.2.4'));
+    await step('a late call', bench.acquire('d.1', { notAfter: 1 }));
+    await step('withdrawal', bench.release('c.2.4'));
+    await step('inspect', bench.inspect());
+  });
+
+  const purging: [string, (bench: ScriptBench) => Promise<unknown>][] = [
+    ['a refused try', (bench) => bench.acquire([request('b.1.4', 'try')])],
+    ['a late acquire', (bench) => bench.acquire('b.1', { notAfter: 1 })],
+    ['an extend of a ticket that is gone', (bench) => bench.extend('gone.1')],
+    ['a release of another ticket', (bench) => bench.release('a.3')],
+    ['a release of nothing', (bench) => bench.release('gone.1')],
+  ];
+  for (const [what, call] of purging) {
+    it(`is set on every key after ${what} that dropped an expired ticket`, async () => {
+      const bench = new ScriptBench(server(), { limit: 4 });
+      await bench.acquire(ids('a', 4));
+      await bench.expire('a.1');
+      await call(bench);
+      await bench.expectSafeExpiry(what);
+    });
+  }
+
+  it('is set on every key after somebody queues behind waiters who died', async () => {
+    const bench = new ScriptBench(server(), { limit: 1, ttl: 100_000 });
+    await bench.take('x.1');
+    await bench.acquire(['dead.1', 'dead.2']);
+    bench.pass(5000);
+    await bench.acquire('a.1');
+    await bench.expectSafeExpiry('queueing');
+    bench.pass(5000);
+    await bench.extend('x.1');
+    await bench.acquire([request('b.1', 'try')]);
+    await bench.expectSafeExpiry('other calls');
+    await bench.acquire('b.2');
+    await bench.expectSafeExpiry('queueing again');
+  });
+
+  it('is set on a queue that is made anew while tickets live long', async () => {
+    const bench = new ScriptBench(server(), { limit: 1, ttl: 100_000 });
+    await bench.take('x.1');
+    for (let i = 0; i < 3; i++) {
+      await bench.acquire(`a.${i}`);
+      await bench.expectSafeExpiry('queueing');
+      await bench.release(`a.${i}`);
+      await bench.expectSafeExpiry('withdrawal');
+    }
+  });
+
+  for (const part of ['tickets', 'free', 'meta', 'queue', 'waiters']) {
+    it(`is set on every key after calls that found ${part} deleted`, async () => {
+      const bench = new ScriptBench(server(), { limit: 4 });
+      for (const call of [
+        () => bench.extend('a.2'),
+        () => bench.release('gone.1'),
+        () => bench.acquire([request('z.1.4', 'try')]),
+        () => bench.acquire('z.2', { notAfter: 1 }),
+        () => bench.acquire('z.3.4'),
+        () => bench.acquire('a.2'),
+      ]) {
+        await bench.acquire(ids('a', 4));
+        await bench.acquire('b.1.4');
+        await bench.release('a.1');
+        await bench.redis.del(bench.keyOf(part));
+        await call();
+        await bench.expectSafeExpiry(`a call without ${part}`);
+        await bench.release([...ids('a', 4), 'b.1.4', 'z.3.4']);
+      }
+    });
+  }
+
+  it('leaves nothing but meta when the last ticket and waiter are gone, whatever ended them', async () => {
+    const bench = new ScriptBench(server(), { limit: 2 });
+    await bench.acquire(ids('a', 4));
+    const arrival = arrivalOf((await bench.acquire('b.1')).verdicts[0]);
+    await bench.release(['a.1', 'a.3']);
+    await bench.acquire([request('b.1', arrival)]);
+    await bench.release(['a.2', 'b.1']);
+    await bench.expire('a.4');
+    await bench.extend('a.4');
+    expect(await bench.parts()).to.deep.equal(['meta']);
+    for (const client of ['a', 'b']) expect(await bench.remembers(client)).to.equal(false);
+  });
+
+  it('lets no key of a semaphore whose processes all died stay for ever', async () => {
+    const bench = new ScriptBench(server(), { limit: 2, ttl: 100 });
+    await bench.acquire(ids('a', 3));
+    await bench.release('a.1');
+    for (const part of await bench.parts()) {
+      const life = await bench.redis.pttl(bench.keyOf(part));
+      expect(life, part).to.be.within(1, part === 'meta' ? DAY + 60_000 : 60_000);
+    }
+  });
+});

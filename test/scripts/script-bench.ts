@@ -1,0 +1,236 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+
+import type {
+  AcquireReply,
+  AcquireVerdict,
+  ExtendReply,
+  InspectReply,
+  ReleaseReply,
+  TicketRequest,
+} from '../../src/backend.js';
+import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
+import type { RedisConnection } from '../../src/redis/connection.js';
+import { RedisBackend } from '../../src/redis/redis-backend.js';
+import { parseTicketId } from '../../src/ticket-id.js';
+import type { TestServer } from '../support/redis-server.js';
+
+export interface CallOptions {
+  readonly client?: string;
+  readonly limit?: number;
+  readonly ttl?: number;
+  readonly label?: string;
+  readonly notAfter?: number;
+}
+
+export interface BenchOptions {
+  readonly limit?: number;
+  readonly ttl?: number;
+  readonly name?: string;
+  /** Where the bench's own time starts, in milliseconds. Default: now. */
+  readonly start?: number;
+  /** Leaves the time to the server's TIME: it then cannot be moved. */
+  readonly realTime?: boolean;
+}
+
+export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
+
+let semaphores = 0;
+
+/**
+ * One semaphore of its own on a real server, driven call by call, and what stands in Redis for it. Its time
+ * stands still until it is told to pass.
+ */
+export class ScriptBench {
+  readonly redis: Redis;
+  readonly backend: RedisBackend;
+  readonly name: string;
+  readonly prefix = 'redsem';
+  /** Every reply that the server gave to a script. */
+  readonly replies: string[] = [];
+  limit: number;
+  readonly ttl: number;
+  readonly #created = performance.now();
+  readonly #realTime: boolean;
+  /** Milliseconds; unused with `realTime`. */
+  #time: number;
+
+  constructor(server: TestServer, options: BenchOptions = {}) {
+    semaphores += 1;
+    this.redis = new Redis(server.port, '127.0.0.1');
+    // The server stops before its clients do.
+    this.redis.on('error', () => {});
+    this.name = options.name ?? `bench-${semaphores}`;
+    this.limit = options.limit ?? 3;
+    this.ttl = options.ttl ?? 30_000;
+    this.#time = options.start ?? Date.now();
+    this.#realTime = options.realTime ?? false;
+    this.backend = new RedisBackend(this.#connection());
+    benches.add(this);
+  }
+
+  acquire(
+    asked: string | readonly (string | TicketRequest)[],
+    options: CallOptions = {},
+  ): Promise<AcquireReply> {
+    const list = typeof asked === 'string' ? [asked] : asked;
+    const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
+    const { ttl, label = 'label', notAfter } = { ttl: this.ttl, ...options };
+    const call = this.#call(requests[0]?.id, options);
+    return this.backend.acquire({ ...call, ttl, label, notAfter, requests });
+  }
+
+  /** Acquires one ticket that must be granted. */
+  async take(id: string, options: CallOptions = {}): Promise<Granted> {
+    return granted((await this.acquire(id, options)).verdicts[0]);
+  }
+
+  extend(held: string | readonly string[], options: CallOptions = {}): Promise<ExtendReply> {
+    const list = typeof held === 'string' ? [held] : held;
+    const call = this.#call(list[0], options);
+    return this.backend.extend({ ...call, ttl: options.ttl ?? this.ttl, ids: list });
+  }
+
+  release(gone: string | readonly string[], options: CallOptions = {}): Promise<ReleaseReply> {
+    const list = typeof gone === 'string' ? [gone] : gone;
+    return this.backend.release({ ...this.#call(list[0], options), ids: list });
+  }
+
+  inspect(): Promise<InspectReply> {
+    const { prefix, name, limit } = this;
+    return this.backend.inspect({ key: { prefix, name }, limit });
+  }
+
+  keyOf(part: string): string {
+    return `${this.prefix}:{${this.name}}:${part}`;
+  }
+
+  /** The keys that stand in Redis for this semaphore, by their last part. */
+  async parts(): Promise<string[]> {
+    const start = this.keyOf('');
+    const keys = await this.redis.keys('*');
+    return keys
+      .flatMap((key) => (key.startsWith(start) ? [key.slice(start.length)] : []))
+      .toSorted();
+  }
+
+  /** Moves the time on, or back. */
+  pass(milliseconds: number): void {
+    if (this.#realTime) throw new Error("the server's own time cannot be moved");
+    this.#time += milliseconds;
+  }
+
+  /** Server time in microseconds. */
+  async now(): Promise<number> {
+    if (!this.#realTime) return Math.round(this.#time * 1000);
+    const [seconds, micros] = await this.redis.time();
+    return Number(seconds) * 1e6 + Number(micros);
+  }
+
+  /** Milliseconds until the ticket expires, undefined when there is none. */
+  async lifeOf(id: string): Promise<number | undefined> {
+    const score = await this.redis.zscore(this.keyOf('tickets'), id);
+    return score === null ? undefined : (Number(score) - (await this.now())) / 1000;
+  }
+
+  /** Ends the lives of tickets now, which no call has noticed yet. */
+  async expire(...tickets: string[]): Promise<void> {
+    await this.extend(tickets, { ttl: 1 });
+    this.pass(1);
+  }
+
+  /** Ids in the queue, in their order. */
+  queue(): Promise<string[]> {
+    return this.redis.zrange(this.keyOf('queue'), 0, -1);
+  }
+
+  /** All that stands in Redis for this semaphore, expiry of keys aside. */
+  async state(): Promise<Record<string, unknown>> {
+    const state: Record<string, unknown> = {};
+    for (const part of await this.parts()) {
+      const key = this.keyOf(part);
+      const type = await this.redis.type(key);
+      if (type === 'zset') state[part] = await this.redis.zrange(key, 0, -1, 'WITHSCORES');
+      else state[part] = await this.redis.hgetall(key);
+    }
+    return state;
+  }
+
+  /** Whether any key or field has something of this client. */
+  async remembers(client: string): Promise<boolean> {
+    return JSON.stringify(await this.state()).includes(`${client}.`);
+  }
+
+  /** No key lives for ever, and none is gone before the last live ticket's end. */
+  async expectSafeExpiry(what: string): Promise<void> {
+    const last = await this.redis.zrange(this.keyOf('tickets'), -1, -1, 'WITHSCORES');
+    // Keys expire by the server's real time, which goes on while the bench's stands still.
+    const slack = this.#realTime ? 0 : performance.now() - this.#created;
+    for (const part of await this.parts()) {
+      const life = await this.redis.pttl(this.keyOf(part));
+      expect(life, `TTL of ${part} after ${what}`).to.be.greaterThan(0);
+      const needed = ['tickets', 'free', 'meta'].includes(part);
+      if (!needed || last[1] === undefined) continue;
+      const left = (Number(last[1]) - (await this.now())) / 1000 - slack;
+      expect(life, `TTL of ${part} after ${what}`).to.be.at.least(left);
+    }
+  }
+
+  #call(firstId: string | undefined, options: CallOptions) {
+    const { prefix, name } = this;
+    const client = options.client ?? parseTicketId(firstId ?? '')?.client ?? 'nobody';
+    return { key: { prefix, name }, limit: options.limit ?? this.limit, client };
+  }
+
+  #connection(): RedisConnection {
+    const real = ioredisConnection(this.redis);
+    const noted = (reply: unknown): unknown => {
+      this.replies.push(String(reply));
+      return reply;
+    };
+    const connection: RedisConnection = {
+      runBySha: async (...call) => noted(await real.runBySha(...call)),
+      runByText: async (...call) => noted(await real.runByText(...call)),
+      serverClock: this.#realTime ? undefined : () => this.#time,
+    };
+    const subscribe = real.subscribe?.bind(real);
+    if (subscribe !== undefined) connection.subscribe = subscribe;
+    return connection;
+  }
+}
+
+const benches = new Set<ScriptBench>();
+
+/** Ends the connections of all benches. */
+export function closeBenches(): void {
+  for (const { redis } of benches) redis.disconnect();
+  benches.clear();
+}
+
+/** A request that waits, or with `how` one that only tries, or one that was in the queue before. */
+export function request(id: string, how: 'wait' | 'try' | number = 'wait'): TicketRequest {
+  const permits = parseTicketId(id)?.permits ?? 1;
+  const arrival = typeof how === 'number' ? how : undefined;
+  return { id, permits, wait: how !== 'try', arrival };
+}
+
+export function granted(verdict: AcquireVerdict | undefined): Granted {
+  if (verdict?.kind !== 'granted')
+    throw new Error(`expected a grant, got ${JSON.stringify(verdict)}`);
+  return verdict;
+}
+
+export function arrivalOf(verdict: AcquireVerdict | undefined): number {
+  if (verdict?.kind !== 'queued')
+    throw new Error(`expected a place, got ${JSON.stringify(verdict)}`);
+  return verdict.arrival;
+}
+
+export function kinds(reply: AcquireReply): string[] {
+  return reply.verdicts.map(({ kind }) => kind);
+}
+
+/** `client.1` to `client.count`. */
+export function ids(client: string, count: number, from = 1): string[] {
+  return Array.from({ length: count }, (_, i) => `${client}.${from + i}`);
+}

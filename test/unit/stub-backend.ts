@@ -1,0 +1,185 @@
+import type {
+  AcquireCall,
+  AcquireReply,
+  AcquireVerdict,
+  Backend,
+  ExtendCall,
+  ExtendReply,
+  GrantListener,
+  InspectCall,
+  InspectReply,
+  Listening,
+  PushedGrant,
+  ReleaseCall,
+  ReleaseReply,
+} from '../../src/backend.js';
+import { ManualClock } from '../../src/manual-clock.js';
+
+export interface Noted<Call> {
+  /** Monotonic time of the call. */
+  readonly at: number;
+  readonly call: Call;
+}
+
+/** How far the stub's server clock is from the local one. */
+const OFFSET = 5_000_000;
+
+/** A backend whose every answer a test decides; without that, permits are never free and tickets live. */
+export class StubBackend implements Backend {
+  readonly clock: ManualClock = new ManualClock(1_700_000_000_000);
+  readonly acquires: Noted<AcquireCall>[] = [];
+  readonly extends: Noted<ExtendCall>[] = [];
+  readonly releases: Noted<ReleaseCall>[] = [];
+  readonly listeners: GrantListener[] = [];
+  closedListeners = 0;
+  onAcquire: (call: AcquireCall, index: number) => AcquireReply | Promise<AcquireReply>;
+  onExtend: (call: ExtendCall, index: number) => ExtendReply | Promise<ExtendReply>;
+  onRelease: (call: ReleaseCall, index: number) => ReleaseReply | Promise<ReleaseReply>;
+  onInspect: (call: InspectCall) => Promise<InspectReply>;
+  isRetryable: (error: unknown) => boolean = () => true;
+  listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
+  #arrivals = 0;
+  #tokens = 0;
+
+  constructor(options: { pushes: boolean } = { pushes: false }) {
+    this.onAcquire = (call) => this.allQueued(call);
+    this.onExtend = (call) => this.extended(call);
+    this.onRelease = (call) => this.released(call);
+    this.onInspect = () => never();
+    if (options.pushes) this.listen = (_client, _prefix, listener) => this.#listen(listener);
+  }
+
+  get serverTime(): number {
+    return this.clock.monotonic() + OFFSET;
+  }
+
+  async acquire(call: AcquireCall): Promise<AcquireReply> {
+    // A copy, for requests are told their place later.
+    const requests = call.requests.map(({ id, permits, wait, arrival }) => {
+      return { id, permits, wait, arrival };
+    });
+    return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
+  }
+
+  async extend(call: ExtendCall): Promise<ExtendReply> {
+    return this.onExtend(call, this.extends.push(this.#noted(call)) - 1);
+  }
+
+  async release(call: ReleaseCall): Promise<ReleaseReply> {
+    return this.onRelease(call, this.releases.push(this.#noted(call)) - 1);
+  }
+
+  inspect(call: InspectCall): Promise<InspectReply> {
+    return this.onInspect(call);
+  }
+
+  /** Times of all calls of acquire so far. */
+  get tries(): number[] {
+    return this.acquires.map(({ at }) => at);
+  }
+
+  /** Ids that were released or withdrawn so far. */
+  get givenBack(): string[] {
+    return this.releases.flatMap(({ call }) => [...call.ids]);
+  }
+
+  allQueued(call: AcquireCall, nearestExpiry?: number): AcquireReply {
+    return this.verdicts(call, () => this.queued(), nearestExpiry);
+  }
+
+  allGranted(call: AcquireCall): AcquireReply {
+    return this.verdicts(call, () => this.granted());
+  }
+
+  allBusy(call: AcquireCall): AcquireReply {
+    return this.verdicts(call, ({ wait }) => (wait ? this.queued() : { kind: 'busy' }));
+  }
+
+  verdicts(
+    call: AcquireCall,
+    verdictOf: (request: AcquireCall['requests'][number]) => AcquireVerdict,
+    nearestExpiry?: number,
+  ): AcquireReply {
+    const verdicts = call.requests.map(verdictOf);
+    return { serverTime: this.serverTime, grants: [], nearestExpiry, verdicts };
+  }
+
+  queued(): AcquireVerdict {
+    this.#arrivals += 1;
+    return { kind: 'queued', arrival: this.#arrivals };
+  }
+
+  granted(): AcquireVerdict {
+    this.#tokens += 1;
+    return { kind: 'granted', fencingToken: this.#tokens, slots: [0] };
+  }
+
+  extended(call: ExtendCall, all = true): ExtendReply {
+    return { serverTime: this.serverTime, grants: [], extended: call.ids.map(() => all) };
+  }
+
+  released(call: ReleaseCall, all = true): ReleaseReply {
+    return { serverTime: this.serverTime, grants: [], released: call.ids.map(() => all) };
+  }
+
+  /** Pushes a grant of this id that expires in `life` milliseconds. */
+  push(id: string, life: number): void {
+    this.#tokens += 1;
+    const expiresAt = this.serverTime + life;
+    const grant: PushedGrant = { id, fencingToken: this.#tokens, slots: [0], expiresAt };
+    for (const listener of this.listeners) listener.onGrants([grant]);
+  }
+
+  setHealth(healthy: boolean): void {
+    for (const listener of this.listeners) listener.onHealth(healthy);
+  }
+
+  #listen(listener: GrantListener): Listening {
+    this.listeners.push(listener);
+    return {
+      close: () => {
+        this.listeners.splice(this.listeners.indexOf(listener), 1);
+        this.closedListeners += 1;
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #noted<Call>(call: Call): Noted<Call> {
+    return { at: this.clock.monotonic(), call };
+  }
+}
+
+/** What a server that hangs replies. */
+export function never<T>(): Promise<T> {
+  return new Promise(() => {});
+}
+
+/** What a test looks at later without leaving a rejection unhandled. */
+export interface Watched<T> {
+  readonly done: boolean;
+  /** When it settled by the clock. */
+  readonly at: number | undefined;
+  readonly value: T | undefined;
+  readonly error: unknown;
+}
+
+export function watch<T>(clock: ManualClock, promise: Promise<T>): Watched<T> {
+  const watched = {
+    done: false,
+    at: undefined as number | undefined,
+    value: undefined as T | undefined,
+    error: undefined as unknown,
+  };
+  const look = async (): Promise<void> => {
+    try {
+      watched.value = await promise;
+    } catch (error) {
+      watched.error = error;
+    }
+    watched.done = true;
+    watched.at = clock.monotonic();
+  };
+  void look();
+  return watched;
+}

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+
+import { newClientId, parseTicketId, ticketId } from '../../src/ticket-id.js';
+
+describe('ticket ids', () => {
+  it('tell client and permits', () => {
+    for (const client of ['a', 'A-_9', newClientId()]) {
+      for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
+        for (const permits of [1, 2, 100_000]) {
+          expect(parseTicketId(ticketId(client, number, permits))).to.deep.equal({
+            client,
+            permits,
+          });
+        }
+      }
+    }
+  });
+
+  it('are short: the permits stand in them only when there are more than one', () => {
+    expect(ticketId('abc', 71, 1)).to.equal('abc.1z');
+    expect(ticketId('abc', 71, 12)).to.equal('abc.1z.12');
+  });
+
+  it('differ for every number and every weight', () => {
+    const seen = new Set<string>();
+    for (let number = 0; number < 2000; number++) {
+      for (const permits of [1, 2, 36]) seen.add(ticketId('c', number, permits));
+    }
+    expect(seen.size).to.equal(6000);
+  });
+
+  it('of something else are not read', () => {
+    for (const text of [
+      '',
+      'a',
+      'a.',
+      '.1',
+      'a.1.',
+      'a.1.x',
+      'a b.1',
+      'a.1;2',
+      'a.1.2.3',
+      'a.-1',
+      'ü.1',
+    ]) {
+      expect(parseTicketId(text), text).to.equal(undefined);
+    }
+  });
+
+  it('have no sign that the scripts and their replies use', () => {
+    for (let i = 0; i < 500; i++) expect(newClientId()).to.match(/^[\w-]{12}$/);
+  });
+
+  it('of two clients never meet', () => {
+    const clients = new Set(Array.from({ length: 10_000 }, newClientId));
+    expect(clients.size).to.equal(10_000);
+  });
+});
