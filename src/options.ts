@@ -122,8 +122,9 @@ export function checkFunction(option: string, value: unknown): void {
 }
 
 export function checkClock(clock: Clock): Clock {
-  const { monotonic, wall, schedule } = Object(clock) as Partial<Clock>;
-  if ([monotonic, wall, schedule].some((method) => typeof method !== 'function')) {
+  const methods = ['monotonic', 'wall', 'schedule'] as const;
+  const usable = typeof clock === 'object' && clock !== null;
+  if (!usable || methods.some((method) => typeof clock[method] !== 'function')) {
     throw new TypeError(
       `clock: expected an object with monotonic, wall and schedule, got ${shown(clock)}`,
     );
