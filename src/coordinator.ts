@@ -111,7 +111,11 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     if (remaining <= 0) return undefined;
     const every = extendEvery === 0 ? Infinity : extendEvery;
     // A grant that was pushed lives for its claim time only, until it is first extended.
-    this.#heartbeat.add(lease, claimed ? every : Math.min(every, remaining / 2, CLAIM_TIME / 2));
+    if (claimed) this.#heartbeat.add(lease, certainty.since.monotonic + every);
+    else {
+      const now = this.#options.clock.monotonic();
+      this.#heartbeat.add(lease, now + Math.min(every, remaining / 2, CLAIM_TIME / 2));
+    }
     return lease;
   }
 
@@ -175,7 +179,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     } else if (lease.state.kind === 'held') {
       lease.confirm(sent);
       if (lease.remaining <= 0) return lease.lose('expired');
-      this.#heartbeat.confirmed(lease);
+      this.#heartbeat.confirmed(lease, sent.monotonic);
       this.#settleAwaited(lease);
     }
   }

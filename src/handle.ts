@@ -179,19 +179,22 @@ export class Handle extends EventEmitter<HandleEvents> {
     });
   }
 
-  // Each listener is called once and then removed, so that one which is added late is told alone. What a
-  // listener throws is its own uncaught exception: it keeps no other holder from being told.
+  // Each listener is called once and then removed, so that one which is added late is told alone.
   #emitLost(error: HandleLostError): void {
     const listeners = this.rawListeners('lost');
     this.removeAllListeners('lost');
-    for (const listener of listeners) {
-      try {
-        listener.call(this, error);
-      } catch (thrown) {
-        process.nextTick(() => {
-          throw thrown;
-        });
-      }
+    for (const listener of listeners) this.#call(listener, error);
+  }
+
+  // What a listener throws is its own uncaught exception: it keeps nobody else from being told, nor a release
+  // from ending.
+  #call(listener: (...args: never[]) => void, ...args: unknown[]): void {
+    try {
+      Reflect.apply(listener, this, args);
+    } catch (thrown) {
+      process.nextTick(() => {
+        throw thrown;
+      });
     }
   }
 
@@ -208,6 +211,6 @@ export class Handle extends EventEmitter<HandleEvents> {
 
   /** @internal `release()` has ended. */
   onReleased(): void {
-    if (this.listenerCount('released') > 0) this.emit('released');
+    for (const listener of this.rawListeners('released')) this.#call(listener);
   }
 }

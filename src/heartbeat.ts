@@ -24,10 +24,10 @@ export class Heartbeat {
     this.#options = options;
   }
 
-  /** `dueIn`: milliseconds until the first extension. */
-  add(lease: Lease, dueIn: number): void {
+  /** `dueAt`: monotonic time of the first extension. */
+  add(lease: Lease, dueAt: number): void {
     const now = this.#options.clock.monotonic();
-    lease.dueAt = now + dueIn;
+    lease.dueAt = dueAt;
     this.#leases.add(lease);
     this.#wake(Math.min(lease.dueAt, now + lease.remaining), now);
   }
@@ -36,11 +36,11 @@ export class Heartbeat {
     if (this.#leases.delete(lease) && this.#leases.size === 0) this.#stop();
   }
 
-  /** The next extension is a whole period after the one that was just confirmed. */
-  confirmed(lease: Lease): void {
+  /** The next extension is a whole period after the one that was just confirmed was sent: on a slow network, too. */
+  confirmed(lease: Lease, sentAt: number): void {
     const { clock, extendEvery } = this.#options;
     const now = clock.monotonic();
-    lease.dueAt = extendEvery === 0 ? Infinity : now + extendEvery;
+    lease.dueAt = extendEvery === 0 ? Infinity : sentAt + extendEvery;
     lease.weaken((dropped) => this.remove(dropped));
     if (this.#leases.has(lease)) this.#wake(Math.min(lease.dueAt, now + lease.remaining), now);
   }

@@ -49,7 +49,7 @@ interface Outcomes {
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name on the
  * same backend. One object serves any number of callers.
  */
-export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKeeper {
+export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly name: string;
   readonly limit: number;
   readonly #options: ResolvedOptions;
@@ -59,6 +59,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
   readonly #coordinator: Coordinator;
   readonly #requests = new Set<PermitRequest>();
   readonly #leases = new Set<Lease>();
+  readonly #holder: LeaseKeeper = { onLeaseEnd: (lease) => void this.#leases.delete(lease) };
   #closed: Promise<void> | undefined;
 
   /**
@@ -180,11 +181,6 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
     return this.close();
   }
 
-  /** @internal A lease that this object acquired is over. */
-  onLeaseEnd(lease: Lease): void {
-    this.#leases.delete(lease);
-  }
-
   #request({ ask, resolve, reject, onRefused, late }: Outcomes): void {
     const { waitLoop } = this.#coordinator;
     const id = this.#session.newTicketId(ask.permits);
@@ -192,7 +188,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> implements LeaseKee
       onGranted: (granted, lease) => {
         this.#requests.delete(granted);
         this.#leases.add(lease);
-        lease.heldBy(this);
+        lease.heldBy(this.#holder);
         resolve(new Handle(lease, this.#coordinator));
       },
       onRefused: (refused) => {

@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: 'd726b07680d855e7335e66238557f3381decfe37',
+  sha1: '73cb55f753202ee1f186b5d61eeca969ba4f0518',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -39,7 +39,7 @@ export const acquireScript: Script = {
     'last, top, held = last * 1.0, top * 1.0, held * 1.0',
     'count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0',
     'end',
-    "local doubtful = not known_state or (top > held and call('ZCARD', free) ~= top - held)",
+    "local doubtful = not known_state or (count > 0 and until_ <= now) or (top > held and call('ZCARD', free) ~= top - held)",
     "if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) ~= count) then",
     "local fields, live, used = call('HGETALL', meta), {}, {}",
     "local scores = call('ZRANGE', tickets, 0, -1, 'WITHSCORES')",
@@ -372,7 +372,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: '37bb5d39cf53f2155a3c3fc7f67c7be252e8c014',
+  sha1: '31d979c1ebb73da442fb93fd03e43a2429fd8dc7',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -394,7 +394,7 @@ export const extendScript: Script = {
     'last, top, held = last * 1.0, top * 1.0, held * 1.0',
     'count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0',
     'end',
-    "local doubtful = not known_state or (top > held and call('ZCARD', free) ~= top - held)",
+    "local doubtful = not known_state or (count > 0 and until_ <= now) or (top > held and call('ZCARD', free) ~= top - held)",
     "if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) ~= count) then",
     "local fields, live, used = call('HGETALL', meta), {}, {}",
     "local scores = call('ZRANGE', tickets, 0, -1, 'WITHSCORES')",
@@ -700,7 +700,7 @@ export const inspectScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: 'b7bff7f6e1069918e407856bc533e35826e39820',
+  sha1: 'd1173025bd694f863464e05da4e242230f9e6413',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -722,7 +722,7 @@ export const releaseScript: Script = {
     'last, top, held = last * 1.0, top * 1.0, held * 1.0',
     'count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0',
     'end',
-    "local doubtful = not known_state or (top > held and call('ZCARD', free) ~= top - held)",
+    "local doubtful = not known_state or (count > 0 and until_ <= now) or (top > held and call('ZCARD', free) ~= top - held)",
     "if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) ~= count) then",
     "local fields, live, used = call('HGETALL', meta), {}, {}",
     "local scores = call('ZRANGE', tickets, 0, -1, 'WITHSCORES')",

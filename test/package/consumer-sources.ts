@@ -84,17 +84,14 @@ export async function useAll(): Promise<void> {
   const maybe: Handle | null = await semaphore.tryAcquire({ permits: 2 });
   const fromPlain: number = await semaphore.use(onHandle, 5000);
   const fromPromise: string = await semaphore.use(async (handle) => handle.id, wait);
-  await semaphore.setLimit(fromPlain + fromPromise.length);
   const state: SemaphoreState = await semaphore.inspect();
   const holder = state.holders[0];
   const counts: number = state.held + state.limit + state.waiting + (holder?.expiresIn ?? 0);
   const waiters: number[] = state.waiters.map((one) => one.position + one.waitingFor + one.permits);
-  const adopted: Handle = await semaphore.adopt(data);
-  await adopted.extend();
+  await first.extend();
   const wasHeld: boolean = await first.release();
-  const revoked: boolean = await semaphore.revoke(adopted.id);
   await using scoped = await semaphore.acquire(5000);
-  console.log(maybe?.id, counts, waiters, wasHeld, revoked, scoped.id, semaphore.name, semaphore.limit);
+  console.log(maybe?.id, counts, waiters, wasHeld, data.id, fromPlain, fromPromise, scoped.id, semaphore.name, semaphore.limit);
   await semaphore.close();
 }
 

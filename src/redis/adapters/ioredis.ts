@@ -9,7 +9,8 @@ export interface IoredisClient {
 }
 
 interface Duplicable {
-  duplicate(): Subscriber;
+  duplicate(options?: Record<string, boolean>): Subscriber;
+  readonly isCluster?: boolean;
 }
 
 interface Subscriber {
@@ -56,48 +57,56 @@ function canSubscribe(client: object): client is Duplicable {
 }
 
 function subscribe(client: Duplicable, channel: string, events: SubscriptionEvents): Subscription {
-  const subscriber = client.duplicate();
+  // It would subscribe again by itself after a reconnect, but let nobody handle a refusal.
+  const options = { autoResubscribe: false, enableOfflineQueue: true, lazyConnect: false };
+  const plain = isMock(client) || client.isCluster === true;
+  const subscriber = plain ? client.duplicate() : client.duplicate(options);
   let subscribed = false;
   let closed = false;
   const report = (healthy: boolean): void => {
     if (!closed) events.onHealth(healthy);
   };
-  subscriber.on('error', () => report(false));
-  subscriber.on('close', () => report(false));
-  // Emitted after a reconnect, too, once the client has subscribed again.
-  subscriber.on('ready', () => {
-    subscriber.stream?.unref?.();
-    if (subscribed) report(true);
-  });
-  subscriber.on('message', (_channel, message) => {
-    if (message !== undefined) events.onMessage(message);
-  });
   const open = async (): Promise<void> => {
     try {
       await subscriber.subscribe(channel);
       subscribed = true;
       subscriber.stream?.unref?.();
       report(true);
-    } catch {
-      // Refused, or the client was closed: waiting goes on by polling.
-      subscriber.disconnect();
+    } catch (error) {
       report(false);
+      // Refused: waiting goes on by polling. A connection that was lost comes back by itself.
+      if (error instanceof Error && /^(NOPERM|NOAUTH|ERR)/.test(error.message)) {
+        subscriber.disconnect();
+      }
     }
   };
+  subscriber.on('error', () => report(false));
+  subscriber.on('close', () => report(false));
+  subscriber.on('ready', () => {
+    subscriber.stream?.unref?.();
+    if (subscribed && !closed) void open();
+  });
+  subscriber.on('message', (_channel, message) => {
+    if (message !== undefined) events.onMessage(message);
+  });
   void open();
   return {
-    async close() {
+    close: () => {
       closed = true;
-      // ioredis-mock keeps the listeners of a connection that is gone.
-      if (isMock(subscriber)) {
-        await subscriber.unsubscribe(channel);
-        return subscriber.disconnect();
-      }
-      // Only a connection that stands says when it has ended.
-      const stands = subscriber.status === 'ready';
-      const ended = new Promise<void>((resolve) => void subscriber.on('end', () => resolve()));
-      subscriber.disconnect();
-      if (stands) await ended;
+      return end(subscriber, channel);
     },
   };
+}
+
+async function end(subscriber: Subscriber, channel: string): Promise<void> {
+  // ioredis-mock keeps the listeners of a connection that is gone.
+  if (isMock(subscriber)) {
+    await subscriber.unsubscribe(channel);
+    return subscriber.disconnect();
+  }
+  // Only a connection that stands says when it has ended.
+  const stands = subscriber.status === 'ready';
+  const ended = new Promise<void>((resolve) => void subscriber.on('end', () => resolve()));
+  subscriber.disconnect();
+  if (stands) await ended;
 }

@@ -25,7 +25,7 @@ end
 
 -- Before anything is refused: do the keys still say the same? One may have been deleted or evicted, or have expired
 -- after its last ticket. A ticket counts only with its record, and the other way round.
-local doubtful = not known_state or (top > held and call('ZCARD', free) ~= top - held)
+local doubtful = not known_state or (count > 0 and until_ <= now) or (top > held and call('ZCARD', free) ~= top - held)
 if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) ~= count) then
   local fields, live, used = call('HGETALL', meta), {}, {}
   local scores = call('ZRANGE', tickets, 0, -1, 'WITHSCORES')

@@ -31,6 +31,8 @@ export const manualClockCases: CaseGroup = {
       expect(handle.held).to.equal(true);
       await scope.pass(1);
       expect(handle.held).to.equal(false);
+      await scope.pass(12);
+      expect(await handle.release()).to.equal(false);
     },
 
     'an hour of holding loses nothing, and extends every third of the ttl [O 4b]': async (
