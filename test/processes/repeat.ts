@@ -1,14 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface Repetition {
-  /** Ends it after the action that is under way; gives what all actions gave. */
-  stop(): Promise<number[]>;
-}
-
-/** Runs `action` again and again, with pauses of so many milliseconds before each. */
-export function repeat(pause: number, action: () => Promise<number>): Repetition {
+/**
+ * Runs `action` again and again while `body` runs, with pauses of so many milliseconds before each; gives what
+ * the body gave and what all actions gave.
+ */
+export async function whileRepeating<T>(
+  pause: number,
+  action: () => Promise<number>,
+  body: () => Promise<T>,
+): Promise<{ value: T; results: number[] }> {
   const end = new AbortController();
-  const running = (async (): Promise<number[]> => {
+  const repeating = (async (): Promise<number[]> => {
     const results: number[] = [];
     while (!end.signal.aborted) {
       await sleep(pause);
@@ -16,12 +18,13 @@ export function repeat(pause: number, action: () => Promise<number>): Repetition
     }
     return results;
   })();
-  // Heard of by whoever stops it.
-  running.catch(() => undefined);
-  return {
-    stop: () => {
-      end.abort();
-      return running;
-    },
-  };
+  // Heard of below, unless the body fails first.
+  repeating.catch(() => undefined);
+  try {
+    const value = await body();
+    end.abort();
+    return { value, results: await repeating };
+  } finally {
+    end.abort();
+  }
 }

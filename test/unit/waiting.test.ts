@@ -412,6 +412,7 @@ describe('waiting', () => {
       const { backend, clock, acquire } = bench(false, { ttl: 10_000 });
       const [reply, answer] = later<AcquireReply>();
       backend.onAcquire = (call, index) => (index === 0 ? reply : backend.allQueued(call));
+      backend.onExtend = () => never();
       const waiting = acquire(60_000);
       await clock.advance(6000);
       const first = backend.acquires[0]?.call;

@@ -24,11 +24,11 @@ for i = 1, total do
     break
   end
 end
+local giving = false
 -- include: state
 
--- `meta` outlives the last ticket by a day. Whether a script may run at maxmemory is decided by its first
--- write, so it is this one, which takes no memory.
-call('PEXPIRE', meta, format('%.0f', math.max(until_ - now, 0) / 1000 + 86400000))
+-- Whether a script may run at maxmemory is decided by its first write, so it is this one, which takes no memory.
+call('PEXPIRE', meta, meta_life)
 
 ttl = ARGV[6] * 1000.0
 local late, places = ARGV[7] ~= '' and now > ARGV[7] * 1.0, {}

@@ -9,10 +9,11 @@
 -- include: clock
 local ids, need = {}, 0
 local stored = call('HMGET', meta, 'state', 'limit')
+local giving = false
 -- include: state
 
 -- As in acquire.lua: the first write must take no memory.
-call('PEXPIRE', meta, format('%.0f', math.max(until_ - now, 0) / 1000 + 86400000))
+call('PEXPIRE', meta, meta_life)
 
 local verdicts, scores, expiry = {}, {}, format('%.0f', now + ARGV[5] * 1000.0)
 local known = call('ZMSCORE', tickets, unpack(ARGV, 6, #ARGV))

@@ -9,15 +9,10 @@
 -- include: clock
 local ids, need = { unpack(ARGV, 5, #ARGV) }, math.huge
 local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
+local giving = true
 -- include: state
 
 local verdicts = {}
-for i = 1, #ids do
-  if expired[ids[i]] then
-    stored[i + 2] = false
-  end
-end
-local dropped = drop(ids, stored, 2)
 for i = 1, #ids do
   verdicts[i], dropped[ids[i]] = dropped[ids[i]] and '1' or '0', nil
 end

@@ -6,7 +6,8 @@
 -- is needed after `until`. 'limit' is what setLimit stored. The field of a ticket's id is 'slots token granted label',
 -- its slots written as 0,3,7-9; that of a waiting request's id is its label.
 --
--- Before it: `ids`, `stored` (state, limit and the fields of `ids`), `need` (permits that one request may ask for).
+-- Before it: `ids`, `stored` (state, limit and the fields of `ids`), `need` (permits that one request may ask for),
+-- `giving` (whether tickets among `ids` are given back).
 -- An entry that a key does not have is false, and a JavaScript null in ioredis-mock: hence type(…) == 'string'.
 
 -- How long a process's queued requests count without a sign of life from it, how long a granted ticket lives
@@ -21,6 +22,12 @@ if known_state then
   last, top, held, count, waiting, until_ = match(stored[1], '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
   last, top, held = last * 1.0, top * 1.0, held * 1.0
   count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0
+end
+
+-- `meta` outlives the last ticket by a day: by an hour more where that saves printing a number.
+local meta_life = '90000000'
+if until_ - now > 3600000000 then
+  meta_life = format('%.0f', (until_ - now) / 1000 + 86400000)
 end
 
 -- Before anything is refused: do the keys still say the same? One may have been deleted or evicted, or have expired
@@ -66,13 +73,22 @@ if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) 
   stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
 end
 
--- Removes those of `list` (at most 1000) that are tickets, and puts their slots back; `records` has their
--- records from place `at` on. Returns the set of those that were there.
-local function drop(list, records, at)
-  local found, freed, dropped, reusable = {}, {}, {}, top > held
+-- Drops what has expired and then, where `giving`, the tickets among `ids`: their slots are free again. Afterwards
+-- `expired` and `dropped` have the ids that were there.
+local expired, dropped, list = {}, {}, nil
+repeat
+  local records, at = stored, 2
+  list = call('ZRANGEBYSCORE', tickets, '-inf', now_text, 'LIMIT', 0, 1000)
+  local expiring = #list > 0
+  if expiring then
+    records, at = call('HMGET', meta, unpack(list)), 0
+  elseif giving then
+    list, giving = ids, false
+  end
+  local found, freed, reusable = {}, {}, top > held
   for i = 1, #list do
     local id, record = list[i], records[at + i]
-    if type(record) == 'string' and not dropped[id] then
+    if type(record) == 'string' and not expired[id] and not dropped[id] then
       local slot, several = match(record, '^(%d+) '), nil
       if slot then
         freed[#freed + 1] = slot
@@ -87,45 +103,41 @@ local function drop(list, records, at)
         end
       end
       if slot or several then
-        dropped[id], found[#found + 1] = true, id
+        found[#found + 1] = id
+        if expiring then
+          expired[id] = true
+        else
+          dropped[id] = true
+        end
       end
     end
   end
-  if #found == 0 then
-    return dropped
-  end
-  call('ZREM', tickets, unpack(found))
-  call('HDEL', meta, unpack(found))
-  held, count = held - #freed / 2, count - #found
-  if held == 0 then
-    top = 0.0
-    if reusable then
-      call('DEL', free)
-    end
-  elseif #freed == 2 and freed[1] * 1.0 == top - 1 then
-    top = top - 1
-  else
-    for from = 1, #freed, 4000 do
-      call('ZADD', free, unpack(freed, from, math.min(from + 3999, #freed)))
-    end
-    if not reusable then
-      call('PEXPIRE', free, format('%.0f', (until_ - now) / 1000))
-    end
-  end
-  return dropped
-end
-
-local expired = {}
-repeat
-  local list = call('ZRANGEBYSCORE', tickets, '-inf', now_text, 'LIMIT', 0, 1000)
-  if #list > 0 then
-    for id in pairs(drop(list, call('HMGET', meta, unpack(list)), 0)) do
-      expired[id] = true
-    end
+  if expiring then
     -- Also those without a record.
     call('ZREM', tickets, unpack(list))
+  elseif #found > 0 then
+    call('ZREM', tickets, unpack(found))
   end
-until #list < 1000
+  if #found > 0 then
+    call('HDEL', meta, unpack(found))
+    held, count = held - #freed / 2, count - #found
+    if held == 0 then
+      top = 0.0
+      if reusable then
+        call('DEL', free)
+      end
+    elseif #freed == 2 and freed[1] * 1.0 == top - 1 then
+      top = top - 1
+    else
+      for from = 1, #freed, 4000 do
+        call('ZADD', free, unpack(freed, from, math.min(from + 3999, #freed)))
+      end
+      if not reusable then
+        call('PEXPIRE', free, format('%.0f', (until_ - now) / 1000))
+      end
+    end
+  end
+until #list == 0 or (not expiring and not giving)
 
 -- What this call grants, by place; `own`: the requests of this call, which live for `ttl` from the start.
 local new_ids, new_permits, new_expiries, new_labels = {}, {}, {}, {}

@@ -26,7 +26,7 @@ if granted > 0 then
     if left == 1 and reused[at] then
       held_slots, at = reused[at], at + 1
     elseif left == 1 then
-      held_slots, top = format('%.0f', top), top + 1
+      held_slots, top = format('%d', top), top + 1
     else
       local parts = {}
       while left > 0 and reused[at] do
@@ -87,7 +87,7 @@ if waited and waiting == 0 then
   call('DEL', waiters)
 end
 
-local state = format('%.0f %.0f %.0f %.0f %.0f %.0f', last, top, held, count, waiting, until_)
+local state = format('%.0f %d %d %d %d %.0f', last, top, held, count, waiting, until_)
 if state ~= stored[1] and (known_state or last > 0 or waiting > 0) then
   fields[#fields + 1] = 'state'
   fields[#fields + 1] = state
@@ -99,7 +99,7 @@ end
 for from = 1, #fields, 4000 do
   call('HSET', meta, unpack(fields, from, math.min(from + 3999, #fields)))
 end
-if moved or not known_state then
+if not known_state or until_ - now > 3600000000 then
   call('PEXPIRE', meta, format('%.0f', math.max(until_ - now, 0) / 1000 + 86400000))
 end
 if messages then

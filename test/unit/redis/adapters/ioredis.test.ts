@@ -126,10 +126,12 @@ describe('ioredis adapter', () => {
     subscribed();
     await turn();
     expect(health).to.deep.equal([true]);
+    subscriber.onSubscribe = () => Promise.resolve();
     for (const event of ['close', 'error']) {
       subscriber.emit(event, new Error('lost'));
       expect(health.at(-1), event).to.equal(false);
       subscriber.emit('ready');
+      await turn();
       expect(health.at(-1), event).to.equal(true);
     }
   });
