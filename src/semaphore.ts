@@ -217,8 +217,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   async #lookForHazards(): Promise<void> {
-    const hazard = await this.#backend.findHazard?.(this.#key);
-    if (hazard !== undefined) this.emit('warning', { code: 'EVICTION', message: hazard });
+    const hazard = await this.#backend.findHazard?.(this.#key).catch(() => undefined);
+    if (hazard === undefined) return;
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('warning', { code: 'EVICTION', message: hazard }));
   }
 
   #assertOpen(): void {

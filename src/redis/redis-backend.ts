@@ -46,7 +46,9 @@ const READ_ONLY_PATIENCE = 5000;
 /** Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's slot. */
 export class RedisBackend implements Backend {
   readonly #connection: RedisConnection;
-  #readOnlySince: number | undefined;
+  /** When a row of read-only replies began, and when the last one came. */
+  #readOnlySince = -Infinity;
+  #readOnlyAt = -Infinity;
   readonly #keys = new WeakMap<SemaphoreKey, readonly string[]>();
   readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
 
@@ -67,7 +69,7 @@ export class RedisBackend implements Backend {
     const until = notAfter === undefined ? '' : microseconds(notAfter);
     const weighted = requests.some(({ permits }) => permits > 1) ? '1' : '';
     const args = [encodeURIComponent(label), String(ttl), until];
-    args.push(String(groups.known), String(groups.waits), weighted);
+    args.push(String(groups.known), groups.kinds, weighted);
     for (const { id } of groups.ordered) args.push(id);
     for (const { arrival } of groups.ordered) {
       if (arrival !== undefined) args.push(String(arrival));
@@ -121,15 +123,17 @@ export class RedisBackend implements Backend {
     if (this.#connection.isClosed?.() === true) return false;
     if (!isReadOnlyError(error)) return isRetryableError(error);
     // A failover passes; a client that was pointed at a replica stays read-only.
-    this.#readOnlySince ??= performance.now();
-    return performance.now() - this.#readOnlySince < READ_ONLY_PATIENCE;
+    const now = performance.now();
+    if (now - this.#readOnlyAt > READ_ONLY_PATIENCE) this.#readOnlySince = now;
+    this.#readOnlyAt = now;
+    return now - this.#readOnlySince < READ_ONLY_PATIENCE;
   }
 
   async #run(script: Script, call: Call, rest: readonly string[]): Promise<unknown> {
     const inbox = inboxChannels(call.key.prefix);
     const args = [this.#now(), String(call.limit), inbox, call.client, ...rest];
     const reply = await runScript(this.#connection, script, this.#keysOf(call.key), args);
-    this.#readOnlySince = undefined;
+    this.#readOnlyAt = -Infinity;
     return reply;
   }
 
@@ -149,21 +153,13 @@ function microseconds(milliseconds: number): string {
   return Math.round(milliseconds * 1000).toFixed(0);
 }
 
-/** The script wants those first that were queued before, then those that wait, then those that only try. */
+/** The script wants those first that were queued before; the others keep the order in which they were made. */
 function inOrder(requests: readonly TicketRequest[]) {
-  let known = 0;
-  let waits = 0;
-  for (const { arrival, wait } of requests) {
-    if (arrival !== undefined) known += 1;
-    else if (wait) waits += 1;
-  }
-  if (known === requests.length || waits === requests.length) {
-    return { ordered: requests, known, waits };
-  }
-  return { ordered: requests.toSorted((a, b) => rank(a) - rank(b)), known, waits };
-}
-
-function rank({ arrival, wait }: TicketRequest): number {
-  if (arrival !== undefined) return 0;
-  return wait ? 1 : 2;
+  const known = requests.filter(({ arrival }) => arrival !== undefined);
+  const fresh = known.length === 0 ? requests : requests.filter((r) => r.arrival === undefined);
+  const kinds = fresh.every(({ wait }) => wait)
+    ? ''
+    : fresh.map(({ wait }) => (wait ? 'w' : 't')).join('');
+  const ordered = known.length === 0 ? requests : [...known, ...fresh];
+  return { ordered, known: known.length, kinds };
 }

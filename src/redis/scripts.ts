@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '56dc3d29df3b30fc70e314cb25337fa309afd770',
+  sha1: 'e90aff3a2d6260ad3039d3f51e87e93065bbaef7',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -18,7 +18,7 @@ export const acquireScript: Script = {
     "now_text = format('%s%06d', time[1], time[2])",
     'end',
     'now = now_text * 1.0',
-    'local known, waits = ARGV[8] * 1.0, ARGV[8] + ARGV[9] * 1.0',
+    'local known, kinds = ARGV[8] * 1.0, ARGV[9]',
     'local total = #ARGV - 10 - known',
     'local ids = { unpack(ARGV, 11, 10 + total) }',
     "local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))",
@@ -234,7 +234,7 @@ export const acquireScript: Script = {
     'if not blocked and held + permits <= limit then',
     'granted, held, wanted = granted + 1, held + permits, wanted + permits',
     'new_ids[granted], new_permits[granted], new_expiries[granted] = id, permits, now + ttl',
-    'elseif i > waits then',
+    "elseif kinds ~= '' and string.sub(kinds, i - known, i - known) == 't' then",
     "verdicts[i] = 'b'",
     'else',
     'blocked, last, arrivals = blocked or permits <= limit, math.max(last + 1, now), arrivals or {}',
@@ -249,7 +249,7 @@ export const acquireScript: Script = {
     'if arrivals then',
     "call('ZCARD', queue)",
     'end',
-    'if (waiting > 0 or arrivals) and not late and known + waits > 0 then',
+    'if (known > 0 and waiting > 0 and not late) or arrivals then',
     'renewed = now + WAITER_LEASE',
     "call('ZADD', waiters, format('%.0f', renewed), client)",
     'end',

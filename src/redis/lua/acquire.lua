@@ -3,16 +3,17 @@
 -- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       5 label (without spaces, ; or |)   6 ttl (ms)   7 not after (microseconds, or '')
---       8 how many requests were queued before   9 how many are new and wait; the rest are tries
+--       8 how many requests were queued before; the rest are new   9 '' if all new ones wait, else a letter for
+--       each, w to wait, t to try only
 --       10 '1' if any asks for more than one permit, then the ids, at most 1000, and an arrival number for each
 --       of those that were queued before
 -- Reply 'now|nearest expiry or empty|verdict;verdict…|grants', a verdict being 'slots token', 'q' and the
 --       arrival number, 'b' when busy, 'l' when late; grants are other requests of the same client
 --       that were served on this occasion, 'id slots token expiry;…'
--- Cost  O(log n) for each request, expired ticket and grant; a call that runs twice changes nothing the second time
+-- Cost  O(log n) for each request, expired ticket and grant, and each freed permit; a call that runs twice changes nothing the second time
 
 -- include: clock
-local known, waits = ARGV[8] * 1.0, ARGV[8] + ARGV[9] * 1.0
+local known, kinds = ARGV[8] * 1.0, ARGV[9]
 local total = #ARGV - 10 - known
 local ids = { unpack(ARGV, 11, 10 + total) }
 local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
@@ -75,7 +76,7 @@ for i = 1, total do
     if not blocked and held + permits <= limit then
       granted, held, wanted = granted + 1, held + permits, wanted + permits
       new_ids[granted], new_permits[granted], new_expiries[granted] = id, permits, now + ttl
-    elseif i > waits then
+    elseif kinds ~= '' and string.sub(kinds, i - known, i - known) == 't' then
       verdicts[i] = 'b'
     else
       blocked, last, arrivals = blocked or permits <= limit, math.max(last + 1, now), arrivals or {}
@@ -91,7 +92,7 @@ end
 if arrivals then
   call('ZCARD', queue)
 end
-if (waiting > 0 or arrivals) and not late and known + waits > 0 then
+if (known > 0 and waiting > 0 and not late) or arrivals then
   renewed = now + WAITER_LEASE
   call('ZADD', waiters, format('%.0f', renewed), client)
 end

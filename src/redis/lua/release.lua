@@ -4,7 +4,7 @@
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       then ids, at most 1000
 -- Reply 'now|verdicts|grants': a digit for each id, 1 was a live ticket, 0 was not; grants as in acquire.lua
--- Cost  O(log n) for each id, expired ticket and grant
+-- Cost  O(log n) for each id, expired ticket and grant, and each freed permit
 
 -- include: clock
 local ids, need = { unpack(ARGV, 5, #ARGV) }, math.huge

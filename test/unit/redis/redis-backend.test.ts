@@ -83,10 +83,13 @@ describe('redis backend', () => {
         expect(backend.isRetryable(readOnly)).to.equal(true);
         fake.tick(4000);
         expect(backend.isRetryable(readOnly)).to.equal(true);
-        fake.tick(60_000);
+        fake.tick(2000);
         expect(backend.isRetryable(readOnly)).to.equal(false);
         // It was promoted.
         await backend.acquire(asking);
+        expect(backend.isRetryable(readOnly)).to.equal(true);
+        // Another failover, long after that one.
+        fake.tick(60_000);
         expect(backend.isRetryable(readOnly)).to.equal(true);
       } finally {
         fake.restore();
