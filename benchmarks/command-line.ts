@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util';
+
+import { buildWorkerProgram } from './measure/worker-program.js';
+import { questions } from './questions/all-questions.js';
+import type { Pace, Question } from './questions/question.js';
+import { runQuestion } from './question-run.js';
+import { writeReadme } from './report/readme.js';
+import { loadResults, saveResults } from './report/results-folder.js';
+import { printQuestion } from './report/terminal.js';
+
+/** Gives the exit code: 1 when a case failed. A bar that is missed is reported and no failure. */
+export async function runFromCommandLine(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    options: {
+      quick: { type: 'boolean', default: false },
+      redraw: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+  const unknown = positionals.filter((name) => !questions.some((each) => each.name === name));
+  if (unknown.length > 0) {
+    const names = questions.map(({ name }) => name).join(', ');
+    console.error(`no question named ${unknown.join(', ')}; there are ${names}`);
+    return 2;
+  }
+  const wanted = questions.filter(
+    ({ name }) => positionals.length === 0 || positionals.includes(name),
+  );
+  if (values.redraw) return redraw();
+  return run(wanted, values.quick ? 'quick' : 'full');
+}
+
+/** Makes charts and README anew from the results that are there. */
+async function redraw(): Promise<number> {
+  for (const question of questions) {
+    const file = loadResults(question);
+    if (file !== undefined) saveResults(question, file);
+  }
+  await writeReadme(questions);
+  return 0;
+}
+
+async function run(wanted: readonly Question[], pace: Pace): Promise<number> {
+  const started = performance.now();
+  await buildWorkerProgram();
+  let failures = 0;
+  for (const question of wanted) {
+    const outcome = await runQuestion(question, pace);
+    failures += outcome.failures;
+    printQuestion(question, outcome.file, pace);
+    if (pace === 'full' && outcome.failures === 0) saveResults(question, outcome.file);
+  }
+  if (pace === 'full') await writeReadme(questions);
+  const seconds = Math.round((performance.now() - started) / 1000);
+  const end = failures === 0 ? 'every case ran' : `${failures} cases failed`;
+  console.log(`\n${end}, ${seconds} s`);
+  return failures === 0 ? 0 : 1;
+}

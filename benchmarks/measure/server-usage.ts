@@ -1,0 +1,62 @@
+import type { TestServer } from '../../test/support/redis-server.js';
+import type { Peer } from '../peers/catalog.js';
+import { monotonicMs } from '../workers/monotonic.js';
+
+interface CommandUsage {
+  readonly calls: number;
+  readonly usec: number;
+}
+
+/** What a server has done since its start. */
+export interface ServerUsage {
+  readonly at: number;
+  readonly cpuMs: number;
+  readonly commands: ReadonlyMap<string, CommandUsage>;
+}
+
+export interface UsageDifference {
+  readonly elapsedMs: number;
+  readonly cpuMs: number;
+  /** Commands that clients sent, a script call being one. */
+  readonly calls: number;
+  /** Microseconds that the server spent in them. */
+  readonly usec: number;
+}
+
+export async function readUsage(server: TestServer): Promise<ServerUsage> {
+  const before = monotonicMs();
+  const info = String(await server.command('INFO', 'everything'));
+  const at = (before + monotonicMs()) / 2;
+  const commands = new Map<string, CommandUsage>();
+  for (const match of info.matchAll(/^cmdstat_([^:]+):calls=(\d+),usec=(\d+)/gm)) {
+    const [, name = '', calls, usec] = match;
+    commands.set(name, { calls: Number(calls), usec: Number(usec) });
+  }
+  return {
+    at,
+    cpuMs: (field(info, 'used_cpu_user') + field(info, 'used_cpu_sys')) * 1000,
+    commands,
+  };
+}
+
+const scriptCalls = ['evalsha', 'eval'];
+
+/**
+ * From INFO commandstats and not from `total_commands_processed`, which also counts what scripts call.
+ * The time of a script holds that of the commands in it.
+ */
+export function usageBetween(before: ServerUsage, after: ServerUsage, peer: Peer): UsageDifference {
+  const names = [...scriptCalls, ...peer.plainCommands];
+  const sum = (usage: ServerUsage, key: keyof CommandUsage): number =>
+    names.reduce((total, name) => total + (usage.commands.get(name)?.[key] ?? 0), 0);
+  return {
+    elapsedMs: after.at - before.at,
+    cpuMs: after.cpuMs - before.cpuMs,
+    calls: sum(after, 'calls') - sum(before, 'calls'),
+    usec: sum(after, 'usec') - sum(before, 'usec'),
+  };
+}
+
+function field(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1] ?? NaN);
+}

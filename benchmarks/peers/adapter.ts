@@ -1,0 +1,14 @@
+/** Gives one permit back; false: it had been lost before. */
+export type Release = () => Promise<boolean>;
+
+/** A peer with one connected client, as a process of its user would have it. */
+export interface Connection {
+  /** Waits as long as it takes. The permit is kept alive until it is released, if the peer can do that. */
+  acquire(name: string, limit: number, ttl: number): Promise<Release>;
+  close(): Promise<void>;
+}
+
+/** What each module beside this one exports. */
+export interface Adapter {
+  connect(url: string): Promise<Connection>;
+}

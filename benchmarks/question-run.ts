@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Stage } from './measure/stage.js';
+import { peers } from './peers/catalog.js';
+import type { BenchCase, Pace, Question } from './questions/question.js';
+import { describeEnvironment, type Environment } from './report/environment.js';
+import { type Measured, type ResultFile, rowsOf } from './report/results.js';
+
+/** Milliseconds after which a case is given up. */
+const caseLimit = 90_000;
+
+export interface QuestionOutcome {
+  readonly file: ResultFile;
+  readonly failures: number;
+}
+
+/**
+ * Runs all cases of a question, round by round, every other round backwards, so that a machine that gets
+ * slower or faster meanwhile does so for all alike.
+ */
+export async function runQuestion(question: Question, pace: Pace): Promise<QuestionOutcome> {
+  const environment = await inspectEnvironment();
+  const cases = question.cases(pace);
+  const rounds = pace === 'full' ? question.rounds : 1;
+  const measured: Measured[] = [];
+  let failures = 0;
+  const attempt = async (each: BenchCase, round: number): Promise<void> => {
+    try {
+      measured.push(...(await runCase(each)));
+    } catch (error) {
+      failures += 1;
+      console.error(`${question.name}, ${each.label}, round ${round} failed:`, error);
+    }
+  };
+  for (let round = 1; round <= rounds; round += 1) {
+    console.log(`${question.name}: round ${round} of ${rounds}, ${cases.length} cases`);
+    const ordered = round % 2 === 1 ? cases : cases.toReversed();
+    // A quick run compares nothing, so its cases may get in each other's way.
+    await inLanes(pace === 'full' ? 1 : 3, ordered, (each) => attempt(each, round));
+  }
+  const rows = rowsOf(
+    measured,
+    peers.map(({ id }) => id),
+  );
+  return { file: { question: question.name, environment, rows }, failures };
+}
+
+async function inLanes<T>(
+  count: number,
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: count }, lane));
+}
+
+async function inspectEnvironment(): Promise<Environment> {
+  const stage = await Stage.open();
+  try {
+    return await describeEnvironment(stage.server);
+  } finally {
+    await stage.close();
+  }
+}
+
+async function runCase(each: BenchCase): Promise<Measured[]> {
+  const stage = await Stage.open();
+  const over = new AbortController();
+  const tooLong = async (): Promise<never> => {
+    await sleep(caseLimit, undefined, { signal: over.signal });
+    throw new Error(`took longer than ${caseLimit} ms`);
+  };
+  try {
+    return await Promise.race([each.run(stage), tooLong()]);
+  } finally {
+    over.abort();
+    await stage.close();
+  }
+}

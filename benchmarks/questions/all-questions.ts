@@ -1,0 +1,8 @@
+import { contended } from './contended.js';
+import { growth } from './growth.js';
+import { held } from './held.js';
+import type { Question } from './question.js';
+import { recovery } from './recovery.js';
+import { uncontended } from './uncontended.js';
+
+export const questions: readonly Question[] = [uncontended, contended, held, growth, recovery];

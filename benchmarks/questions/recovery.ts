@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Stage } from '../measure/stage.js';
+import { type Peer, semaphores } from '../peers/catalog.js';
+import { barChart } from '../report/chart.js';
+import type { Measured } from '../report/results.js';
+import { scenarioTable } from '../report/table.js';
+import { monotonicMs } from '../workers/monotonic.js';
+import type { Pace, Question } from './question.js';
+
+const fullTtl = 2000;
+const scenarioOf = (ttl: number): string => `limit 1, ttl ${ttl} ms`;
+
+const columns = [
+  { head: 'shortest, share of ttl', figure: 'shortest' },
+  { head: 'mean', figure: 'mean' },
+  { head: 'longest', figure: 'longest' },
+];
+
+const able = semaphores.filter((peer) => peer.extends);
+
+/**
+ * One process holds the only permit of several semaphores, taken evenly spread over one ttl, so that its
+ * death meets their leases at all ages; another process waits for each of them.
+ */
+async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
+  const [ttl, count] = pace === 'full' ? [fullTtl, 5] : [800, 2];
+  const names = Array.from({ length: count }, (_, i) => `recovery-${i}`);
+  const [holder, waiter] = await stage.workers(peer, 2);
+  if (holder === undefined || waiter === undefined) throw new Error('two workers wanted');
+  await holder.ask('hold', { names, limit: 1, count, ttl, gapMs: ttl / count });
+  const grants = waiter.ask('await', { names, ttl });
+  await sleep(ttl);
+  const killed = monotonicMs();
+  await holder.kill();
+  const shares = (await grants).map((at) => (at - killed) / ttl);
+  if (shares.some((share) => share <= 0)) throw new Error('a waiter got what was still held');
+  const values = {
+    shortest: Math.min(...shares),
+    mean: shares.reduce((sum, share) => sum + share, 0) / shares.length,
+    longest: Math.max(...shares),
+  };
+  return [{ scenario: scenarioOf(ttl), peer: peer.id, values }];
+}
+
+export const recovery: Question = {
+  name: 'recovery',
+  asks: 'How long after the death of a holder does the next one run?',
+  notes: [
+    'A process that holds the only permits of five semaphores is killed with SIGKILL, at all ages of their leases; another process waits for each. Measured from the kill to the grant, as a share of the ttl.',
+    'How long it takes follows from how often a holder extends: redsem and polling every third of the ttl, redis-semaphore at 0.8 of it, redlock 500 ms before its end. The rarer, the shorter the lease that is left at a death, and the fewer failed extensions it survives.',
+    'Bottleneck is left out: it cannot extend a job, so that its jobs expire whether or not their process lives.',
+  ],
+  rounds: 2,
+  cases: (pace) =>
+    able.map((peer) => ({ label: peer.label, run: (stage) => measure(stage, peer, pace) })),
+  tables: (results) =>
+    results.scenarios().map((title) => scenarioTable(results, title, able, columns)),
+  verdicts: () => [],
+  charts: (results) => [
+    barChart({
+      file: 'recovery',
+      title: 'From the death of a holder to the next grant',
+      subtitle: `share of the ttl (${fullTtl} ms)`,
+      results,
+      bars: able.map((peer) => ({ peer, scenario: scenarioOf(fullTtl) })),
+      figures: [
+        { figure: 'mean', label: 'mean' },
+        { figure: 'longest', label: 'longest' },
+      ],
+    }),
+  ],
+};

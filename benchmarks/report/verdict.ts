@@ -1,0 +1,64 @@
+import type { PeerId } from '../peers/catalog.js';
+import { numberText } from './number-text.js';
+
+/** Whether a bar is met: a target that the benchmarks hold the product to. */
+export interface Verdict {
+  readonly bar: string;
+  readonly reached: string;
+  /** Undefined where it was not measured. */
+  readonly met: boolean | undefined;
+}
+
+interface Part {
+  readonly label: string;
+  readonly value: number | undefined;
+  /** What the value may be at most, or must be at least. */
+  readonly bound: number | undefined;
+}
+
+/** The bars hold for redsem through either client. */
+export function eitherClient(bound: number, of: (redsem: PeerId) => number | undefined): Part[] {
+  return [
+    { label: 'node-redis', value: of('redsem-node-redis'), bound },
+    { label: 'ioredis', value: of('redsem-ioredis'), bound },
+  ];
+}
+
+export function atMost(bar: string, parts: readonly Part[]): Verdict {
+  return verdict(bar, parts, 'at most', (value, bound) => value <= bound);
+}
+
+export function atLeast(bar: string, parts: readonly Part[]): Verdict {
+  return verdict(bar, parts, 'at least', (value, bound) => value >= bound);
+}
+
+export function below(bar: string, parts: readonly Part[]): Verdict {
+  return verdict(bar, parts, 'below', (value, bound) => value < bound);
+}
+
+function verdict(
+  bar: string,
+  parts: readonly Part[],
+  relation: string,
+  holds: (value: number, bound: number) => boolean,
+): Verdict {
+  const reached: string[] = [];
+  let met: boolean | undefined = true;
+  for (const { label, value, bound } of parts) {
+    if (value === undefined || bound === undefined)
+      return { bar, reached: 'not measured', met: undefined };
+    met &&= holds(value, bound);
+    reached.push(`${label} ${numberText(value)} (${relation} ${numberText(bound)})`);
+  }
+  return { bar, reached: reached.join(', '), met };
+}
+
+export function verdictLine({ bar, reached, met }: Verdict): string {
+  const word = met === undefined ? '----' : met ? 'pass' : 'MISS';
+  return `${word}  ${bar}: ${reached}`;
+}
+
+/** Undefined where either is. */
+export function ratio(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a / b;
+}

@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Connection, Release } from '../peers/adapter.js';
+import type { HoldTask } from './protocol.js';
+
+/** How many permits are asked for at the same time. */
+const batch = 500;
+
+/** Permits that are held and nothing else. */
+export class Holding {
+  readonly #releases: Release[] = [];
+
+  async take(connection: Connection, task: HoldTask): Promise<null> {
+    const { names, limit, count, ttl, gapMs } = task;
+    const width = gapMs > 0 ? 1 : batch;
+    for (let first = 0; first < count; first += width) {
+      const size = Math.min(width, count - first);
+      const wanted = Array.from(
+        { length: size },
+        (_, i) => names[(first + i) % names.length] ?? '',
+      );
+      const taken = wanted.map((name) => connection.acquire(name, limit, ttl));
+      this.#releases.push(...(await Promise.all(taken)));
+      if (gapMs > 0) await sleep(gapMs);
+    }
+    return null;
+  }
+
+  async letGo(): Promise<number> {
+    const held = await Promise.all(this.#releases.splice(0).map((release) => release()));
+    return held.filter((stillHeld) => !stillHeld).length;
+  }
+}

@@ -1,0 +1,82 @@
+import type { PeerId } from '../peers/catalog.js';
+
+/** What a run asks of its worker processes, and what they answer. Times are the machine's monotonic clock. */
+export interface Protocol {
+  /** Loads a peer and connects it; comes first. */
+  connect: { ask: { peer: PeerId; url: string }; answer: null };
+  /** Acquires and releases in so many loops at once. */
+  pairs: { ask: PairsTask; answer: PairsResult };
+  /** Starts callers that contend until the process ends. */
+  contend: { ask: ContendTask; answer: null };
+  /** What they have done so far. */
+  records: { ask: null; answer: HoldRecord[] };
+  /** How many permits they have got so far. */
+  tally: { ask: null; answer: number };
+  /** Takes permits and keeps them. */
+  hold: { ask: HoldTask; answer: null };
+  /** Releases them all; tells how many had been lost. */
+  letGo: { ask: null; answer: number };
+  /** Waits for one permit of each name; tells when each was granted, in ms. */
+  await: { ask: { names: readonly string[]; ttl: number }; answer: number[] };
+  /** CPU time of the process so far, in microseconds. */
+  cpu: { ask: null; answer: number };
+}
+
+export interface PairsTask {
+  /** One for each loop, or one for all of them. */
+  readonly names: readonly string[];
+  readonly limit: number;
+  readonly loops: number;
+  readonly ms: number;
+}
+
+export interface PairsResult {
+  readonly pairs: number;
+  readonly elapsedMs: number;
+  readonly cpuUs: number;
+  readonly p50Us: number;
+  readonly p99Us: number;
+}
+
+export interface ContendTask {
+  readonly name: string;
+  readonly limit: number;
+  readonly callers: number;
+  /** Milliseconds for which a permit is held. */
+  readonly hold: number;
+  /** Milliseconds between giving a permit back and asking for the next. */
+  readonly think: number;
+  /** Whether each hold is recorded, or only counted. */
+  readonly record: boolean;
+}
+
+/** One wait and hold of one caller, in ms; not yet: Infinity does not travel, so 0. */
+export interface HoldRecord {
+  readonly caller: number;
+  readonly asked: number;
+  granted: number;
+  released: number;
+}
+
+export interface HoldTask {
+  readonly names: readonly string[];
+  readonly limit: number;
+  /** How many permits in all, going round the names. */
+  readonly count: number;
+  readonly ttl: number;
+  /** Pause between two of them; 0: as fast as it goes. */
+  readonly gapMs: number;
+}
+
+export type Topic = keyof Protocol;
+
+export interface Ask<T extends Topic> {
+  readonly topic: T;
+  readonly data: Protocol[T]['ask'];
+}
+
+export interface Answer<T extends Topic> {
+  readonly topic: T;
+  readonly data?: Protocol[T]['answer'];
+  readonly problem?: string;
+}
