@@ -7,7 +7,7 @@ import { describeWithServer } from '../support/require-server.js';
 import { type ContenderPool, startContenders } from './contender-pool.js';
 import { expectFencing, peakOf } from './hold-intervals.js';
 import { leftKeys } from './holder-count.js';
-import { repeat } from './repeat.js';
+import { whileRepeating } from './repeat.js';
 import { liveTickets } from './server-records.js';
 import { until } from './until.js';
 
@@ -56,15 +56,19 @@ describeWithServer('contention on a bad network', (server) => {
   for (const [title, fault] of Object.entries(faults)) {
     it(`serves all and keeps the limit while ${title}`, async () => {
       const name = title;
-      const job = { name, limit: 3, tasks: 10, rounds: 4, hold: 15, ttl: 1000, count: false };
-      const trouble = repeat(100, async () => {
+      const trouble = async (): Promise<number> => {
         await fault(proxy, server());
         return 1;
-      });
-      const watch = repeat(5, () => liveTickets(server(), name));
-      const intervals = (await pool.run(job)).flat();
-      expect(await trouble.stop(), 'times of trouble').to.have.lengthOf.at.least(2);
-      expect(Math.max(...(await watch.stop()))).to.be.at.most(3);
+      };
+      const job = { name, limit: 3, tasks: 10, rounds: 4, hold: 15, ttl: 1000, count: false };
+      const { value, results: levels } = await whileRepeating(
+        5,
+        () => liveTickets(server(), name),
+        () => whileRepeating(100, trouble, () => pool.run(job)),
+      );
+      const intervals = value.value.flat();
+      expect(value.results, 'times of trouble').to.have.lengthOf.at.least(2);
+      expect(Math.max(...levels)).to.be.at.most(3);
       expect(intervals).to.have.lengthOf(80);
       expect(peakOf(intervals)).to.equal(3);
       expectFencing(intervals);

@@ -5,7 +5,7 @@ import { describeWithServer } from '../support/require-server.js';
 import { type ContenderPool, type Job, startContenders } from './contender-pool.js';
 import { expectFencing, peakOf } from './hold-intervals.js';
 import { leftKeys, readPeaks } from './holder-count.js';
-import { repeat } from './repeat.js';
+import { whileRepeating } from './repeat.js';
 
 describeWithServer('waiting without pushes', (server) => {
   let pool: ContenderPool | undefined;
@@ -14,15 +14,18 @@ describeWithServer('waiting without pushes', (server) => {
 
   it('serves all while subscribers are cut off again and again', async () => {
     const { url } = server();
-    pool = await startContenders([
+    const contenders = await startContenders([
       { kind: 'redis', url },
       { kind: 'ioredis', url },
     ]);
-    const cutter = repeat(15, async () =>
-      Number(await server().command('CLIENT', 'KILL', 'TYPE', 'pubsub')),
+    pool = contenders;
+    const job = { name: 'cut', limit: 3, tasks: 20, rounds: 4, hold: 5 };
+    const { results } = await whileRepeating(
+      15,
+      async () => Number(await server().command('CLIENT', 'KILL', 'TYPE', 'pubsub')),
+      () => expectAllServed(contenders, server(), job),
     );
-    await expectAllServed(pool, server(), { name: 'cut', limit: 3, tasks: 20, rounds: 4, hold: 5 });
-    const cut = (await cutter.stop()).reduce((sum, count) => sum + count, 0);
+    const cut = results.reduce((sum, count) => sum + count, 0);
     expect(cut, 'subscribers cut').to.be.at.least(5);
   });
 
