@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: 'e90aff3a2d6260ad3039d3f51e87e93065bbaef7',
+  sha1: '62b019b8d07f06edc9f874b6363e51dbf4d17113',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -40,7 +40,7 @@ export const acquireScript: Script = {
     'last, top, held = last * 1.0, top * 1.0, held * 1.0',
     'count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0',
     'end',
-    "local meta_life = '90000000'",
+    "local meta_life = '86400000'",
     'if until_ - now > 3600000000 then',
     "meta_life = format('%.0f', (until_ - now) / 1000 + 86400000)",
     'end',
@@ -383,7 +383,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: '514be2f4b1e28347619f3eba74b7d7bdb45be666',
+  sha1: 'f3456b3986e2cea3cb8e5c84928d3002863dd343',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -406,7 +406,7 @@ export const extendScript: Script = {
     'last, top, held = last * 1.0, top * 1.0, held * 1.0',
     'count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0',
     'end',
-    "local meta_life = '90000000'",
+    "local meta_life = '86400000'",
     'if until_ - now > 3600000000 then',
     "meta_life = format('%.0f', (until_ - now) / 1000 + 86400000)",
     'end',
@@ -722,7 +722,7 @@ export const inspectScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: 'd41472917bf94fe79b096d946b46943ac4046bfb',
+  sha1: '3cd5387c0a4f3628d53f36e802c3c3d5ab0a2d59',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -745,7 +745,7 @@ export const releaseScript: Script = {
     'last, top, held = last * 1.0, top * 1.0, held * 1.0',
     'count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0',
     'end',
-    "local meta_life = '90000000'",
+    "local meta_life = '86400000'",
     'if until_ - now > 3600000000 then',
     "meta_life = format('%.0f', (until_ - now) / 1000 + 86400000)",
     'end',

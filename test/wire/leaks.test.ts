@@ -26,7 +26,7 @@ describeWithServer('what stays behind', (server) => {
       expect(left.after).to.deep.equal(left.before);
       expect(left).to.include({ timers: 0, handles: 10_001, alive: 0, collected: true });
       expect(await leftKeys(server(), name)).to.deep.equal(['meta']);
-      expect(await ttlOfMeta(server(), name)).to.be.within(86_000_000, 86_460_000);
+      expect(await ttlOfMeta(server(), name)).to.be.within(86_340_000, 86_460_000);
       expect(await openConnections(server())).to.equal(1);
       worker.send({ type: 'end' });
       expect(await worker.exited).to.deep.equal({ code: 0, signal: null });

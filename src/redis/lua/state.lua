@@ -24,8 +24,8 @@ if known_state then
   count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0
 end
 
--- `meta` outlives the last ticket by a day: by an hour more where that saves printing a number.
-local meta_life = '90000000'
+-- `meta` goes a day after the last call that granted or extended; where tickets may live for long, a day after them.
+local meta_life = '86400000'
 if until_ - now > 3600000000 then
   meta_life = format('%.0f', (until_ - now) / 1000 + 86400000)
 end
