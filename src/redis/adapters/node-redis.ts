@@ -59,12 +59,16 @@ function canSubscribe(client: object): client is Duplicable {
 function subscribe(client: Duplicable, channel: string, events: SubscriptionEvents): Subscription {
   const subscriber = client.duplicate();
   let closed = false;
+  // Nothing more once it is closed: by then another subscription may have taken its place.
+  const report = (healthy: boolean): void => {
+    if (!closed) events.onHealth(healthy);
+  };
   // The copy has no listeners of its own; without this one, a lost connection would end the process.
-  subscriber.on('error', () => events.onHealth(false));
+  subscriber.on('error', () => report(false));
   // After a reconnect the client subscribes again before it says that it is ready.
   subscriber.on('ready', () => {
     subscriber.unref?.();
-    if (subscribed && !closed) events.onHealth(true);
+    if (subscribed) report(true);
   });
   let subscribed = false;
   const close = async (): Promise<void> => {
@@ -81,11 +85,11 @@ function subscribe(client: Duplicable, channel: string, events: SubscriptionEven
       if (closed) return await close();
       await subscriber.subscribe(channel, (message) => events.onMessage(message));
       subscribed = true;
-      if (!closed) events.onHealth(true);
+      report(true);
     } catch {
       // Refused, or the client was closed: waiting goes on by polling.
+      report(false);
       await close();
-      events.onHealth(false);
     }
   };
   void open();

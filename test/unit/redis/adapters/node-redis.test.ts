@@ -141,6 +141,18 @@ describe('node-redis adapter', () => {
     expect(health).not.to.include(true);
   });
 
+  it('does not speak against its successor when its connecting fails after it was closed', async () => {
+    const { subscriber, health, open } = subscribing();
+    let fail: (error: Error) => void = () => {};
+    subscriber.onConnect = () => new Promise((_resolve, reject) => (fail = reject));
+    const subscription = open();
+    await subscription?.close();
+    subscriber.emit('error', new Error('Socket closed unexpectedly'));
+    fail(new Error('The client is closed'));
+    await turn();
+    expect(health).to.deep.equal([]);
+  });
+
   it('never rejects when it is closed', async () => {
     const { subscriber, open } = subscribing();
     subscriber.destroy = () => {
