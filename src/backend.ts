@@ -67,7 +67,8 @@ export interface AcquireCall extends Call {
 
 export type AcquireVerdict =
   | { readonly kind: 'granted'; readonly fencingToken: number; readonly slots: readonly number[] }
-  | { readonly kind: 'queued'; readonly arrival: number }
+  /** `arrival`: its place in the queue; undefined where the backend has no queue and must be asked again. */
+  | { readonly kind: 'queued'; readonly arrival: number | undefined }
   | { readonly kind: 'busy' }
   | { readonly kind: 'late' };
 

@@ -20,7 +20,7 @@ export interface Ask {
 /** What a backend told of one ticket or request. Numbers that rise are compared by their order, not by value. */
 interface Told {
   token?: number;
-  arrival?: number;
+  arrival?: number | undefined;
 }
 
 const PREFIX = 'lockstep';

@@ -221,7 +221,7 @@ export function granted(verdict: AcquireVerdict | undefined): Granted {
 }
 
 export function arrivalOf(verdict: AcquireVerdict | undefined): number {
-  if (verdict?.kind !== 'queued')
+  if (verdict?.kind !== 'queued' || verdict.arrival === undefined)
     throw new Error(`expected a place, got ${JSON.stringify(verdict)}`);
   return verdict.arrival;
 }
