@@ -54,6 +54,10 @@ export interface Reply {
   readonly serverTime: number;
   /** Queued requests of the same client that were served on this occasion. */
   readonly grants: readonly PushedGrant[];
+  /** The limit that `setLimit` stored, where it is not the caller's. */
+  readonly storedLimit?: number | undefined;
+  /** Where none is stored and others hold or wait: the limit of another caller, where it is not this one's. */
+  readonly otherLimit?: number | undefined;
 }
 
 export interface AcquireCall extends Call {

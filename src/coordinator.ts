@@ -1,4 +1,4 @@
-import type { AcquireReply, Backend, Call, ExtendReply, ReleaseReply } from './backend.js';
+import type { AcquireReply, Backend, Call, ExtendReply, ReleaseReply, Reply } from './backend.js';
 import { CLAIM_TIME } from './backend.js';
 import { backoffDelay } from './backoff.js';
 import type { Instant } from './clock.js';
@@ -40,11 +40,14 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly #extensions = new GroupCommit<Lease>((batch) => this.#sendExtensions(batch));
   /** Callers of `extend` by the lease that they wait for. */
   readonly #awaited = new Map<Lease, Awaited[]>();
+  #limit: number;
+  #otherLimit: number | undefined;
 
   constructor(backend: Backend, call: Call, options: ResolvedOptions, inbox: Inbox) {
     const { clock, retry, ttl, extendEvery } = options;
     this.#backend = backend;
     this.#call = call;
+    this.#limit = call.limit;
     this.#options = options;
     this.#inbox = inbox;
     this.#terms = { name: call.key.name, ttl, clock, keeper: this };
@@ -65,6 +68,16 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       makeLease: (...ticket) => this.#makeLease(...ticket),
       withdraw: (id) => this.#returns.withdraw(id),
     });
+  }
+
+  /** The limit that counts, as of the last reply. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Another limit that somebody else uses, where none is stored; undefined while none was seen. */
+  get otherLimit(): number | undefined {
+    return this.#otherLimit;
   }
 
   /** Settles with the first extension that is confirmed, or when the lease ends. */
@@ -143,8 +156,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return this.#heard(sent, await this.#backend.extend({ key, limit, client, ttl, ids }));
   }
 
-  #heard<R extends AcquireReply | ExtendReply | ReleaseReply>(sent: Instant, reply: R): R {
+  #heard<R extends Reply>(sent: Instant, reply: R): R {
     this.#serverClock.observe(sent, reply.serverTime);
+    this.#limit = reply.storedLimit ?? this.#call.limit;
+    this.#otherLimit ??= reply.otherLimit;
     if (reply.grants.length > 0) this.#inbox.deliver(reply.grants);
     return reply;
   }

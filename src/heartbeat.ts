@@ -1,5 +1,6 @@
-import type { Clock, Timer } from './clock.js';
+import type { Clock } from './clock.js';
 import type { Lease } from './lease.js';
+import { WakeTimer } from './wake-timer.js';
 
 export interface HeartbeatOptions {
   readonly clock: Clock;
@@ -17,11 +18,11 @@ export interface HeartbeatOptions {
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #leases = new Set<Lease>();
-  #timer: Timer | undefined;
-  #wakeAt = Infinity;
+  readonly #timer: WakeTimer;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
+    this.#timer = new WakeTimer(options.clock, false, () => this.#beat());
   }
 
   /** `dueAt`: monotonic time of the first extension. */
@@ -29,11 +30,11 @@ export class Heartbeat {
     const now = this.#options.clock.monotonic();
     lease.dueAt = dueAt;
     this.#leases.add(lease);
-    this.#wake(Math.min(lease.dueAt, now + lease.remaining), now);
+    this.#timer.wakeBy(Math.min(lease.dueAt, now + lease.remaining), now);
   }
 
   remove(lease: Lease): void {
-    if (this.#leases.delete(lease) && this.#leases.size === 0) this.#stop();
+    if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.stop();
   }
 
   /** The next extension is a whole period after the one that was just confirmed was sent: on a slow network, too. */
@@ -42,7 +43,8 @@ export class Heartbeat {
     const now = clock.monotonic();
     lease.dueAt = extendEvery === 0 ? Infinity : sentAt + extendEvery;
     lease.weaken((dropped) => this.remove(dropped));
-    if (this.#leases.has(lease)) this.#wake(Math.min(lease.dueAt, now + lease.remaining), now);
+    if (this.#leases.has(lease))
+      this.#timer.wakeBy(Math.min(lease.dueAt, now + lease.remaining), now);
   }
 
   /** An extension failed: one failure is not loss, it is tried again `delay` milliseconds from now. */
@@ -52,14 +54,13 @@ export class Heartbeat {
     if (!this.#leases.has(lease)) return;
     const now = this.#options.clock.monotonic();
     lease.dueAt = now + delay;
-    this.#wake(lease.dueAt, now);
+    this.#timer.wakeBy(lease.dueAt, now);
   }
 
   #beat(): void {
     const { clock, extendEvery, extend } = this.#options;
     const now = clock.monotonic();
     let wakeAt = Infinity;
-    this.#stop();
     for (const lease of this.#leases) {
       const { remaining } = lease;
       if (remaining <= 0) {
@@ -77,19 +78,6 @@ export class Heartbeat {
         wakeAt = Math.min(wakeAt, lease.dueAt, now + remaining);
       }
     }
-    this.#wake(wakeAt, now);
-  }
-
-  #wake(at: number, now: number): void {
-    if (at >= this.#wakeAt) return;
-    this.#timer?.cancel();
-    this.#wakeAt = at;
-    this.#timer = this.#options.clock.schedule(() => this.#beat(), Math.ceil(at - now), false);
-  }
-
-  #stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#wakeAt = Infinity;
+    this.#timer.wakeBy(wakeAt, now);
   }
 }

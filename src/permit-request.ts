@@ -1,5 +1,4 @@
 import { forgetAbort, onceAborted } from './abort-signals.js';
-import { Deadline } from './deadline.js';
 import type { Clock } from './clock.js';
 import type { Lease } from './lease.js';
 import { NoReplyError } from './time-limit.js';
@@ -28,7 +27,7 @@ export interface RequestOwner {
   onGranted(request: PermitRequest, lease: Lease): void;
   onRefused(request: PermitRequest): void;
   onFailed(request: PermitRequest, error: unknown): void;
-  onDeadline(request: PermitRequest): void;
+  onOverdue(request: PermitRequest): void;
   onAborted(request: PermitRequest, reason: unknown): void;
 }
 
@@ -51,7 +50,6 @@ export class PermitRequest {
   /** The lease it became: a call that ran twice grants it twice. */
   lease: Lease | undefined = undefined;
   readonly #owner: RequestOwner;
-  readonly #timer: Deadline | undefined;
   readonly #onAbort: (() => void) | undefined;
 
   constructor(id: string, ask: Ask, clock: Clock, owner: RequestOwner) {
@@ -61,9 +59,6 @@ export class PermitRequest {
     this.started = clock.monotonic();
     this.deadline = this.started + timeout;
     this.#owner = owner;
-    if (timeout !== Infinity) {
-      this.#timer = new Deadline(clock, this.deadline, () => owner.onDeadline(this));
-    }
     if (signal !== undefined) {
       this.#onAbort = () => owner.onAborted(this, signal.reason);
       onceAborted(signal, this.#onAbort);
@@ -100,7 +95,7 @@ export class PermitRequest {
 
   /** Ends as when its time is over. */
   giveUp(): void {
-    this.#owner.onDeadline(this);
+    this.#owner.onOverdue(this);
   }
 
   /** Why it did not succeed so far, if not for lack of permits; `now`: monotonic time. */
@@ -114,7 +109,6 @@ export class PermitRequest {
 
   #end(state: RequestState): void {
     this.state = state;
-    this.#timer?.cancel();
     const { signal } = this.ask;
     if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
   }

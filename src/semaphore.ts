@@ -12,7 +12,7 @@ import {
   resolveAcquire,
   resolveOptions,
 } from './options.js';
-import type { Ask } from './permit-request.js';
+import type { Ask, RequestOwner } from './permit-request.js';
 import { PermitRequest } from './permit-request.js';
 import { Session } from './session.js';
 import type { RedisTarget } from './targets.js';
@@ -26,23 +26,28 @@ export interface SemaphoreState extends InspectReply {
 
 /** Something that does not keep the semaphore from working now but endangers its promises. */
 export interface SemaphoreWarning {
-  readonly code: 'EVICTION';
+  readonly code: 'EVICTION' | 'LIMIT_MISMATCH';
   readonly message: string;
 }
 
 /** Every event and what its listeners get. */
 export interface SemaphoreEvents {
-  /** `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has the right to INFO. */
+  /**
+   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
+   * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
+   * Each once.
+   */
   warning: [warning: SemaphoreWarning];
 }
 
-interface Outcomes {
-  readonly ask: Ask;
+/** What becomes of a request. */
+interface Outcome {
   readonly resolve: (handle: Handle) => void;
   readonly reject: (error: unknown) => void;
-  readonly onRefused: (request: PermitRequest) => void;
-  /** What a request is given up with when its time is over. */
-  readonly late: (request: PermitRequest) => Error;
+  /** Where being refused is an answer and no error. */
+  readonly refuse: (() => void) | undefined;
+  /** What the caller allowed, in milliseconds. */
+  readonly timeout: number;
 }
 
 /**
@@ -51,16 +56,35 @@ interface Outcomes {
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly name: string;
-  readonly limit: number;
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
   readonly #session: Session;
   readonly #coordinator: Coordinator;
-  readonly #requests = new Set<PermitRequest>();
+  readonly #requests = new Map<PermitRequest, Outcome>();
   readonly #leases = new Set<Lease>();
   readonly #holder: LeaseKeeper = { onLeaseEnd: (lease) => void this.#leases.delete(lease) };
+  readonly #owner: RequestOwner = {
+    onGranted: (request, lease) => {
+      this.#leases.add(lease);
+      lease.heldBy(this.#holder);
+      this.#settle(request)?.resolve(new Handle(lease, this.#coordinator));
+    },
+    onRefused: (request) => {
+      const refuse = this.#requests.get(request)?.refuse;
+      const error = refuse === undefined ? this.#timeoutError(request) : undefined;
+      const outcome = this.#settle(request);
+      if (refuse === undefined) outcome?.reject(error);
+      else refuse();
+    },
+    onFailed: (request, error) => this.#settle(request)?.reject(error),
+    onOverdue: (request) => {
+      this.#coordinator.waitLoop.abandon(request, this.#timeoutError(request));
+    },
+    onAborted: (request, reason) => this.#coordinator.waitLoop.abandon(request, reason),
+  };
   #closed: Promise<void> | undefined;
+  #toldOfOtherLimit = false;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), or a `Backend`
@@ -72,11 +96,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
-    this.limit = this.#options.limit;
-    this.#key = { prefix: this.#options.prefix, name };
+    this.#key = { prefix: this.#options.prefix, name: this.name };
     this.#session = Session.of(this.#backend, this.#options.clock);
     this.#coordinator = this.#session.coordinator(this.#key, this.#options);
     this.#lookOnceForHazards();
+  }
+
+  /** The limit that counts, as far as this process knows: what `setLimit` stored, else the one given to the constructor. */
+  get limit(): number {
+    return this.#coordinator.limit;
   }
 
   /**
@@ -95,20 +123,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       const wait = timeout > 0;
       // One try takes a round trip, whatever its timeout says.
       const patience = wait ? timeout : callLimit(this.#options.ttl);
-      const late = (request: PermitRequest): AcquireTimeoutError => {
-        const { name } = this;
-        const now = this.#options.clock.monotonic();
-        const { started, attempts } = request;
-        const details = { name, timeout, waited: now - started, attempts };
-        return new AcquireTimeoutError(details, request.trouble(now));
-      };
-      this.#request({
-        ask: { permits, wait, timeout: patience, signal },
-        resolve,
-        reject,
-        onRefused: (request) => reject(late(request)),
-        late,
-      });
+      const ask = { permits, wait, timeout: patience, signal };
+      this.#request(ask, { resolve, reject, refuse: undefined, timeout });
     });
   }
 
@@ -121,14 +137,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       this.#assertOpen();
       const permits = checkPermits(options.permits ?? 1, this.limit);
       const timeout = callLimit(this.#options.ttl);
-      this.#request({
-        ask: { permits, wait: false, timeout, signal: undefined },
-        resolve,
-        reject,
-        onRefused: () => resolve(null),
-        late: (request) =>
-          new BackendError('acquiring failed', request.trouble(this.#options.clock.monotonic())),
-      });
+      const ask = { permits, wait: false, timeout, signal: undefined };
+      this.#request(ask, { resolve, reject, refuse: () => resolve(null), timeout });
     });
   }
 
@@ -181,29 +191,30 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return this.close();
   }
 
-  #request({ ask, resolve, reject, onRefused, late }: Outcomes): void {
-    const { waitLoop } = this.#coordinator;
+  #request(ask: Ask, outcome: Outcome): void {
     const id = this.#session.newTicketId(ask.permits);
-    const request = new PermitRequest(id, ask, this.#options.clock, {
-      onGranted: (granted, lease) => {
-        this.#requests.delete(granted);
-        this.#leases.add(lease);
-        lease.heldBy(this.#holder);
-        resolve(new Handle(lease, this.#coordinator));
-      },
-      onRefused: (refused) => {
-        this.#requests.delete(refused);
-        onRefused(refused);
-      },
-      onFailed: (failed, error) => {
-        this.#requests.delete(failed);
-        reject(error);
-      },
-      onDeadline: (overdue) => waitLoop.abandon(overdue, late(overdue)),
-      onAborted: (aborted, reason) => waitLoop.abandon(aborted, reason),
-    });
-    this.#requests.add(request);
-    waitLoop.add(request);
+    const request = new PermitRequest(id, ask, this.#options.clock, this.#owner);
+    this.#requests.set(request, outcome);
+    this.#coordinator.waitLoop.add(request);
+  }
+
+  /** Ends with a request: what its caller waits for. */
+  #settle(request: PermitRequest): Outcome | undefined {
+    const outcome = this.#requests.get(request);
+    this.#requests.delete(request);
+    if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+    return outcome;
+  }
+
+  #timeoutError(request: PermitRequest): Error {
+    const outcome = this.#requests.get(request);
+    const now = this.#options.clock.monotonic();
+    const trouble = request.trouble(now);
+    if (outcome?.refuse !== undefined) return new BackendError('acquiring failed', trouble);
+    const { started, attempts } = request;
+    const timeout = outcome?.timeout ?? request.ask.timeout;
+    const details = { name: this.name, timeout, waited: now - started, attempts };
+    return new AcquireTimeoutError(details, trouble);
   }
 
   /** The server is asked only where somebody listens, so that an acquire stays one command. */
@@ -223,12 +234,20 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     process.nextTick(() => this.emit('warning', { code: 'EVICTION', message: hazard }));
   }
 
+  #warnOfOtherLimit(): void {
+    if (this.#toldOfOtherLimit || this.listenerCount('warning') === 0) return;
+    this.#toldOfOtherLimit = true;
+    const other = this.#coordinator.otherLimit;
+    const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${other} elsewhere: each process obeys its own until setLimit stores one`;
+    process.nextTick(() => this.emit('warning', { code: 'LIMIT_MISMATCH', message }));
+  }
+
   #assertOpen(): void {
     if (this.#closed !== undefined) throw new ClosedError(this.name);
   }
 
   async #doClose(): Promise<void> {
-    for (const request of this.#requests) {
+    for (const request of this.#requests.keys()) {
       this.#coordinator.waitLoop.abandon(request, new ClosedError(this.name));
     }
     // A lost lease is withdrawn by its coordinator.

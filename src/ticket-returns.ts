@@ -1,11 +1,12 @@
 import type { ReleaseReply } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
-import type { Clock, Timer } from './clock.js';
+import type { Clock } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Lease } from './lease.js';
 import { withinLimit } from './time-limit.js';
+import { WakeTimer } from './wake-timer.js';
 
 export interface TicketReturnsOptions {
   readonly clock: Clock;
@@ -45,11 +46,12 @@ export class TicketReturns {
   readonly #lane = new GroupCommit<Return>((batch) => this.#send(batch));
   readonly #open = new Set<Return>();
   readonly #drained: (() => void)[] = [];
-  #timer: Timer | undefined;
-  #watchAt = Infinity;
+  /** One timer for all who wait for an answer. */
+  readonly #overdue: WakeTimer;
 
   constructor(options: TicketReturnsOptions) {
     this.#options = options;
+    this.#overdue = new WakeTimer(options.clock, true, () => this.#answerOverdue());
   }
 
   /** See `Handle.release`. `remaining`: milliseconds of its lease left. */
@@ -62,7 +64,7 @@ export class TicketReturns {
     const now = this.#options.clock.monotonic();
     const answerBy = now + Math.min(remaining, this.#options.limit);
     const item = this.#add(lease.id, now + remaining, answerBy, observer);
-    this.#watch(now, answerBy);
+    this.#overdue.wakeBy(answerBy, now);
     return new Promise((resolve, reject) => {
       item.resolve = resolve;
       item.reject = reject;
@@ -105,33 +107,17 @@ export class TicketReturns {
     return item;
   }
 
-  /** One timer for all who wait for an answer. */
-  #watch(now: number, answerBy: number): void {
-    if (answerBy >= this.#watchAt) return;
-    this.#timer?.cancel();
-    this.#watchAt = answerBy;
-    const { clock } = this.#options;
-    this.#timer = clock.schedule(() => this.#answerOverdue(), Math.ceil(answerBy - now), true);
-  }
-
   /** Answers those who have waited for long enough; what they wait for is tried on. */
   #answerOverdue(): void {
     const now = this.#options.clock.monotonic();
     let next = Infinity;
-    this.#stopWatch();
     for (const item of this.#open) {
       if (item.resolve === undefined) continue;
       if (item.answerBy > now) next = Math.min(next, item.answerBy);
       else if (item.until <= now) this.#answer(item, false);
       else this.#answer(item, false, unconfirmed(item.id, item.lastError));
     }
-    if (next !== Infinity) this.#watch(now, next);
-  }
-
-  #stopWatch(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#watchAt = Infinity;
+    this.#overdue.wakeBy(next, now);
   }
 
   async #send(batch: Return[]): Promise<void> {
@@ -174,7 +160,7 @@ export class TicketReturns {
     this.#open.delete(item);
     this.#answer(item, released, error);
     if (this.#open.size > 0) return;
-    this.#stopWatch();
+    this.#overdue.stop();
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 

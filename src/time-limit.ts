@@ -24,15 +24,12 @@ export function withinLimit(
   onSilence: (error: NoReplyError) => void,
 ): Promise<void> {
   return new Promise((resolve) => {
-    const timer = clock.schedule(
-      () => {
-        onSilence(new NoReplyError(limit));
-        resolve();
-      },
-      limit,
-      false,
-    );
-    void settled.finally(() => {
+    const onTimer = (): void => {
+      onSilence(new NoReplyError(limit));
+      resolve();
+    };
+    const timer = clock.schedule(onTimer, limit, false);
+    void settled.then(() => {
       timer.cancel();
       resolve();
     });

@@ -2,7 +2,7 @@ import type { AcquireReply, AcquireVerdict, PushedGrant } from './backend.js';
 import { CLAIM_TIME } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
-import type { Clock, Instant, Timer } from './clock.js';
+import type { Clock, Instant } from './clock.js';
 import { instant } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
@@ -11,6 +11,7 @@ import type { Lease, LeaseTicket } from './lease.js';
 import type { PermitRequest } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
 import { withinLimit } from './time-limit.js';
+import { WakeTimer } from './wake-timer.js';
 
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
 const SAFETY_PAUSE = 1500;
@@ -44,8 +45,8 @@ export class WaitLoop {
   readonly #options: WaitLoopOptions;
   readonly #lane = new GroupCommit<PermitRequest>((batch) => this.#send(batch));
   readonly #pending = new Map<string, PermitRequest>();
-  #timer: Timer | undefined;
-  #wakeAt = Infinity;
+  readonly #nextTry: WakeTimer;
+  readonly #deadlines: WakeTimer;
   #pauses = 0;
   #failing = false;
   #onceMore = false;
@@ -53,10 +54,13 @@ export class WaitLoop {
 
   constructor(options: WaitLoopOptions) {
     this.#options = options;
+    this.#nextTry = new WakeTimer(options.clock, true, () => this.#tryAgain());
+    this.#deadlines = new WakeTimer(options.clock, true, () => this.#endOverdue());
   }
 
   add(request: PermitRequest): void {
     this.#pending.set(request.id, request);
+    this.#deadlines.wakeBy(request.deadline, request.started);
     this.#lane.add(request);
   }
 
@@ -87,10 +91,19 @@ export class WaitLoop {
     this.#tryAgain();
   }
 
+  #endOverdue(): void {
+    const now = this.#options.clock.monotonic();
+    let next = Infinity;
+    for (const request of this.#pending.values()) {
+      if (request.deadline <= now) request.giveUp();
+      else next = Math.min(next, request.deadline);
+    }
+    if (this.#pending.size > 0) this.#deadlines.wakeBy(next, now);
+  }
+
   async #send(batch: PermitRequest[]): Promise<void> {
     const { clock, limit } = this.#options;
-    // A request whose last call found no reply in time may have been added twice.
-    const requests = [...new Set(batch)].filter((request) => request.pending);
+    const requests = stillWanted(batch);
     if (requests.length === 0) return;
     const sent = instant(clock);
     for (const request of requests) {
@@ -180,14 +193,15 @@ export class WaitLoop {
   #forget(request: PermitRequest): void {
     this.#pending.delete(request.id);
     if (this.#pending.size > 0) return;
-    this.#stop();
+    this.#nextTry.stop();
+    this.#deadlines.stop();
     this.#pauses = 0;
     this.#nearestExpiry = undefined;
     this.#options.inbox.remove(this);
   }
 
   #tryAgain(): void {
-    this.#stop();
+    this.#nextTry.stop();
     this.#pauses += 1;
     for (const request of this.#pending.values()) {
       if (request.state !== 'waiting') continue;
@@ -199,13 +213,8 @@ export class WaitLoop {
   /** Sets the next try for those who wait, unless an earlier one is set. */
   #schedule(): void {
     if (this.#pending.size === 0) return;
-    const { clock } = this.#options;
-    const pause = this.#pause();
-    const at = clock.monotonic() + pause;
-    if (at >= this.#wakeAt) return;
-    this.#timer?.cancel();
-    this.#wakeAt = at;
-    this.#timer = clock.schedule(() => this.#tryAgain(), pause, true);
+    const now = this.#options.clock.monotonic();
+    this.#nextTry.wakeBy(now + this.#pause(), now);
   }
 
   #pause(): number {
@@ -215,10 +224,12 @@ export class WaitLoop {
     if (this.#nearestExpiry === undefined) return SAFETY_PAUSE;
     return Math.min(SAFETY_PAUSE, Math.max(1, serverClock.delayUntil(this.#nearestExpiry)));
   }
+}
 
-  #stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#wakeAt = Infinity;
-  }
+/** A request whose last call found no reply in time may have been added twice. */
+function stillWanted(batch: readonly PermitRequest[]): PermitRequest[] {
+  const distinct = batch.length > 1 ? new Set(batch) : batch;
+  const wanted: PermitRequest[] = [];
+  for (const request of distinct) if (request.pending) wanted.push(request);
+  return wanted;
 }

@@ -63,31 +63,32 @@ export class RedisBackend implements Backend {
       });
   }
 
-  async acquire(call: AcquireCall): Promise<AcquireReply> {
+  acquire(call: AcquireCall): Promise<AcquireReply> {
     const { label, ttl, notAfter, requests } = call;
     const groups = inOrder(requests);
+    const { ordered, known, kinds, weighted } = groups;
     const until = notAfter === undefined ? '' : microseconds(notAfter);
-    const weighted = requests.some(({ permits }) => permits > 1) ? '1' : '';
     const args = [encodeURIComponent(label), String(ttl), until];
-    args.push(String(groups.known), groups.kinds, weighted);
-    for (const { id } of groups.ordered) args.push(id);
-    for (const { arrival } of groups.ordered) {
-      if (arrival !== undefined) args.push(String(arrival));
-    }
-    const reply = parseAcquire(await this.#run(acquireScript, call, args), requests.length);
-    if (groups.ordered === requests) return reply;
-    // Verdicts come in the order in which the script got the requests.
-    const verdicts = new Map(reply.verdicts.map((verdict, i) => [groups.ordered[i], verdict]));
-    return { ...reply, verdicts: requests.flatMap((request) => verdicts.get(request) ?? []) };
+    args.push(String(known), kinds, weighted ? '1' : '');
+    for (const { id } of ordered) args.push(id);
+    for (let i = 0; i < known; i++) args.push(String(ordered[i]?.arrival));
+    return this.#run(acquireScript, call, args).then((text) => {
+      const reply = parseAcquire(text, requests.length);
+      if (ordered === requests) return reply;
+      // Verdicts come in the order in which the script got the requests.
+      const verdicts = new Map(reply.verdicts.map((verdict, i) => [ordered[i], verdict]));
+      return { ...reply, verdicts: requests.flatMap((request) => verdicts.get(request) ?? []) };
+    });
   }
 
-  async extend(call: ExtendCall): Promise<ExtendReply> {
+  extend(call: ExtendCall): Promise<ExtendReply> {
     const args = [String(call.ttl), ...call.ids];
-    return parseExtend(await this.#run(extendScript, call, args), call.ids.length);
+    return this.#run(extendScript, call, args).then((text) => parseExtend(text, call.ids.length));
   }
 
-  async release(call: ReleaseCall): Promise<ReleaseReply> {
-    return parseRelease(await this.#run(releaseScript, call, call.ids), call.ids.length);
+  release(call: ReleaseCall): Promise<ReleaseReply> {
+    const { ids } = call;
+    return this.#run(releaseScript, call, ids).then((text) => parseRelease(text, ids.length));
   }
 
   async inspect(call: InspectCall): Promise<InspectReply> {
@@ -155,11 +156,19 @@ function microseconds(milliseconds: number): string {
 
 /** The script wants those first that were queued before; the others keep the order in which they were made. */
 function inOrder(requests: readonly TicketRequest[]) {
-  const known = requests.filter(({ arrival }) => arrival !== undefined);
-  const fresh = known.length === 0 ? requests : requests.filter((r) => r.arrival === undefined);
-  const kinds = fresh.every(({ wait }) => wait)
-    ? ''
-    : fresh.map(({ wait }) => (wait ? 'w' : 't')).join('');
-  const ordered = known.length === 0 ? requests : [...known, ...fresh];
-  return { ordered, known: known.length, kinds };
+  let [known, tries, weighted] = [0, 0, false];
+  for (const { arrival, wait, permits } of requests) {
+    if (arrival !== undefined) known += 1;
+    else if (!wait) tries += 1;
+    weighted ||= permits > 1;
+  }
+  if (known === 0)
+    return { ordered: requests, known, kinds: tries > 0 ? kindsOf(requests) : '', weighted };
+  const fresh = requests.filter(({ arrival }) => arrival === undefined);
+  const ordered = [...requests.filter(({ arrival }) => arrival !== undefined), ...fresh];
+  return { ordered, known, kinds: tries > 0 ? kindsOf(fresh) : '', weighted };
+}
+
+function kindsOf(requests: readonly TicketRequest[]): string {
+  return requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
 }

@@ -19,11 +19,11 @@ export class UnexpectedReplyError extends Error {
 }
 
 export function parseAcquire(reply: unknown, requests: number): AcquireReply {
-  const [time, nearest, verdicts, grants] = sections('acquire', reply, 4);
+  const [head, nearest, verdicts, grants] = sections('acquire', reply, 4);
   const parsed = list(verdicts).map((verdict) => parseVerdict(verdict, reply));
   if (parsed.length !== requests) throw new UnexpectedReplyError('acquire', reply);
   return {
-    serverTime: milliseconds(time),
+    ...parseHead(head),
     nearestExpiry: nearest === '' ? undefined : milliseconds(nearest),
     verdicts: parsed,
     grants: parseGrants(grants),
@@ -31,13 +31,13 @@ export function parseAcquire(reply: unknown, requests: number): AcquireReply {
 }
 
 export function parseExtend(reply: unknown, ids: number): ExtendReply {
-  const { serverTime, grants, flags } = parseFlags('extend', reply, ids);
-  return { serverTime, grants, extended: flags };
+  const { flags, ...rest } = parseFlags('extend', reply, ids);
+  return { ...rest, extended: flags };
 }
 
 export function parseRelease(reply: unknown, ids: number): ReleaseReply {
-  const { serverTime, grants, flags } = parseFlags('release', reply, ids);
-  return { serverTime, grants, released: flags };
+  const { flags, ...rest } = parseFlags('release', reply, ids);
+  return { ...rest, released: flags };
 }
 
 export interface InspectPage {
@@ -79,7 +79,7 @@ type Texts = readonly [string, string, string, string, string, string];
 
 function sections(script: string, reply: unknown, count: number): Texts {
   const parts = typeof reply === 'string' ? reply.split('|') : [];
-  if (parts.length !== count || !/^\d+$/.test(parts[0] ?? '')) {
+  if (parts.length !== count || !/^\d+(?: (?:stored|other) \d+)?$/.test(parts[0] ?? '')) {
     throw new UnexpectedReplyError(script, reply);
   }
   const [a = '', b = '', c = '', d = '', e = '', f = ''] = parts;
@@ -87,13 +87,21 @@ function sections(script: string, reply: unknown, count: number): Texts {
 }
 
 function parseFlags(script: string, reply: unknown, ids: number) {
-  const [time, digits, grants] = sections(script, reply, 3);
+  const [head, digits, grants] = sections(script, reply, 3);
   if (digits.length !== ids) throw new UnexpectedReplyError(script, reply);
   return {
-    serverTime: milliseconds(time),
+    ...parseHead(head),
     grants: parseGrants(grants),
     flags: Array.from(digits, (digit) => digit === '1'),
   };
+}
+
+/** `now`, `now stored LIMIT` or `now other LIMIT`. */
+function parseHead(head: string) {
+  const [time = '', whose, limit] = head.split(' ');
+  const serverTime = milliseconds(time);
+  if (whose === undefined) return { serverTime };
+  return { serverTime, [whose === 'stored' ? 'storedLimit' : 'otherLimit']: Number(limit) };
 }
 
 function parseVerdict(text: string, reply: unknown): AcquireVerdict {

@@ -14,6 +14,7 @@ export const leastRights: readonly string[] = [
   '+hdel',
   '+zadd',
   '+zcard',
+  '+zcount',
   '+zmscore',
   '+zscore',
   '+zrange',

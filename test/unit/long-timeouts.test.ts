@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 
-import { Deadline } from '../../src/deadline.js';
 import { ManualClock } from '../../src/manual-clock.js';
 import { MemoryBackend } from '../../src/memory/memory-backend.js';
 import { Semaphore } from '../../src/semaphore.js';
+import { WakeTimer } from '../../src/wake-timer.js';
 import { StubBackend, watch } from './stub-backend.js';
 
 const DAY = 86_400_000;
@@ -49,18 +49,20 @@ describe('timeouts that are longer than a timer', () => {
         clock.schedule(callback, delay > 10 ? delay - 5 : delay),
     };
     let at: number | undefined;
-    const deadline = new Deadline(early, 100, () => (at = clock.monotonic()));
+    const timer = new WakeTimer(early, true, () => (at = clock.monotonic()));
+    timer.wakeBy(100, 0);
     await clock.advance(500);
-    deadline.cancel();
+    timer.stop();
     expect(at).to.be.within(100, 102);
   });
 
   it('can be called off between two timers', async () => {
     const clock = new ManualClock();
     let fired = false;
-    const deadline = new Deadline(clock, 2 ** 33, () => (fired = true));
+    const timer = new WakeTimer(clock, true, () => (fired = true));
+    timer.wakeBy(2 ** 33, 0);
     await clock.advance(2 ** 32);
-    deadline.cancel();
+    timer.stop();
     await clock.advance(2 ** 34);
     expect([fired, clock.timers]).to.deep.equal([false, 0]);
   });

@@ -3,20 +3,19 @@
 -- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       5 ttl (ms)   then ids, at most 1000
--- Reply 'now|verdicts|grants': a digit for each id, 1 extended, 0 gone; grants as in acquire.lua
+-- Reply 'head|verdicts|grants', the head as in state.lua: a digit for each id, 1 extended, 0 gone; grants as in acquire.lua
 -- Cost  O(log n) for each id, expired ticket and grant, and each freed permit
 
 -- include: clock
-local ids, need = {}, 0
+local from, to, need, giving, verdicts = 6, 5, 0, false, {}
 local stored = call('HMGET', meta, 'state', 'limit')
-local giving = false
 -- include: state
 
--- As in acquire.lua: the first write must take no memory.
-call('PEXPIRE', meta, meta_life)
+-- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))
 
-local verdicts, scores, expiry = {}, {}, format('%.0f', now + ARGV[5] * 1000.0)
-local known = call('ZMSCORE', tickets, unpack(ARGV, 6, #ARGV))
+local scores, expiry = {}, format('%.0f', now + ARGV[5] * 1000.0)
+local known = call('ZMSCORE', tickets, unpack(ARGV, 6))
 for i = 6, #ARGV do
   if type(known[i - 5]) == 'string' then
     verdicts[i - 5] = '1'
@@ -32,4 +31,4 @@ if #scores > 0 then
 end
 -- include: serve
 -- include: write
-return now_text .. '|' .. table.concat(verdicts) .. '|' .. table.concat(told, ';')
+return head .. '|' .. table.concat(verdicts) .. '|' .. told

@@ -3,26 +3,35 @@
 -- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       then ids, at most 1000
--- Reply 'now|verdicts|grants': a digit for each id, 1 was a live ticket, 0 was not; grants as in acquire.lua
+-- Reply 'head|verdicts|grants', the head as in state.lua: a digit for each id, 1 was a live ticket, 0 was not; grants as in acquire.lua
 -- Cost  O(log n) for each id, expired ticket and grant, and each freed permit
 
 -- include: clock
-local ids, need = { unpack(ARGV, 5, #ARGV) }, math.huge
-local stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
-local giving = true
+local from, to, need, giving = 5, #ARGV, math.huge, true
+local stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, 5))
 -- include: state
 
-local verdicts = {}
-for i = 1, #ids do
-  verdicts[i], dropped[ids[i]] = dropped[ids[i]] and '1' or '0', nil
+local verdicts, gone = '1', true
+if to == 5 then
+  gone = dropped ~= nil
+  verdicts = gone and '1' or '0'
+else
+  local digits, seen = {}, {}
+  for i = from, to do
+    local id = ARGV[i]
+    local was = dropped ~= nil and dropped[id] and not seen[id]
+    digits[i - 4], seen[id], gone = was and '1' or '0', true, gone and was
+  end
+  verdicts = table.concat(digits)
 end
-if waiting > 0 then
-  local withdrawn = call('ZREM', queue, unpack(ids))
+-- What was a ticket is not in the queue.
+if waiting > 0 and not gone then
+  local withdrawn = call('ZREM', queue, unpack(ARGV, 5))
   if withdrawn > 0 then
     waiting = waiting - withdrawn
-    call('HDEL', meta, unpack(ids))
+    call('HDEL', meta, unpack(ARGV, 5))
   end
 end
 -- include: serve
 -- include: write
-return now_text .. '|' .. table.concat(verdicts) .. '|' .. table.concat(told, ';')
+return head .. '|' .. verdicts .. '|' .. told

@@ -2,22 +2,23 @@
 --
 -- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk is stepped
 -- over; any other that does not fit blocks those behind it, so that small requests cannot starve it.
-if waiting > 0 then
-  call('ZREMRANGEBYSCORE', waiters, '-inf', now_text)
-  local alive, skipped = { [client] = next(own) ~= nil }, 0
+if waiting > 0 and held < limit then
+  local alive, skipped = { [client] = own ~= nil }, 0
   while waiting > skipped and held < limit and not blocked do
     local size = math.min(limit - held, 500)
-    local heads = call('ZRANGE', queue, format('%.0f', skipped), format('%.0f', skipped + size - 1))
+    local heads = call('ZRANGE', queue, format('%d', skipped), format('%d', skipped + size - 1))
     local labels = #heads > 0 and call('HMGET', meta, unpack(heads))
-    local leaving, dead = {}, {}
+    local leaving, dead = {}, nil
     for i = 1, #heads do
       local id = heads[i]
       local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')
       permits = permits == '' and 1 or permits * 1.0
       if not alive[who] then
-        alive[who] = call('ZSCORE', waiters, who)
+        local lease = call('ZSCORE', waiters, who)
+        alive[who] = type(lease) == 'string' and lease * 1.0 > now
       end
       if not alive[who] then
+        dead = dead or {}
         leaving[#leaving + 1] = id
         dead[#dead + 1] = id
       elseif permits > limit then
@@ -28,9 +29,7 @@ if waiting > 0 then
       else
         leaving[#leaving + 1] = id
         granted, held, wanted = granted + 1, held + permits, wanted + permits
-        new_ids[granted], new_permits[granted] = id, permits
-        new_expiries[granted] = now + (own[id] and ttl or CLAIM_TIME)
-        new_labels[granted] = type(labels[i]) == 'string' and labels[i] or '?'
+        grants[granted] = { id, permits, type(labels[i]) == 'string' and labels[i] or '?', own and own[id] }
       end
     end
     if #leaving > 0 then
@@ -39,7 +38,7 @@ if waiting > 0 then
       waiting = call('ZCARD', queue) * 1.0
       break
     end
-    if #dead > 0 then
+    if dead then
       call('HDEL', meta, unpack(dead))
     end
   end

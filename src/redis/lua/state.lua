@@ -1,34 +1,40 @@
 -- Fragment: what the last call knew; drops what has expired.
 --
--- In `meta`: 'state' is 'last top held count waiting until'. `last`: the last fencing token or arrival number. `top`: how
--- many slots were ever in use at once: slots 0 .. top-1 are held or in `free`, so held = top - ZCARD free, and
+-- In `meta`: 'state' is 'last top held count waiting until limit'. `last`: the last fencing token or arrival number. `top`:
+-- how many slots were ever in use at once: slots 0 .. top-1 are held or in `free`, so held = top - ZCARD free, and
 -- the lowest free slot is the first of `free`, else `top` itself. `count`: tickets. `waiting`: requests in `queue`. No key
--- is needed after `until`. 'limit' is what setLimit stored. The field of a ticket's id is 'slots token granted label',
--- its slots written as 0,3,7-9; that of a waiting request's id is its label.
+-- is needed after `until`, `meta` a day longer. `limit`: that of the last caller. The field 'limit' is what setLimit stored.
+-- The field of a ticket's id is 'slots token granted label', its slots written as 0,3,7-9; that of a waiting request's id
+-- is its label.
 --
--- Before it: `ids`, `stored` (state, limit and the fields of `ids`), `need` (permits that one request may ask for),
--- `giving` (whether tickets among `ids` are given back).
--- An entry that a key does not have is false, and a JavaScript null in ioredis-mock: hence type(…) == 'string'.
+-- Before it: `from`, `to` (where ids stand in ARGV), `stored` (state, limit and the fields of those ids), `need` (permits
+-- that one request may ask for), `giving` (whether the tickets among the ids are given back).
+-- An entry that a key does not have is false, and a JavaScript null in ioredis-mock: hence type(…) == 'string'. Most
+-- calls find little to do, so tables are made where something goes into them.
 
 -- How long a process's queued requests count without a sign of life from it, how long a granted ticket lives
 -- until its waiter claims it, and how much longer than its last ticket a key may stay (microseconds).
-local WAITER_LEASE, CLAIM_TIME, GRACE = 5000000.0, 2000000.0, 1000000.0
+local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0
 
 local client = ARGV[4]
-local limit = (type(stored[2]) == 'string' and stored[2] or ARGV[2]) * 1.0
 local last, top, held, count, waiting, until_ = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-local known_state = type(stored[1]) == 'string'
+local last_text, until_text, configured, known_state = '0', '0', '', type(stored[1]) == 'string'
 if known_state then
-  last, top, held, count, waiting, until_ = match(stored[1], '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-  last, top, held = last * 1.0, top * 1.0, held * 1.0
-  count, waiting, until_ = count * 1.0, waiting * 1.0, until_ * 1.0
+  last_text, top, held, count, waiting, until_text, configured =
+    match(stored[1], '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  last, top, held, count = last_text * 1.0, top * 1.0, held * 1.0, count * 1.0
+  waiting, until_ = waiting * 1.0, until_text * 1.0
 end
 
--- `meta` goes a day after the last call that granted or extended; where tickets may live for long, a day after them.
-local meta_life = '86400000'
-if until_ - now > 3600000000 then
-  meta_life = format('%.0f', (until_ - now) / 1000 + 86400000)
+-- What the caller is told of the limit where its own is not the one that counts, or not the only one.
+local limit, head = ARGV[2], now_text
+if type(stored[2]) == 'string' then
+  limit = stored[2]
+  head = limit ~= ARGV[2] and now_text .. ' stored ' .. limit or head
+elseif configured ~= limit and count + waiting > 0 then
+  head = now_text .. ' other ' .. configured
 end
+limit = limit * 1.0
 
 -- Before anything is refused: do the keys still say the same? One may have been deleted or evicted, or have expired
 -- after its last ticket. A ticket counts only with its record, and the other way round.
@@ -45,8 +51,8 @@ if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) 
     if held_slots and id ~= 'state' and live[id] then
       count, until_, last = count + 1, math.max(until_, live[id] + GRACE), math.max(last, token * 1.0)
       live[id] = nil
-      for from, to in string.gmatch(held_slots, '(%d+)%-?(%d*)') do
-        for slot = from * 1.0, (to == '' and from or to) * 1.0 do
+      for first, final in string.gmatch(held_slots, '(%d+)%-?(%d*)') do
+        for slot = first * 1.0, (final == '' and first or final) * 1.0 do
           used[slot], held, top = true, held + 1, math.max(top, slot + 1)
         end
       end
@@ -67,36 +73,36 @@ if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) 
   if waiting > 0 then
     until_ = math.max(until_, now + WAITER_LEASE + GRACE)
   end
-  for i = 1, 4 do
-    call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000))
+  last_text, until_text = format('%.0f', last), format('%.0f', until_)
+  for i = 1, 5 do
+    call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))
   end
-  stored = call('HMGET', meta, 'state', 'limit', unpack(ids))
+  stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))
 end
 
--- Drops what has expired and then, where `giving`, the tickets among `ids`: their slots are free again. Afterwards
--- `expired` and `dropped` have the ids that were there.
-local expired, dropped, list = {}, {}, nil
-repeat
-  local records, at = stored, 2
-  list = call('ZRANGEBYSCORE', tickets, '-inf', now_text, 'LIMIT', 0, 1000)
-  local expiring = #list > 0
-  if expiring then
-    records, at = call('HMGET', meta, unpack(list)), 0
-  elseif giving then
-    list, giving = ids, false
+-- Drops what has expired and then, where `giving`, the tickets among the ids: their slots are free again. Afterwards
+-- `expired` and `dropped` have the ids that were there, if any.
+local expired, dropped
+local purging = count > 0 and call('ZCOUNT', tickets, '-inf', now_text) > 0
+while purging or giving do
+  -- Ids stand at list[shift + i], their records at records[at + i].
+  local list, shift, size, records, at = ARGV, from - 1, to - from + 1, stored, 2
+  if purging then
+    list, shift = call('ZRANGEBYSCORE', tickets, '-inf', now_text, 'LIMIT', '0', '1000'), 0
+    size, records, at = #list, #list > 0 and call('HMGET', meta, unpack(list)), 0
   end
   local found, freed, reusable = {}, {}, top > held
-  for i = 1, #list do
-    local id, record = list[i], records[at + i]
-    if type(record) == 'string' and not expired[id] and not dropped[id] then
+  for i = 1, size do
+    local id, record = list[shift + i], records[at + i]
+    if type(record) == 'string' and not (expired and expired[id]) and not (dropped and dropped[id]) then
       local slot, several = match(record, '^(%d+) '), nil
       if slot then
         freed[#freed + 1] = slot
         freed[#freed + 1] = slot
       else
         several = match(record, '^[%d,-]+ ')
-        for from, to in string.gmatch(several or '', '(%d+)%-?(%d*)') do
-          for part = from * 1.0, (to == '' and from or to) * 1.0 do
+        for first, final in string.gmatch(several or '', '(%d+)%-?(%d*)') do
+          for part = first * 1.0, (final == '' and first or final) * 1.0 do
             freed[#freed + 1] = format('%.0f', part)
             freed[#freed + 1] = freed[#freed]
           end
@@ -104,15 +110,17 @@ repeat
       end
       if slot or several then
         found[#found + 1] = id
-        if expiring then
+        if purging then
+          expired = expired or {}
           expired[id] = true
         else
+          dropped = dropped or {}
           dropped[id] = true
         end
       end
     end
   end
-  if expiring then
+  if purging and size > 0 then
     -- Also those without a record.
     call('ZREM', tickets, unpack(list))
   elseif #found > 0 then
@@ -129,18 +137,20 @@ repeat
     elseif #freed == 2 and freed[1] * 1.0 == top - 1 then
       top = top - 1
     else
-      for from = 1, #freed, 4000 do
-        call('ZADD', free, unpack(freed, from, math.min(from + 3999, #freed)))
+      for first = 1, #freed, 4000 do
+        call('ZADD', free, unpack(freed, first, math.min(first + 3999, #freed)))
       end
       if not reusable then
-        call('PEXPIRE', free, format('%.0f', (until_ - now) / 1000))
+        call('PEXPIRE', free, math.ceil((until_ - now) / 1000))
       end
     end
   end
-until #list == 0 or (not expiring and not giving)
+  giving = purging and giving
+  purging = purging and size == 1000
+end
 
--- What this call grants, by place; `own`: the requests of this call, which live for `ttl` from the start.
-local new_ids, new_permits, new_expiries, new_labels = {}, {}, {}, {}
-local granted, wanted, blocked, waited, own, ttl = 0, 0, false, waiting > 0, {}, 0
--- Fields of `meta` to write, and the latest expiry among what else was written.
-local fields, renewed = {}, 0
+-- What this call grants: { id, permits, label, place }. `place` is that among the requests of this call, nil for others'
+-- requests, which get the claim time; those of this call live for `ttl` from the start and are in `own` by id.
+local grants, granted, wanted, blocked, waited, own, ttl = {}, 0, 0, false, waiting > 0, nil, 0
+-- Fields of `meta` to write, the latest expiry among what else was written, and whether `queue` or `waiters` may be new.
+local fields, renewed, queued = {}, 0, false
