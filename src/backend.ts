@@ -12,6 +12,12 @@ export interface Backend {
   extend(call: ExtendCall): Promise<ExtendReply>;
   release(call: ReleaseCall): Promise<ReleaseReply>;
   inspect(call: InspectCall): Promise<InspectReply>;
+  /** Stores the limit that counts for everyone. Left out, as the next two, where the backend cannot. */
+  setLimit?(call: SetLimitCall): Promise<Reply>;
+  /** Gives a ticket to another holder under a new id, with a new token. */
+  adopt?(call: AdoptCall): Promise<AdoptReply>;
+  /** Takes a ticket from its holder. */
+  revoke?(call: RevokeCall): Promise<RevokeReply>;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
   /** Tells whether trying again can help. Left out: every error is worth another try. */
@@ -91,6 +97,8 @@ export interface ExtendCall extends Call {
 export interface ExtendReply extends Reply {
   /** One for each id: false when the ticket is gone. */
   readonly extended: readonly boolean[];
+  /** Ids among those that are gone because they were revoked, as far as the backend remembers. */
+  readonly revoked?: readonly string[] | undefined;
 }
 
 export interface ReleaseCall extends Call {
@@ -101,6 +109,40 @@ export interface ReleaseCall extends Call {
 export interface ReleaseReply extends Reply {
   /** One for each id: true when it was a live ticket. */
   readonly released: readonly boolean[];
+}
+
+export interface SetLimitCall extends Call {
+  readonly newLimit: number;
+}
+
+export interface AdoptCall extends Call {
+  readonly ttl: number;
+  readonly label: string;
+  /** Any id that the ticket ever had. */
+  readonly id: string;
+  /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
+  readonly newId: string;
+}
+
+export interface AdoptReply extends Reply {
+  /** Undefined when the ticket is gone. */
+  readonly ticket: AdoptedTicket | undefined;
+}
+
+export interface AdoptedTicket {
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+  /** The id that it had until now. */
+  readonly before: string;
+}
+
+export interface RevokeCall extends Call {
+  readonly id: string;
+}
+
+export interface RevokeReply extends Reply {
+  /** False when there was no such ticket. */
+  readonly revoked: boolean;
 }
 
 export interface InspectCall {
@@ -148,8 +190,15 @@ export interface PushedGrant {
   readonly expiresAt: number;
 }
 
+/** A ticket that was taken from its holder. */
+export interface EndedTicket {
+  readonly id: string;
+  readonly reason: 'revoked' | 'missing';
+}
+
 export interface GrantListener {
   onGrants(grants: readonly PushedGrant[]): void;
+  onEnded?(ended: readonly EndedTicket[]): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
 }

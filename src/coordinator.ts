@@ -1,8 +1,17 @@
-import type { AcquireReply, Backend, Call, ExtendReply, ReleaseReply, Reply } from './backend.js';
+import type {
+  AcquireReply,
+  Backend,
+  Call,
+  ExtendReply,
+  InspectReply,
+  ReleaseReply,
+  Reply,
+} from './backend.js';
 import { CLAIM_TIME } from './backend.js';
 import { backoffDelay } from './backoff.js';
 import type { Instant } from './clock.js';
 import { instant } from './clock.js';
+import type { LostReason } from './errors.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Handle, HandleKeeper } from './handle.js';
@@ -11,12 +20,20 @@ import type { Inbox } from './inbox.js';
 import type { LeaseKeeper, LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { ResolvedOptions } from './options.js';
+import type { PatientCallOptions } from './patient-call.js';
+import { patientCall } from './patient-call.js';
 import type { PermitRequest } from './permit-request.js';
 import type { Certainty } from './server-clock.js';
 import { ServerClock } from './server-clock.js';
 import { TicketReturns } from './ticket-returns.js';
 import { callLimit, withinLimit } from './time-limit.js';
 import { WaitLoop } from './wait-loop.js';
+
+interface Adoption {
+  readonly lease: Lease;
+  /** The id that the ticket had until now. */
+  readonly before: string;
+}
 
 interface Awaited {
   readonly resolve: () => void;
@@ -34,6 +51,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly #options: ResolvedOptions;
   readonly #inbox: Inbox;
   readonly #terms: LeaseTerms;
+  readonly #patience: PatientCallOptions;
   readonly #serverClock: ServerClock;
   readonly #heartbeat: Heartbeat;
   readonly #returns: TicketReturns;
@@ -54,6 +72,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#serverClock = new ServerClock(clock);
     const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
     const shared = { clock, retry, ttl, limit: callLimit(ttl), isRetryable };
+    this.#patience = shared;
     this.#heartbeat = new Heartbeat({
       clock,
       extendEvery,
@@ -95,6 +114,45 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
 
   withdraw(lease: Lease): void {
     this.#returns.withdraw(lease.id);
+  }
+
+  /** Its ticket was taken away. */
+  lose(id: string, reason: LostReason): void {
+    this.#heartbeat.find(id)?.lose(reason);
+  }
+
+  /** See `Semaphore.setLimit`, `adopt`, `revoke`. */
+  async setLimit(newLimit: number): Promise<void> {
+    const backend = this.#backend;
+    if (backend.setLimit === undefined) throw unable('setLimit');
+    const call = { ...this.#call, newLimit };
+    await this.#patiently('setting the limit', () => backend.setLimit?.(call));
+  }
+
+  /** Undefined when the ticket is gone. `newId` is what it is called from now on. */
+  async adopt(id: string, newId: string): Promise<Adoption | undefined> {
+    const backend = this.#backend;
+    if (backend.adopt === undefined) throw unable('adopt');
+    const { ttl, label } = this.#options;
+    const call = { ...this.#call, ttl, label, id, newId };
+    const { sent, reply } = await this.#patiently('adopting', () => backend.adopt?.(call));
+    const { ticket } = reply;
+    if (ticket === undefined) return undefined;
+    const lease = this.#makeLease(newId, ticket, { since: sent, span: ttl }, true);
+    return lease && { lease, before: ticket.before };
+  }
+
+  async revoke(id: string): Promise<boolean> {
+    const backend = this.#backend;
+    if (backend.revoke === undefined) throw unable('revoke');
+    const call = { ...this.#call, id };
+    const { reply } = await this.#patiently('revoking', () => backend.revoke?.(call));
+    return reply.revoked;
+  }
+
+  async inspect(): Promise<InspectReply> {
+    const { key, limit } = this.#call;
+    return patientCall(this.#patience, 'inspecting', () => this.#backend.inspect({ key, limit }));
   }
 
   /** Resolves when all that was given back or withdrawn is confirmed, or after the time that one call may take. */
@@ -164,6 +222,16 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return reply;
   }
 
+  async #patiently<R extends Reply>(what: string, call: () => Promise<R> | undefined) {
+    let sent = instant(this.#options.clock);
+    const reply = await patientCall(this.#patience, what, async () => {
+      sent = instant(this.#options.clock);
+      return call();
+    });
+    if (reply === undefined) throw unable(what);
+    return { sent, reply: this.#heard(sent, reply) };
+  }
+
   #addExtension(lease: Lease): void {
     lease.extending = true;
     this.#extensions.add(lease);
@@ -175,8 +243,11 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     if (leases.length === 0) return;
     const sent = instant(clock);
     const settled = this.#callExtend(leases.map(({ id }) => id)).then(
-      ({ extended }) =>
-        leases.forEach((lease, i) => this.#onExtended(lease, extended[i] === true, sent)),
+      ({ extended, revoked }) =>
+        leases.forEach((lease, i) => {
+          const gone = revoked?.includes(lease.id) === true ? 'revoked' : 'missing';
+          this.#onExtended(lease, extended[i] === true ? undefined : gone, sent);
+        }),
       (error: unknown) => this.#onExtensionError(leases, error),
     );
     // Short enough for several tries within a lease.
@@ -184,10 +255,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     await withinLimit(clock, limit, settled, (error) => this.#onExtensionError(leases, error));
   }
 
-  #onExtended(lease: Lease, extended: boolean, sent: Instant): void {
+  #onExtended(lease: Lease, gone: LostReason | undefined, sent: Instant): void {
     lease.extending = false;
-    if (!extended) {
-      lease.lose('missing');
+    if (gone !== undefined) {
+      lease.lose(gone);
     } else if (lease.state.kind === 'lost') {
       // It was extended after its holder had given up: nobody holds this ticket any more.
       this.#returns.withdraw(lease.id);
@@ -218,4 +289,8 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       else reject(error);
     }
   }
+}
+
+function unable(method: string): BackendError {
+  return new BackendError(`this backend has no ${method}`);
 }

@@ -37,6 +37,11 @@ export class Heartbeat {
     if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.stop();
   }
 
+  find(id: string): Lease | undefined {
+    for (const lease of this.#leases) if (lease.id === id) return lease;
+    return undefined;
+  }
+
   /** The next extension is a whole period after the one that was just confirmed was sent: on a slow network, too. */
   confirmed(lease: Lease, sentAt: number): void {
     const { clock, extendEvery } = this.#options;

@@ -1,4 +1,4 @@
-import type { Backend, Listening, PushedGrant } from './backend.js';
+import type { Backend, EndedTicket, Listening, PushedGrant } from './backend.js';
 import type { Clock, Timer } from './clock.js';
 
 /** How long a subscription outlives its last waiter, in milliseconds, so that it need not be made anew each time. */
@@ -18,13 +18,21 @@ export interface InboxReader {
 export class Inbox {
   readonly #clock: Clock;
   readonly #open: ((inbox: Inbox) => Listening) | undefined;
+  readonly #onEnded: (ended: EndedTicket) => void;
   readonly #readers = new Set<InboxReader>();
   #listening: Listening | undefined;
   #linger: Timer | undefined;
   #healthy = false;
 
-  constructor(backend: Backend, client: string, prefix: string, clock: Clock) {
+  constructor(
+    backend: Backend,
+    client: string,
+    prefix: string,
+    clock: Clock,
+    onEnded: (ended: EndedTicket) => void,
+  ) {
     this.#clock = clock;
+    this.#onEnded = onEnded;
     const listen = backend.listen?.bind(backend);
     this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
   }
@@ -67,6 +75,7 @@ export class Inbox {
 
   readonly #listener = {
     onGrants: (grants: readonly PushedGrant[]): void => this.deliver(grants),
+    onEnded: (ended: readonly EndedTicket[]): void => ended.forEach(this.#onEnded),
     onHealth: (healthy: boolean): void => {
       this.#healthy = healthy && this.#listening !== undefined;
       if (!healthy && this.#readers.size === 0) return void this.close();

@@ -1,23 +1,28 @@
 import { EventEmitter } from 'node:events';
 import type { Backend, InspectReply, SemaphoreKey } from './backend.js';
 import type { Coordinator } from './coordinator.js';
-import { AcquireTimeoutError, BackendError, ClosedError } from './errors.js';
+import { AcquireTimeoutError, BackendError, ClosedError, HandleLostError } from './errors.js';
+import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
+import { checkHandleData } from './handle-data.js';
 import type { Lease, LeaseKeeper } from './lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
   checkFunction,
   checkName,
   checkPermits,
+  integer,
   resolveAcquire,
   resolveOptions,
 } from './options.js';
 import type { Ask, RequestOwner } from './permit-request.js';
 import { PermitRequest } from './permit-request.js';
+import { runWithHandle } from './run-with-handle.js';
 import { Session } from './session.js';
 import type { RedisTarget } from './targets.js';
 import { backendOf } from './targets.js';
-import { callLimit, withinLimit } from './time-limit.js';
+import { adoptedId, checkTicketId } from './ticket-id.js';
+import { callLimit } from './time-limit.js';
 
 /** What `inspect` tells: permits held, requests waiting, and who. */
 export interface SemaphoreState extends InspectReply {
@@ -39,6 +44,9 @@ export interface SemaphoreEvents {
    */
   warning: [warning: SemaphoreWarning];
 }
+
+/** Whether a permit was free, and what the function gave. */
+export type TryUseResult<T> = { readonly ran: true; readonly result: T } | { readonly ran: false };
 
 /** What becomes of a request. */
 interface Outcome {
@@ -66,9 +74,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #holder: LeaseKeeper = { onLeaseEnd: (lease) => void this.#leases.delete(lease) };
   readonly #owner: RequestOwner = {
     onGranted: (request, lease) => {
-      this.#leases.add(lease);
-      lease.heldBy(this.#holder);
-      this.#settle(request)?.resolve(new Handle(lease, this.#coordinator));
+      this.#settle(request)?.resolve(this.#keep(lease));
     },
     onRefused: (request) => {
       const refuse = this.#requests.get(request)?.refuse;
@@ -143,8 +149,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: what goes
-   * wrong while releasing neither replaces its result nor hides its error.
+   * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a release that fails
+   * beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
    * @param options as `acquire`
    */
   async use<T>(
@@ -152,12 +158,21 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     options?: number | AcquireOptions,
   ): Promise<T> {
     checkFunction('fn', fn);
-    const handle = await this.acquire(options);
-    try {
-      return await fn(handle);
-    } finally {
-      await handle[Symbol.asyncDispose]();
-    }
+    return runWithHandle(await this.acquire(options), fn);
+  }
+
+  /**
+   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do. Otherwise as `use`.
+   * @throws as `tryAcquire`, and what `fn` throws
+   */
+  async tryUse<T>(
+    fn: (handle: Handle) => T | Promise<T>,
+    options?: { permits?: number },
+  ): Promise<TryUseResult<T>> {
+    checkFunction('fn', fn);
+    const handle = await this.tryAcquire(options);
+    if (handle === null) return { ran: false };
+    return { ran: true, result: await runWithHandle(handle, fn) };
   }
 
   /**
@@ -166,15 +181,55 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async inspect(): Promise<SemaphoreState> {
     this.#assertOpen();
-    const { key, limit } = { key: this.#key, limit: this.limit };
-    const { clock, ttl } = this.#options;
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void => reject(new BackendError('inspecting failed', error));
-      const settled = this.#backend
-        .inspect({ key, limit })
-        .then((state) => resolve({ name: this.name, ...state }), fail);
-      void withinLimit(clock, callLimit(ttl), settled, fail);
-    });
+    return { name: this.name, ...(await this.#coordinator.inspect()) };
+  }
+
+  /**
+   * Changes the limit for every process that uses this name, from its next call on, whatever limit it was made with. When
+   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. Kept until a day after the
+   * last use.
+   * @param limit an integer, minimum 1
+   * @throws {RangeError | TypeError} for anything else
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
+   */
+  async setLimit(limit: number): Promise<void> {
+    integer('limit', limit, 1);
+    this.#assertOpen();
+    await this.#coordinator.setLimit(limit);
+  }
+
+  /**
+   * Goes on with a ticket that was acquired elsewhere: from now on it is extended here. It keeps its slots and gets a new
+   * fencing token. Whoever held it before finds it lost at its next extension at the latest; the latest of several who adopt wins.
+   * @param ticket what `handle.toJSON()` gave
+   * @throws {HandleLostError} with reason `missing` when the ticket is gone
+   * @throws {TypeError} when it is not the data of a handle of this semaphore
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
+   */
+  async adopt(ticket: HandleData): Promise<Handle> {
+    const { id, slots } = checkHandleData(ticket, this.name);
+    this.#assertOpen();
+    const newId = adoptedId(this.#session.newTicketId(slots.length), id);
+    const adoption = await this.#coordinator.adopt(id, newId);
+    if (adoption === undefined) throw new HandleLostError(this.name, id, 'missing');
+    const { lease, before } = adoption;
+    this.#session.onEnded({ id: before, reason: 'missing' });
+    return this.#keep(lease);
+  }
+
+  /**
+   * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters. The holder's handle is
+   * lost with reason `revoked`, at once where it can be told, else at its next extension.
+   * @param ticketId as `inspect` shows it
+   * @returns false when there is no such ticket
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
+   */
+  async revoke(ticketId: string): Promise<boolean> {
+    checkTicketId(ticketId);
+    this.#assertOpen();
+    const revoked = await this.#coordinator.revoke(ticketId);
+    if (revoked) this.#session.onEnded({ id: ticketId, reason: 'revoked' });
+    return revoked;
   }
 
   /**
@@ -196,6 +251,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const request = new PermitRequest(id, ask, this.#options.clock, this.#owner);
     this.#requests.set(request, outcome);
     this.#coordinator.waitLoop.add(request);
+  }
+
+  #keep(lease: Lease): Handle {
+    this.#leases.add(lease);
+    lease.heldBy(this.#holder);
+    return new Handle(lease, this.#coordinator);
   }
 
   /** Ends with a request: what its caller waits for. */

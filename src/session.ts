@@ -1,4 +1,4 @@
-import type { Backend, SemaphoreKey } from './backend.js';
+import type { Backend, EndedTicket, SemaphoreKey } from './backend.js';
 import type { Clock } from './clock.js';
 import { Coordinator } from './coordinator.js';
 import { Inbox } from './inbox.js';
@@ -52,6 +52,11 @@ export class Session {
     return coordinator;
   }
 
+  /** A ticket was taken from its holder, whichever semaphore's it is. */
+  onEnded({ id, reason }: EndedTicket): void {
+    for (const coordinator of this.#coordinators.values()) coordinator.deref()?.lose(id, reason);
+  }
+
   /** Ends the subscription unless somebody still waits. */
   async closeInbox(prefix: string): Promise<void> {
     await this.#inboxes.get(prefix)?.close();
@@ -60,7 +65,9 @@ export class Session {
   #inbox(prefix: string): Inbox {
     let inbox = this.#inboxes.get(prefix);
     if (inbox === undefined) {
-      inbox = new Inbox(this.#backend, this.#client, prefix, this.#clock);
+      inbox = new Inbox(this.#backend, this.#client, prefix, this.#clock, (ended) =>
+        this.onEnded(ended),
+      );
       this.#inboxes.set(prefix, inbox);
     }
     return inbox;

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
 
 /**
  * A ticket id is `client.number`, or `client.number.permits` for more than one permit. Redis's queue
  * holds ids alone, so the script that frees a permit reads off the id whom to tell and how many to give.
+ * That of an adopted ticket ends in `~` and its first id.
  */
-const TICKET_ID = /^([\w-]+)\.[0-9a-z]+(?:\.([0-9]+))?$/;
+const TICKET_ID = /^([\w-]+)\.[0-9a-z]+(?:\.([0-9]+))?(?:~([\w-]+\.[0-9a-z.]+))?$/;
 
 /** A name for this process's requests on one backend: 72 random bits, so that no two ever collide. */
 export function newClientId(): string {
@@ -16,6 +18,16 @@ export function ticketId(client: string, number: number, permits: number): strin
   return permits === 1 ? id : `${id}.${permits}`;
 }
 
+/** The id of a ticket that is presented as `id`, once it is adopted under the fresh id `own`. */
+export function adoptedId(own: string, id: string): string {
+  return `${own}~${firstId(id)}`;
+}
+
+/** The id that a ticket had before anybody adopted it. */
+export function firstId(id: string): string {
+  return id.slice(id.indexOf('~') + 1);
+}
+
 export interface TicketIdParts {
   readonly client: string;
   readonly permits: number;
@@ -25,4 +37,10 @@ export function parseTicketId(id: string): TicketIdParts | undefined {
   const match = TICKET_ID.exec(id);
   if (match?.[1] === undefined) return undefined;
   return { client: match[1], permits: Number(match[2] ?? 1) };
+}
+
+/** @throws {TypeError} when it cannot be the id of a ticket */
+export function checkTicketId(id: unknown): void {
+  if (typeof id === 'string' && parseTicketId(id) !== undefined) return;
+  throw new TypeError(`ticketId: expected the id of a ticket, got ${inspect(id)}`);
 }

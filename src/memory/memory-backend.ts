@@ -1,6 +1,8 @@
 import type {
   AcquireCall,
   AcquireReply,
+  AdoptCall,
+  AdoptReply,
   Backend,
   ExtendCall,
   ExtendReply,
@@ -8,10 +10,13 @@ import type {
   InspectCall,
   InspectReply,
   Listening,
-  PushedGrant,
   ReleaseCall,
   ReleaseReply,
+  Reply,
+  RevokeCall,
+  RevokeReply,
   SemaphoreKey,
+  SetLimitCall,
 } from '../backend.js';
 import type { Clock } from '../clock.js';
 import { systemClock } from '../clock.js';
@@ -51,6 +56,18 @@ export class MemoryBackend implements Backend {
     return this.#on(call.key, (semaphore, now) => semaphore.release(call, now));
   }
 
+  async setLimit(call: SetLimitCall): Promise<Reply> {
+    return this.#on(call.key, (semaphore, now) => semaphore.setLimit(call, now));
+  }
+
+  async adopt(call: AdoptCall): Promise<AdoptReply> {
+    return this.#on(call.key, (semaphore, now) => semaphore.adopt(call, now));
+  }
+
+  async revoke(call: RevokeCall): Promise<RevokeReply> {
+    return this.#on(call.key, (semaphore, now) => semaphore.revoke(call, now));
+  }
+
   async inspect(call: InspectCall): Promise<InspectReply> {
     return this.#on(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
   }
@@ -72,9 +89,10 @@ export class MemoryBackend implements Backend {
     const place = JSON.stringify([key.prefix, key.name]);
     let semaphore = this.#semaphores.get(place);
     if (semaphore === undefined) {
-      const tell = (client: string, grants: readonly PushedGrant[]): void =>
-        this.#tell(JSON.stringify([key.prefix, client]), grants);
-      semaphore = new MemorySemaphore((now) => this.#nextNumber(now), tell);
+      semaphore = new MemorySemaphore((now) => this.#nextNumber(now), {
+        granted: (client, grants) => this.#tell(key, client, (to) => to.onGrants(grants)),
+        ended: (client, ended) => this.#tell(key, client, (to) => to.onEnded?.([ended])),
+      });
       this.#semaphores.set(place, semaphore);
     }
     const reply = operate(semaphore, this.#now());
@@ -94,7 +112,11 @@ export class MemoryBackend implements Backend {
   }
 
   // Later, as from a server: the caller's own call must return first.
-  #tell(inbox: string, grants: readonly PushedGrant[]): void {
-    queueMicrotask(() => this.#listeners.get(inbox)?.onGrants(grants));
+  #tell(key: SemaphoreKey, client: string, message: (to: GrantListener) => void): void {
+    const inbox = JSON.stringify([key.prefix, client]);
+    queueMicrotask(() => {
+      const listener = this.#listeners.get(inbox);
+      if (listener !== undefined) message(listener);
+    });
   }
 }

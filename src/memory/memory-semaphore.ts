@@ -2,16 +2,24 @@ import type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
+  AdoptCall,
+  AdoptReply,
   Call,
+  EndedTicket,
   ExtendCall,
   ExtendReply,
   InspectReply,
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
+  Reply,
+  RevokeCall,
+  RevokeReply,
+  SetLimitCall,
   TicketRequest,
 } from '../backend.js';
 import { CLAIM_TIME, WAITER_LEASE } from '../backend.js';
+import { firstId, parseTicketId } from '../ticket-id.js';
 import { FreeSlots } from './free-slots.js';
 
 interface Ticket {
@@ -30,8 +38,11 @@ interface Waiter {
   readonly label: string;
 }
 
-/** Grants for one client. */
-export type Tell = (client: string, grants: readonly PushedGrant[]) => void;
+/** How clients are told: of their grants, and of tickets that were taken from them. */
+export interface Announcer {
+  granted(client: string, grants: readonly PushedGrant[]): void;
+  ended(client: string, ended: EndedTicket): void;
+}
 
 /**
  * One semaphore in this process's memory: the algorithm of the Lua scripts, step by step, for the same
@@ -39,25 +50,31 @@ export type Tell = (client: string, grants: readonly PushedGrant[]) => void;
  */
 export class MemorySemaphore {
   readonly #nextNumber: (now: number) => number;
-  readonly #tell: Tell;
+  readonly #announcer: Announcer;
   readonly #tickets = new Map<string, Ticket>();
   readonly #slots = new FreeSlots();
   readonly #leases = new Map<string, number>();
+  /** Tickets that were revoked, until they would have expired. */
+  readonly #revoked = new Map<string, number>();
   #queue: Waiter[] = [];
+  #storedLimit: number | undefined;
+  /** That of the last caller. */
+  #lastLimit = 0;
   /** No ticket expires before this. */
   #earliest = Infinity;
 
-  constructor(nextNumber: (now: number) => number, tell: Tell) {
+  constructor(nextNumber: (now: number) => number, announcer: Announcer) {
     this.#nextNumber = nextNumber;
-    this.#tell = tell;
+    this.#announcer = announcer;
   }
 
   get empty(): boolean {
-    return this.#tickets.size === 0 && this.#queue.length === 0;
+    const idle = this.#tickets.size === 0 && this.#queue.length === 0;
+    return idle && this.#storedLimit === undefined;
   }
 
-  acquire(call: AcquireCall, now: number): AcquireReply {
-    this.#purge(now);
+  acquire(given: AcquireCall, now: number): AcquireReply {
+    const { call, limits } = this.#begin(given, now);
     const { client, requests, ttl, notAfter } = call;
     const late = notAfter !== undefined && now > notAfter;
     const own = new Map(requests.map((request) => [request.id, request]));
@@ -77,35 +94,68 @@ export class MemorySemaphore {
     const grants = this.#announce(served.granted, call, late ? undefined : own);
     return {
       serverTime: now,
+      ...limits,
       verdicts,
       grants,
       nearestExpiry: queued ? this.#findEarliest() : undefined,
     };
   }
 
-  extend(call: ExtendCall, now: number): ExtendReply {
-    this.#purge(now);
+  extend(given: ExtendCall, now: number): ExtendReply {
+    const { call, limits } = this.#begin(given, now);
     const extended = call.ids.map((id) => {
       const ticket = this.#tickets.get(id);
       if (ticket === undefined) return false;
       this.#renew(ticket, now + call.ttl);
       return true;
     });
-    return { serverTime: now, extended, grants: this.#grantFreed(call, now) };
+    const revoked = call.ids.filter((id) => this.#revoked.has(id));
+    const grants = this.#grantFreed(call, now);
+    return { serverTime: now, ...limits, extended, grants, ...(revoked.length > 0 && { revoked }) };
   }
 
-  release(call: ReleaseCall, now: number): ReleaseReply {
-    this.#purge(now);
+  release(given: ReleaseCall, now: number): ReleaseReply {
+    const { call, limits } = this.#begin(given, now);
     const released = call.ids.map((id) => this.#drop(id));
     if (this.#queue.length > 0) {
       const gone = new Set(call.ids);
       this.#queue = this.#queue.filter(({ id }) => !gone.has(id));
     }
-    return { serverTime: now, released, grants: this.#grantFreed(call, now) };
+    return { serverTime: now, ...limits, released, grants: this.#grantFreed(call, now) };
   }
 
-  inspect(limit: number, now: number): InspectReply {
+  setLimit(given: SetLimitCall, now: number): Reply {
+    this.#storedLimit = given.newLimit;
+    const { call, limits } = this.#begin(given, now);
+    return { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
+  }
+
+  adopt(given: AdoptCall, now: number): AdoptReply {
+    const { call, limits } = this.#begin(given, now);
+    const found = this.#current(call.id);
+    if (found !== undefined) this.#rename(found, call, now);
+    const reply = { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
+    const ticket = this.#tickets.get(call.newId);
+    if (found === undefined || ticket === undefined) return { ...reply, ticket: undefined };
+    const { slots, fencingToken } = ticket;
+    return { ...reply, ticket: { slots: [...slots], fencingToken, before: found } };
+  }
+
+  revoke(given: RevokeCall, now: number): RevokeReply {
+    const { call, limits } = this.#begin(given, now);
+    const ticket = this.#tickets.get(call.id);
+    if (ticket !== undefined) {
+      this.#drop(call.id);
+      this.#revoked.set(call.id, ticket.expiresAt);
+      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' });
+    }
+    const revoked = this.#revoked.has(call.id);
+    return { serverTime: now, ...limits, revoked, grants: this.#grantFreed(call, now) };
+  }
+
+  inspect(given: number, now: number): InspectReply {
     this.#purge(now);
+    const limit = this.#storedLimit ?? given;
     const holders = [...this.#tickets].map(([id, ticket]) => ({
       id,
       slots: [...ticket.slots],
@@ -123,7 +173,42 @@ export class MemorySemaphore {
     return { limit, held: this.#slots.used, waiting: waiters.length, holders, waiters };
   }
 
+  /** What every call begins with: the limit that counts, and what the caller is told of it. */
+  #begin<C extends Call>(given: C, now: number) {
+    const storedLimit = this.#storedLimit;
+    const busy = this.#tickets.size + this.#queue.length > 0;
+    const other = busy && storedLimit === undefined && this.#lastLimit !== given.limit;
+    const limits = {
+      ...(storedLimit !== undefined && storedLimit !== given.limit && { storedLimit }),
+      ...(other && { otherLimit: this.#lastLimit }),
+    };
+    this.#lastLimit = given.limit;
+    this.#purge(now);
+    return { call: { ...given, limit: storedLimit ?? given.limit }, limits };
+  }
+
+  /** The id that a ticket has now, by any that it ever had. */
+  #current(id: string): string | undefined {
+    if (this.#tickets.has(id)) return id;
+    for (const each of this.#tickets.keys()) if (firstId(each) === firstId(id)) return each;
+    return undefined;
+  }
+
+  #rename(before: string, { newId, label, ttl }: AdoptCall, now: number): void {
+    const ticket = this.#tickets.get(before);
+    if (ticket === undefined) return;
+    if (before === newId) return this.#renew(ticket, now + ttl);
+    this.#tickets.delete(before);
+    const { slots } = ticket;
+    const fencingToken = this.#nextNumber(now);
+    const renamed = { slots, fencingToken, label, grantedAt: now, expiresAt: now + ttl };
+    this.#tickets.set(newId, renamed);
+    this.#renew(renamed, now + ttl);
+    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' });
+  }
+
   #purge(now: number): void {
+    for (const [id, until] of this.#revoked) if (until <= now) this.#revoked.delete(id);
     for (const [client, until] of this.#leases) if (until <= now) this.#leases.delete(client);
     if (now < this.#earliest) return;
     for (const [id, { expiresAt }] of this.#tickets) if (expiresAt <= now) this.#drop(id);
@@ -248,8 +333,12 @@ export class MemorySemaphore {
       byClient.set(client, [...grants, { id, fencingToken, slots: [...slots], expiresAt }]);
     }
     for (const [client, grants] of byClient) {
-      if (client !== call.client) this.#tell(client, grants);
+      if (client !== call.client) this.#announcer.granted(client, grants);
     }
     return byClient.get(call.client) ?? [];
   }
+}
+
+function clientOf(id: string): string {
+  return parseTicketId(id)?.client ?? '';
 }

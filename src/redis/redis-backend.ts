@@ -1,6 +1,8 @@
 import type {
   AcquireCall,
   AcquireReply,
+  AdoptCall,
+  AdoptReply,
   Backend,
   Call,
   ExtendCall,
@@ -12,7 +14,11 @@ import type {
   Listening,
   ReleaseCall,
   ReleaseReply,
+  Reply,
+  RevokeCall,
+  RevokeReply,
   SemaphoreKey,
+  SetLimitCall,
   TicketRequest,
   WaiterState,
 } from '../backend.js';
@@ -20,10 +26,14 @@ import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf } from './keys.js';
 import {
   parseAcquire,
+  parseAdopt,
+  parseEnded,
   parseExtend,
   parseGrants,
   parseInspect,
   parseRelease,
+  parseRevoke,
+  parseSetLimit,
   UnexpectedReplyError,
 } from './replies.js';
 import { isReadOnlyError, isRetryableError } from './retryable-error.js';
@@ -31,10 +41,13 @@ import { runScript } from './run-script.js';
 import type { Script } from './scripts.js';
 import {
   acquireScript,
+  adoptScript,
   evictionScript,
   extendScript,
   inspectScript,
   releaseScript,
+  revokeScript,
+  setLimitScript,
 } from './scripts.js';
 
 /** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
@@ -58,7 +71,10 @@ export class RedisBackend implements Backend {
     if (subscribe === undefined) return;
     this.listen = (client, prefix, listener) =>
       subscribe(inboxChannels(prefix) + client, {
-        onMessage: (message) => listener.onGrants(parseGrants(message)),
+        onMessage: (message) => {
+          listener.onGrants(parseGrants(message));
+          listener.onEnded?.(parseEnded(message));
+        },
         onHealth: (healthy) => listener.onHealth(healthy),
       });
   }
@@ -83,12 +99,27 @@ export class RedisBackend implements Backend {
 
   extend(call: ExtendCall): Promise<ExtendReply> {
     const args = [String(call.ttl), ...call.ids];
-    return this.#run(extendScript, call, args).then((text) => parseExtend(text, call.ids.length));
+    return this.#run(extendScript, call, args).then((text) => parseExtend(text, call.ids));
   }
 
   release(call: ReleaseCall): Promise<ReleaseReply> {
     const { ids } = call;
-    return this.#run(releaseScript, call, ids).then((text) => parseRelease(text, ids.length));
+    return this.#run(releaseScript, call, ids).then((text) => parseRelease(text, ids));
+  }
+
+  setLimit(call: SetLimitCall): Promise<Reply> {
+    return this.#run(setLimitScript, call, [String(call.newLimit)]).then(parseSetLimit);
+  }
+
+  adopt(call: AdoptCall): Promise<AdoptReply> {
+    const { label, ttl, id, newId } = call;
+    return this.#run(adoptScript, call, [encodeURIComponent(label), String(ttl), id, newId]).then(
+      parseAdopt,
+    );
+  }
+
+  revoke(call: RevokeCall): Promise<RevokeReply> {
+    return this.#run(revokeScript, call, [call.id]).then(parseRevoke);
   }
 
   async inspect(call: InspectCall): Promise<InspectReply> {

@@ -2,10 +2,14 @@ import { inspect } from 'node:util';
 import type {
   AcquireReply,
   AcquireVerdict,
+  AdoptReply,
+  EndedTicket,
   ExtendReply,
   HolderState,
   PushedGrant,
   ReleaseReply,
+  Reply,
+  RevokeReply,
   WaiterState,
 } from '../backend.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -30,14 +34,33 @@ export function parseAcquire(reply: unknown, requests: number): AcquireReply {
   };
 }
 
-export function parseExtend(reply: unknown, ids: number): ExtendReply {
-  const { flags, ...rest } = parseFlags('extend', reply, ids);
-  return { ...rest, extended: flags };
+export function parseExtend(reply: unknown, ids: readonly string[]): ExtendReply {
+  const { digits, ...rest } = parseFlags('extend', reply, ids.length);
+  const extended = Array.from(digits, (digit) => digit === '1');
+  if (!digits.includes('r')) return { ...rest, extended };
+  return { ...rest, extended, revoked: ids.filter((_id, i) => digits[i] === 'r') };
 }
 
-export function parseRelease(reply: unknown, ids: number): ReleaseReply {
-  const { flags, ...rest } = parseFlags('release', reply, ids);
-  return { ...rest, released: flags };
+export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseReply {
+  const { digits, ...rest } = parseFlags('release', reply, ids.length);
+  return { ...rest, released: Array.from(digits, (digit) => digit === '1') };
+}
+
+export function parseSetLimit(reply: unknown): Reply {
+  const [head, grants] = sections('set-limit', reply, 2);
+  return { ...parseHead(head), grants: parseGrants(grants) };
+}
+
+export function parseAdopt(reply: unknown): AdoptReply {
+  const [head, ticket, before, grants] = sections('adopt', reply, 4);
+  const rest = { ...parseHead(head), grants: parseGrants(grants) };
+  if (ticket === '') return { ...rest, ticket: undefined };
+  return { ...rest, ticket: { ...parseTicket('adopt', ticket, reply), before } };
+}
+
+export function parseRevoke(reply: unknown): RevokeReply {
+  const { digits, ...rest } = parseFlags('revoke', reply, 1);
+  return { ...rest, revoked: digits === '1' };
 }
 
 export interface InspectPage {
@@ -75,6 +98,15 @@ export function parseGrants(text: string): PushedGrant[] {
   });
 }
 
+/** Tickets that were taken from their holder, as they stand in a message: `id revoked` or `id adopted`. */
+export function parseEnded(text: string): EndedTicket[] {
+  return list(text).flatMap((line) => {
+    const [id, what, ...rest] = line.split(' ');
+    if (id === undefined || what === undefined || rest.length > 0) return [];
+    return { id, reason: what === 'revoked' ? 'revoked' : 'missing' };
+  });
+}
+
 type Texts = readonly [string, string, string, string, string, string];
 
 function sections(script: string, reply: unknown, count: number): Texts {
@@ -92,7 +124,7 @@ function parseFlags(script: string, reply: unknown, ids: number) {
   return {
     ...parseHead(head),
     grants: parseGrants(grants),
-    flags: Array.from(digits, (digit) => digit === '1'),
+    digits,
   };
 }
 
@@ -108,12 +140,18 @@ function parseVerdict(text: string, reply: unknown): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (text.startsWith('q')) return { kind: 'queued', arrival: Number(text.slice(1)) };
+  const { fencingToken, slots } = parseTicket('acquire', text, reply);
+  return { kind: 'granted', fencingToken, slots };
+}
+
+/** `slots token`. */
+function parseTicket(script: string, text: string, reply: unknown) {
   const space = text.indexOf(' ');
   const fencingToken = Number(text.slice(space + 1));
   if (space < 0 || !Number.isSafeInteger(fencingToken)) {
-    throw new UnexpectedReplyError('acquire', reply);
+    throw new UnexpectedReplyError(script, reply);
   }
-  return { kind: 'granted', fencingToken, slots: parseSlots(text.slice(0, space)) };
+  return { fencingToken, slots: parseSlots(text.slice(0, space)) };
 }
 
 /** `0,3,7-9`: single slots and ranges. */

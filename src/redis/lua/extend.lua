@@ -3,7 +3,7 @@
 -- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       5 ttl (ms)   then ids, at most 1000
--- Reply 'head|verdicts|grants', the head as in state.lua: a digit for each id, 1 extended, 0 gone; grants as in acquire.lua
+-- Reply 'head|verdicts|grants', the head as in state.lua: a letter for each id, 1 extended, 0 gone, r revoked; grants as in acquire.lua
 -- Cost  O(log n) for each id, expired ticket and grant, and each freed permit
 
 -- include: clock
@@ -22,7 +22,9 @@ for i = 6, #ARGV do
     scores[#scores + 1] = expiry
     scores[#scores + 1] = ARGV[i]
   else
-    verdicts[i - 5] = '0'
+    local revoked = call('HGET', meta, 'revoked')
+    revoked = type(revoked) == 'string' and string.find(';' .. revoked, ';' .. ARGV[i] .. ' ', 1, true)
+    verdicts[i - 5] = revoked and 'r' or '0'
   end
 end
 if #scores > 0 then

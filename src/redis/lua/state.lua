@@ -56,8 +56,15 @@ if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) 
           used[slot], held, top = true, held + 1, math.max(top, slot + 1)
         end
       end
-    elseif id ~= 'state' and id ~= 'limit' and id ~= 'layout' and not call('ZSCORE', queue, id) then
-      call('HDEL', meta, id)
+    elseif string.find(id, '.', 1, true) then
+      -- Of tickets and requests, not of the semaphore.
+      local key, member = queue, id
+      if string.sub(id, 1, 1) == '~' then
+        key, member = tickets, fields[i + 1]
+      end
+      if type(call('ZSCORE', key, member)) ~= 'string' then
+        call('HDEL', meta, id)
+      end
     end
   end
   for id in pairs(live) do
@@ -110,6 +117,9 @@ while purging or giving do
       end
       if slot or several then
         found[#found + 1] = id
+        if string.find(id, '~', 1, true) then
+          call('HDEL', meta, match(id, '~.+$'))
+        end
         if purging then
           expired = expired or {}
           expired[id] = true

@@ -35,6 +35,8 @@ const GARBAGE: readonly unknown[] = [
   Symbol('x'),
 ];
 
+const ids = (count: number): string[] => Array.from({ length: count }, (_, i) => `a.${i}`);
+
 describe('replies', () => {
   const now = '1700000000000001';
 
@@ -43,8 +45,8 @@ describe('replies', () => {
       const shown = typeof reply === 'string' ? JSON.stringify(reply) : String(reply);
       for (const parse of [
         () => parseAcquire(reply, 1),
-        () => parseExtend(reply, 1),
-        () => parseRelease(reply, 1),
+        () => parseExtend(reply, ids(1)),
+        () => parseRelease(reply, ids(1)),
         () => parseInspect(reply),
       ]) {
         expect(parse, shown).to.throw(
@@ -56,7 +58,7 @@ describe('replies', () => {
   });
 
   it('that are garbage are not shown at full length', () => {
-    expect(() => parseExtend('x'.repeat(100_000), 1))
+    expect(() => parseExtend('x'.repeat(100_000), ids(1)))
       .to.throw(UnexpectedReplyError)
       .with.property('message')
       .with.length.below(300);
@@ -76,13 +78,13 @@ describe('replies', () => {
 
   it('of extend and release with another number of digits are refused', () => {
     for (const parse of [parseExtend, parseRelease]) {
-      expect(() => parse(`${now}|1|`, 2)).to.throw(UnexpectedReplyError);
-      expect(() => parse(`${now}|11|`, 1)).to.throw(UnexpectedReplyError);
+      expect(() => parse(`${now}|1|`, ids(2))).to.throw(UnexpectedReplyError);
+      expect(() => parse(`${now}|11|`, ids(1))).to.throw(UnexpectedReplyError);
     }
   });
 
   it('tell server times in milliseconds, with all their digits', () => {
-    expect(parseExtend(`${now}|1|`, 1).serverTime).to.equal(1_700_000_000_000.001);
+    expect(parseExtend(`${now}|1|`, ids(1)).serverTime).to.equal(1_700_000_000_000.001);
     const reply = parseAcquire(`${now}|1700000000500007|q1700000000000003|`, 1);
     expect(reply.nearestExpiry).to.equal(1_700_000_000_500.007);
     expect(reply.verdicts).to.deep.equal([{ kind: 'queued', arrival: 1_700_000_000_000_003 }]);
@@ -90,11 +92,14 @@ describe('replies', () => {
   });
 
   it('of extend and release tell one verdict for each id', () => {
-    expect(parseExtend(`${now}|101|`, 3)).to.deep.include({
+    expect(parseExtend(`${now}|101|`, ids(3))).to.deep.include({
       extended: [true, false, true],
       grants: [],
     });
-    expect(parseRelease(`${now}|01|`, 2)).to.deep.include({ released: [false, true], grants: [] });
+    expect(parseRelease(`${now}|01|`, ids(2))).to.deep.include({
+      released: [false, true],
+      grants: [],
+    });
   });
 
   it('of acquire tell busy and late', () => {

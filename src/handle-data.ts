@@ -1,0 +1,29 @@
+import { inspect } from 'node:util';
+import type { HandleData } from './handle.js';
+import { parseTicketId } from './ticket-id.js';
+
+/**
+ * Checks what another process wrote.
+ * @throws {TypeError} naming the field, what is expected and what it is
+ */
+export function checkHandleData(data: HandleData, name: string): HandleData {
+  if (typeof data !== 'object' || data === null) {
+    throw new TypeError(`ticket: expected the data of a handle, got ${inspect(data)}`);
+  }
+  const { id, slots, fencingToken } = data;
+  if (data.name !== name) throw wrong('name', `${JSON.stringify(name)}, this semaphore`, data.name);
+  if (typeof id !== 'string' || parseTicketId(id) === undefined) {
+    throw wrong('id', 'the id of a ticket', id);
+  }
+  if (!Array.isArray(slots) || slots.length === 0 || !slots.every(Number.isSafeInteger)) {
+    throw wrong('slots', 'at least one slot number', slots);
+  }
+  if (!Number.isSafeInteger(fencingToken)) {
+    throw wrong('fencingToken', 'a safe integer', fencingToken);
+  }
+  return data;
+}
+
+function wrong(field: string, expected: string, value: unknown): TypeError {
+  return new TypeError(`ticket.${field}: expected ${expected}, got ${inspect(value)}`);
+}

@@ -1,0 +1,63 @@
+-- Renews tickets on one master of a quorum, and puts them where a majority wants them.
+--
+-- KEYS  qslots, qmeta
+-- ARGV  1 limit   2 ttl (ms)   3 not after (microseconds, or '')   4 label (without ; and |)
+--       then for each request: id, mode, attempt, slots as 0,3,7 or '', token. Modes: e extends what is held; a wants exactly these
+--       slots as far as they are free, and this token if it has it already or it is higher than any, else a higher one;
+--       r wants exactly these slots as far as they are free, and exactly this token
+-- Reply 'now|holding;holding…', a holding being 'slots token attempt', '' where nothing is held; 'now|late' when too late
+-- Cost  O(slots held) and O(log slots held) for each permit
+
+-- include: quorum-clock
+if ARGV[3] ~= '' and now > ARGV[3] * 1.0 then
+  return now_text .. '|late'
+end
+-- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+call('PEXPIRE', meta, format('%.0f', DAY + ARGV[2]))
+-- include: quorum-slots
+
+local holdings, found = {}, false
+for i = 5, #ARGV, 5 do
+  local id, mode, attempt, wanted, token = ARGV[i], ARGV[i + 1], ARGV[i + 2] * 1.0, ARGV[i + 3], ARGV[i + 4]
+  local ticket = find_live(id)
+  if mode == 'e' then
+    if ticket then
+      for slot in gmatch(ticket.slots, '%d+') do
+        call('ZADD', slots, expiry, slot)
+      end
+    end
+  elseif ticket and ticket.attempt > attempt then
+    ticket = nil
+  else
+    local before = ticket
+    if before then
+      release(before)
+    end
+    local chosen = {}
+    for slot in gmatch(wanted, '%d+') do
+      slot = slot * 1.0
+      if slot < limit and not used[slot] then
+        chosen[#chosen + 1] = slot
+      end
+    end
+    ticket = nil
+    if #chosen > 0 then
+      local same = before and before.token == token
+      if mode == 'r' then
+        last = math.max(last, token * 1.0)
+      elseif not same and token * 1.0 > last then
+        last = token * 1.0
+      elseif not same then
+        token = next_token(0)
+      end
+      ticket = { id = id, attempt = attempt, token = token, granted = before and before.granted or now_text, label = label }
+      occupy(ticket, chosen)
+    end
+  end
+  found = found or ticket ~= nil
+  holdings[#holdings + 1] = ticket and describe(ticket) or ''
+end
+if found then
+  finish()
+end
+return now_text .. '|' .. table.concat(holdings, ';')
