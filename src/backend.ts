@@ -18,6 +18,8 @@ export interface Backend {
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
   revoke?(call: RevokeCall): Promise<RevokeReply>;
+  /** Whether it can tell how many replicas have a ticket, see `AcquireCall.replicas`. */
+  readonly hasReplicas?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
   /** Tells whether trying again can help. Left out: every error is worth another try. */
@@ -72,6 +74,8 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /** How many replicas must have what was granted, and how long to wait for them; with fewer, nothing is granted and the call fails. */
+  readonly replicas?: { readonly atLeast: number; readonly timeout: number } | undefined;
   readonly requests: readonly TicketRequest[];
 }
 

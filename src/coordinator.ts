@@ -82,6 +82,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.waitLoop = new WaitLoop({
       ...shared,
       inbox,
+      claimByAsking: options.replicas !== undefined,
       serverClock: this.#serverClock,
       call: (requests, notAfter) => this.#callAcquire(requests, notAfter),
       makeLease: (...ticket) => this.#makeLease(...ticket),
@@ -195,9 +196,9 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     notAfter: number | undefined,
   ): Promise<AcquireReply> {
     const { key, limit, client } = this.#call;
-    const { ttl, label, clock } = this.#options;
+    const { ttl, label, clock, replicas } = this.#options;
     const sent = instant(clock);
-    const call = { key, limit, client, ttl, label, notAfter, requests };
+    const call = { key, limit, client, ttl, label, notAfter, requests, replicas };
     return this.#heard(sent, await this.#backend.acquire(call));
   }
 

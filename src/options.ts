@@ -17,6 +17,12 @@ export interface SemaphoreOptions {
   readonly prefix?: string;
   /** Who holds or waits, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
   readonly label?: string;
+  /**
+   * Only for a server with replicas: a permit counts as acquired once `atLeast` of them (minimum 1) have acknowledged it within
+   * `timeout` milliseconds (default 1000, minimum 1), else it is given back and the try counts as failed. Makes it less likely
+   * that a failover forgets a permit, not impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
+   */
+  readonly replicas?: ReplicaOptions;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock;
 }
@@ -30,6 +36,11 @@ export interface AcquireOptions {
   readonly permits?: number;
 }
 
+export interface ReplicaOptions {
+  readonly atLeast: number;
+  readonly timeout?: number;
+}
+
 /** `SemaphoreOptions` checked and with defaults. */
 export interface ResolvedOptions {
   readonly limit: number;
@@ -38,6 +49,7 @@ export interface ResolvedOptions {
   readonly retry: BackoffOptions;
   readonly prefix: string;
   readonly label: string;
+  readonly replicas: Required<ReplicaOptions> | undefined;
   readonly clock: Clock;
 }
 
@@ -66,8 +78,20 @@ export function resolveOptions(options: SemaphoreOptions, backendClock?: Clock):
     retry: resolveRetry(options.retry ?? {}),
     prefix: checkPrefix(options.prefix ?? 'redsem'),
     label: text('label', options.label ?? `${hostname()}:${process.pid}`, 0, 256),
+    replicas: resolveReplicas(options.replicas),
     clock: checkClock(options.clock ?? backendClock ?? systemClock),
   });
+}
+
+function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOptions> | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`replicas: expected an object with atLeast, got ${shown(given)}`);
+  }
+  return {
+    atLeast: integer('replicas.atLeast', given.atLeast, 1),
+    timeout: number('replicas.timeout', given.timeout ?? 1000, 1, LONGEST_TIMER),
+  };
 }
 
 export function resolveAcquire(

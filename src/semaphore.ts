@@ -102,6 +102,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
+    if (this.#options.replicas !== undefined && this.#backend.hasReplicas !== true) {
+      throw new TypeError(
+        'replicas: expected a client of one Redis server or of a sentinel through ioredis',
+      );
+    }
     this.#key = { prefix: this.#options.prefix, name: this.name };
     this.#session = Session.of(this.#backend, this.#options.clock);
     this.#coordinator = this.#session.coordinator(this.#key, this.#options);
@@ -254,6 +259,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #keep(lease: Lease): Handle {
+    if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
     this.#leases.add(lease);
     lease.heldBy(this.#holder);
     return new Handle(lease, this.#coordinator);

@@ -39,8 +39,8 @@ export class Session {
   }
 
   coordinator(key: SemaphoreKey, options: ResolvedOptions): Coordinator {
-    const { limit, ttl, extendEvery, retry, label } = options;
-    const shared = JSON.stringify([key, limit, ttl, extendEvery, retry, label]);
+    const { limit, ttl, extendEvery, retry, label, replicas } = options;
+    const shared = JSON.stringify([key, limit, ttl, extendEvery, retry, label, replicas]);
     let coordinator = this.#coordinators.get(shared)?.deref();
     if (coordinator === undefined) {
       const call = { key, limit, client: this.#client };

@@ -24,6 +24,8 @@ export interface WaitLoopOptions {
   /** How long one call may take, in milliseconds. */
   readonly limit: number;
   readonly inbox: Inbox;
+  /** Whether a pushed grant is claimed by asking again, for what wrote it was another's call. */
+  readonly claimByAsking: boolean;
   call(requests: readonly PermitRequest[], notAfter: number | undefined): Promise<AcquireReply>;
   isRetryable(error: unknown): boolean;
   /** `claimed`: the ticket has its full ttl, not only its claim time. Undefined when no certainty is left. */
@@ -76,6 +78,10 @@ export class WaitLoop {
   onGrant(grant: PushedGrant): boolean {
     const request = this.#pending.get(grant.id);
     if (request === undefined) return false;
+    if (this.#options.claimByAsking) {
+      this.#tryAgain();
+      return true;
+    }
     // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
     const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt, CLAIM_TIME);
     if (certainty !== undefined) this.#grant(request, grant, certainty, false);

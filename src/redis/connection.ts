@@ -9,6 +9,12 @@ export interface RedisConnection {
   runByText(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** True when the client was never connected or was closed for good by its owner: retrying cannot help. */
   isClosed?(): boolean;
+  /**
+   * Remembers the connection as it is now and gives a function that tells how many replicas have acknowledged what was written
+   * on it since, waiting for `count` of them at most `timeout` milliseconds; 0 when it was interrupted. Left out where calls
+   * may go over several connections.
+   */
+  replication?(): (count: number, timeout: number) => Promise<number>;
   /** Opens a subscription on a connection of its own. Left out where a client cannot subscribe: waiting is then by polling alone. */
   subscribe?(channel: string, events: SubscriptionEvents): Subscription;
   /**

@@ -79,7 +79,29 @@ export class RedisBackend implements Backend {
       });
   }
 
+  get hasReplicas(): boolean {
+    return this.#connection.replication !== undefined;
+  }
+
   acquire(call: AcquireCall): Promise<AcquireReply> {
+    const { replicas } = call;
+    return replicas === undefined ? this.#acquire(call) : this.#acquireOnReplicas(call, replicas);
+  }
+
+  /** Grants that too few replicas have are undone by their ids: a ticket of somebody else is never touched. */
+  async #acquireOnReplicas(call: AcquireCall, replicas: Replicas): Promise<AcquireReply> {
+    const acknowledged = this.#connection.replication?.();
+    const reply = await this.#acquire(call);
+    const granted = call.requests.filter((_, i) => reply.verdicts[i]?.kind === 'granted');
+    if (granted.length === 0) return reply;
+    const count = (await acknowledged?.(replicas.atLeast, replicas.timeout)) ?? 0;
+    if (count >= replicas.atLeast) return reply;
+    const { key, limit, client } = call;
+    await this.release({ key, limit, client, ids: granted.map(({ id }) => id) });
+    throw new TooFewReplicasError(count, replicas.atLeast, replicas.timeout);
+  }
+
+  #acquire(call: AcquireCall): Promise<AcquireReply> {
     const { label, ttl, notAfter, requests } = call;
     const groups = inOrder(requests);
     const { ordered, known, kinds, weighted } = groups;
@@ -178,6 +200,16 @@ export class RedisBackend implements Backend {
   #now(): string {
     const clock = this.#connection.serverClock;
     return clock === undefined ? '' : microseconds(clock());
+  }
+}
+
+type Replicas = NonNullable<AcquireCall['replicas']>;
+
+/** A permit was granted but too few replicas acknowledged it, so it was given back. */
+class TooFewReplicasError extends Error {
+  constructor(count: number, atLeast: number, timeout: number) {
+    super(`${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms`);
+    this.name = 'TooFewReplicasError';
   }
 }
 

@@ -1,4 +1,10 @@
-import type { RedisConnection, Subscription, SubscriptionEvents } from '../connection.js';
+import type { RedisConnection } from '../connection.js';
+import type { Duplicable } from './node-redis-client.js';
+import { subscribeOnCopy } from './node-redis-client.js';
+import type { NodeRedisCluster } from './node-redis-cluster.js';
+import { isCluster, routesScriptsWrongly, subscribeOnNode } from './node-redis-cluster.js';
+import { isSentinel, subscribeOnSentinel } from './node-redis-sentinel.js';
+import { canWait, replicationOf } from './replication.js';
 import { hasMethods, withText } from './shape.js';
 
 interface ScriptArguments {
@@ -16,19 +22,6 @@ export interface NodeRedisClient {
   readonly isOpen?: boolean;
 }
 
-interface Duplicable {
-  duplicate(): Subscriber;
-}
-
-interface Subscriber {
-  on(event: string, listener: (...args: never[]) => void): unknown;
-  connect(): Promise<unknown>;
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
-  destroy?(): unknown;
-  disconnect?(): Promise<unknown>;
-  unref?(): void;
-}
-
 export function isNodeRedis(target: object): target is NodeRedisClient {
   return hasMethods(target, 'evalSha', 'eval');
 }
@@ -38,60 +31,50 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
  * right here, for scripts are idempotent by ticket id. See `../connection.ts`.
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
-  const connection: RedisConnection = {
+  const subscribe = subscriberOf(client);
+  return {
+    ...(routesScriptsWrongly(client) ? routed(client) : scriptsOf(client)),
+    isClosed: () => client.isOpen === false,
+    ...(subscribe !== undefined && { subscribe }),
+    ...(isOneConnection(client) &&
+      canWait(client) && { replication: replicationOf(client, ['error', 'reconnecting', 'end']) }),
+  };
+}
+
+/** Not a cluster, a sentinel or a pool, which send a call over any of several. */
+function isOneConnection(client: object): boolean {
+  return canSubscribe(client) && !isCluster(client) && !isSentinel(client);
+}
+
+type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
+
+function scriptsOf(client: NodeRedisClient): Scripts {
+  return {
     runBySha: async (sha1, keys, args) =>
       withText(await client.evalSha(sha1, { keys: [...keys], arguments: [...args] })),
     runByText: async (script, keys, args) =>
       withText(await client.eval(script, { keys: [...keys], arguments: [...args] })),
-    isClosed: () => client.isOpen === false,
   };
-  if (canSubscribe(client)) {
-    connection.subscribe = (channel, events) => subscribe(client, channel, events);
-  }
-  return connection;
 }
 
-/** A pool has no `duplicate`: there waiting is by polling alone. */
+function routed(cluster: NodeRedisCluster): Scripts {
+  const run =
+    (command: string): Scripts['runBySha'] =>
+    async (script, keys, args) => {
+      const whole = [command, script, String(keys.length), ...keys, ...args];
+      return withText(await cluster.sendCommand(keys[0] ?? '', false, whole));
+    };
+  return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
+}
+
+function subscriberOf(client: object): RedisConnection['subscribe'] {
+  if (isCluster(client)) return (...wanted) => subscribeOnNode(client, ...wanted);
+  if (isSentinel(client)) return (...wanted) => subscribeOnSentinel(client, ...wanted);
+  // A pool has no `duplicate`: there waiting is by polling alone.
+  if (canSubscribe(client)) return (...wanted) => subscribeOnCopy(client, ...wanted);
+  return undefined;
+}
+
 function canSubscribe(client: object): client is Duplicable {
   return hasMethods(client, 'duplicate', 'subscribe');
-}
-
-function subscribe(client: Duplicable, channel: string, events: SubscriptionEvents): Subscription {
-  const subscriber = client.duplicate();
-  let closed = false;
-  // Nothing more once it is closed: by then another subscription may have taken its place.
-  const report = (healthy: boolean): void => {
-    if (!closed) events.onHealth(healthy);
-  };
-  // The copy has no listeners of its own; without this one, a lost connection would end the process.
-  subscriber.on('error', () => report(false));
-  // After a reconnect the client subscribes again before it says that it is ready.
-  subscriber.on('ready', () => {
-    subscriber.unref?.();
-    if (subscribed) report(true);
-  });
-  let subscribed = false;
-  const close = async (): Promise<void> => {
-    closed = true;
-    try {
-      await (subscriber.destroy === undefined ? subscriber.disconnect?.() : subscriber.destroy());
-    } catch {
-      // It was not open.
-    }
-  };
-  const open = async (): Promise<void> => {
-    try {
-      await subscriber.connect();
-      if (closed) return await close();
-      await subscriber.subscribe(channel, (message) => events.onMessage(message));
-      subscribed = true;
-      report(true);
-    } catch {
-      // Refused, or the client was closed: waiting goes on by polling.
-      report(false);
-      await close();
-    }
-  };
-  void open();
-  return { close };
 }

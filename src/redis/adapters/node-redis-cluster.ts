@@ -1,0 +1,66 @@
+import type { Subscription, SubscriptionEvents } from '../connection.js';
+import type { Attempt } from './moving-subscription.js';
+import { anyOf, movingSubscription } from './moving-subscription.js';
+import type { Duplicable, Subscriber } from './node-redis-client.js';
+import { endOf } from './node-redis-client.js';
+import { hasMethods } from './shape.js';
+
+interface Node {
+  readonly client?: { readonly isReady?: boolean } | undefined;
+}
+
+/** What is used of `createCluster` (4, 5, 6) beyond its commands. */
+export interface NodeRedisCluster {
+  readonly masters: readonly Node[];
+  nodeClient(node: Node): Duplicable | Promise<Duplicable>;
+  sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
+}
+
+export function isCluster(client: object): client is NodeRedisCluster {
+  return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
+}
+
+/** Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by chance. */
+export function routesScriptsWrongly(client: object): client is NodeRedisCluster {
+  return isCluster(client) && !hasMethods(client, 'destroy');
+}
+
+/**
+ * What one node publishes goes to all of a cluster, so one connection to one of them is enough. A copy of the whole
+ * cluster client would connect to every master, tell nobody when its subscriber is lost, and keep the process alive.
+ */
+export function subscribeOnNode(
+  cluster: NodeRedisCluster,
+  channel: string,
+  events: SubscriptionEvents,
+): Subscription {
+  return movingSubscription((onLost) => attempt(cluster, channel, events, onLost), events);
+}
+
+function attempt(
+  cluster: NodeRedisCluster,
+  channel: string,
+  events: SubscriptionEvents,
+  onLost: () => void,
+): Attempt {
+  let subscriber: Subscriber | undefined;
+  let closed = false;
+  const close = async (): Promise<void> => {
+    closed = true;
+    if (subscriber !== undefined) await endOf(subscriber);
+  };
+  const open = async (): Promise<void> => {
+    const node = anyOf(cluster.masters, ({ client }) => client?.isReady === true);
+    if (node === undefined) throw new Error('the cluster client knows no node');
+    const made = (await cluster.nodeClient(node)).duplicate();
+    if (closed) return;
+    subscriber = made;
+    made.on('error', onLost);
+    made.on('end', onLost);
+    made.on('ready', () => made.unref?.());
+    await made.connect();
+    if (closed) return endOf(made);
+    await made.subscribe(channel, (message) => events.onMessage(message));
+  };
+  return { subscribed: open(), close };
+}

@@ -1,0 +1,33 @@
+import type { RedisConnection } from '../connection.js';
+import { hasMethods } from './shape.js';
+
+interface Waitable {
+  wait(count: number, timeout: number): Promise<unknown>;
+  on(event: string, listener: () => void): unknown;
+}
+
+/** `wait` and `on`: any client has them; whether it is one connection is the caller's to know. */
+export function canWait(client: object): client is Waitable {
+  return hasMethods(client, 'wait', 'on');
+}
+
+/**
+ * WAIT counts what was written on its own connection, so after a reconnect its answer says nothing of what was
+ * written before: such an answer counts as none. `lost`: the events by which the client tells that it lost its connection.
+ * See https://redis.io/docs/latest/commands/wait/.
+ */
+export function replicationOf(
+  client: Waitable,
+  lost: readonly string[],
+): NonNullable<RedisConnection['replication']> {
+  let interruptions = 0;
+  for (const event of lost) client.on(event, () => (interruptions += 1));
+  return () => {
+    const before = interruptions;
+    return async (count, timeout) => {
+      if (interruptions !== before) return 0;
+      const acknowledged = await client.wait(count, timeout);
+      return interruptions === before ? Number(acknowledged) : 0;
+    };
+  };
+}
