@@ -66,15 +66,18 @@ export class PackedProject {
   async #install(): Promise<void> {
     await mkdir(this.directory);
     await this.write('package.json', '{ "name": "consumer", "private": true, "type": "module" }\n');
-    // Offline, for the package has no dependencies: one that crept in makes this fail.
+    // Offline, with the one dependency as a tarball: another that crept in makes this fail.
     const flags = ['--no-save', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
     const cache = join(this.#root, 'npm-cache');
-    await runOrThrow('npm', ['install', ...flags, '--cache', cache, this.tarball], this.directory);
+    const { filename } = await pack(this.#root, join(ROOT, 'node_modules', 'xxhash-wasm'));
+    const tarballs = [this.tarball, join(this.#root, filename)];
+    await runOrThrow('npm', ['install', ...flags, '--cache', cache, ...tarballs], this.directory);
   }
 }
 
-async function pack(destination: string): Promise<PackReport> {
-  const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', destination];
+async function pack(destination: string, folder = '.'): Promise<PackReport> {
+  const flags = ['--json', '--foreground-scripts=false', '--pack-destination', destination];
+  const args = ['pack', ...flags, folder];
   const { stdout } = await runOrThrow('npm', args);
   const [report] = JSON.parse(stdout) as PackReport[];
   if (report === undefined) throw new Error(`npm pack reported nothing: ${stdout}`);

@@ -18,6 +18,21 @@ async function samples(): Promise<string[]> {
   );
 }
 
+/** Each piece of code in the right column of "Coming from …", as a statement of its own. */
+async function migrationLines(): Promise<string> {
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+  const table = readme.slice(readme.indexOf('\n## Coming from'), readme.indexOf('\n## Fencing'));
+  const cells = [...table.matchAll(/^\|[^|\n]*\|([^|\n]*)\|$/gm)].map(([, cell = '']) => cell);
+  const pieces = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code));
+  expect(pieces).to.have.length.above(12);
+  return [
+    `import { KeyedMutex, Mutex, Semaphore, type Handle, type HandleData, type RedisConnection } from 'redsem';`,
+    'declare const client: RedisConnection, a: typeof client, b: typeof client, c: typeof client;',
+    'declare const sem: Semaphore, mutex: Mutex, handle: Handle, data: HandleData;',
+    ...pieces.map((code) => `{ ${code?.replaceAll('=> …', '=> undefined')}; }`),
+  ].join('\n');
+}
+
 describeWithServer('README samples', (server) => {
   let project: PackedProject;
   let codes: string[];
@@ -28,6 +43,7 @@ describeWithServer('README samples', (server) => {
     for (const name of ['redis', 'ioredis', '@types/node']) await project.link(name);
     codes = await samples();
     await Promise.all(codes.map((code, i) => project.write(`sample-${i}.mts`, code)));
+    await project.write('migration.mts', await migrationLines());
   });
 
   after(() => project?.remove());
@@ -64,6 +80,7 @@ describeWithServer('README samples', (server) => {
     /^$/,
     /^encoding in slot 0\n$/,
     /^42\n0 \d{16}\nours\n\[ 0, 1 \]\n[^]*held: 0/,
+    /^done\nfalse\ntrue true\n4 \[ 'exporter-1 0' \]\n(?:revoked\ntrue|true\nrevoked)\n$/,
     /^stalled: stale token in slot 0\n$/,
     /^true false\nfalse\ntrue\n$/,
   ];
