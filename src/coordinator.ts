@@ -25,6 +25,7 @@ import { patientCall } from './patient-call.js';
 import type { PermitRequest } from './permit-request.js';
 import type { Certainty } from './server-clock.js';
 import { ServerClock } from './server-clock.js';
+import { telemetry } from './telemetry.js';
 import { TicketReturns } from './ticket-returns.js';
 import { callLimit, withinLimit } from './time-limit.js';
 import { WaitLoop } from './wait-loop.js';
@@ -81,6 +82,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#returns = new TicketReturns({ ...shared, call: (ids) => this.#callRelease(ids) });
     this.waitLoop = new WaitLoop({
       ...shared,
+      name: call.key.name,
       inbox,
       claimByAsking: options.replicas !== undefined,
       serverClock: this.#serverClock,
@@ -110,7 +112,9 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   release(lease: Lease, remaining: number, handle: Handle): Promise<boolean> {
-    return this.#returns.release(lease, remaining, handle);
+    const released = this.#returns.release(lease, remaining, handle);
+    if (telemetry.release.active) this.#publishRelease(lease, released);
+    return released;
   }
 
   withdraw(lease: Lease): void {
@@ -167,7 +171,12 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to stop. One that
     // was given up by close() goes at once.
     const { state } = lease;
-    if (state.kind === 'lost' && state.error.reason === 'closed') this.#returns.withdraw(lease.id);
+    if (state.kind !== 'lost') return;
+    const { reason } = state.error;
+    if (reason === 'closed') this.#returns.withdraw(lease.id);
+    if (telemetry.lost.active) {
+      telemetry.lost.publish({ ...this.#about(lease), reason, heldFor: this.#heldFor(lease) });
+    }
   }
 
   /** Starts to keep a ticket: it is extended and watched. */
@@ -218,7 +227,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   #heard<R extends Reply>(sent: Instant, reply: R): R {
     this.#serverClock.observe(sent, reply.serverTime);
     this.#limit = reply.storedLimit ?? this.#call.limit;
-    this.#otherLimit ??= reply.otherLimit;
+    if (reply.otherLimit !== undefined) this.#onOtherLimit(reply.otherLimit);
     if (reply.grants.length > 0) this.#inbox.deliver(reply.grants);
     return reply;
   }
@@ -231,6 +240,15 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     });
     if (reply === undefined) throw unable(what);
     return { sent, reply: this.#heard(sent, reply) };
+  }
+
+  #onOtherLimit(otherLimit: number): void {
+    if (this.#otherLimit !== undefined) return;
+    this.#otherLimit = otherLimit;
+    const { key, limit } = this.#call;
+    if (telemetry.mismatch.active) {
+      telemetry.mismatch.publish({ name: key.name, limit, otherLimit });
+    }
   }
 
   #addExtension(lease: Lease): void {
@@ -265,6 +283,9 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       this.#returns.withdraw(lease.id);
     } else if (lease.state.kind === 'held') {
       lease.confirm(sent);
+      if (telemetry.extend.active) {
+        telemetry.extend.publish({ ...this.#about(lease), error: undefined });
+      }
       if (lease.remaining <= 0) return lease.lose('expired');
       this.#heartbeat.confirmed(lease, sent.monotonic);
       this.#settleAwaited(lease);
@@ -275,10 +296,26 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const retryable = this.#backend.isRetryable?.(error) ?? true;
     for (const lease of leases) {
       lease.extending = false;
+      if (telemetry.extend.active) telemetry.extend.publish({ ...this.#about(lease), error });
       const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
       this.#heartbeat.failed(lease, error, pause);
       if (!retryable) this.#settleAwaited(lease, new BackendError('extending failed', error));
     }
+  }
+
+  #about({ name, id }: Lease): { name: string; id: string } {
+    return { name, id };
+  }
+
+  #heldFor(lease: Lease): number {
+    return this.#options.clock.monotonic() - lease.heldSince;
+  }
+
+  #publishRelease(lease: Lease, outcome: Promise<boolean>): void {
+    const heldFor = this.#heldFor(lease);
+    const told = (released: boolean): void =>
+      telemetry.release.publish({ ...this.#about(lease), released, heldFor });
+    outcome.then(told, () => told(false));
   }
 
   #settleAwaited(lease: Lease, error?: Error): void {

@@ -95,6 +95,26 @@ export class BackendError extends RedsemError {
   }
 }
 
+/** Too few of the independent masters answered for a majority to be had. `cause` has the reasons, too. */
+export class QuorumError extends RedsemError {
+  /** What went wrong on each node, in the order of the clients; undefined for one that answered. */
+  readonly reasons: readonly unknown[];
+
+  constructor(majority: number, reasons: readonly unknown[]) {
+    const failures = reasons.flatMap((reason, i) =>
+      reason === undefined ? [] : `node ${i}: ${describe(reason)}`,
+    );
+    const errors = reasons.filter((reason) => reason !== undefined);
+    const [answered, nodes] = [reasons.length - errors.length, reasons.length];
+    super(
+      'QUORUM',
+      `${answered} of ${nodes} nodes answered in time and ${majority} are needed: ${failures.join('; ')}`,
+      new AggregateError(errors),
+    );
+    this.reasons = reasons;
+  }
+}
+
 /** The semaphore object was closed. */
 export class ClosedError extends RedsemError {
   constructor(name: string) {

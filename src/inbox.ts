@@ -20,6 +20,8 @@ export class Inbox {
   readonly #open: ((inbox: Inbox) => Listening) | undefined;
   readonly #onEnded: (ended: EndedTicket) => void;
   readonly #readers = new Set<InboxReader>();
+  /** Those among them for whom something will be pushed. */
+  readonly #waiting = new Set<InboxReader>();
   #listening: Listening | undefined;
   #linger: Timer | undefined;
   #healthy = false;
@@ -42,15 +44,23 @@ export class Inbox {
     return this.#healthy;
   }
 
+  /** What is pushed to `reader` is handed to it, if a subscription stands already: its push may overtake the reply to its call. */
   add(reader: InboxReader): void {
+    this.#readers.add(reader);
+  }
+
+  /** As `add`, and sees to it that there is a subscription. */
+  await(reader: InboxReader): void {
     this.#linger?.cancel();
     this.#linger = undefined;
     this.#readers.add(reader);
+    this.#waiting.add(reader);
     this.#listening ??= this.#open?.(this);
   }
 
   remove(reader: InboxReader): void {
-    if (!this.#readers.delete(reader) || this.#readers.size > 0) return;
+    this.#readers.delete(reader);
+    if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
     if (this.#listening === undefined) return;
     // A subscriber that cannot connect would keep the process alive by trying.
     if (!this.#healthy) return void this.close();
@@ -58,7 +68,7 @@ export class Inbox {
   }
 
   async close(): Promise<void> {
-    if (this.#readers.size > 0) return;
+    if (this.#waiting.size > 0) return;
     this.#linger?.cancel();
     this.#linger = undefined;
     this.#healthy = false;
@@ -78,7 +88,7 @@ export class Inbox {
     onEnded: (ended: readonly EndedTicket[]): void => ended.forEach(this.#onEnded),
     onHealth: (healthy: boolean): void => {
       this.#healthy = healthy && this.#listening !== undefined;
-      if (!healthy && this.#readers.size === 0) return void this.close();
+      if (!healthy && this.#waiting.size === 0) return void this.close();
       for (const reader of this.#readers) reader.onHealth(this.#healthy);
     },
   };

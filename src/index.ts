@@ -1,10 +1,16 @@
+export type { AcquireAllOptions, SemaphoreShare } from './acquire-all.js';
+export { acquireAll, useAll } from './acquire-all.js';
 export type { BackoffOptions } from './backoff.js';
 export type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
+  AdoptCall,
+  AdoptedTicket,
+  AdoptReply,
   Backend,
   Call,
+  EndedTicket,
   ExtendCall,
   ExtendReply,
   GrantListener,
@@ -16,12 +22,17 @@ export type {
   ReleaseCall,
   ReleaseReply,
   Reply,
+  RevokeCall,
+  RevokeReply,
   SemaphoreKey,
+  SetLimitCall,
   TicketRequest,
   WaiterState,
 } from './backend.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
+export type { CompositeHandleEvents } from './composite-handle.js';
+export { CompositeHandle } from './composite-handle.js';
 export type { AcquireTimeoutDetails, LostReason, RedsemErrorCode } from './errors.js';
 export {
   AcquireTimeoutError,
@@ -29,15 +40,26 @@ export {
   ClosedError,
   HandleLostError,
   isRedsemError,
+  QuorumError,
   RedsemError,
 } from './errors.js';
 export type { HandleData, HandleEvents } from './handle.js';
 export { Handle } from './handle.js';
+export { KeyedHandle } from './keyed-handle.js';
+export type { KeyedAcquireOptions, KeyedMutexOptions, Keys } from './keyed-mutex.js';
+export { KeyedMutex } from './keyed-mutex.js';
 export { ManualClock } from './manual-clock.js';
 export type { MemoryBackendOptions } from './memory/memory-backend.js';
 export { MemoryBackend } from './memory/memory-backend.js';
-export type { AcquireOptions, SemaphoreOptions } from './options.js';
+export type { MutexOptions, SemaphoreTarget } from './mutex.js';
+export { Mutex } from './mutex.js';
+export type { AcquireOptions, ReplicaOptions, SemaphoreOptions } from './options.js';
 export type { RedisConnection, Subscription, SubscriptionEvents } from './redis/connection.js';
-export type { SemaphoreEvents, SemaphoreState, SemaphoreWarning } from './semaphore.js';
+export type {
+  SemaphoreEvents,
+  SemaphoreState,
+  SemaphoreWarning,
+  TryUseResult,
+} from './semaphore.js';
 export { Semaphore } from './semaphore.js';
 export type { RedisTarget } from './targets.js';

@@ -48,6 +48,8 @@ export class Lease {
   readonly slots: readonly number[];
   readonly fencingToken: number;
   readonly ttl: number;
+  /** Monotonic time since which it is held, or a little earlier. */
+  readonly heldSince: number;
   /** Monotonic time of the next extension. */
   dueAt: number = Infinity;
   /** Whether an extension is under way. */
@@ -70,6 +72,7 @@ export class Lease {
     this.slots = ticket.slots;
     this.fencingToken = ticket.fencingToken;
     this.ttl = terms.ttl;
+    this.heldSince = certainty.since.monotonic;
     this.#clock = terms.clock;
     this.#keeper = terms.keeper;
     this.#since = certainty.since;

@@ -16,34 +16,54 @@ export interface PatientCallOptions {
  * A call that nobody waits in a queue for: tried until it succeeds or its time is over.
  * @throws {BackendError} that says `what` failed, with the last error as its `cause`
  */
-export function patientCall<R>(
+export async function patientCall<R>(
   options: PatientCallOptions,
   what: string,
   call: () => Promise<R>,
 ): Promise<R> {
-  const { clock, retry, limit, isRetryable } = options;
-  return new Promise((resolve, reject) => {
-    let over = false;
-    let last: unknown;
-    const fail = (error: unknown): void => reject(new BackendError(`${what} failed`, error));
-    const attempt = async (tries: number): Promise<void> => {
-      while (!over) {
-        try {
-          return resolve(await call());
-        } catch (error) {
-          last = error;
-          if (!isRetryable(error)) return fail(error);
-        }
-        await pause(clock, backoffDelay(retry, tries++, Math.random()));
-      }
-    };
-    void withinLimit(clock, limit, attempt(0), (silence) => {
-      over = true;
-      fail(last ?? silence);
-    });
-  });
+  const tries = new Tries(options, call);
+  try {
+    return await tries.first();
+  } catch (error) {
+    throw new BackendError(`${what} failed`, error);
+  }
 }
 
-function pause(clock: Clock, delay: number): Promise<void> {
-  return new Promise((resolve) => void clock.schedule(resolve, delay, true));
+class Tries<R> {
+  readonly #options: PatientCallOptions;
+  readonly #call: () => Promise<R>;
+  #count = 0;
+  #over = false;
+  #lastError: Error | undefined;
+
+  constructor(options: PatientCallOptions, call: () => Promise<R>) {
+    this.#options = options;
+    this.#call = call;
+  }
+
+  /** What the first try that succeeds gives; rejects with the last error when the time is over. */
+  first(): Promise<R> {
+    const { clock, limit } = this.#options;
+    return new Promise((resolve, reject) => {
+      const settled = this.#next().then(resolve, reject);
+      void withinLimit(clock, limit, settled, (silence) => {
+        this.#over = true;
+        reject(this.#lastError ?? silence);
+      });
+    });
+  }
+
+  async #next(): Promise<R> {
+    try {
+      return await this.#call();
+    } catch (error) {
+      if (this.#over || !this.#options.isRetryable(error)) throw error;
+      this.#lastError = error instanceof Error ? error : new Error(String(error));
+    }
+    const { clock, retry } = this.#options;
+    const pause = backoffDelay(retry, this.#count++, Math.random());
+    await new Promise<void>((resolve) => void clock.schedule(resolve, pause, true));
+    if (this.#over) throw this.#lastError ?? new Error('given up');
+    return this.#next();
+  }
 }

@@ -24,7 +24,12 @@ export async function runWithHandle<H extends Releasable, T>(
 }
 
 function attach(error: unknown, failure: unknown): void {
-  if (!(error instanceof Error) || !Object.isExtensible(error)) return;
-  const field = error.cause === undefined ? 'cause' : 'suppressed';
-  Object.defineProperty(error, field, { value: failure, configurable: true, writable: true });
+  if (!(error instanceof Error)) return;
+  const field = (['cause', 'suppressed'] as const).find(
+    (name) => Reflect.get(error, name) === undefined,
+  );
+  // Unlike that of Object it does not throw where the error cannot be changed.
+  if (field !== undefined) {
+    Reflect.defineProperty(error, field, { value: failure, configurable: true, writable: true });
+  }
 }

@@ -21,6 +21,7 @@ import { runWithHandle } from './run-with-handle.js';
 import { Session } from './session.js';
 import type { RedisTarget } from './targets.js';
 import { backendOf } from './targets.js';
+import { telemetry } from './telemetry.js';
 import { adoptedId, checkTicketId } from './ticket-id.js';
 import { callLimit } from './time-limit.js';
 
@@ -74,6 +75,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #holder: LeaseKeeper = { onLeaseEnd: (lease) => void this.#leases.delete(lease) };
   readonly #owner: RequestOwner = {
     onGranted: (request, lease) => {
+      if (telemetry.grant.active) this.#publishGrant(request, lease);
       this.#settle(request)?.resolve(this.#keep(lease));
     },
     onRefused: (request) => {
@@ -127,6 +129,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws the signal's own reason when it aborts
    */
   acquire(options?: number | AcquireOptions): Promise<Handle> {
+    if (!telemetry.acquire.hasSubscribers) return this.#acquire(options);
+    const { timeout = Infinity, permits = 1 } =
+      typeof options === 'number' ? { timeout: options } : (options ?? {});
+    const context = { name: this.name, permits, timeout };
+    return telemetry.acquire.tracePromise(() => this.#acquire(options), context);
+  }
+
+  #acquire(options?: number | AcquireOptions): Promise<Handle> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
       const { timeout, signal, permits } = resolveAcquire(options, this.limit);
@@ -144,6 +154,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options: { permits?: number } = {}): Promise<Handle | null> {
+    if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
+    const context = { name: this.name, permits: options.permits ?? 1, timeout: undefined };
+    return telemetry.acquire.tracePromise(() => this.#tryAcquire(options), context);
+  }
+
+  #tryAcquire(options: { permits?: number }): Promise<Handle | null> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
       const permits = checkPermits(options.permits ?? 1, this.limit);
@@ -218,8 +234,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const adoption = await this.#coordinator.adopt(id, newId);
     if (adoption === undefined) throw new HandleLostError(this.name, id, 'missing');
     const { lease, before } = adoption;
-    this.#session.onEnded({ id: before, reason: 'missing' });
-    return this.#keep(lease);
+    // A call that ran twice found the ticket under its new id already.
+    if (before !== newId) this.#session.onEnded({ id: before, reason: 'missing' });
+    const handle = this.#keep(lease);
+    // Closed meanwhile: it must not be extended for ever by nobody.
+    if (this.#closed !== undefined) lease.lose('closed');
+    this.#assertOpen();
+    return handle;
   }
 
   /**
@@ -256,6 +277,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const request = new PermitRequest(id, ask, this.#options.clock, this.#owner);
     this.#requests.set(request, outcome);
     this.#coordinator.waitLoop.add(request);
+  }
+
+  #publishGrant({ started, attempts }: PermitRequest, lease: Lease): void {
+    const { name, id, slots, fencingToken } = lease;
+    const waited = this.#options.clock.monotonic() - started;
+    telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
   }
 
   #keep(lease: Lease): Handle {

@@ -1,20 +1,30 @@
 import type { Backend } from './backend.js';
+import { QuorumBackend } from './quorum/quorum-backend.js';
+import type { QuorumNode } from './quorum/quorum-node.js';
 import type { IoredisClient } from './redis/adapters/ioredis.js';
 import { ioredisConnection, isIoredis } from './redis/adapters/ioredis.js';
 import type { NodeRedisClient } from './redis/adapters/node-redis.js';
 import { isNodeRedis, nodeRedisConnection } from './redis/adapters/node-redis.js';
 import type { RedisConnection } from './redis/connection.js';
+import { RedisQuorumNode } from './redis/quorum-node.js';
 import { RedisBackend } from './redis/redis-backend.js';
 
 /** A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with the two methods of `RedisConnection`. */
-export type RedisTarget = NodeRedisClient | IoredisClient | RedisConnection;
+export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
+
+/** One of these, or several that are independent masters: a majority of them decides. */
+export type RedisTarget = SingleTarget | readonly SingleTarget[];
 
 // One backend for each client object, so that all semaphores on it share their calls and one subscriber.
 const backends = new WeakMap<object, Backend>();
 
+// By their first client: the same clients in the same order are the same backend, whatever array they come in.
+const quorums = new WeakMap<object, { targets: readonly object[]; backend: Backend }[]>();
+
 /** The backend for what a user passed, told by its methods and never by its class. */
 export function backendOf(target: RedisTarget | Backend): Backend {
   if (typeof target !== 'object' || target === null) throw unknownTarget(target);
+  if (Array.isArray(target)) return quorumOf(target);
   if (isBackend(target)) return target;
   let backend = backends.get(target);
   if (backend === undefined) {
@@ -22,6 +32,44 @@ export function backendOf(target: RedisTarget | Backend): Backend {
     backends.set(target, backend);
   }
   return backend;
+}
+
+function quorumOf(targets: readonly unknown[]): Backend {
+  const nodes = targets.map(nodeOf);
+  const [first] = targets;
+  if (typeof first !== 'object' || first === null) {
+    throw new RangeError('target: expected at least one client in the array, got none');
+  }
+  if (new Set(targets).size < targets.length) {
+    throw new RangeError(
+      'target: expected each client once, got one that stands in the array twice',
+    );
+  }
+  const ofFirst = quorums.get(first) ?? [];
+  const same = ofFirst.find(
+    (known) =>
+      known.targets.length === targets.length && known.targets.every((t, i) => t === targets[i]),
+  );
+  if (same !== undefined) return same.backend;
+  const backend = new QuorumBackend(nodes.map((make) => make()));
+  quorums.set(first, [...ofFirst, { targets: targets.filter(isObject), backend }]);
+  return backend;
+}
+
+/** Checked at once, made when it is known that it is needed. */
+function nodeOf(target: unknown): () => QuorumNode {
+  if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
+  if (isQuorumNode(target)) return () => target;
+  const connection = connectionOf(target);
+  return () => new RedisQuorumNode(connection);
+}
+
+function isObject(target: unknown): target is object {
+  return typeof target === 'object' && target !== null;
+}
+
+function isQuorumNode(target: object): target is QuorumNode {
+  return hasMethods(target, ['take', 'keep', 'drop', 'list']);
 }
 
 function connectionOf(target: object): RedisConnection {

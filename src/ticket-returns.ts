@@ -1,4 +1,5 @@
 import type { ReleaseReply } from './backend.js';
+import { WAITER_LEASE } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock } from './clock.js';
@@ -74,7 +75,8 @@ export class TicketReturns {
   /** Makes sure that nothing stays behind under `id`. Tells nobody how it went. */
   withdraw(id: string): void {
     const { clock, ttl, limit } = this.#options;
-    this.#add(id, clock.monotonic() + ttl + limit, Infinity, undefined);
+    const life = Math.max(ttl, WAITER_LEASE) + limit;
+    this.#add(id, clock.monotonic() + life, Infinity, undefined);
   }
 
   /** Resolves when nothing is left to give back, or after the time that one call may take. */

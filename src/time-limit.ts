@@ -29,9 +29,10 @@ export function withinLimit(
       resolve();
     };
     const timer = clock.schedule(onTimer, limit, false);
-    void settled.then(() => {
+    const end = (): void => {
       timer.cancel();
       resolve();
-    });
+    };
+    void settled.then(end);
   });
 }

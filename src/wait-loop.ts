@@ -10,13 +10,19 @@ import type { Inbox } from './inbox.js';
 import type { Lease, LeaseTicket } from './lease.js';
 import type { PermitRequest } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
+import { telemetry } from './telemetry.js';
 import { withinLimit } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
 
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
 const SAFETY_PAUSE = 1500;
 
+/** Of how many requests that were given up without a reply the ids are kept. */
+const MOST_UNANSWERED = 1000;
+
 export interface WaitLoopOptions {
+  /** The semaphore's. */
+  readonly name: string;
   readonly clock: Clock;
   readonly serverClock: ServerClock;
   readonly retry: BackoffOptions;
@@ -47,6 +53,8 @@ export class WaitLoop {
   readonly #options: WaitLoopOptions;
   readonly #lane = new GroupCommit<PermitRequest>((batch) => this.#send(batch));
   readonly #pending = new Map<string, PermitRequest>();
+  /** Ids that were given up while a call of theirs was under way, until its reply. */
+  readonly #unanswered = new Set<string>();
   readonly #nextTry: WakeTimer;
   readonly #deadlines: WakeTimer;
   #pauses = 0;
@@ -61,7 +69,9 @@ export class WaitLoop {
   }
 
   add(request: PermitRequest): void {
+    if (this.#pending.size === 0) this.#options.inbox.add(this);
     this.#pending.set(request.id, request);
+    if (telemetry.queue.active) this.#publishQueue();
     this.#deadlines.wakeBy(request.deadline, request.started);
     this.#lane.add(request);
   }
@@ -69,6 +79,7 @@ export class WaitLoop {
   /** Ends a request with `error`; what the backend holds for it, or will, is withdrawn. */
   abandon(request: PermitRequest, error: unknown): void {
     if (!request.pending) return;
+    if (request.state === 'sent' && request.attempts > 0) this.#rememberUnanswered(request.id);
     request.abandon(error);
     this.#forget(request);
     if (request.attempts > 0) this.#options.withdraw(request.id);
@@ -77,7 +88,7 @@ export class WaitLoop {
   /** A grant that was pushed, or that came with the reply to another call. */
   onGrant(grant: PushedGrant): boolean {
     const request = this.#pending.get(grant.id);
-    if (request === undefined) return false;
+    if (request === undefined) return this.#refuseLate(grant.id);
     if (this.#options.claimByAsking) {
       this.#tryAgain();
       return true;
@@ -144,8 +155,24 @@ export class WaitLoop {
     this.#tryAgain();
   }
 
+  /** Its call may run after its withdrawal and queue it again, and then only a grant tells, if the reply is lost as well. */
+  #rememberUnanswered(id: string): void {
+    this.#unanswered.add(id);
+    const [oldest] = this.#unanswered;
+    if (this.#unanswered.size > MOST_UNANSWERED && oldest !== undefined) {
+      this.#unanswered.delete(oldest);
+    }
+  }
+
+  #refuseLate(id: string): boolean {
+    const late = this.#unanswered.delete(id);
+    if (late) this.#options.withdraw(id);
+    return late;
+  }
+
   #apply(verdict: AcquireVerdict, request: PermitRequest, certainty: Certainty): void {
     if (!request.pending) {
+      this.#unanswered.delete(request.id);
       // A reply that was overtaken, by a push or by another reply. When the call itself ran late, or twice, it may have
       // left a ticket or a request that nobody wants; but never withdraw a ticket that is held.
       if (request.lease?.state.kind !== 'held') this.#options.withdraw(request.id);
@@ -193,17 +220,26 @@ export class WaitLoop {
 
   #park(request: PermitRequest): void {
     request.state = 'waiting';
-    this.#options.inbox.add(this);
+    if (request.attempts === 1 && telemetry.wait.active) {
+      const { id, permits } = request;
+      telemetry.wait.publish({ name: this.#options.name, id, permits });
+    }
+    this.#options.inbox.await(this);
   }
 
   #forget(request: PermitRequest): void {
     this.#pending.delete(request.id);
+    if (telemetry.queue.active) this.#publishQueue();
     if (this.#pending.size > 0) return;
     this.#nextTry.stop();
     this.#deadlines.stop();
     this.#pauses = 0;
     this.#nearestExpiry = undefined;
     this.#options.inbox.remove(this);
+  }
+
+  #publishQueue(): void {
+    telemetry.queue.publish({ name: this.#options.name, waiting: this.#pending.size });
   }
 
   #tryAgain(): void {

@@ -21,6 +21,7 @@ import type {
 import { CLAIM_TIME, WAITER_LEASE } from '../backend.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import { FreeSlots } from './free-slots.js';
+import { LimitRecord } from './limit-record.js';
 
 interface Ticket {
   readonly slots: number[];
@@ -57,9 +58,7 @@ export class MemorySemaphore {
   /** Tickets that were revoked, until they would have expired. */
   readonly #revoked = new Map<string, number>();
   #queue: Waiter[] = [];
-  #storedLimit: number | undefined;
-  /** That of the last caller. */
-  #lastLimit = 0;
+  readonly #limits = new LimitRecord();
   /** No ticket expires before this. */
   #earliest = Infinity;
 
@@ -70,7 +69,7 @@ export class MemorySemaphore {
 
   get empty(): boolean {
     const idle = this.#tickets.size === 0 && this.#queue.length === 0;
-    return idle && this.#storedLimit === undefined;
+    return idle && this.#limits.stored === undefined && this.#revoked.size === 0;
   }
 
   acquire(given: AcquireCall, now: number): AcquireReply {
@@ -125,7 +124,7 @@ export class MemorySemaphore {
   }
 
   setLimit(given: SetLimitCall, now: number): Reply {
-    this.#storedLimit = given.newLimit;
+    this.#limits.stored = given.newLimit;
     const { call, limits } = this.#begin(given, now);
     return { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
   }
@@ -155,7 +154,7 @@ export class MemorySemaphore {
 
   inspect(given: number, now: number): InspectReply {
     this.#purge(now);
-    const limit = this.#storedLimit ?? given;
+    const limit = this.#limits.stored ?? given;
     const holders = [...this.#tickets].map(([id, ticket]) => ({
       id,
       slots: [...ticket.slots],
@@ -175,16 +174,9 @@ export class MemorySemaphore {
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */
   #begin<C extends Call>(given: C, now: number) {
-    const storedLimit = this.#storedLimit;
-    const busy = this.#tickets.size + this.#queue.length > 0;
-    const other = busy && storedLimit === undefined && this.#lastLimit !== given.limit;
-    const limits = {
-      ...(storedLimit !== undefined && storedLimit !== given.limit && { storedLimit }),
-      ...(other && { otherLimit: this.#lastLimit }),
-    };
-    this.#lastLimit = given.limit;
+    const begun = this.#limits.begin(given, this.#tickets.size + this.#queue.length > 0);
     this.#purge(now);
-    return { call: { ...given, limit: storedLimit ?? given.limit }, limits };
+    return begun;
   }
 
   /** The id that a ticket has now, by any that it ever had. */

@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '2418612706f368f0784e19f04baaf9b53ee9d3a0',
+  sha1: '3311baf6c7cc170b0b5b316b4efede7615ca1ac0',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -226,7 +226,7 @@ export const acquireScript: Script = {
     'end',
     'end',
     'end',
-    'local verdicts, again, arrivals, seen, twins = {}, nil, nil, total > 1 and {} or nil, nil',
+    'local verdicts, again, arrivals, seen, twins, waits = {}, nil, nil, total > 1 and {} or nil, nil, false',
     'for i = 1, total do',
     'local id, record = ARGV[10 + i], stored[i + 2]',
     "local held_slots = type(record) == 'string' and not (expired and expired[id]) and match(record, '^[%d,-]+ %d+')",
@@ -238,7 +238,7 @@ export const acquireScript: Script = {
     "again[#again + 1] = format('%.0f', now + ttl)",
     'again[#again + 1] = id',
     "elseif places and type(places[i]) == 'string' then",
-    "verdicts[i] = 'q' .. format('%.0f', places[i] * 1.0)",
+    "verdicts[i], waits = 'q' .. format('%.0f', places[i] * 1.0), waits or waiting > 0",
     'elseif seen and seen[id] then',
     "verdicts[i], twins = verdicts[seen[id]] or '', twins or {}",
     'twins[i] = seen[id]',
@@ -270,7 +270,7 @@ export const acquireScript: Script = {
     "call('ZCARD', queue)",
     "call('ZCARD', tickets)",
     'end',
-    'if (known > 0 and waiting > 0 and not late) or arrivals then',
+    'if waits or arrivals then',
     'renewed, queued = now + WAITER_LEASE, true',
     "call('ZADD', waiters, format('%.0f', renewed), client)",
     'end',
@@ -1190,7 +1190,7 @@ export const quorumDropScript: Script = {
 
 export const quorumKeepScript: Script = {
   name: 'quorum-keep',
-  sha1: '05f9db6650791314f3cbb8f5e71865d84da9ee61',
+  sha1: '9b4eac30e195772e8f6009ce6c75c1c4f3931774',
   text: [
     'local slots, meta = KEYS[1], KEYS[2]',
     'local call, format, match, gmatch = redis.call, string.format, string.match, string.gmatch',
@@ -1249,7 +1249,7 @@ export const quorumKeepScript: Script = {
     "return now_text .. '|late'",
     'end',
     "call('PEXPIRE', meta, format('%.0f', DAY + ARGV[2]))",
-    'local limit, ttl, label = ARGV[1] * 1.0, ARGV[2] * 1000.0, ARGV[4]',
+    'local limit, ttl = ARGV[1] * 1.0, ARGV[2] * 1000.0',
     "local expiry = format('%.0f', now + ttl)",
     'local used, count = {}, 0',
     "local members = call('ZRANGE', slots, '0', '-1')",
@@ -1296,8 +1296,9 @@ export const quorumKeepScript: Script = {
     "call('PEXPIRE', meta, format('%.0f', life + DAY))",
     'end',
     'local holdings, found = {}, false',
-    'for i = 5, #ARGV, 5 do',
+    'for i = 4, #ARGV, 6 do',
     'local id, mode, attempt, wanted, token = ARGV[i], ARGV[i + 1], ARGV[i + 2] * 1.0, ARGV[i + 3], ARGV[i + 4]',
+    'local label = ARGV[i + 5]',
     'local ticket = find_live(id)',
     "if mode == 'e' then",
     'if ticket then',
@@ -1415,7 +1416,7 @@ export const quorumListScript: Script = {
 
 export const quorumTakeScript: Script = {
   name: 'quorum-take',
-  sha1: 'fec1ee2165d9a16fc13530fff64da6eb43bf9224',
+  sha1: '54f49d629a40e57e999e71f853cdb5a5f6809ca4',
   text: [
     'local slots, meta = KEYS[1], KEYS[2]',
     'local call, format, match, gmatch = redis.call, string.format, string.match, string.gmatch',
@@ -1474,7 +1475,7 @@ export const quorumTakeScript: Script = {
     "return now_text .. '|late'",
     'end',
     "local configured = call('HGET', meta, 'limit')",
-    'local limit, ttl, label = ARGV[1] * 1.0, ARGV[2] * 1000.0, ARGV[4]',
+    'local limit, ttl = ARGV[1] * 1.0, ARGV[2] * 1000.0',
     "local expiry = format('%.0f', now + ttl)",
     'local used, count = {}, 0',
     "local members = call('ZRANGE', slots, '0', '-1')",
@@ -1520,7 +1521,7 @@ export const quorumTakeScript: Script = {
     'end',
     "call('PEXPIRE', meta, format('%.0f', life + DAY))",
     'end',
-    "local head = now_text .. ' '",
+    "local label, head = ARGV[4], now_text .. ' '",
     'if count > 0 and configured and configured ~= ARGV[1] then',
     'head = head .. configured',
     'end',

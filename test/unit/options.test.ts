@@ -104,6 +104,7 @@ describe('options', () => {
       extendEvery: 10_000,
       retry: { min: 10, max: 200, factor: 2, jitter: true },
       prefix: 'redsem',
+      replicas: undefined,
       label: `${hostname()}:${process.pid}`,
       clock: systemClock,
     });
@@ -118,6 +119,7 @@ describe('options', () => {
       retry: { min: 1, max: 1, factor: 1, jitter: false },
       prefix: 'ü:*?[]%',
       label: '',
+      replicas: { atLeast: 1, timeout: 1 },
       clock,
     };
     expect(resolveOptions(given)).to.deep.equal(given);

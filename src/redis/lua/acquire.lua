@@ -53,7 +53,7 @@ if not late and waiting + known > 0 then
 end
 -- include: serve
 
-local verdicts, again, arrivals, seen, twins = {}, nil, nil, total > 1 and {} or nil, nil
+local verdicts, again, arrivals, seen, twins, waits = {}, nil, nil, total > 1 and {} or nil, nil, false
 for i = 1, total do
   local id, record = ARGV[10 + i], stored[i + 2]
   local held_slots = type(record) == 'string' and not (expired and expired[id]) and match(record, '^[%d,-]+ %d+')
@@ -65,7 +65,7 @@ for i = 1, total do
     again[#again + 1] = format('%.0f', now + ttl)
     again[#again + 1] = id
   elseif places and type(places[i]) == 'string' then
-    verdicts[i] = 'q' .. format('%.0f', places[i] * 1.0)
+    verdicts[i], waits = 'q' .. format('%.0f', places[i] * 1.0), waits or waiting > 0
   elseif seen and seen[id] then
     verdicts[i], twins = verdicts[seen[id]] or '', twins or {}
     twins[i] = seen[id]
@@ -98,7 +98,7 @@ if arrivals then
   call('ZCARD', queue)
   call('ZCARD', tickets)
 end
-if (known > 0 and waiting > 0 and not late) or arrivals then
+if waits or arrivals then
   renewed, queued = now + WAITER_LEASE, true
   call('ZADD', waiters, format('%.0f', renewed), client)
 end

@@ -1,8 +1,8 @@
 -- Renews tickets on one master of a quorum, and puts them where a majority wants them.
 --
 -- KEYS  qslots, qmeta
--- ARGV  1 limit   2 ttl (ms)   3 not after (microseconds, or '')   4 label (without ; and |)
---       then for each request: id, mode, attempt, slots as 0,3,7 or '', token. Modes: e extends what is held; a wants exactly these
+-- ARGV  1 limit   2 ttl (ms)   3 not after (microseconds, or '')
+--       then for each request: id, mode, attempt, slots as 0,3,7 or '', token, label (without ; and |). Modes: e extends what is held; a wants exactly these
 --       slots as far as they are free, and this token if it has it already or it is higher than any, else a higher one;
 --       r wants exactly these slots as far as they are free, and exactly this token
 -- Reply 'now|holding;holding…', a holding being 'slots token attempt', '' where nothing is held; 'now|late' when too late
@@ -17,8 +17,9 @@ call('PEXPIRE', meta, format('%.0f', DAY + ARGV[2]))
 -- include: quorum-slots
 
 local holdings, found = {}, false
-for i = 5, #ARGV, 5 do
+for i = 4, #ARGV, 6 do
   local id, mode, attempt, wanted, token = ARGV[i], ARGV[i + 1], ARGV[i + 2] * 1.0, ARGV[i + 3], ARGV[i + 4]
+  local label = ARGV[i + 5]
   local ticket = find_live(id)
   if mode == 'e' then
     if ticket then

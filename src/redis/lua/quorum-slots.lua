@@ -1,6 +1,6 @@
 -- Fragment: taking slots. After it, `used` has the slots that are held, and nothing was written but what `occupy` is
 -- called for; `finish` writes what the next call must know, where anything was.
-local limit, ttl, label = ARGV[1] * 1.0, ARGV[2] * 1000.0, ARGV[4]
+local limit, ttl = ARGV[1] * 1.0, ARGV[2] * 1000.0
 local expiry = format('%.0f', now + ttl)
 local used, count = {}, 0
 local members = call('ZRANGE', slots, '0', '-1')

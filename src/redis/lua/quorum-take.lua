@@ -12,7 +12,7 @@ if ARGV[3] ~= '' and now > ARGV[3] * 1.0 then
 end
 local configured = call('HGET', meta, 'limit')
 -- include: quorum-slots
-local head = now_text .. ' '
+local label, head = ARGV[4], now_text .. ' '
 if count > 0 and configured and configured ~= ARGV[1] then
   head = head .. configured
 end

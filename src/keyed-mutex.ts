@@ -1,0 +1,208 @@
+import type { Clock } from './clock.js';
+import { BackendError, ClosedError } from './errors.js';
+import type { Handle } from './handle.js';
+import { KeyedHandle } from './keyed-handle.js';
+import { KeyedNames } from './keyed-names.js';
+import { stripeHasher } from './key-stripes.js';
+import type { MutexOptions, SemaphoreTarget } from './mutex.js';
+import { Mutex, withLimitOne } from './mutex.js';
+import type { AcquireOptions } from './options.js';
+import { checkFunction, integer, resolveAcquire, resolveOptions } from './options.js';
+import type { Part } from './ordered-acquisition.js';
+import { OrderedAcquisition } from './ordered-acquisition.js';
+import { runWithHandle } from './run-with-handle.js';
+import type { TryUseResult } from './semaphore.js';
+import { backendOf } from './targets.js';
+
+export interface KeyedMutexOptions extends MutexOptions {
+  /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
+  readonly name?: string;
+  /**
+   * Hashes the keys onto so many locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
+   * must be the same wherever the keyed mutex is used. Default: each key has a lock of its own.
+   */
+  readonly stripes?: number;
+}
+
+/** How long to wait for all keys together. */
+export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
+
+/** One key, or several; duplicates count once. */
+export type Keys = string | readonly string[];
+
+interface Wanted {
+  readonly partOf: ReadonlyMap<string, Part>;
+  readonly parts: readonly Part[];
+}
+
+/**
+ * A mutex for each key. Many keys are taken in one global order, all or none within one deadline, so callers
+ * that name them in different orders never deadlock. Who holds a key and asks for another in a second call may:
+ * take all of them in one call.
+ */
+export class KeyedMutex {
+  readonly name: string;
+  readonly #target: SemaphoreTarget;
+  readonly #options: MutexOptions;
+  readonly #clock: Clock;
+  readonly #names: KeyedNames;
+  readonly #stripes: number | undefined;
+  // Kept by their permits and requests alone: unused keys take no memory.
+  readonly #mutexes = new Map<string, WeakRef<Mutex>>();
+  readonly #forgotten = new FinalizationRegistry<string>((name) => {
+    if (this.#mutexes.get(name)?.deref() === undefined) this.#mutexes.delete(name);
+  });
+  #closed: Promise<void> | undefined;
+
+  /**
+   * @param target as for a `Semaphore`
+   * @throws {TypeError | RangeError} at once, naming option, expectation and value
+   */
+  constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
+    const resolved = resolveOptions(withLimitOne(options), clockOf(target));
+    const { name = 'default', stripes, ...others } = options;
+    this.#names = new KeyedNames(name);
+    if (stripes !== undefined) integer('stripes', stripes, 1);
+    this.name = name;
+    this.#target = target;
+    this.#options = others;
+    this.#clock = resolved.clock;
+    this.#stripes = stripes;
+  }
+
+  /**
+   * Waits for all keys. The handle of an empty list holds nothing.
+   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
+   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @throws {ClosedError} when the keyed mutex is or gets closed
+   * @throws the signal's own reason when it aborts
+   */
+  async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
+    const { timeout, signal } = resolveAcquire(options, 1);
+    const wanted = await this.#wanted(keys);
+    const terms = { clock: this.#clock, timeout, signal };
+    const acquisition = new OrderedAcquisition(wanted.parts, terms);
+    await this.#telling(acquisition.acquire());
+    return this.#handle(wanted, acquisition);
+  }
+
+  /**
+   * One try: null when one of the keys is not free, or others wait for it. What was taken is then back already.
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
+   */
+  async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
+    const wanted = await this.#wanted(keys);
+    const terms = { clock: this.#clock, timeout: 0, signal: undefined };
+    const acquisition = new OrderedAcquisition(wanted.parts, terms);
+    const { acquired, trouble } = await this.#telling(acquisition.tryAcquire());
+    if (acquired) return this.#handle(wanted, acquisition);
+    if (trouble === undefined) return null;
+    throw new BackendError('acquiring failed', trouble);
+  }
+
+  /**
+   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
+   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
+   * @param options as `acquire`
+   */
+  async use<T>(
+    keys: Keys,
+    fn: (handle: KeyedHandle) => T | Promise<T>,
+    options?: number | KeyedAcquireOptions,
+  ): Promise<T> {
+    checkFunction('fn', fn);
+    return runWithHandle(await this.acquire(keys, options), fn);
+  }
+
+  /** Runs `fn` only if all keys are free now: one of many replicas does a job, and the others go on without it. */
+  async tryUse<T>(
+    keys: Keys,
+    fn: (handle: KeyedHandle) => T | Promise<T>,
+  ): Promise<TryUseResult<T>> {
+    checkFunction('fn', fn);
+    const handle = await this.tryAcquire(keys);
+    return handle === null
+      ? { ran: false }
+      : { ran: true, result: await runWithHandle(handle, fn) };
+  }
+
+  /**
+   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. The
+   * client stays open. Idempotent; never rejects.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#doClose();
+    return this.#closed;
+  }
+
+  /** Closes. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #wanted(keys: Keys): Promise<Wanted> {
+    this.#assertOpen();
+    const checked = this.#names.checkKeys(keys);
+    const nameOf = await this.#naming();
+    this.#assertOpen();
+    const parts = new Map<string, Part>();
+    const partOf = new Map<string, Part>();
+    for (const key of checked) {
+      const name = nameOf(key);
+      const part = parts.get(name) ?? { semaphore: this.#mutex(name), permits: 1 };
+      parts.set(name, part);
+      partOf.set(key, part);
+    }
+    return { partOf, parts: [...parts.values()] };
+  }
+
+  async #naming(): Promise<(key: string) => string> {
+    const stripes = this.#stripes;
+    if (stripes === undefined) return (key) => this.#names.ofKey(key);
+    const stripeOf = await stripeHasher(stripes);
+    return (key) => this.#names.ofStripe(stripeOf(key), stripes);
+  }
+
+  #mutex(name: string): Mutex {
+    let mutex = this.#mutexes.get(name)?.deref();
+    if (mutex === undefined) {
+      mutex = new Mutex(this.#target, name, this.#options);
+      this.#mutexes.set(name, new WeakRef(mutex));
+      this.#forgotten.register(mutex, name);
+    }
+    return mutex;
+  }
+
+  #handle({ partOf }: Wanted, acquisition: OrderedAcquisition): KeyedHandle {
+    const byKey = new Map<string, Handle>();
+    for (const [key, part] of partOf) {
+      const handle = acquisition.handleOf(part);
+      if (handle !== undefined) byKey.set(key, handle);
+    }
+    return new KeyedHandle(this.name, byKey, acquisition.handles);
+  }
+
+  /** An acquisition that ends because this was closed says so, and not which key it waited for. */
+  async #telling<T>(acquisition: Promise<T>): Promise<T> {
+    try {
+      return await acquisition;
+    } catch (error) {
+      if (error instanceof ClosedError) throw new ClosedError(this.name);
+      throw error;
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw new ClosedError(this.name);
+  }
+
+  async #doClose(): Promise<void> {
+    const mutexes = [...this.#mutexes.values()].flatMap((mutex) => mutex.deref() ?? []);
+    await Promise.all(mutexes.map((mutex) => mutex.close()));
+  }
+}
+
+function clockOf(target: SemaphoreTarget): Clock | undefined {
+  return backendOf(target).clock;
+}

@@ -1,0 +1,55 @@
+import { shown } from './shown.js';
+
+/** Most bytes of a semaphore's name. */
+const LONGEST_NAME = 512;
+const LONGEST_OWN_NAME = 128;
+
+/** How the semaphores under a keyed mutex are called. No two keyed mutexes, keys or numbers of stripes share a name. */
+export class KeyedNames {
+  /** A name without colons ends at the first one, so what follows may be anything. */
+  readonly #own: string;
+
+  constructor(name: unknown) {
+    this.#own = checkText('name', name, LONGEST_OWN_NAME);
+    if (this.#own.includes(':')) {
+      throw new TypeError(`name: expected no colon, got ${shown(name)}`);
+    }
+  }
+
+  ofKey(key: string): string {
+    return `${this.#start}${key}`;
+  }
+
+  ofStripe(stripe: number, stripes: number): string {
+    return `striped:${this.#own}:${stripes}:${stripe}`;
+  }
+
+  /** Each key once, in the order given. */
+  checkKeys(keys: unknown): string[] {
+    const list = typeof keys === 'string' ? [keys] : keys;
+    if (!Array.isArray(list)) {
+      throw new TypeError(`keys: expected a string or an array of strings, got ${shown(keys)}`);
+    }
+    const longest = LONGEST_NAME - Buffer.byteLength(this.#start);
+    return [...new Set(list.map((key: unknown) => checkText('keys', key, longest)))];
+  }
+
+  get #start(): string {
+    return `keyed:${this.#own}:`;
+  }
+}
+
+function checkText(option: string, value: unknown, longest: number): string {
+  if (typeof value !== 'string') {
+    throw new TypeError(`${option}: expected a string, got ${shown(value)}`);
+  }
+  // Half of a surrogate pair has no bytes of its own: two such strings would be one key.
+  if (!value.isWellFormed()) {
+    throw new TypeError(`${option}: expected well-formed Unicode, got ${shown(value)}`);
+  }
+  const bytes = Buffer.byteLength(value);
+  if (bytes < 1 || bytes > longest) {
+    throw new RangeError(`${option}: expected 1 to ${longest} bytes, got ${bytes}`);
+  }
+  return value;
+}

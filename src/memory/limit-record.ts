@@ -1,0 +1,20 @@
+import type { Call } from '../backend.js';
+
+/** Which limit counts for one semaphore, and what its callers are told of it; as `state.lua` has it. */
+export class LimitRecord {
+  /** What `setLimit` stored. */
+  stored: number | undefined;
+  /** That of the last caller. */
+  #last = 0;
+
+  /** The call with the limit that counts, and what its reply says. `busy`: somebody holds or waits. */
+  begin<C extends Call>(given: C, busy: boolean) {
+    const other = busy && this.stored === undefined && this.#last !== given.limit;
+    const limits = {
+      ...(this.stored !== undefined && this.stored !== given.limit && { storedLimit: this.stored }),
+      ...(other && { otherLimit: this.#last }),
+    };
+    this.#last = given.limit;
+    return { call: { ...given, limit: this.stored ?? given.limit }, limits };
+  }
+}

@@ -1,0 +1,45 @@
+import type { SemaphoreOptions } from './options.js';
+import { Semaphore } from './semaphore.js';
+import { shown } from './shown.js';
+
+/** What `new Semaphore` takes as its target. */
+export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
+
+/** As for a semaphore, whose limit is 1 here. */
+export type MutexOptions = Omit<SemaphoreOptions, 'limit'>;
+
+/**
+ * A semaphore of one permit: at most one holder at once, in every process that uses the same name on the same
+ * backend. A guarded resource refuses late writes by comparing `fencingToken`: the slot is always 0.
+ */
+export class Mutex extends Semaphore {
+  /**
+   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), or a `Backend`
+   * @param name 1 to 512 bytes of anything; shared with semaphores: a `Semaphore` of that name has the same permit
+   * @throws {TypeError | RangeError} at once, naming option, expectation and value
+   */
+  constructor(target: SemaphoreTarget, name: string, options: MutexOptions = {}) {
+    super(target, name, withLimitOne(options));
+  }
+
+  /**
+   * Stores the limit 1, in case a semaphore of the same name has stored another.
+   * @throws {RangeError} for any other: that would be no mutex
+   */
+  override async setLimit(limit: number): Promise<void> {
+    if (limit !== 1) throw new RangeError(`limit: expected 1 of a mutex, got ${shown(limit)}`);
+    await super.setLimit(limit);
+  }
+}
+
+/** The options of a semaphore of one permit. */
+export function withLimitOne(options: MutexOptions): SemaphoreOptions {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`options: expected an object, got ${shown(options)}`);
+  }
+  const { limit = 1 }: Partial<SemaphoreOptions> = options;
+  if (limit !== 1) {
+    throw new RangeError(`limit: expected none, for a mutex has one permit, got ${shown(limit)}`);
+  }
+  return { ...options, limit };
+}

@@ -1,0 +1,90 @@
+import type { Channel } from 'node:diagnostics_channel';
+import { channel, tracingChannel } from 'node:diagnostics_channel';
+import type { LostReason } from './errors.js';
+
+/** Of each message: the semaphore's name and, where there is one, the ticket's id. Times are milliseconds. */
+interface About {
+  readonly name: string;
+  readonly id: string;
+}
+
+/** Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has ended. */
+export interface AcquireContext {
+  readonly name: string;
+  readonly permits: number;
+  /** Undefined for `tryAcquire`, Infinity for no limit. */
+  readonly timeout: number | undefined;
+}
+
+/** `redsem:wait`: no permit was free, the request waits. */
+export interface WaitMessage extends About {
+  readonly permits: number;
+}
+
+/** `redsem:queue`: how many requests of this process wait for the semaphore now. */
+export interface QueueMessage {
+  readonly name: string;
+  readonly waiting: number;
+}
+
+/** `redsem:grant` */
+export interface GrantMessage extends About {
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+  readonly waited: number;
+  readonly attempts: number;
+}
+
+/** `redsem:extend`: an extension was confirmed, or failed and is tried again. */
+export interface ExtendMessage extends About {
+  readonly error: unknown;
+}
+
+/** `redsem:lost` */
+export interface LostMessage extends About {
+  readonly reason: LostReason;
+  readonly heldFor: number;
+}
+
+/** `redsem:release`: `released` is what `handle.release()` resolves with. */
+export interface ReleaseMessage extends About {
+  readonly released: boolean;
+  readonly heldFor: number;
+}
+
+/** `redsem:mismatch`: somebody else uses the name with another limit. */
+export interface MismatchMessage {
+  readonly name: string;
+  readonly limit: number;
+  readonly otherLimit: number;
+}
+
+/** One of Node's diagnostics channels, with the type of its messages. */
+class MessageChannel<Message> {
+  readonly #channel: Channel;
+
+  constructor(name: string) {
+    this.#channel = channel(name);
+  }
+
+  /** Whether anybody listens: look before a message is made, for then it costs nothing. */
+  get active(): boolean {
+    return this.#channel.hasSubscribers;
+  }
+
+  publish(message: Message): void {
+    this.#channel.publish(message);
+  }
+}
+
+/** What can be followed from outside, see https://nodejs.org/api/diagnostics_channel.html. */
+export const telemetry = {
+  acquire: tracingChannel<string, AcquireContext>('redsem:acquire'),
+  wait: new MessageChannel<WaitMessage>('redsem:wait'),
+  queue: new MessageChannel<QueueMessage>('redsem:queue'),
+  grant: new MessageChannel<GrantMessage>('redsem:grant'),
+  extend: new MessageChannel<ExtendMessage>('redsem:extend'),
+  lost: new MessageChannel<LostMessage>('redsem:lost'),
+  release: new MessageChannel<ReleaseMessage>('redsem:release'),
+  mismatch: new MessageChannel<MismatchMessage>('redsem:mismatch'),
+} as const;

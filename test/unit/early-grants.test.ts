@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+
+import { Semaphore } from '../../src/index.js';
+import { StubBackend, watch } from './stub-backend.js';
+
+describe('a grant that comes before the reply which says that the request is queued', () => {
+  it('is taken, and not left until the next try', async () => {
+    const backend = new StubBackend({ pushes: true });
+    const { clock } = backend;
+    const semaphore = new Semaphore(backend, 's', { limit: 1 });
+    // Somebody waited here before, so the subscription stands.
+    const before = semaphore.acquire();
+    await clock.advance(0);
+    backend.setHealth(true);
+    await clock.advance(0);
+    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
+    await (await before).release();
+
+    // Over two connections the push may overtake the reply; in one chunk of data the shorter chain of promises does.
+    backend.onAcquire = async (call) => {
+      backend.push(call.requests[0]?.id ?? '', 2000);
+      await Promise.resolve();
+      return backend.allQueued(call);
+    };
+    const waiting = watch(clock, semaphore.acquire());
+    await clock.advance(5);
+    expect(waiting.value).to.include({ held: true });
+    await waiting.value?.release();
+    await semaphore.close();
+  });
+});
