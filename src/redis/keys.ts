@@ -2,15 +2,25 @@ import type { SemaphoreKey } from '../backend.js';
 
 /** The order in which every script declares its keys. */
 const PARTS = ['tickets', 'free', 'queue', 'waiters', 'meta'] as const;
+const QUORUM_PARTS = ['qslots', 'qmeta'] as const;
 
 /**
  * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot. Braces in
  * the name are escaped (and the escape sign itself), so that the tag is the whole name and no two names
  * ever meet; a prefix has no braces, see `options.ts`.
  */
-export function keysOf({ prefix, name }: SemaphoreKey): readonly string[] {
+export function keysOf(key: SemaphoreKey): readonly string[] {
+  return keysFor(key, PARTS);
+}
+
+/** Its keys on one master of a quorum: others than on a server of its own, so that the two never meet. */
+export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
+  return keysFor(key, QUORUM_PARTS);
+}
+
+function keysFor({ prefix, name }: SemaphoreKey, parts: readonly string[]): readonly string[] {
   const tag = name.replace(/[{}%]/g, (sign) => ESCAPES[sign] ?? sign);
-  return PARTS.map((part) => `${prefix}:{${tag}}:${part}`);
+  return parts.map((part) => `${prefix}:{${tag}}:${part}`);
 }
 
 const ESCAPES: Record<string, string> = { '{': '%7B', '}': '%7D', '%': '%25' };

@@ -26,8 +26,11 @@ export function parseAcquire(reply: unknown, requests: number): AcquireReply {
   const [head, nearest, verdicts, grants] = sections('acquire', reply, 4);
   const parsed = list(verdicts).map((verdict) => parseVerdict(verdict, reply));
   if (parsed.length !== requests) throw new UnexpectedReplyError('acquire', reply);
+  const { serverTime, storedLimit, otherLimit } = parseHead(head);
   return {
-    ...parseHead(head),
+    serverTime,
+    storedLimit,
+    otherLimit,
     nearestExpiry: nearest === '' ? undefined : milliseconds(nearest),
     verdicts: parsed,
     grants: parseGrants(grants),
@@ -35,15 +38,25 @@ export function parseAcquire(reply: unknown, requests: number): AcquireReply {
 }
 
 export function parseExtend(reply: unknown, ids: readonly string[]): ExtendReply {
-  const { digits, ...rest } = parseFlags('extend', reply, ids.length);
+  const [head, digits, grants] = verdictSections('extend', reply, ids.length);
+  const { serverTime, storedLimit, otherLimit } = parseHead(head);
   const extended = Array.from(digits, (digit) => digit === '1');
-  if (!digits.includes('r')) return { ...rest, extended };
-  return { ...rest, extended, revoked: ids.filter((_id, i) => digits[i] === 'r') };
+  const revoked = digits.includes('r') ? ids.filter((_id, i) => digits[i] === 'r') : undefined;
+  return {
+    serverTime,
+    storedLimit,
+    otherLimit,
+    extended,
+    revoked,
+    grants: parseGrants(grants),
+  };
 }
 
 export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseReply {
-  const { digits, ...rest } = parseFlags('release', reply, ids.length);
-  return { ...rest, released: Array.from(digits, (digit) => digit === '1') };
+  const [head, digits, grants] = verdictSections('release', reply, ids.length);
+  const { serverTime, storedLimit, otherLimit } = parseHead(head);
+  const released = Array.from(digits, (digit) => digit === '1');
+  return { serverTime, storedLimit, otherLimit, released, grants: parseGrants(grants) };
 }
 
 export function parseSetLimit(reply: unknown): Reply {
@@ -59,8 +72,8 @@ export function parseAdopt(reply: unknown): AdoptReply {
 }
 
 export function parseRevoke(reply: unknown): RevokeReply {
-  const { digits, ...rest } = parseFlags('revoke', reply, 1);
-  return { ...rest, revoked: digits === '1' };
+  const [head, digit, grants] = verdictSections('revoke', reply, 1);
+  return { ...parseHead(head), revoked: digit === '1', grants: parseGrants(grants) };
 }
 
 export interface InspectPage {
@@ -107,6 +120,7 @@ export function parseEnded(text: string): EndedTicket[] {
   });
 }
 
+type Head = Pick<Reply, 'serverTime' | 'storedLimit' | 'otherLimit'>;
 type Texts = readonly [string, string, string, string, string, string];
 
 function sections(script: string, reply: unknown, count: number): Texts {
@@ -118,22 +132,21 @@ function sections(script: string, reply: unknown, count: number): Texts {
   return [a, b, c, d, e, f];
 }
 
-function parseFlags(script: string, reply: unknown, ids: number) {
-  const [head, digits, grants] = sections(script, reply, 3);
-  if (digits.length !== ids) throw new UnexpectedReplyError(script, reply);
-  return {
-    ...parseHead(head),
-    grants: parseGrants(grants),
-    digits,
-  };
+/** Sections whose second has a letter for each id. */
+function verdictSections(script: string, reply: unknown, ids: number): Texts {
+  const parts = sections(script, reply, 3);
+  if (parts[1].length !== ids) throw new UnexpectedReplyError(script, reply);
+  return parts;
 }
 
 /** `now`, `now stored LIMIT` or `now other LIMIT`. */
-function parseHead(head: string) {
+function parseHead(head: string): Head {
   const [time = '', whose, limit] = head.split(' ');
-  const serverTime = milliseconds(time);
-  if (whose === undefined) return { serverTime };
-  return { serverTime, [whose === 'stored' ? 'storedLimit' : 'otherLimit']: Number(limit) };
+  return {
+    serverTime: milliseconds(time),
+    storedLimit: whose === 'stored' ? Number(limit) : undefined,
+    otherLimit: whose === 'other' ? Number(limit) : undefined,
+  };
 }
 
 function parseVerdict(text: string, reply: unknown): AcquireVerdict {
@@ -186,7 +199,8 @@ function parseWaiter(line: string, now: number): Omit<WaiterState, 'position'> {
 }
 
 function list(text: string): string[] {
-  return text === '' ? [] : text.split(';');
+  if (text === '') return [];
+  return text.includes(';') ? text.split(';') : [text];
 }
 
 /** Scripts count in microseconds, for which a double has room to spare. */

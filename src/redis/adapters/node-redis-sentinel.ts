@@ -10,6 +10,7 @@ const GOODBYE = 200;
 
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   on(event: string, listener: (event: unknown) => void): unknown;
   removeListener(event: string, listener: (event: unknown) => void): unknown;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
@@ -79,13 +80,18 @@ export function subscribeOnSentinel(
   };
 }
 
-/** Subscribed already, it would answer at once by itself; only for a channel that is new to it does it ask the server. */
+/**
+ * Not before a script has run: a connection for subscriptions that it opens to a master that is down is tried for
+ * ever, even after the client was closed. Subscribed already, it would answer at once by itself; only for a channel
+ * that is new to it does it ask the server.
+ */
 async function confirm(
   sentinel: NodeRedisSentinel,
   channel: string,
   listener: (message: string) => void,
 ): Promise<void> {
   const probe = `${channel}:probe`;
+  await sentinel.eval('return 1', { keys: [], arguments: [] });
   await sentinel.subscribe(channel, listener);
   await sentinel.subscribe(probe, ignore);
   await end(sentinel, probe, ignore);

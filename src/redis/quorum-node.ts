@@ -1,0 +1,107 @@
+import type { SemaphoreKey } from '../backend.js';
+import type {
+  DropCall,
+  DropReply,
+  GrantingCall,
+  KeepCall,
+  KeepMode,
+  KeepReply,
+  ListReply,
+  NodeTicket,
+  QuorumNode,
+  TakeCall,
+  TakeReply,
+} from '../quorum/quorum-node.js';
+import { LateCallError } from '../quorum/quorum-node.js';
+import type { RedisConnection } from './connection.js';
+import { quorumKeysOf } from './keys.js';
+import { parseDrop, parseKeep, parseList, parseTake } from './quorum-replies.js';
+import { RedisBackend } from './redis-backend.js';
+import { runScript } from './run-script.js';
+import type { Script } from './scripts.js';
+import {
+  quorumDropScript,
+  quorumKeepScript,
+  quorumListScript,
+  quorumTakeScript,
+} from './scripts.js';
+
+/** Slots that `list` reads with one command, so that a large semaphore does not block the server. */
+const PAGE = 500;
+
+const LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
+
+/** One independent master, over a client of either library. */
+export class RedisQuorumNode implements QuorumNode {
+  readonly #connection: RedisConnection;
+  /** Knows which errors pass by themselves, and what endangers keys. */
+  readonly #backend: RedisBackend;
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+    this.#backend = new RedisBackend(connection);
+  }
+
+  async take(call: TakeCall): Promise<TakeReply> {
+    const args = [...head(call), encodeURIComponent(call.label)];
+    for (const { id, attempt, permits, token, aim } of call.requests) {
+      args.push(id, String(attempt), String(permits), token.toFixed(0), aim.join());
+    }
+    const reply = await this.#run(quorumTakeScript, call.key, args);
+    return parseTake(inTime(reply), call.requests.length);
+  }
+
+  async keep(call: KeepCall): Promise<KeepReply> {
+    const args = head(call);
+    for (const { id, mode, attempt, slots, token, label } of call.requests) {
+      args.push(id, LETTERS[mode], String(attempt), slots.join(), token.toFixed(0));
+      args.push(encodeURIComponent(label));
+    }
+    const reply = await this.#run(quorumKeepScript, call.key, args);
+    return parseKeep(inTime(reply), call.requests.length);
+  }
+
+  async drop(call: DropCall): Promise<DropReply> {
+    const args = call.tickets.flatMap(({ id, attempt }) => [
+      id,
+      attempt === Infinity ? '' : String(attempt),
+    ]);
+    const reply = await this.#run(quorumDropScript, call.key, args);
+    return parseDrop(reply, call.tickets.length);
+  }
+
+  async list(key: SemaphoreKey): Promise<ListReply> {
+    const tickets = new Map<string, NodeTicket>();
+    let [cursor, time] = ['0', 0];
+    while (cursor !== '') {
+      const page = parseList(await this.#run(quorumListScript, key, [cursor, String(PAGE)]));
+      for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
+      ({ cursor, time } = page);
+    }
+    return { time, tickets: [...tickets.values()] };
+  }
+
+  isRetryable(error: unknown): boolean {
+    return this.#backend.isRetryable(error);
+  }
+
+  findHazard(key: SemaphoreKey): Promise<string | undefined> {
+    return this.#backend.findHazard(key);
+  }
+
+  #run(script: Script, key: SemaphoreKey, args: readonly string[]): Promise<unknown> {
+    return runScript(this.#connection, script, quorumKeysOf(key), args);
+  }
+}
+
+function head({ limit, ttl, notAfter }: GrantingCall): string[] {
+  const until = notAfter === undefined ? '' : (notAfter * 1000).toFixed(0);
+  return [String(limit), String(ttl), until];
+}
+
+function inTime(reply: unknown): unknown {
+  if (typeof reply === 'string' && reply.endsWith('|late')) {
+    throw new LateCallError(Number(reply.slice(0, -'|late'.length)) / 1000);
+  }
+  return reply;
+}
