@@ -1,3 +1,4 @@
+import { text } from './options.js';
 import { shown } from './shown.js';
 
 /** Most bytes of a semaphore's name. */
@@ -10,7 +11,7 @@ export class KeyedNames {
   readonly #own: string;
 
   constructor(name: unknown) {
-    this.#own = checkText('name', name, LONGEST_OWN_NAME);
+    this.#own = text('name', name, 1, LONGEST_OWN_NAME);
     if (this.#own.includes(':')) {
       throw new TypeError(`name: expected no colon, got ${shown(name)}`);
     }
@@ -31,25 +32,10 @@ export class KeyedNames {
       throw new TypeError(`keys: expected a string or an array of strings, got ${shown(keys)}`);
     }
     const longest = LONGEST_NAME - Buffer.byteLength(this.#start);
-    return [...new Set(list.map((key: unknown) => checkText('keys', key, longest)))];
+    return [...new Set(list.map((key: unknown) => text('keys', key, 1, longest)))];
   }
 
   get #start(): string {
     return `keyed:${this.#own}:`;
   }
-}
-
-function checkText(option: string, value: unknown, longest: number): string {
-  if (typeof value !== 'string') {
-    throw new TypeError(`${option}: expected a string, got ${shown(value)}`);
-  }
-  // Half of a surrogate pair has no bytes of its own: two such strings would be one key.
-  if (!value.isWellFormed()) {
-    throw new TypeError(`${option}: expected well-formed Unicode, got ${shown(value)}`);
-  }
-  const bytes = Buffer.byteLength(value);
-  if (bytes < 1 || bytes > longest) {
-    throw new RangeError(`${option}: expected 1 to ${longest} bytes, got ${bytes}`);
-  }
-  return value;
 }

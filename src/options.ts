@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
-import { inspect } from 'node:util';
 import type { BackoffOptions } from './backoff.js';
 import type { Clock } from './clock.js';
 import { LONGEST_TIMER, systemClock } from './clock.js';
+import { shown } from './shown.js';
 
 export interface SemaphoreOptions {
   /** How many permits there are: an integer, minimum 1. */
@@ -182,7 +182,7 @@ function number(option: string, value: unknown, min: number, max: number): numbe
   return value;
 }
 
-function text(option: string, value: unknown, min: number, max: number): string {
+export function text(option: string, value: unknown, min: number, max: number): string {
   if (typeof value !== 'string') {
     throw new TypeError(`${option}: expected a string, got ${shown(value)}`);
   }
@@ -195,14 +195,4 @@ function text(option: string, value: unknown, min: number, max: number): string 
     throw new RangeError(`${option}: expected ${min} to ${max} bytes, got ${bytes}`);
   }
   return value;
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'string') return `${JSON.stringify(value)} (string)`;
-  if (typeof value === 'object' && value !== null) {
-    return Array.isArray(value) ? 'an array' : 'an object';
-  }
-  return value === null || value === undefined
-    ? String(value)
-    : `${inspect(value)} (${typeof value})`;
 }

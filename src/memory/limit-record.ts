@@ -1,4 +1,7 @@
-import type { Call } from '../backend.js';
+import type { Call, Reply } from '../backend.js';
+
+/** What a reply says of limits. */
+export type Limits = Pick<Reply, 'storedLimit' | 'otherLimit'>;
 
 /** Which limit counts for one semaphore, and what its callers are told of it; as `state.lua` has it. */
 export class LimitRecord {
@@ -8,7 +11,7 @@ export class LimitRecord {
   #last = 0;
 
   /** The call with the limit that counts, and what its reply says. `busy`: somebody holds or waits. */
-  begin<C extends Call>(given: C, busy: boolean) {
+  begin<C extends Call>(given: C, busy: boolean): { call: C; limits: Limits } {
     const other = busy && this.stored === undefined && this.#last !== given.limit;
     const limits = {
       ...(this.stored !== undefined && this.stored !== given.limit && { storedLimit: this.stored }),

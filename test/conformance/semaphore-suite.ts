@@ -17,8 +17,10 @@
  * AM async-mutex, AS async-sema; P1 to P9 and the failure table are this project's own contract.
  */
 import { abortCases } from './cases/abort-cases.js';
+import { acquireAllCases } from './cases/acquire-all-cases.js';
 import { acquireArgumentCases } from './cases/acquire-argument-cases.js';
 import { acquireCases } from './cases/acquire-cases.js';
+import { adoptCases } from './cases/adopt-cases.js';
 import { closeCases } from './cases/close-cases.js';
 import { constructorArgumentCases } from './cases/constructor-argument-cases.js';
 import { expiryCases } from './cases/expiry-cases.js';
@@ -26,16 +28,22 @@ import { extensionCases } from './cases/extension-cases.js';
 import { fencingCases } from './cases/fencing-cases.js';
 import { inspectCases } from './cases/inspect-cases.js';
 import { keyCases } from './cases/key-cases.js';
+import { keyedMutexCases } from './cases/keyed-mutex-cases.js';
+import { limitChangeCases } from './cases/limit-change-cases.js';
+import { limitMismatchCases } from './cases/limit-mismatch-cases.js';
 import { loadCases } from './cases/load-cases.js';
 import { lossCases } from './cases/loss-cases.js';
 import { lossListenerCases } from './cases/loss-listener-cases.js';
+import { mutexCases } from './cases/mutex-cases.js';
 import { nameCases } from './cases/name-cases.js';
 import { originCases } from './cases/origin-cases.js';
 import { permitCases } from './cases/permit-cases.js';
 import { releaseCases } from './cases/release-cases.js';
+import { revokeCases } from './cases/revoke-cases.js';
 import { serverFailureCases } from './cases/server-failure-cases.js';
 import { serverRefusalCases } from './cases/server-refusal-cases.js';
 import { sharingCases } from './cases/sharing-cases.js';
+import { tryUseCases } from './cases/try-use-cases.js';
 import { useCases } from './cases/use-cases.js';
 import { waitingCases } from './cases/waiting-cases.js';
 import type { CaseGroup, Run } from './case-group.js';
@@ -54,16 +62,24 @@ export const allGroups: readonly CaseGroup[] = [
   fencingCases,
   releaseCases,
   useCases,
+  tryUseCases,
   extensionCases,
   expiryCases,
   lossCases,
   lossListenerCases,
   closeCases,
   inspectCases,
+  limitChangeCases,
+  limitMismatchCases,
+  adoptCases,
+  revokeCases,
   nameCases,
   sharingCases,
   keyCases,
   originCases,
+  mutexCases,
+  keyedMutexCases,
+  acquireAllCases,
   loadCases,
   serverRefusalCases,
   serverFailureCases,

@@ -26,14 +26,20 @@ main();
 /** Everything of the API but the clients, so that it can be checked without their types. */
 export const API_CONSUMER: string = `
 import {
+  acquireAll,
   AcquireTimeoutError,
   BackendError,
   ClosedError,
+  CompositeHandle,
   Handle,
   HandleLostError,
+  KeyedHandle,
+  KeyedMutex,
   MemoryBackend,
+  Mutex,
   RedsemError,
   Semaphore,
+  useAll as useSemaphores,
 } from 'redsem';
 import type {
   AcquireOptions,
@@ -43,6 +49,8 @@ import type {
   RedisTarget,
   SemaphoreOptions,
   SemaphoreState,
+  SemaphoreWarning,
+  TryUseResult,
 } from 'redsem';
 
 declare const clock: Clock;
@@ -95,6 +103,29 @@ export async function useAll(): Promise<void> {
   await semaphore.close();
 }
 
+export async function operate(): Promise<void> {
+  await semaphore.setLimit(3);
+  const limit: number = semaphore.limit;
+  const adopted: Handle = await semaphore.adopt(JSON.parse(JSON.stringify(data)) as HandleData);
+  const revoked: boolean = await semaphore.revoke(adopted.id);
+  const tried: TryUseResult<number> = await semaphore.tryUse(onHandle, { permits: 2 });
+  const result: number | undefined = tried.ran ? tried.result : undefined;
+  // @ts-expect-error without a permit there is no result
+  console.log(tried.result);
+  semaphore.on('warning', (warning: SemaphoreWarning) => {
+    const code: 'EVICTION' | 'LIMIT_MISMATCH' = warning.code;
+    console.log(code, warning.message, limit, revoked, result);
+  });
+  // @ts-expect-error a limit is a number
+  await semaphore.setLimit('3');
+  // @ts-expect-error the id alone is no ticket
+  await semaphore.adopt(adopted.id);
+  // @ts-expect-error an id is wanted
+  await semaphore.revoke(adopted);
+  // @ts-expect-error it does not wait
+  await semaphore.tryUse(onHandle, { timeout: 5000 });
+}
+
 export function explain(error: unknown): string {
   if (error instanceof AcquireTimeoutError) return \`\${error.timeout} \${error.waited} \${error.attempts}\`;
   if (error instanceof HandleLostError) return error.reason;
@@ -103,6 +134,29 @@ export function explain(error: unknown): string {
   return error instanceof RedsemError ? error.code : 'unknown';
 }
 
+export async function useFaces(): Promise<void> {
+  const mutex: Semaphore = new Mutex(backend, 'plain');
+  const keyed = new KeyedMutex(backend, { name: 'users', stripes: 64, ttl: 5000 });
+  const keys: KeyedHandle = await keyed.acquire(['a', 'b'], { timeout: 5000, signal: new AbortController().signal });
+  const maybe: KeyedHandle | null = await keyed.tryAcquire('a');
+  const used: number = await keyed.use('a', (handle) => handle.handleOf('a').fencingToken, 5000);
+  const tried = await keyed.tryUse(['a'], async (handle) => handle.keys.length);
+  const result: number = tried.ran ? tried.result : 0;
+  const all: CompositeHandle = await acquireAll([semaphore, { semaphore: mutex, permits: 1 }], 5000);
+  all.on('lost', (error) => console.log(error.reason, all.held, all.expiresIn, all.signal.aborted));
+  const parts: readonly Handle[] = all.handles;
+  const released: boolean = await all.release();
+  const text: string = await useSemaphores([semaphore], (handle) => handle.name, { timeout: 5000 });
+  console.log(keys.keys, maybe, used, result, parts, released, text);
+  await using scoped = await keyed.acquire([]);
+  scoped.assertHeld();
+  await keyed.close();
+}
+
+// @ts-expect-error a mutex has no limit
+new Mutex(backend, 'mutex', { limit: 2 });
+// @ts-expect-error keys are strings
+void new KeyedMutex(backend).acquire([5]);
 // @ts-expect-error a limit is needed
 new Semaphore(backend, 'no limit', {});
 // @ts-expect-error a name is not a target

@@ -80,6 +80,8 @@ describeWithServer('README samples', (server) => {
     /^$/,
     /^encoding in slot 0\n$/,
     /^42\n0 \d{16}\nours\n\[ 0, 1 \]\n[^]*held: 0/,
+    /^stalled: stale token\n$/,
+    /^\[ 'alice', 'bob' \] true\ntrue\n\{ ran: true, result: 'done' \}\n\[ \[ 0, 1 \], \[ 0 \] \]\n$/,
     /^done\nfalse\ntrue true\n4 \[ 'exporter-1 0' \]\n(?:revoked\ntrue|true\nrevoked)\n$/,
     /^stalled: stale token in slot 0\n$/,
     /^true false\nfalse\ntrue\n$/,

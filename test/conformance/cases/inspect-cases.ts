@@ -106,6 +106,14 @@ export const inspectCases: CaseGroup = {
       expect(holders.map(({ id }) => id)).to.deep.equal([kept.id]);
     },
 
+    'tells the limit that is stored for all, with more held than it allows': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 4 });
+      await semaphore.acquire({ permits: 3 });
+      await semaphore.setLimit(2);
+      const state = await scope.elsewhere({ limit: 9 }).inspect();
+      expect(state).to.include({ limit: 2, held: 3, waiting: 0 });
+    },
+
     'tells of hundreds [M 33]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 1200 });
       const handles = await Promise.all(

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { Handle, Semaphore } from '../../../src/index.js';
 import { AcquireTimeoutError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
+import { needing } from '../case-group.js';
 import { inTurns } from '../in-turns.js';
 import { errorOf } from '../rejection.js';
 
@@ -74,6 +75,21 @@ export const permitCases: CaseGroup = {
       expect(new Set(handle.slots)).to.have.lengthOf(1000);
       expect(await semaphore.tryAcquire()).to.equal(null);
     },
+
+    'takes and gives back in one call, however many': needing('server', async (scope) => {
+      const semaphore = scope.semaphore({ limit: 500 });
+      await (await semaphore.acquire()).release();
+      const scripts = async (): Promise<number> => {
+        const { evalsha = 0 } = await scope.server.calls();
+        return evalsha;
+      };
+      const before = await scripts();
+      const handle = await semaphore.acquire({ permits: 500 });
+      expect(await scripts()).to.equal(before + 1);
+      await handle.extend();
+      await handle.release();
+      expect(await scripts()).to.equal(before + 3);
+    }),
 
     'serves two that each want everything, in turn [RD 15, Curator]': async (scope) => {
       const semaphores = [

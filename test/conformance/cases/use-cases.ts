@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 
 import type { Handle } from '../../../src/index.js';
-import { AcquireTimeoutError } from '../../../src/index.js';
+import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
+import { needing } from '../case-group.js';
 import { errorOf, reasonOf } from '../rejection.js';
 
 export const useCases: CaseGroup = {
@@ -53,6 +54,27 @@ export const useCases: CaseGroup = {
       });
       expect(await reasonOf(using)).to.equal(failure);
     },
+
+    'tells a release that fails beside an error as its cause, and changes no result [P7]': needing(
+      ['keys', 'server errors'],
+      async (scope) => {
+        const semaphore = scope.semaphore({ limit: 2 });
+        const spoil = (): Promise<void> => scope.keys.setString(scope.ownKey('tickets'), 'wrong');
+        const mend = (): Promise<void> => scope.keys.delete(scope.ownKey('tickets'));
+        const failure = new Error('the job failed');
+        const failing = semaphore.use(async () => {
+          await spoil();
+          throw failure;
+        });
+        expect(await reasonOf(failing)).to.equal(failure);
+        expect(failure.cause).to.be.instanceOf(BackendError);
+        expect((failure.cause as Error).message).to.match(/WRONGTYPE/);
+        await mend();
+        const outcome = await semaphore.tryUse(() => spoil().then(() => 'result'));
+        expect(outcome).to.deep.equal({ ran: true, result: 'result' });
+        await mend();
+      },
+    ),
 
     'takes timeout and permits as acquire does [AM]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
