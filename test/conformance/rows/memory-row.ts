@@ -35,6 +35,9 @@ function otherDoor(backend: MemoryBackend): Backend {
     extend: (call) => backend.extend(call),
     release: (call) => backend.release(call),
     inspect: (call) => backend.inspect(call),
+    setLimit: (call) => backend.setLimit(call),
+    adopt: (call) => backend.adopt(call),
+    revoke: (call) => backend.revoke(call),
     listen: (client, prefix, listener) => backend.listen(client, prefix, listener),
   };
 }

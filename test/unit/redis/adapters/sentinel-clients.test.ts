@@ -1,0 +1,130 @@
+import { EventEmitter } from 'node:events';
+import { expect } from 'chai';
+import { useFakeTimers } from 'sinon';
+
+import { nodeRedisConnection } from '../../../../src/redis/adapters/node-redis.js';
+import { collected, turn } from './fake-clients.js';
+
+type Listener = (message: string) => void;
+
+/** As `createSentinel` gives it: it answers at once for a channel that it has, without asking the server. */
+class FakeSentinel extends EventEmitter {
+  readonly isOpen = true;
+  readonly channels = new Map<string, Listener>();
+  asked = 0;
+  answer: () => Promise<void> = () => Promise.resolve();
+  readonly evalSha = (): Promise<unknown> => Promise.resolve('reply');
+  readonly eval = this.evalSha;
+  readonly use = (): void => {};
+  readonly setTracer = (): void => {};
+
+  async subscribe(channel: string, listener: Listener): Promise<void> {
+    if (this.channels.has(channel)) return;
+    this.asked += 1;
+    await this.answer();
+    this.channels.set(channel, listener);
+  }
+
+  unsubscribe(channel: string): Promise<void> {
+    this.channels.delete(channel);
+    return Promise.resolve();
+  }
+}
+
+describe('node-redis sentinel', () => {
+  function subscribing() {
+    const sentinel = new FakeSentinel();
+    const { messages, health, events } = collected();
+    const open = () => nodeRedisConnection(sentinel).subscribe?.('p:inbox:c', events);
+    return { sentinel, messages, health, open };
+  }
+
+  it('subscribes on the client itself', async () => {
+    const { sentinel, messages, health, open } = subscribing();
+    open();
+    await turn();
+    expect(health).to.deep.equal([true]);
+    expect([...sentinel.channels.keys()]).to.deep.equal(['p:inbox:c']);
+    sentinel.channels.get('p:inbox:c')?.('hello');
+    expect(messages).to.deep.equal(['hello']);
+  });
+
+  const troubles: Record<string, [event: string, what: unknown]> = {
+    'an error': ['error', new Error('Socket closed unexpectedly')],
+    'a new master': ['topology-change', { type: 'MASTER_CHANGE' }],
+  };
+  for (const [title, [event, what]] of Object.entries(troubles)) {
+    it(`is healthy again after ${title} only once the server has answered`, async () => {
+      const { sentinel, health, open } = subscribing();
+      open();
+      await turn();
+      let answered: () => void = () => {};
+      sentinel.answer = () => new Promise((resolve) => (answered = resolve));
+      const { asked } = sentinel;
+      sentinel.emit(event, what);
+      await turn();
+      expect(health).to.deep.equal([true, false]);
+      expect(sentinel.asked).to.equal(asked + 1);
+      answered();
+      await turn();
+      expect(health).to.deep.equal([true, false, true]);
+    });
+  }
+
+  it('subscribes again where the client has forgotten it', async () => {
+    const { sentinel, open } = subscribing();
+    open();
+    await turn();
+    sentinel.channels.clear();
+    sentinel.emit('topology-change', { type: 'MASTER_CHANGE' });
+    await turn();
+    expect([...sentinel.channels.keys()]).to.deep.equal(['p:inbox:c']);
+  });
+
+  it('does not mind a change of replicas or sentinels', async () => {
+    const { sentinel, health, open } = subscribing();
+    open();
+    await turn();
+    sentinel.emit('topology-change', { type: 'REPLICA_ADD' });
+    sentinel.emit('topology-change', undefined);
+    expect(health).to.deep.equal([true]);
+  });
+
+  it('tries again after a failure, and not after a refusal', async () => {
+    const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sentinel, health, open } = subscribing();
+    sentinel.answer = () => Promise.reject(new Error('Disconnects client'));
+    open();
+    await clock.tickAsync(1000);
+    expect(sentinel.asked).to.be.within(3, 10);
+    expect(new Set(health)).to.deep.equal(new Set([false]));
+    sentinel.answer = () => Promise.reject(new Error('NOPERM no permissions'));
+    await clock.tickAsync(1000);
+    const { asked } = sentinel;
+    await clock.tickAsync(10_000);
+    expect(sentinel.asked).to.equal(asked);
+  });
+
+  it('leaves nothing behind when it is closed, and says nothing more', async () => {
+    const { sentinel, health, open } = subscribing();
+    const subscription = open();
+    await turn();
+    await subscription?.close();
+    expect(sentinel.channels.size).to.equal(0);
+    expect(sentinel.listenerCount('error')).to.equal(0);
+    expect(sentinel.listenerCount('topology-change')).to.equal(0);
+    expect(health).to.deep.equal([true]);
+  });
+
+  it('is closed soon although the server hangs', async () => {
+    const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { sentinel, open } = subscribing();
+    const subscription = open();
+    await clock.tickAsync(0);
+    sentinel.unsubscribe = () => new Promise(() => {});
+    let closed = false;
+    void subscription?.close().then(() => (closed = true));
+    await clock.tickAsync(500);
+    expect(closed).to.equal(true);
+  });
+});
