@@ -94,7 +94,10 @@ export class WaitLoop {
       return true;
     }
     // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
-    const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt, CLAIM_TIME);
+    const life = Math.min(CLAIM_TIME, this.#options.ttl);
+    // Any call that has reached the server since may have set its expiry to one ttl from then.
+    const until = grant.expiresAt - CLAIM_TIME + life;
+    const certainty = this.#options.serverClock.certaintyUntil(until, life);
     if (certainty !== undefined) this.#grant(request, grant, certainty, false);
     return true;
   }

@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '3311baf6c7cc170b0b5b316b4efede7615ca1ac0',
+  sha1: '3a664dfb382aa559741abb82b1e4da27a9074d70',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -87,11 +87,12 @@ export const acquireScript: Script = {
     'end',
     "waiting = call('ZCARD', queue) * 1.0",
     'if waiting > 0 then',
+    "last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)",
     'until_ = math.max(until_, now + WAITER_LEASE + GRACE)',
     'end',
     "last_text, until_text = format('%.0f', last), format('%.0f', until_)",
     'for i = 1, 5 do',
-    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))",
+    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))",
     'end',
     "stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))",
     'end',
@@ -177,6 +178,10 @@ export const acquireScript: Script = {
     "local ticket = type(record) == 'string' and match(record, ' ') and not (expired and expired[id])",
     "if i <= known and not ticket and type(places[i]) ~= 'string' then",
     'places[i] = ARGV[10 + total + i]',
+    'if places[i] * 1.0 > last then',
+    'last = places[i] * 1.0',
+    "last_text = format('%.0f', last)",
+    'end',
     "call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)",
     "waiting, waited = waiting + call('ZADD', queue, places[i], id), true",
     'fields[#fields + 1] = id',
@@ -410,7 +415,7 @@ export const acquireScript: Script = {
 
 export const adoptScript: Script = {
   name: 'adopt',
-  sha1: '43b42093f19bfdcc1f635799850476adcbac265b',
+  sha1: 'fd570d4844134b1b30ce2b58f654a5338cfd2431',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -480,11 +485,12 @@ export const adoptScript: Script = {
     'end',
     "waiting = call('ZCARD', queue) * 1.0",
     'if waiting > 0 then',
+    "last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)",
     'until_ = math.max(until_, now + WAITER_LEASE + GRACE)',
     'end',
     "last_text, until_text = format('%.0f', last), format('%.0f', until_)",
     'for i = 1, 5 do',
-    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))",
+    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))",
     'end',
     "stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))",
     'end',
@@ -748,7 +754,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: '81327ebcb391eb8e149d575de325279d99339bf1',
+  sha1: '8932bfe15c78668bc17c4c940b5e23828ba6cc55',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -817,11 +823,12 @@ export const extendScript: Script = {
     'end',
     "waiting = call('ZCARD', queue) * 1.0",
     'if waiting > 0 then',
+    "last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)",
     'until_ = math.max(until_, now + WAITER_LEASE + GRACE)',
     'end',
     "last_text, until_text = format('%.0f', last), format('%.0f', until_)",
     'for i = 1, 5 do',
-    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))",
+    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))",
     'end',
     "stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))",
     'end',
@@ -1581,7 +1588,7 @@ export const quorumTakeScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: '1aa9d9c498817864e53a0e00dc2051ea5a93dfe3',
+  sha1: '2fb3cc467e832e2fb74db781ba57e1106d2fcc57',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -1650,11 +1657,12 @@ export const releaseScript: Script = {
     'end',
     "waiting = call('ZCARD', queue) * 1.0",
     'if waiting > 0 then',
+    "last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)",
     'until_ = math.max(until_, now + WAITER_LEASE + GRACE)',
     'end',
     "last_text, until_text = format('%.0f', last), format('%.0f', until_)",
     'for i = 1, 5 do',
-    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))",
+    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))",
     'end',
     "stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))",
     'end',
@@ -1908,7 +1916,7 @@ export const releaseScript: Script = {
 
 export const revokeScript: Script = {
   name: 'revoke',
-  sha1: '8270f1ad8ce4227c294925bf793bc4d2d97661f4',
+  sha1: '6235af0c8efe4b281fee1cbe9ede55d0fba7ad2b',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -1978,11 +1986,12 @@ export const revokeScript: Script = {
     'end',
     "waiting = call('ZCARD', queue) * 1.0",
     'if waiting > 0 then',
+    "last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)",
     'until_ = math.max(until_, now + WAITER_LEASE + GRACE)',
     'end',
     "last_text, until_text = format('%.0f', last), format('%.0f', until_)",
     'for i = 1, 5 do',
-    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))",
+    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))",
     'end',
     "stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))",
     'end',
@@ -2230,7 +2239,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: 'c3a777d1f393dc3a4ebf46e3fc899b9f6ce1fc45',
+  sha1: '4996a49d042a23d824663230bc19eabbf270f60b',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -2300,11 +2309,12 @@ export const setLimitScript: Script = {
     'end',
     "waiting = call('ZCARD', queue) * 1.0",
     'if waiting > 0 then',
+    "last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)",
     'until_ = math.max(until_, now + WAITER_LEASE + GRACE)',
     'end',
     "last_text, until_text = format('%.0f', last), format('%.0f', until_)",
     'for i = 1, 5 do',
-    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))",
+    "call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))",
     'end',
     "stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))",
     'end',

@@ -43,6 +43,11 @@ if not late and waiting + known > 0 then
     local ticket = type(record) == 'string' and match(record, ' ') and not (expired and expired[id])
     if i <= known and not ticket and type(places[i]) ~= 'string' then
       places[i] = ARGV[10 + total + i]
+      -- Where data was lost while the clock was behind: those who come now must come behind it.
+      if places[i] * 1.0 > last then
+        last = places[i] * 1.0
+        last_text = format('%.0f', last)
+      end
       call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)
       waiting, waited = waiting + call('ZADD', queue, places[i], id), true
       fields[#fields + 1] = id

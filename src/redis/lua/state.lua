@@ -78,11 +78,13 @@ if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) 
   end
   waiting = call('ZCARD', queue) * 1.0
   if waiting > 0 then
+    last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)
     until_ = math.max(until_, now + WAITER_LEASE + GRACE)
   end
   last_text, until_text = format('%.0f', last), format('%.0f', until_)
   for i = 1, 5 do
-    call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 0) / 1000 + (i == 5 and DAY or 0)))
+    -- Not at once: what has expired is still to be dropped below.
+    call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))
   end
   stored = call('HMGET', meta, 'state', 'limit', unpack(ARGV, from, to))
 end

@@ -1,0 +1,11 @@
+/** What timers and a busy machine may be late by, in milliseconds. */
+export const SLACK = 250;
+
+/** How long a reply that was sent before a fault may still be on its way, in milliseconds. */
+export const IN_FLIGHT = 100;
+
+/** How long after a fault the clients may need to be connected again, in milliseconds. */
+export const RECONNECT = 2500;
+
+/** The library's own limit for calls that have none of their caller's, in milliseconds. */
+export const CALL_LIMIT = 5000;

@@ -1,0 +1,199 @@
+import type {
+  FaultEvent,
+  HistoryEvent,
+  InvokeEvent,
+  OkEvent,
+  RunEvent,
+} from '../history/events.js';
+import { effectsOf } from '../history/fault-kinds.js';
+import type { Call, Fault, Hold, RunRecord } from './run-record.js';
+import { type Span, SpanIndex } from './span-index.js';
+
+/** A history that contradicts itself proves nothing. */
+export class MalformedHistoryError extends Error {
+  override readonly name = 'MalformedHistoryError';
+}
+
+/** Reads events, which must be in order of time, into calls, holds and faults. */
+export function putTogether(events: readonly HistoryEvent[]): RunRecord {
+  const reader = new Reader();
+  for (const event of events) reader.read(event);
+  return reader.finish();
+}
+
+class Reader {
+  #header: RunEvent | undefined;
+  readonly #calls = new Map<string, Call>();
+  readonly #holds = new Map<string, Hold>();
+  readonly #faults = new Map<number, FaultEvent[]>();
+  readonly #stalls = new Map<string, Span[]>();
+  readonly #lastWritten = new Map<string, number>();
+  readonly #rest: { -readonly [K in 'seen' | 'quiet' | 'final']: RunRecord[K] } = {
+    seen: [],
+    quiet: undefined,
+    final: undefined,
+  };
+  readonly #seen: RunRecord['seen'][number][] = [];
+  #end = 0;
+
+  read(event: HistoryEvent): void {
+    this.#end = event.at;
+    this.#lastWritten.set(event.process, event.at);
+    switch (event.type) {
+      case 'run':
+        if (this.#header !== undefined) throw new MalformedHistoryError('two runs in one history');
+        this.#header = event;
+        break;
+      case 'invoke':
+        this.#readInvoke(event);
+        break;
+      case 'ok':
+      case 'fail':
+      case 'unknown': {
+        const call = this.#settle(event.process, event.call, event.at, event.type);
+        if (event.type === 'ok') this.#readOk(event, call);
+        break;
+      }
+      case 'held': {
+        const hold = this.#hold(event.ticket);
+        hold.looks.push(event);
+        if (event.held) hold.until = Math.max(hold.until, event.until);
+        break;
+      }
+      case 'lost':
+        this.#hold(event.ticket).losses.push(event);
+        break;
+      case 'stall':
+        this.#stalled(event.process, { from: event.at - event.lasted, to: event.at });
+        break;
+      case 'seen':
+        this.#seen.push(event);
+        break;
+      case 'fault':
+        appendTo(this.#faults, event.fault, event);
+        break;
+      case 'quiet':
+        this.#rest.quiet = event.at;
+        break;
+      case 'final':
+        this.#rest.final = event;
+        break;
+    }
+  }
+
+  finish(): RunRecord {
+    if (this.#header === undefined) throw new MalformedHistoryError('no run event');
+    const faults = [...this.#faults.values()].map(faultOf).toSorted((a, b) => a.from - b.from);
+    for (const { kind, targets = [], from, to } of faults) {
+      if (kind === 'stop-process')
+        for (const target of targets) this.#stalled(target, { from, to });
+    }
+    const deaths = deathsIn(faults);
+    const holds = [...this.#holds.values()];
+    for (const hold of holds) hold.end = endOf(hold, deaths.get(hold.process) ?? Infinity);
+    return {
+      header: this.#header,
+      life: Math.max(this.#header.ttl, this.#header.claim),
+      calls: [...this.#calls.values()],
+      holds,
+      faults,
+      stalls: new Map([...this.#stalls].map(([process, spans]) => [process, new SpanIndex(spans)])),
+      lastWritten: this.#lastWritten,
+      end: this.#end,
+      ...this.#rest,
+      seen: this.#seen,
+    };
+  }
+
+  #readInvoke(event: InvokeEvent): void {
+    const { process, call, operation, at, timeout, permits = 1, ticket } = event;
+    const key = `${process} ${call}`;
+    if (this.#calls.has(key)) throw new MalformedHistoryError(`call ${key} is invoked twice`);
+    const invoked = { process, call, operation, invoked: at, timeout, permits, ticket };
+    const record: Call = { ...invoked, settled: undefined };
+    this.#calls.set(key, record);
+    if (operation === 'release') this.#hold(ticket ?? '').release = record;
+  }
+
+  #settle(process: string, number: number, at: number, outcome: 'ok' | 'fail' | 'unknown'): Call {
+    const call = this.#calls.get(`${process} ${number}`);
+    if (call === undefined) {
+      throw new MalformedHistoryError(`call ${process} ${number} ends without having begun`);
+    }
+    if (call.settled !== undefined) {
+      throw new MalformedHistoryError(`call ${process} ${number} ends twice`);
+    }
+    call.settled = { at, outcome };
+    return call;
+  }
+
+  #readOk(ok: OkEvent, call: Call): void {
+    if (call.operation === 'release') this.#hold(call.ticket ?? '').released = ok;
+    const { ticket, process, at: granted, until = granted } = ok;
+    if (ticket === undefined) return;
+    const { id, slots, token } = ticket;
+    if (this.#holds.has(id)) throw new MalformedHistoryError(`ticket ${id} is granted twice`);
+    const { permits, invoked } = call;
+    const part = { process, ok, id, slots, token, permits, invoked, granted, until, end: until };
+    this.#holds.set(id, {
+      ...part,
+      looks: [],
+      losses: [],
+      release: undefined,
+      released: undefined,
+    });
+  }
+
+  #hold(id: string): Hold {
+    const hold = this.#holds.get(id);
+    if (hold === undefined) throw new MalformedHistoryError(`nobody was granted ticket '${id}'`);
+    return hold;
+  }
+
+  #stalled(process: string, span: Span): void {
+    appendTo(this.#stalls, process, span);
+  }
+}
+
+function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+function faultOf(events: readonly FaultEvent[]): Fault {
+  const [first] = events;
+  if (first?.phase !== 'begin')
+    throw new MalformedHistoryError('a fault ends without having begun');
+  const at = (phase: FaultEvent['phase']): number =>
+    events.find((event) => event.phase === phase)?.at ?? Infinity;
+  const { fault, kind, targets, step, key, node } = first;
+  return {
+    fault,
+    kind,
+    targets,
+    step,
+    key,
+    node,
+    effects: effectsOf(first),
+    from: first.at,
+    to: at('end'),
+    active: { from: at('active'), to: at('ending') },
+  };
+}
+
+function deathsIn(faults: readonly Fault[]): Map<string, number> {
+  const deaths = new Map<string, number>();
+  for (const { kind, targets = [], from } of faults) {
+    if (kind === 'kill-process') for (const target of targets) deaths.set(target, from);
+  }
+  return deaths;
+}
+
+/** The earliest of what can end a belief; a process that died or stands still believes no longer than its lease. */
+function endOf(hold: Hold, death: number): number {
+  const unheld = hold.looks.find(({ held }) => !held)?.at ?? Infinity;
+  const lost = hold.losses[0]?.at ?? Infinity;
+  const release = hold.release?.invoked ?? Infinity;
+  return Math.max(hold.granted, Math.min(unheld, lost, release, hold.until, death));
+}

@@ -1,0 +1,121 @@
+import { endsAllTickets } from '../../history/fault-kinds.js';
+import { RECONNECT, SLACK } from '../precision.js';
+import {
+  type Fault,
+  type Hold,
+  type RunRecord,
+  stoodStill,
+  strikes,
+  type Violation,
+} from '../run-record.js';
+import { SpanIndex } from '../span-index.js';
+
+/** Those whose tickets a fault took are told, at the latest when their lease would have ended. */
+export function checkTold({ faults, holds, life, header }: RunRecord): Violation[] {
+  const ending = new SpanIndex(faults.filter((fault) => endsAllTickets(fault, life)));
+  return holds.flatMap((hold) => {
+    const { id, granted, end, release, released } = hold;
+    for (const { kind, from, to } of ending.touching(granted, end)) {
+      if (granted >= from) continue;
+      const confirmed = released?.released === true && (release?.invoked ?? 0) > to;
+      if (end <= to + header.ttl + SLACK && !confirmed) continue;
+      const message = `${id} was still believed in ${Math.round(end - to)} ms after ${kind} took its ticket`;
+      return [{ rule: 'told', at: end, message }];
+    }
+    return [];
+  });
+}
+
+/** Loss comes when the certainty ends: not before, and not much later where the process can run. */
+export function checkLossTime(run: RunRecord): Violation[] {
+  return run.holds.flatMap((hold) => {
+    const { id, until } = hold;
+    const [lost] = hold.losses;
+    if (lost?.reason === 'expired' && lost.at < until - 5) {
+      const message = `${id} was lost as expired ${Math.round(until - lost.at)} ms before its lease ended`;
+      return [{ rule: 'lost-early', at: lost.at, message }];
+    }
+    const told = firstWord(hold) ?? Infinity;
+    const known = Math.min(told, run.lastWritten.get(hold.process) ?? 0);
+    const stalled = stoodStill(run, hold.process, until - SLACK, known);
+    if (known <= until + SLACK || stalled) return [];
+    const message = `${id} was not told that its lease had ended, ${Math.round(known - until)} ms before`;
+    return [{ rule: 'lost-late', at: known, message }];
+  });
+}
+
+/** Whatever a holder has heard, it was sent before: nobody is certain of a ticket for longer than a ttl from now. */
+export function checkCertainty({ header, holds }: RunRecord): Violation[] {
+  return holds.flatMap(({ id, ok, looks, granted }) => {
+    const words = [{ at: granted, until: ok.until ?? granted }, ...looks];
+    const word = words.find(({ at, until }) => until > at + header.ttl);
+    if (word === undefined) return [];
+    const message = `${id} was certain for ${Math.round(word.until - word.at)} ms, with a ttl of ${header.ttl} ms`;
+    return [problem('certainty', word.at, message)];
+  });
+}
+
+/** When its holder first knew, or said, that it did not hold it any longer. */
+function firstWord({ losses, looks, release }: Hold): number | undefined {
+  const unheld = looks.find(({ held }) => !held)?.at;
+  const times = [losses[0]?.at, unheld, release?.invoked].filter((at) => at !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** Lost once at most, never after `release()`, and once it is not held any longer it never is again. */
+export function checkLostOnce({ holds }: RunRecord): Violation[] {
+  return holds.flatMap(({ id, losses, looks, release }) => {
+    const [, second] = losses;
+    const late = losses.find(({ at }) => at > (release?.invoked ?? Infinity));
+    const unheld = looks.findIndex(({ held }) => !held);
+    const again = unheld === -1 ? undefined : looks.slice(unheld).find(({ held }) => held);
+    const afterLoss = looks.find(({ held, at }) => held && at > (losses[0]?.at ?? Infinity));
+    if (second !== undefined) return [problem('lost-once', second.at, `${id} was lost twice`)];
+    if (late !== undefined) {
+      return [problem('lost-once', late.at, `${id} was lost after its release`)];
+    }
+    const believed = again ?? afterLoss;
+    if (believed === undefined) return [];
+    return [problem('held-again', believed.at, `${id} was held again after it was not`)];
+  });
+}
+
+/** Who hears nothing from the server is certain of nothing once its lease is over. */
+export function checkBlind(run: RunRecord): Violation[] {
+  const silent = run.faults.filter(({ effects }) => effects.silences);
+  const spans = new SpanIndex(silent.map((fault) => ({ ...fault.active, fault })));
+  return run.holds.flatMap((hold) =>
+    hold.looks.flatMap(({ at, held }) => {
+      if (!held) return [];
+      for (const { from, fault } of spans.touching(at, at)) {
+        if (!strikes(fault, hold.process) || at <= from + run.header.ttl) continue;
+        const message = `${hold.id} was held ${Math.round(at - from)} ms into ${fault.kind}`;
+        return [problem('blind', at, message)];
+      }
+      return [];
+    }),
+  );
+}
+
+/** Nobody loses a permit while nothing is wrong. */
+export function checkCause(run: RunRecord): Violation[] {
+  const memory = run.life + RECONNECT + SLACK;
+  const costly = new SpanIndex(run.faults.filter(({ effects }) => effects.costsTickets));
+  return run.holds.flatMap(({ id, process, losses }) => {
+    const [lost] = losses;
+    if (lost === undefined || lost.reason === 'closed') return [];
+    const since = lost.at - memory;
+    if (hasStruck(costly.touching(since, lost.at), process)) return [];
+    if (stoodStill(run, process, since, lost.at)) return [];
+    return [problem('cause', lost.at, `${id} was lost (${lost.reason}) while nothing was wrong`)];
+  });
+}
+
+function hasStruck(faults: Iterable<Fault>, process: string): boolean {
+  for (const fault of faults) if (strikes(fault, process)) return true;
+  return false;
+}
+
+function problem(rule: string, at: number, message: string): Violation {
+  return { rule, at, message };
+}

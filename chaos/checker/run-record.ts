@@ -1,0 +1,93 @@
+import type {
+  FinalEvent,
+  HeldEvent,
+  LostEvent,
+  OkEvent,
+  Operation,
+  RunEvent,
+  SeenEvent,
+} from '../history/events.js';
+import type { FaultEffects, FaultKind } from '../history/fault-kinds.js';
+import type { Span, SpanIndex } from './span-index.js';
+
+/** One call from its invocation to its end, as far as there is one. */
+export interface Call {
+  readonly process: string;
+  readonly call: number;
+  readonly operation: Operation;
+  readonly invoked: number;
+  readonly timeout: number | undefined;
+  readonly permits: number;
+  readonly ticket: string | undefined;
+  settled: { readonly at: number; readonly outcome: 'ok' | 'fail' | 'unknown' } | undefined;
+}
+
+/** One ticket in its holder's hands: what the holder could know, never more. */
+export interface Hold {
+  readonly process: string;
+  readonly ok: OkEvent;
+  readonly id: string;
+  readonly slots: readonly number[];
+  readonly token: number;
+  readonly permits: number;
+  readonly invoked: number;
+  readonly granted: number;
+  /** Until when its holder was certain of it, by the last thing that it wrote. */
+  until: number;
+  /** When its holder stopped believing in it, by release, loss or its own death. */
+  end: number;
+  readonly looks: HeldEvent[];
+  readonly losses: LostEvent[];
+  release: Call | undefined;
+  released: OkEvent | undefined;
+}
+
+export interface Fault extends Span {
+  readonly fault: number;
+  readonly kind: FaultKind;
+  readonly effects: FaultEffects;
+  /** While it was certainly there. */
+  readonly active: Span;
+  readonly targets: readonly string[] | undefined;
+  readonly step: number | undefined;
+  readonly key: string | undefined;
+  readonly node: number | undefined;
+}
+
+/** A history with what belongs together put together. */
+export interface RunRecord {
+  readonly header: RunEvent;
+  /** The longest that a ticket stays on the server without an extension, in milliseconds. */
+  readonly life: number;
+  readonly calls: readonly Call[];
+  /** By the time of their grant. */
+  readonly holds: readonly Hold[];
+  readonly faults: readonly Fault[];
+  /** What kept each process from running. */
+  readonly stalls: ReadonlyMap<string, SpanIndex<Span>>;
+  readonly seen: readonly SeenEvent[];
+  readonly quiet: number | undefined;
+  readonly final: FinalEvent | undefined;
+  /** When each process wrote its last event. */
+  readonly lastWritten: ReadonlyMap<string, number>;
+  readonly end: number;
+}
+
+/** A promise that was not kept, or a history that cannot be. */
+export interface Violation {
+  readonly rule: string;
+  readonly at: number;
+  readonly message: string;
+}
+
+/** Who brings the faults about, looks at the server, and carries everybody's bytes. */
+export const NEMESIS = 'nemesis';
+
+/** Whether a process, or the one that carries its bytes, could not run at some moment between `from` and `to`. */
+export function stoodStill(run: RunRecord, process: string, from: number, to: number): boolean {
+  return [process, NEMESIS].some((name) => run.stalls.get(name)?.touches(from, to) === true);
+}
+
+export function strikes(fault: Fault, process: string): boolean {
+  return fault.targets === undefined || fault.targets.includes(process);
+}

@@ -1,0 +1,34 @@
+import { IN_FLIGHT } from './precision.js';
+import type { Fault, Hold, RunRecord } from './run-record.js';
+
+/**
+ * A server that has lost its data makes tokens from its clock: where that had been stepped back before, they may begin
+ * below those that were given. That is the one thing that the promise leaves open.
+ */
+function restarts(faults: readonly Fault[]): Fault[] {
+  let offset = 0;
+  let latest = -Infinity;
+  return faults.filter((fault) => {
+    const { kind, step = 0, key, from, to, effects } = fault;
+    latest = Math.max(latest, from + offset);
+    if (kind === 'step-clock') {
+      offset += step;
+      latest = Math.max(latest, to + offset);
+      return false;
+    }
+    const forgets = effects.breaksLimit && !(kind === 'delete-key' && key !== 'meta');
+    return forgets && from + offset < latest;
+  });
+}
+
+/** The holds between two such restarts; those whose side of one cannot be told are left out. */
+export function tokenEpochs({ holds, faults }: RunRecord): Hold[][] {
+  const limits = restarts(faults);
+  const epochs: Hold[][] = Array.from({ length: limits.length + 1 }, () => []);
+  for (const hold of holds) {
+    const before = limits.filter(({ to }) => hold.granted > to + IN_FLIGHT).length;
+    const atMost = limits.filter(({ from }) => hold.granted >= from).length;
+    if (before === atMost) epochs[before]?.push(hold);
+  }
+  return epochs;
+}

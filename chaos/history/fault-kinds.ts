@@ -1,0 +1,72 @@
+/** What a kind of fault may do to the promises: all else must hold throughout. */
+export interface FaultEffects {
+  /** Tickets may vanish from the server while their holders believe in them, or expire at once. */
+  readonly breaksLimit: boolean;
+  /** Holders may lose their tickets. */
+  readonly costsTickets: boolean;
+  /** Waiting requests may lose their place for a while. */
+  readonly costsPlaces: boolean;
+  /** While it is active those whom it strikes hear nothing from the server. */
+  readonly silences: boolean;
+}
+
+const harmless: FaultEffects = {
+  breaksLimit: false,
+  costsTickets: false,
+  costsPlaces: false,
+  silences: false,
+};
+const interruption: FaultEffects = { ...harmless, costsTickets: true, costsPlaces: true };
+const silence: FaultEffects = { ...interruption, silences: true };
+const dataLoss: FaultEffects = { ...interruption, breaksLimit: true };
+
+const effects = {
+  'kill-process': interruption,
+  'stop-process': interruption,
+  'stop-server': silence,
+  'restart-with-data': silence,
+  'restart-empty': { ...silence, breaksLimit: true },
+  'pause-clients': silence,
+  'kill-clients': interruption,
+  delay: interruption,
+  hang: silence,
+  'swallow-requests': silence,
+  'swallow-replies': silence,
+  split: interruption,
+  cut: interruption,
+  'forget-scripts': harmless,
+  'flush-data': dataLoss,
+  'delete-key': dataLoss,
+  'step-clock': dataLoss,
+  'fail-over': dataLoss,
+} as const satisfies Record<string, FaultEffects>;
+
+export type FaultKind = keyof typeof effects;
+
+export interface FaultDetails {
+  readonly kind: FaultKind;
+  readonly step?: number | undefined;
+  readonly key?: string | undefined;
+  readonly node?: number | undefined;
+}
+
+/** What one fault may do: a clock that goes back expires nothing, and not every key holds tickets. */
+export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects {
+  const usual: FaultEffects = effects[kind];
+  // The others are a majority. The plan keeps one that lost its data away for a ttl.
+  if (node !== undefined && usual.costsTickets) return interruption;
+  if (kind === 'step-clock' && (step ?? 0) < 0) return interruption;
+  if (kind === 'delete-key' && key !== 'tickets' && key !== 'meta') return interruption;
+  return usual;
+}
+
+/** Whether every ticket that was granted before is gone for certain, so that each of its holders must be told. */
+export function endsAllTickets(
+  { kind, step, key, node }: FaultDetails,
+  longestLife: number,
+): boolean {
+  if (node !== undefined) return false;
+  if (kind === 'delete-key') return key === 'tickets' || key === 'meta';
+  if (kind === 'step-clock') return (step ?? 0) > longestLife;
+  return kind === 'flush-data' || kind === 'restart-empty';
+}

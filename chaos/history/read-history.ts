@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+import type { HistoryEvent } from './events.js';
+
+/** All processes' parts of a history as one, in order of time. */
+export function readHistory(folder: string): HistoryEvent[] {
+  const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl'));
+  const events = files.flatMap((file) =>
+    parseHistory(readFileSync(join(folder, file), 'utf8'), basename(file)),
+  );
+  return inOrder(events);
+}
+
+/** The last line of a process that was killed may be cut off; any other line that cannot be read is an error. */
+export function parseHistory(text: string, file: string): HistoryEvent[] {
+  const lines = text.split('\n');
+  const rest = lines.pop();
+  return lines.map((line, index) => {
+    const event = parseLine(line);
+    if (isEvent(event)) return event;
+    const part = rest === '' ? '' : ' and a part of one';
+    throw new Error(`${file}: line ${index + 1} of ${lines.length}${part} is no event`);
+  });
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the recorder adds to every event; the rest is trusted, for the recorder's types have checked it. */
+function isEvent(event: unknown): event is HistoryEvent {
+  if (typeof event !== 'object' || event === null) return false;
+  const has = (field: string, type: string): boolean => typeof Reflect.get(event, field) === type;
+  return has('at', 'number') && has('process', 'string') && has('type', 'string');
+}
+
+/** Stable, so that what one process wrote at one moment stays in its order. */
+export function inOrder(events: readonly HistoryEvent[]): HistoryEvent[] {
+  return events.toSorted((a, b) => a.at - b.at);
+}

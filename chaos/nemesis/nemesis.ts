@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { FaultEvent } from '../history/events.js';
+import { machineTime } from '../history/machine-time.js';
+import type { Recorder } from '../history/recorder.js';
+import type { Topology, Undo } from '../topologies/topology.js';
+import type { Crew } from '../workers/crew.js';
+import type { PlannedFault } from './plan.js';
+
+export interface NemesisOptions {
+  readonly topology: Topology;
+  readonly crew: Crew;
+  readonly recorder: Recorder;
+  /** Of the semaphore. */
+  readonly name: string;
+  readonly onFault?: ((fault: PlannedFault) => void) | undefined;
+}
+
+/** Brings the planned faults about, one after the other, and records each. */
+export async function injectFaults(
+  plan: readonly PlannedFault[],
+  options: NemesisOptions,
+): Promise<void> {
+  const started = machineTime();
+  for (const [index, fault] of plan.entries()) {
+    await sleep(Math.max(0, started + fault.at - machineTime()));
+    options.onFault?.(fault);
+    await injectOne(index + 1, fault, options);
+  }
+}
+
+async function injectOne(
+  number: number,
+  fault: PlannedFault,
+  options: NemesisOptions,
+): Promise<void> {
+  const { kind, workers, step, key, node, lasts } = fault;
+  const targets = workers === undefined ? {} : { targets: options.crew.names(workers) };
+  const record = (phase: FaultEvent['phase']): void =>
+    options.recorder.record({
+      type: 'fault',
+      fault: number,
+      kind,
+      phase,
+      ...targets,
+      ...(step === undefined ? {} : { step }),
+      ...(key === undefined ? {} : { key }),
+      ...(node === undefined ? {} : { node }),
+    });
+  await options.topology.prepare?.(fault);
+  record('begin');
+  const undo = await inject(fault, options);
+  if (undo !== undefined) {
+    record('active');
+    await sleep(lasts);
+    record('ending');
+    await undo();
+  }
+  record('end');
+  await options.topology.repair?.();
+}
+
+async function inject(
+  fault: PlannedFault,
+  { topology, crew, name }: NemesisOptions,
+): Promise<Undo | undefined> {
+  const { kind, workers = [] } = fault;
+  if (kind === 'kill-process') {
+    await Promise.all(workers.map((worker) => crew.kill(worker)));
+    return undefined;
+  }
+  if (kind === 'stop-process') {
+    for (const worker of workers) crew.pause(worker);
+    return () => Promise.resolve(workers.forEach((worker) => crew.resume(worker)));
+  }
+  return topology.inject(fault, name);
+}

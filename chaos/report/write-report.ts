@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import type { RunRecord, Violation } from '../checker/run-record.js';
+import type { Span } from '../checker/span-index.js';
+import { describePlan } from '../nemesis/describe-plan.js';
+import type { PlannedFault } from '../nemesis/plan.js';
+import { figuresOf } from './figures.js';
+import { drawTimeline } from './timeline.js';
+
+/** How much of a run a close-up shows, in milliseconds. */
+const CLOSE_UP = 15_000;
+/** How many violations are listed one by one. */
+const LISTED = 50;
+
+export interface Report {
+  /** The command that repeats the run. */
+  readonly command: string;
+  readonly plan: readonly PlannedFault[];
+  readonly run: RunRecord;
+  readonly violations: readonly Violation[];
+}
+
+/** Writes `report.md` and its pictures; gives the report's path. */
+export function writeReport(folder: string, report: Report): string {
+  const { run, violations } = report;
+  const whole = { from: run.header.at, to: run.end };
+  const pictures = [
+    { file: 'timeline.svg', title: 'The whole run', span: whole },
+    { file: 'close-up.svg', title: 'Close-up', span: closeUp(run, violations) },
+  ];
+  for (const { file, ...options } of pictures) {
+    writeFileSync(join(folder, file), drawTimeline(run, options));
+  }
+  const path = join(folder, 'report.md');
+  writeFileSync(path, markdown(report, pictures));
+  return path;
+}
+
+/** Around what went wrong first, else around the first faults. */
+function closeUp(run: RunRecord, violations: readonly Violation[]): Span {
+  const centre = violations[0]?.at ?? (run.faults[0]?.from ?? run.header.at) + CLOSE_UP / 2.5;
+  const from = Math.max(run.header.at, centre - CLOSE_UP / 2);
+  return { from, to: Math.min(run.end, from + CLOSE_UP) };
+}
+
+function markdown(
+  { command, plan, run, violations }: Report,
+  pictures: readonly { readonly file: string; readonly title: string }[],
+): string {
+  const { limit, ttl } = run.header;
+  return [
+    `# Chaos run`,
+    `\`${command}\`: limit ${limit}, ttl ${ttl} ms.`,
+    `## ${violations.length === 0 ? 'Every promise was kept' : `Violations: ${violations.length}`}`,
+    ...(violations.length === 0 ? [] : [violationTable(run, violations)]),
+    table(
+      ['', ''],
+      figuresOf(run).map(({ label, value }) => [label, value]),
+    ),
+    ...pictures.map(({ file, title }) => `![${title}](${file})`),
+    [
+      'Bands are faults. In a close-up each colour of a slot is one worker and its successors. What is believed in beyond',
+      'what is held are tickets that a fault took and whose holders could not know it yet.',
+    ].join(' '),
+    '## Plan',
+    `\`\`\`text\n${describePlan(plan)}\n\`\`\``,
+    '',
+  ].join('\n\n');
+}
+
+function violationTable(run: RunRecord, violations: readonly Violation[]): string {
+  const rows = violations.slice(0, LISTED).map(({ rule, at, message }) => {
+    return [((at - run.header.at) / 1000).toFixed(3), rule, message];
+  });
+  return table(['seconds', 'rule', 'what'], rows);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map(tableLine).join('\n');
+}
+
+function tableLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}

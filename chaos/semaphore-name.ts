@@ -1,0 +1,2 @@
+/** Of the one semaphore that everybody contends for. */
+export const NAME = 'chaos';

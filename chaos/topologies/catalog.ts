@@ -1,0 +1,42 @@
+import type { FaultKind } from '../history/fault-kinds.js';
+import { startClusterTopology } from './cluster.js';
+import { replicatedKinds } from './replicated-faults.js';
+import { startSentinelTopology } from './sentinel.js';
+import { QUORUM_NODES, quorumKinds, startQuorum } from './quorum.js';
+import { singleKinds, startSingle } from './single.js';
+import type { Topology } from './topology.js';
+
+interface TopologyEntry {
+  readonly kinds: readonly FaultKind[];
+  /** How many independent masters there are; left out: 1. */
+  readonly nodes?: number;
+  readonly start: () => Promise<Topology>;
+}
+
+const catalog = {
+  single: { kinds: singleKinds, start: startSingle },
+  sentinel: { kinds: replicatedKinds, start: startSentinelTopology },
+  cluster: { kinds: replicatedKinds, start: startClusterTopology },
+  quorum: { kinds: quorumKinds, nodes: QUORUM_NODES, start: startQuorum },
+} as const satisfies Record<string, TopologyEntry>;
+
+export type TopologyName = keyof typeof catalog;
+
+export const topologyNames = Object.keys(catalog);
+
+export function isTopologyName(name: string): name is TopologyName {
+  return Object.hasOwn(catalog, name);
+}
+
+export function faultKindsOf(name: TopologyName): readonly FaultKind[] {
+  return catalog[name].kinds;
+}
+
+export function nodesOf(name: TopologyName): { nodes?: number } {
+  const entry: TopologyEntry = catalog[name];
+  return entry.nodes === undefined ? {} : { nodes: entry.nodes };
+}
+
+export function startTopology(name: TopologyName): Promise<Topology> {
+  return catalog[name].start();
+}

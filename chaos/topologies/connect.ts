@@ -1,0 +1,81 @@
+import { Cluster, Redis } from 'ioredis';
+import { createCluster, createSentinel } from 'redis';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { RedisTarget } from '../../src/index.js';
+import type { SingleTarget } from '../../src/targets.js';
+import { openClient } from '../../test/processes/open-client.js';
+import { MASTER_NAME } from '../../test/support/redis-sentinel.js';
+import type { Address, Connection } from './topology.js';
+
+const CONNECT_TRIES = 100;
+const CONNECT_PAUSE = 100;
+
+/** Connects, through faults that keep the first connection from being made. */
+export async function connect(address: Address): Promise<Connection> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await openers[address.topology](address);
+    } catch (error) {
+      if (tries === CONNECT_TRIES) throw error;
+      await sleep(CONNECT_PAUSE);
+    }
+  }
+}
+
+const openers: Record<Address['topology'], (address: Address) => Promise<Connection>> = {
+  single: ({ client, ports: [port] }) => openClient(client, `redis://127.0.0.1:${port}`),
+  cluster: (address) => (address.client === 'redis' ? nodeCluster(address) : ioCluster(address)),
+  quorum: async ({ client, ports }) => {
+    const clients = await Promise.all(
+      ports.map((port) => openClient(client, `redis://127.0.0.1:${port}`)),
+    );
+    const close = async (): Promise<void> => {
+      for (const each of clients) await each.close();
+    };
+    return { target: clients.map(({ target }) => target).filter(isSingle), close };
+  },
+  sentinel: (address) => (address.client === 'redis' ? nodeSentinel(address) : ioSentinel(address)),
+};
+
+async function nodeCluster({ ports }: Address): Promise<Connection> {
+  const rootNodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
+  // With the options that the README names for masters that may fail, here and below.
+  const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
+  const client = createCluster({ rootNodes, ...refresh });
+  client.on('error', ignore);
+  await client.connect();
+  return { target: client, close: () => Promise.resolve(client.destroy()) };
+}
+
+async function ioCluster({ ports }: Address): Promise<Connection> {
+  const nodes = ports.map((port) => ({ host: '127.0.0.1', port }));
+  const client = new Cluster(nodes, { lazyConnect: true, slotsRefreshInterval: 1000 });
+  client.on('error', ignore);
+  await client.connect();
+  return { target: client, close: () => Promise.resolve(client.disconnect()) };
+}
+
+async function nodeSentinel({ ports }: Address): Promise<Connection> {
+  const sentinelRootNodes = ports.map((port) => ({ host: '127.0.0.1', port }));
+  const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes });
+  client.on('error', ignore);
+  await client.connect();
+  return { target: client, close: () => client.destroy() };
+}
+
+async function ioSentinel({ ports }: Address): Promise<Connection> {
+  const sentinels = ports.map((port) => ({ host: '127.0.0.1', port }));
+  const options = { sentinels, name: MASTER_NAME, lazyConnect: true, failoverDetector: true };
+  const client = new Redis(options);
+  client.on('error', ignore);
+  await client.connect();
+  return { target: client, close: () => Promise.resolve(client.disconnect()) };
+}
+
+function isSingle(target: RedisTarget): target is SingleTarget {
+  return !Array.isArray(target);
+}
+
+/** Servers come and go here: only what a semaphore makes of it is looked at. */
+function ignore(): void {}

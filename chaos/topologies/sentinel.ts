@@ -1,0 +1,22 @@
+import { startSentinels } from '../../test/support/redis-sentinel.js';
+import type { TestServer } from '../../test/support/redis-server.js';
+import { Replicated } from './replicated.js';
+import type { Topology } from './topology.js';
+
+/** A master and two replicas that three sentinels watch over. */
+export async function startSentinelTopology(): Promise<Topology> {
+  const sentinels = await startSentinels();
+  const servers = {
+    master: () => sentinels.master(),
+    replicas: async () => {
+      const master = await sentinels.master();
+      return sentinels.servers.filter((server) => server !== master);
+    },
+    kill: (server: TestServer) => server.kill(),
+    pause: (server: TestServer) => server.pause(),
+    untilFailover: async (from: TestServer) => void (await sentinels.untilFailover(from)),
+    repair: () => sentinels.repair(),
+  };
+  const ports = sentinels.addresses.map(({ port }) => port);
+  return new Replicated({ servers, topology: 'sentinel', ports, stop: () => sentinels.stop() });
+}

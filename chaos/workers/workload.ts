@@ -1,0 +1,17 @@
+import type { Address } from '../topologies/topology.js';
+
+/** What a worker process is told when it starts. */
+export interface Workload {
+  /** Its name in the history. */
+  readonly process: string;
+  /** Where the history is written. */
+  readonly folder: string;
+  readonly address: Address;
+  readonly name: string;
+  readonly limit: number;
+  /** Milliseconds. */
+  readonly ttl: number;
+  /** How many callers acquire at the same time. */
+  readonly callers: number;
+  readonly seed: number;
+}
