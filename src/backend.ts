@@ -13,7 +13,7 @@ export interface Backend {
   release(call: ReleaseCall): Promise<ReleaseReply>;
   inspect(call: InspectCall): Promise<InspectReply>;
   /** Stores the limit that counts for everyone. Left out, as the next two, where the backend cannot. */
-  setLimit?(call: SetLimitCall): Promise<Reply>;
+  setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
@@ -117,6 +117,13 @@ export interface ReleaseReply extends Reply {
 
 export interface SetLimitCall extends Call {
   readonly newLimit: number;
+  /** Server time after which the call must change nothing: somebody else may have set another since. */
+  readonly notAfter?: number | undefined;
+}
+
+export interface SetLimitReply extends Reply {
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
 }
 
 export interface AdoptCall extends Call {
@@ -126,11 +133,15 @@ export interface AdoptCall extends Call {
   readonly id: string;
   /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
   readonly newId: string;
+  /** Server time after which the call must change nothing: somebody else may have adopted the ticket since. */
+  readonly notAfter?: number | undefined;
 }
 
 export interface AdoptReply extends Reply {
   /** Undefined when the ticket is gone. */
   readonly ticket: AdoptedTicket | undefined;
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
 }
 
 export interface AdoptedTicket {

@@ -119,6 +119,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
 
   withdraw(lease: Lease): void {
     this.#returns.withdraw(lease.id);
+    if (telemetry.release.active) this.#publishRelease(lease, Promise.resolve(false));
   }
 
   /** Its ticket was taken away. */
@@ -131,7 +132,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const backend = this.#backend;
     if (backend.setLimit === undefined) throw unable('setLimit');
     const call = { ...this.#call, newLimit };
-    await this.#patiently('setting the limit', () => backend.setLimit?.(call));
+    await this.#patiently('setting the limit', (notAfter) =>
+      backend.setLimit?.({ ...call, notAfter }),
+    );
+    this.#otherLimit = undefined;
   }
 
   /** Undefined when the ticket is gone. `newId` is what it is called from now on. */
@@ -140,7 +144,9 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     if (backend.adopt === undefined) throw unable('adopt');
     const { ttl, label } = this.#options;
     const call = { ...this.#call, ttl, label, id, newId };
-    const { sent, reply } = await this.#patiently('adopting', () => backend.adopt?.(call));
+    const { sent, reply } = await this.#patiently('adopting', (notAfter) =>
+      backend.adopt?.({ ...call, notAfter }),
+    );
     const { ticket } = reply;
     if (ticket === undefined) return undefined;
     const lease = this.#makeLease(newId, ticket, { since: sent, span: ttl }, true);
@@ -232,11 +238,21 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return reply;
   }
 
-  async #patiently<R extends Reply>(what: string, call: () => Promise<R> | undefined) {
-    let sent = instant(this.#options.clock);
+  /** `call` gets the server time after which it must do nothing: by then the caller was told that it failed. */
+  async #patiently<R extends Reply & { readonly late?: boolean }>(
+    what: string,
+    call: (notAfter: number | undefined) => Promise<R> | undefined,
+  ) {
+    const { clock } = this.#options;
+    const over = clock.monotonic() + this.#patience.limit;
+    let sent = instant(clock);
     const reply = await patientCall(this.#patience, what, async () => {
-      sent = instant(this.#options.clock);
-      return call();
+      sent = instant(clock);
+      const told = await call(this.#serverClock.latestIn(Math.max(over - clock.monotonic(), 0)));
+      if (told !== undefined) this.#serverClock.observe(sent, told.serverTime);
+      // The server's clock was stepped, or the call was delayed: again, now that the clock is known anew.
+      if (told?.late === true) throw new Error('the call came too late to act');
+      return told;
     });
     if (reply === undefined) throw unable(what);
     return { sent, reply: this.#heard(sent, reply) };
@@ -312,10 +328,13 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   #publishRelease(lease: Lease, outcome: Promise<boolean>): void {
-    const heldFor = this.#heldFor(lease);
-    const told = (released: boolean): void =>
-      telemetry.release.publish({ ...this.#about(lease), released, heldFor });
-    outcome.then(told, () => told(false));
+    const lost = lease.state.kind === 'lost' ? lease.state.error.reason : undefined;
+    const { overrun } = lease;
+    const about = { ...this.#about(lease), heldFor: this.#heldFor(lease), lost, overrun };
+    outcome.then(
+      (released) => telemetry.release.publish({ ...about, released, error: undefined }),
+      (error: unknown) => telemetry.release.publish({ ...about, released: false, error }),
+    );
   }
 
   #settleAwaited(lease: Lease, error?: Error): void {

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js';
 import type { Lease } from './lease.js';
+import { telemetry } from './telemetry.js';
 import { WakeTimer } from './wake-timer.js';
 
 export interface HeartbeatOptions {
@@ -47,7 +48,7 @@ export class Heartbeat {
     const { clock, extendEvery } = this.#options;
     const now = clock.monotonic();
     lease.dueAt = extendEvery === 0 ? Infinity : sentAt + extendEvery;
-    lease.weaken((dropped) => this.remove(dropped));
+    lease.weaken((dropped) => this.#forget(dropped));
     if (this.#leases.has(lease))
       this.#timer.wakeBy(Math.min(lease.dueAt, now + lease.remaining), now);
   }
@@ -60,6 +61,11 @@ export class Heartbeat {
     const now = this.#options.clock.monotonic();
     lease.dueAt = now + delay;
     this.#timer.wakeBy(lease.dueAt, now);
+  }
+
+  #forget(lease: Lease): void {
+    this.remove(lease);
+    if (telemetry.drop.active) telemetry.drop.publish({ name: lease.name, id: lease.id });
   }
 
   #beat(): void {

@@ -26,6 +26,7 @@ export type {
   RevokeReply,
   SemaphoreKey,
   SetLimitCall,
+  SetLimitReply,
   TicketRequest,
   WaiterState,
 } from './backend.js';

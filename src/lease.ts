@@ -6,7 +6,7 @@ import type { Certainty } from './server-clock.js';
 
 type LeaseState =
   | { readonly kind: 'held' }
-  | { readonly kind: 'lost'; readonly error: HandleLostError }
+  | { readonly kind: 'lost'; readonly error: HandleLostError; readonly at: number }
   | { readonly kind: 'released' };
 
 export interface LeaseTicket {
@@ -17,6 +17,8 @@ export interface LeaseTicket {
 /** Those who must know when a lease is over. */
 export interface LeaseKeeper {
   onLeaseEnd(lease: Lease): void;
+  /** An extension was confirmed. */
+  onConfirmed?(): void;
 }
 
 /** Told of the one change that a holder does not make itself. */
@@ -90,6 +92,16 @@ export class Lease {
     return Math.max(0, this.#span - margin - elapsedSince(this.#since, this.#clock));
   }
 
+  /** Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after `close()`. */
+  get overrun(): number {
+    const state = this.#state;
+    const reason = state.kind === 'lost' ? state.error.reason : 'expired';
+    if (reason === 'closed') return 0;
+    if (reason === 'expired')
+      return Math.max(0, elapsedSince(this.#since, this.#clock) - this.#span);
+    return state.kind === 'lost' ? this.#clock.monotonic() - state.at : 0;
+  }
+
   observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
     this.#observer = observer;
   }
@@ -108,6 +120,7 @@ export class Lease {
   confirm(sent: Instant): void {
     this.failures = 0;
     this.lastError = undefined;
+    this.#holder?.onConfirmed?.();
     const left = this.#span - elapsedSince(this.#since, this.#clock);
     if (this.ttl - elapsedSince(sent, this.#clock) <= left) return;
     this.#since = sent;
@@ -117,7 +130,7 @@ export class Lease {
   lose(reason: LostReason, cause?: unknown): void {
     if (this.#state.kind !== 'held') return;
     const error = new HandleLostError(this.name, this.id, reason, cause);
-    this.#state = { kind: 'lost', error };
+    this.#state = { kind: 'lost', error, at: this.#clock.monotonic() };
     this.#end();
     const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
     observer?.onLost(error);

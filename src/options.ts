@@ -112,6 +112,15 @@ export function resolveAcquire(
   return { timeout, signal, permits: checkPermits(options.permits ?? 1, limit) };
 }
 
+/** How many permits `tryAcquire` asks for. */
+export function resolveTry(given: { permits?: number } | undefined, limit: number): number {
+  const options = given ?? {};
+  if (typeof options !== 'object') {
+    throw new TypeError(`options: expected an object with permits, got ${shown(given)}`);
+  }
+  return checkPermits(options.permits ?? 1, limit);
+}
+
 export function checkPermits(permits: number, limit: number): number {
   integer('permits', permits, 1);
   if (permits > limit) {

@@ -10,10 +10,10 @@ import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './option
 import {
   checkFunction,
   checkName,
-  checkPermits,
   integer,
   resolveAcquire,
   resolveOptions,
+  resolveTry,
 } from './options.js';
 import type { Ask, RequestOwner } from './permit-request.js';
 import { PermitRequest } from './permit-request.js';
@@ -72,10 +72,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #coordinator: Coordinator;
   readonly #requests = new Map<PermitRequest, Outcome>();
   readonly #leases = new Set<Lease>();
-  readonly #holder: LeaseKeeper = { onLeaseEnd: (lease) => void this.#leases.delete(lease) };
+  readonly #holder: LeaseKeeper = {
+    onLeaseEnd: (lease) => void this.#leases.delete(lease),
+    onConfirmed: () => {
+      if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+    },
+  };
   readonly #owner: RequestOwner = {
     onGranted: (request, lease) => {
-      if (telemetry.grant.active) this.#publishGrant(request, lease);
+      if (telemetry.grant.active) {
+        const waited = this.#options.clock.monotonic() - request.started;
+        this.#publishGrant(lease, waited, request.attempts);
+      }
       this.#settle(request)?.resolve(this.#keep(lease));
     },
     onRefused: (request) => {
@@ -153,16 +161,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * One try, one round trip: null when no permit is free or others wait for one.
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  tryAcquire(options: { permits?: number } = {}): Promise<Handle | null> {
+  tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
     if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
-    const context = { name: this.name, permits: options.permits ?? 1, timeout: undefined };
+    const context = { name: this.name, permits: options?.permits ?? 1, timeout: undefined };
     return telemetry.acquire.tracePromise(() => this.#tryAcquire(options), context);
   }
 
-  #tryAcquire(options: { permits?: number }): Promise<Handle | null> {
+  #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
-      const permits = checkPermits(options.permits ?? 1, this.limit);
+      const permits = resolveTry(options, this.limit);
       const timeout = callLimit(this.#options.ttl);
       const ask = { permits, wait: false, timeout, signal: undefined };
       this.#request(ask, { resolve, reject, refuse: () => resolve(null), timeout });
@@ -236,6 +244,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { lease, before } = adoption;
     // A call that ran twice found the ticket under its new id already.
     if (before !== newId) this.#session.onEnded({ id: before, reason: 'missing' });
+    if (telemetry.grant.active) this.#publishGrant(lease, 0, 0);
     const handle = this.#keep(lease);
     // Closed meanwhile: it must not be extended for ever by nobody.
     if (this.#closed !== undefined) lease.lose('closed');
@@ -247,7 +256,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters. The holder's handle is
    * lost with reason `revoked`, at once where it can be told, else at its next extension.
    * @param ticketId as `inspect` shows it
-   * @returns false when there is no such ticket
+   * @returns false when there is no such ticket; true also for one that was revoked a moment ago
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async revoke(ticketId: string): Promise<boolean> {
@@ -279,9 +288,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#coordinator.waitLoop.add(request);
   }
 
-  #publishGrant({ started, attempts }: PermitRequest, lease: Lease): void {
+  #publishGrant(lease: Lease, waited: number, attempts: number): void {
     const { name, id, slots, fencingToken } = lease;
-    const waited = this.#options.clock.monotonic() - started;
     telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
   }
 

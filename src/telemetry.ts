@@ -1,4 +1,4 @@
-import type { Channel } from 'node:diagnostics_channel';
+import type { Channel, TracingChannel } from 'node:diagnostics_channel';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LostReason } from './errors.js';
 
@@ -32,6 +32,7 @@ export interface GrantMessage extends About {
   readonly slots: readonly number[];
   readonly fencingToken: number;
   readonly waited: number;
+  /** How many times the backend was asked; 0: the ticket was adopted. */
   readonly attempts: number;
 }
 
@@ -46,11 +47,22 @@ export interface LostMessage extends About {
   readonly heldFor: number;
 }
 
-/** `redsem:release`: `released` is what `handle.release()` resolves with. */
+/** `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was lost before. */
 export interface ReleaseMessage extends About {
+  /** What `handle.release()` resolves with. */
   readonly released: boolean;
+  /** Until the call. */
   readonly heldFor: number;
+  /** Why the handle was lost before the call, if it was. */
+  readonly lost: LostReason | undefined;
+  /** How long the holder went on after its ticket was gone or had expired; 0: it did not. */
+  readonly overrun: number;
+  /** Why releasing failed, if it did: the ticket is then left to expire. */
+  readonly error: unknown;
 }
+
+/** `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire. */
+export type DropMessage = About;
 
 /** `redsem:mismatch`: somebody else uses the name with another limit. */
 export interface MismatchMessage {
@@ -77,8 +89,20 @@ class MessageChannel<Message> {
   }
 }
 
+interface Telemetry {
+  readonly acquire: TracingChannel<string, AcquireContext>;
+  readonly wait: MessageChannel<WaitMessage>;
+  readonly queue: MessageChannel<QueueMessage>;
+  readonly grant: MessageChannel<GrantMessage>;
+  readonly extend: MessageChannel<ExtendMessage>;
+  readonly lost: MessageChannel<LostMessage>;
+  readonly release: MessageChannel<ReleaseMessage>;
+  readonly drop: MessageChannel<DropMessage>;
+  readonly mismatch: MessageChannel<MismatchMessage>;
+}
+
 /** What can be followed from outside, see https://nodejs.org/api/diagnostics_channel.html. */
-export const telemetry = {
+export const telemetry: Telemetry = {
   acquire: tracingChannel<string, AcquireContext>('redsem:acquire'),
   wait: new MessageChannel<WaitMessage>('redsem:wait'),
   queue: new MessageChannel<QueueMessage>('redsem:queue'),
@@ -86,5 +110,6 @@ export const telemetry = {
   extend: new MessageChannel<ExtendMessage>('redsem:extend'),
   lost: new MessageChannel<LostMessage>('redsem:lost'),
   release: new MessageChannel<ReleaseMessage>('redsem:release'),
+  drop: new MessageChannel<DropMessage>('redsem:drop'),
   mismatch: new MessageChannel<MismatchMessage>('redsem:mismatch'),
-} as const;
+};

@@ -12,11 +12,11 @@ import type {
   Listening,
   ReleaseCall,
   ReleaseReply,
-  Reply,
   RevokeCall,
   RevokeReply,
   SemaphoreKey,
   SetLimitCall,
+  SetLimitReply,
 } from '../backend.js';
 import type { Clock } from '../clock.js';
 import { systemClock } from '../clock.js';
@@ -56,7 +56,7 @@ export class MemoryBackend implements Backend {
     return this.#on(call.key, (semaphore, now) => semaphore.release(call, now));
   }
 
-  async setLimit(call: SetLimitCall): Promise<Reply> {
+  async setLimit(call: SetLimitCall): Promise<SetLimitReply> {
     return this.#on(call.key, (semaphore, now) => semaphore.setLimit(call, now));
   }
 

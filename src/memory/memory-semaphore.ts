@@ -12,10 +12,10 @@ import type {
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
-  Reply,
   RevokeCall,
   RevokeReply,
   SetLimitCall,
+  SetLimitReply,
   TicketRequest,
 } from '../backend.js';
 import { CLAIM_TIME, WAITER_LEASE } from '../backend.js';
@@ -123,19 +123,21 @@ export class MemorySemaphore {
     return { serverTime: now, ...limits, released, grants: this.#grantFreed(call, now) };
   }
 
-  setLimit(given: SetLimitCall, now: number): Reply {
-    this.#limits.stored = given.newLimit;
+  setLimit(given: SetLimitCall, now: number): SetLimitReply {
+    const late = given.notAfter !== undefined && now > given.notAfter;
+    if (!late) this.#limits.stored = given.newLimit;
     const { call, limits } = this.#begin(given, now);
-    return { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
+    return { serverTime: now, ...limits, late, grants: this.#grantFreed(call, now) };
   }
 
   adopt(given: AdoptCall, now: number): AdoptReply {
     const { call, limits } = this.#begin(given, now);
-    const found = this.#current(call.id);
+    const late = call.notAfter !== undefined && now > call.notAfter;
+    const found = late ? undefined : this.#current(call.id);
     if (found !== undefined) this.#rename(found, call, now);
     const reply = { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
     const ticket = this.#tickets.get(call.newId);
-    if (found === undefined || ticket === undefined) return { ...reply, ticket: undefined };
+    if (found === undefined || ticket === undefined) return { ...reply, ticket: undefined, late };
     const { slots, fencingToken } = ticket;
     return { ...reply, ticket: { slots: [...slots], fencingToken, before: found } };
   }

@@ -14,11 +14,11 @@ import type {
   Listening,
   ReleaseCall,
   ReleaseReply,
-  Reply,
   RevokeCall,
   RevokeReply,
   SemaphoreKey,
   SetLimitCall,
+  SetLimitReply,
   TicketRequest,
   WaiterState,
 } from '../backend.js';
@@ -129,15 +129,17 @@ export class RedisBackend implements Backend {
     return this.#run(releaseScript, call, ids).then((text) => parseRelease(text, ids));
   }
 
-  setLimit(call: SetLimitCall): Promise<Reply> {
-    return this.#run(setLimitScript, call, [String(call.newLimit)]).then(parseSetLimit);
+  setLimit(call: SetLimitCall): Promise<SetLimitReply> {
+    const { newLimit, notAfter } = call;
+    const until = notAfter === undefined ? '' : microseconds(notAfter);
+    return this.#run(setLimitScript, call, [String(newLimit), until]).then(parseSetLimit);
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {
-    const { label, ttl, id, newId } = call;
-    return this.#run(adoptScript, call, [encodeURIComponent(label), String(ttl), id, newId]).then(
-      parseAdopt,
-    );
+    const { label, ttl, id, newId, notAfter } = call;
+    const until = notAfter === undefined ? '' : microseconds(notAfter);
+    const args = [encodeURIComponent(label), String(ttl), id, newId, until];
+    return this.#run(adoptScript, call, args).then(parseAdopt);
   }
 
   revoke(call: RevokeCall): Promise<RevokeReply> {

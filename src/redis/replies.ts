@@ -10,6 +10,7 @@ import type {
   ReleaseReply,
   Reply,
   RevokeReply,
+  SetLimitReply,
   WaiterState,
 } from '../backend.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -59,15 +60,16 @@ export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseRep
   return { serverTime, storedLimit, otherLimit, released, grants: parseGrants(grants) };
 }
 
-export function parseSetLimit(reply: unknown): Reply {
-  const [head, grants] = sections('set-limit', reply, 2);
-  return { ...parseHead(head), grants: parseGrants(grants) };
+export function parseSetLimit(reply: unknown): SetLimitReply {
+  const [head, late, grants] = sections('set-limit', reply, 3);
+  return { ...parseHead(head), late: late === 'l', grants: parseGrants(grants) };
 }
 
 export function parseAdopt(reply: unknown): AdoptReply {
   const [head, ticket, before, grants] = sections('adopt', reply, 4);
   const rest = { ...parseHead(head), grants: parseGrants(grants) };
   if (ticket === '') return { ...rest, ticket: undefined };
+  if (ticket === 'l') return { ...rest, ticket: undefined, late: true };
   return { ...rest, ticket: { ...parseTicket('adopt', ticket, reply), before } };
 }
 

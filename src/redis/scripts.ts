@@ -415,7 +415,7 @@ export const acquireScript: Script = {
 
 export const adoptScript: Script = {
   name: 'adopt',
-  sha1: 'fd570d4844134b1b30ce2b58f654a5338cfd2431',
+  sha1: 'c0b22c352d96a30c5a58c4f3b29941907d3222f9',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -426,7 +426,7 @@ export const adoptScript: Script = {
     'end',
     'now = now_text * 1.0',
     "local origin = match(ARGV[7], '~(.+)$') or ARGV[7]",
-    'local from, to, need, giving, verdicts = 9, 8, math.huge, false, {}',
+    'local from, to, need, giving, verdicts = 10, 9, math.huge, false, {}',
     "local stored = call('HMGET', meta, 'state', 'limit')",
     'local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0',
     'local client = ARGV[4]',
@@ -566,8 +566,11 @@ export const adoptScript: Script = {
     "local current = call('HGET', meta, '~' .. origin)",
     "current = type(current) == 'string' and current or origin",
     "local record, adopted = call('HGET', meta, current), ''",
+    "local late = ARGV[9] ~= '' and now > ARGV[9] * 1.0",
     "local held_slots, token = match(type(record) == 'string' and record or '', '^([%d,-]+) (%d+) %d+ ')",
-    'if held_slots then',
+    'if late then',
+    "adopted = 'l'",
+    'elseif held_slots then',
     'renewed = now + ARGV[6] * 1000.0',
     "call('ZADD', tickets, format('%.0f', renewed), ARGV[8])",
     'if current ~= ARGV[8] then',
@@ -735,10 +738,10 @@ export const adoptScript: Script = {
     "redis.pcall('PUBLISH', ARGV[3] .. who, message)",
     'end',
     'end',
-    "if #fields > 0 and adopted ~= '' and current ~= ARGV[8] then",
+    "if #fields > 0 and adopted ~= '' and not late and current ~= ARGV[8] then",
     "redis.pcall('PUBLISH', ARGV[3] .. match(current, '^[^.]+'), current .. ' adopted')",
     'end',
-    "return head .. '|' .. adopted .. '|' .. (adopted ~= '' and current or '') .. '|' .. told",
+    "return head .. '|' .. adopted .. '|' .. (adopted ~= '' and not late and current or '') .. '|' .. told",
   ].join('\n'),
 };
 
@@ -1197,7 +1200,7 @@ export const quorumDropScript: Script = {
 
 export const quorumKeepScript: Script = {
   name: 'quorum-keep',
-  sha1: '9b4eac30e195772e8f6009ce6c75c1c4f3931774',
+  sha1: 'dabef2a47859e71a0760d3a1bc9f44a3b365c810',
   text: [
     'local slots, meta = KEYS[1], KEYS[2]',
     'local call, format, match, gmatch = redis.call, string.format, string.match, string.gmatch',
@@ -1316,8 +1319,11 @@ export const quorumKeepScript: Script = {
     'elseif ticket and ticket.attempt > attempt then',
     'ticket = nil',
     'else',
-    'local before = ticket',
+    'local before, had = ticket, {}',
     'if before then',
+    "for slot in gmatch(before.slots, '%d+') do",
+    'had[slot * 1.0] = true',
+    'end',
     'release(before)',
     'end',
     'local chosen = {}',
@@ -1330,6 +1336,9 @@ export const quorumKeepScript: Script = {
     'ticket = nil',
     'if #chosen > 0 then',
     'local same = before and before.token == token',
+    'for i = 1, #chosen do',
+    'same = same and had[chosen[i]]',
+    'end',
     "if mode == 'r' then",
     'last = math.max(last, token * 1.0)',
     'elseif not same and token * 1.0 > last then',
@@ -2239,7 +2248,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: '4996a49d042a23d824663230bc19eabbf270f60b',
+  sha1: 'ce6880e648706722b61ff2ef64a765e6576dcc38',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -2249,9 +2258,10 @@ export const setLimitScript: Script = {
     "now_text = format('%s%06d', time[1], time[2])",
     'end',
     'now = now_text * 1.0',
-    'local from, to, need, giving, verdicts = 6, 5, math.huge, false, {}',
+    'local from, to, need, giving, verdicts = 7, 6, math.huge, false, {}',
+    "local late = ARGV[6] ~= '' and now > ARGV[6] * 1.0",
     "local stored = call('HMGET', meta, 'state', 'limit')",
-    'stored[2] = ARGV[5]',
+    'stored[2] = late and stored[2] or ARGV[5]',
     'local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0',
     'local client = ARGV[4]',
     'local last, top, held, count, waiting, until_ = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
@@ -2387,7 +2397,9 @@ export const setLimitScript: Script = {
     'end',
     'local grants, granted, wanted, blocked, waited, own, ttl = {}, 0, 0, false, waiting > 0, nil, 0',
     'local fields, renewed, queued = {}, 0, false',
+    'if not late then',
     "fields[1], fields[2] = 'limit', ARGV[5]",
+    'end',
     'if waiting > 0 and held < limit then',
     'local alive, skipped = { [client] = own ~= nil }, 0',
     'while waiting > skipped and held < limit and not blocked do',
@@ -2544,6 +2556,6 @@ export const setLimitScript: Script = {
     'end',
     'end',
     "call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))",
-    "return head .. '|' .. told",
+    "return head .. '|' .. (late and 'l' or '') .. '|' .. told",
   ].join('\n'),
 };

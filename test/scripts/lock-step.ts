@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { isDeepStrictEqual } from 'node:util';
 
-import type { AcquireReply, Backend, PushedGrant, TicketRequest } from '../../src/backend.js';
+import type {
+  AcquireReply,
+  Backend,
+  PushedGrant,
+  Reply,
+  TicketRequest,
+} from '../../src/backend.js';
 import { ManualClock } from '../../src/manual-clock.js';
 import { MemoryBackend } from '../../src/memory/memory-backend.js';
 import { request } from './script-bench.js';
@@ -31,6 +37,8 @@ class Side {
   readonly told = new Map<string, Told>();
   /** Grants that were pushed, by client, in their order. */
   readonly pushes = new Map<string, string[]>();
+  /** Tickets that were taken from their holders, as these are told, by client. */
+  readonly ended = new Map<string, string[]>();
   readonly #name: string;
 
   constructor(backend: Backend, name: string) {
@@ -63,7 +71,28 @@ class Side {
   async extend(member: Member, limit: number, ids: readonly string[]) {
     const call = { ...this.call(member, limit), ttl: member.ttl, ids };
     const reply = await this.backend.extend(call);
-    return this.#plain(reply, reply.extended);
+    return { ...this.#plain(reply, reply.extended), revoked: reply.revoked ?? [] };
+  }
+
+  async setLimit(member: Member, limit: number, newLimit: number) {
+    const reply = await operator(this.backend).setLimit({ ...this.call(member, limit), newLimit });
+    return this.#plain(reply, undefined);
+  }
+
+  async adopt(member: Member, limit: number, id: string, newId: string) {
+    const { ttl, label } = member;
+    const call = { ...this.call(member, limit), ttl, label, id, newId };
+    const reply = await operator(this.backend).adopt(call);
+    const { ticket } = reply;
+    if (ticket === undefined) return this.#plain(reply, undefined);
+    const { fencingToken, ...rest } = ticket;
+    this.#noteToken(newId, fencingToken);
+    return this.#plain(reply, rest);
+  }
+
+  async revoke(member: Member, limit: number, id: string) {
+    const reply = await operator(this.backend).revoke({ ...this.call(member, limit), id });
+    return this.#plain(reply, reply.revoked);
   }
 
   async release(member: Member, limit: number, ids: readonly string[]) {
@@ -86,9 +115,12 @@ class Side {
   async listen(member: Member): Promise<() => Promise<void>> {
     const seen: string[] = [];
     this.pushes.set(member.name, seen);
+    const ended: string[] = [];
+    this.ended.set(member.name, ended);
     return new Promise((resolve) => {
       const listening = this.backend.listen?.(member.name, PREFIX, {
         onGrants: (grants) => seen.push(...grants.map((grant) => this.#plainGrant(grant))),
+        onEnded: (tickets) => ended.push(...tickets.map(({ id, reason }) => `${id} ${reason}`)),
         onHealth: () => queueMicrotask(() => resolve(async () => listening?.close())),
       });
     });
@@ -104,13 +136,13 @@ class Side {
     return { granted: by('token'), arrived: by('arrival') };
   }
 
-  #plain<Verdicts>(
-    reply: AcquireReply | Omit<AcquireReply, 'verdicts' | 'nearestExpiry'>,
-    verdicts: Verdicts,
-  ) {
+  #plain<Verdicts>(reply: AcquireReply | Reply, verdicts: Verdicts) {
     const nearest = 'nearestExpiry' in reply ? reply.nearestExpiry : undefined;
+    const { storedLimit, otherLimit } = reply;
     return {
       time: millis(reply.serverTime),
+      storedLimit,
+      otherLimit,
       nearestExpiry: nearest === undefined ? undefined : millis(nearest),
       verdicts,
       grants: reply.grants.map((grant) => this.#plainGrant(grant)),
@@ -150,8 +182,12 @@ export class LockStep {
   readonly clock = new ManualClock(1_700_000_000_000);
   readonly memory: Side;
   readonly redis: Side;
+  /** What members were made with unless `limits` says otherwise. */
   limit: number;
+  readonly limits = new Map<string, number>();
   calls = 0;
+  /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
+  readonly #revokedUntil = new Map<string, number>();
 
   constructor(redis: (time: () => number) => Backend, name: string, limit: number) {
     this.memory = new Side(new MemoryBackend({ clock: this.clock }), name);
@@ -173,8 +209,8 @@ export class LockStep {
 
   async acquire(member: Member, asks: readonly Ask[], notAfter?: number): Promise<AcquireReply> {
     const [ours, theirs] = [
-      await this.memory.acquire(member, this.limit, asks, notAfter),
-      await this.redis.acquire(member, this.limit, asks, notAfter),
+      await this.memory.acquire(member, this.#limitOf(member), asks, notAfter),
+      await this.redis.acquire(member, this.#limitOf(member), asks, notAfter),
     ];
     // Those who do not wait need not know when the next ticket expires.
     if (ours.plain.nearestExpiry === undefined) theirs.plain.nearestExpiry = undefined;
@@ -183,13 +219,49 @@ export class LockStep {
   }
 
   async extend(member: Member, ids: readonly string[]): Promise<void> {
-    const expected = await this.memory.extend(member, this.limit, ids);
-    this.#compare(await this.redis.extend(member, this.limit, ids), expected);
+    const limit = this.#limitOf(member);
+    const [expected, got] = [
+      await this.memory.extend(member, limit, ids),
+      await this.redis.extend(member, limit, ids),
+    ];
+    const known = (id: string): boolean =>
+      (this.#revokedUntil.get(id) ?? 0) > this.clock.monotonic() + 1;
+    const withKnown = <R extends { revoked: readonly string[] }>(told: R) => ({
+      ...told,
+      revoked: told.revoked.filter(known),
+    });
+    this.#compare(withKnown(got), withKnown(expected));
   }
 
   async release(member: Member, ids: readonly string[]): Promise<void> {
-    const expected = await this.memory.release(member, this.limit, ids);
-    this.#compare(await this.redis.release(member, this.limit, ids), expected);
+    const limit = this.#limitOf(member);
+    const expected = await this.memory.release(member, limit, ids);
+    this.#compare(await this.redis.release(member, limit, ids), expected);
+  }
+
+  async setLimit(member: Member, newLimit: number): Promise<void> {
+    const limit = this.#limitOf(member);
+    const expected = await this.memory.setLimit(member, limit, newLimit);
+    this.#compare(await this.redis.setLimit(member, limit, newLimit), expected);
+  }
+
+  /** Whether the ticket was there. */
+  async adopt(member: Member, id: string, newId: string): Promise<boolean> {
+    const limit = this.#limitOf(member);
+    const expected = await this.memory.adopt(member, limit, id, newId);
+    this.#compare(await this.redis.adopt(member, limit, id, newId), expected);
+    return expected.verdicts !== undefined;
+  }
+
+  async revoke(member: Member, id: string): Promise<void> {
+    const { holders } = (await this.memory.inspect(this.limit)).plain;
+    const holder = holders.find((one) => one.id === id);
+    if (holder !== undefined) {
+      this.#revokedUntil.set(id, this.clock.monotonic() + holder.expiresIn / 100);
+    }
+    const limit = this.#limitOf(member);
+    const expected = await this.memory.revoke(member, limit, id);
+    this.#compare(await this.redis.revoke(member, limit, id), expected);
   }
 
   async inspect() {
@@ -204,11 +276,25 @@ export class LockStep {
     this.#compare(this.redis.order(), this.memory.order());
   }
 
+  #limitOf({ name }: Member): number {
+    return this.limits.get(name) ?? this.limit;
+  }
+
   #compare(redis: unknown, memory: unknown): void {
     this.calls += 1;
     if (isDeepStrictEqual(redis, memory)) return;
     throw new Error(differences(redis, memory).slice(0, 10).join('\n'));
   }
+}
+
+type Operator = Required<Pick<Backend, 'setLimit' | 'adopt' | 'revoke'>>;
+
+/** With the calls that a backend may lack. */
+function operator(backend: Backend): Operator {
+  for (const call of ['setLimit', 'adopt', 'revoke'] as const) {
+    if (backend[call] === undefined) throw new Error(`this backend has no ${call}`);
+  }
+  return backend as Operator;
 }
 
 /** To the microsecond: one side counts in them, the other in milliseconds. */

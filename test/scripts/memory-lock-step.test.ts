@@ -3,7 +3,9 @@ import { Redis } from 'ioredis';
 
 import { WAITER_LEASE } from '../../src/backend.js';
 import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
+import type { RedisConnection } from '../../src/redis/connection.js';
 import { RedisBackend } from '../../src/redis/redis-backend.js';
+import { adoptedId } from '../../src/ticket-id.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type Ask, LockStep, type Member } from './lock-step.js';
 import { RandomNumbers } from './random-numbers.js';
@@ -24,6 +26,10 @@ interface Habits {
   readonly stalls: number;
   /** How often the limit changes. */
   readonly limits: number;
+  /** How often a step is a hand-over, a revocation or a stored limit. */
+  readonly operations?: number;
+  /** How often a member comes back with a limit of its own. */
+  readonly otherLimits?: number;
 }
 
 const HABITS: Readonly<Record<string, Habits>> = {
@@ -32,6 +38,31 @@ const HABITS: Readonly<Record<string, Habits>> = {
   'weights and stalls': { limit: 7, largest: 4, longestPause: 400, stalls: 0.04, limits: 0 },
   'wide and fast': { limit: 40, largest: 9, longestPause: 30, stalls: 0.01, limits: 0 },
   'a limit that moves': { limit: 5, largest: 5, longestPause: 250, stalls: 0.02, limits: 0.02 },
+  'limits that differ': {
+    limit: 5,
+    largest: 4,
+    longestPause: 200,
+    stalls: 0.02,
+    limits: 0.01,
+    otherLimits: 0.1,
+  },
+  'hand-over and revocation of one permit': {
+    limit: 1,
+    largest: 1,
+    longestPause: 400,
+    stalls: 0.05,
+    limits: 0,
+    operations: 0.4,
+  },
+  'hand-over, revocation and a live limit': {
+    limit: 6,
+    largest: 3,
+    longestPause: 150,
+    stalls: 0.02,
+    limits: 0,
+    operations: 0.3,
+    otherLimits: 0.05,
+  },
 };
 
 const STEPS = 400;
@@ -71,7 +102,9 @@ class Program {
     const random = this.#random;
     const member = random.pick(MEMBERS);
     const draw = random.next();
-    if (draw < 0.35) await this.#ask(member, random.between(1, 4));
+    const { operations = 0, otherLimits = 0, limit } = this.#habits;
+    if (operations > 0 && random.chance(operations)) await this.#operate(member);
+    else if (draw < 0.35) await this.#ask(member, random.between(1, 4));
     else if (draw < 0.55) await this.#askAgain(member);
     else if (draw < 0.7) await this.#extend(member);
     else if (draw < 0.95) await this.#release(member);
@@ -79,6 +112,9 @@ class Program {
     await this.#letTimePass();
     if (random.chance(this.#habits.limits))
       this.#pair.limit = random.between(1, this.#habits.limit);
+    if (otherLimits > 0 && random.chance(otherLimits)) {
+      this.#pair.limits.set(member.name, random.between(1, limit));
+    }
     const { holders, held } = await this.#pair.inspect();
     const slots = holders.flatMap((holder) => holder.slots);
     expect(new Set(slots).size).to.equal(held);
@@ -97,7 +133,7 @@ class Program {
     });
     // A process asks again for all that it waits for; new requests may travel with those. Once its lease
     // as a waiter is over, a backend is free to have dropped some, all or none of them.
-    const lapsed = this.#pair.clock.monotonic() - this.#of(member).queuedAt >= WAITER_LEASE;
+    const lapsed = this.#pair.clock.monotonic() - this.#of(member.name).queuedAt >= WAITER_LEASE;
     const known = lapsed || this.#random.chance(0.4) ? this.#waiting(member) : [];
     await this.#acquire(member, [...known, ...asks]);
   }
@@ -105,7 +141,7 @@ class Program {
   async #askAgain(member: Member): Promise<void> {
     const asks = this.#waiting(member);
     // A call that runs twice: also for what is held already.
-    const held = this.#random.some([...this.#of(member).held], 0.1);
+    const held = this.#random.some([...this.#of(member.name).held], 0.1);
     asks.push(...held.map((id): Ask => ({ id, how: 'again' })));
     if (asks.length === 0) return;
     await this.#acquire(member, asks);
@@ -122,7 +158,7 @@ class Program {
     const asks = this.#pair.sorted(unsorted);
     this.#note(`${member.name} asks ${asks.map(({ id, how }) => `${id} ${how}`).join(', ')}`);
     const { verdicts } = await this.#pair.acquire(member, asks);
-    const mine = this.#of(member);
+    const mine = this.#of(member.name);
     asks.forEach(({ id }, i) => {
       const kind = verdicts[i]?.kind;
       if (kind === 'queued') mine.queuedAt = this.#pair.clock.monotonic();
@@ -133,7 +169,7 @@ class Program {
   }
 
   async #extend(member: Member): Promise<void> {
-    const mine = this.#of(member);
+    const mine = this.#of(member.name);
     const ids = this.#random.some([...mine.held, ...mine.waiting], 0.7);
     if (ids.length === 0) return;
     this.#note(`${member.name} extends ${ids.join(', ')}`);
@@ -141,7 +177,7 @@ class Program {
   }
 
   async #release(member: Member): Promise<void> {
-    const mine = this.#of(member);
+    const mine = this.#of(member.name);
     const ids = this.#random.some([...mine.held], 0.5);
     ids.push(...this.#random.some([...mine.waiting], 0.2), 'never.1');
     this.#note(`${member.name} releases ${ids.join(', ')}`);
@@ -150,6 +186,38 @@ class Program {
       mine.held.delete(id);
       mine.waiting.delete(id);
     }
+  }
+
+  async #operate(member: Member): Promise<void> {
+    const random = this.#random;
+    const draw = random.next();
+    if (draw < 0.1) {
+      const limit = random.between(1, this.#habits.limit);
+      this.#note(`${member.name} sets the limit to ${limit}`);
+      await this.#pair.setLimit(member, limit);
+      return;
+    }
+    // Also what has expired, was released, was adopted before, or still waits.
+    const known = MEMBERS.flatMap(({ name }) => {
+      const { held, waiting } = this.#of(name);
+      return [...held, ...waiting];
+    });
+    const id = known.length === 0 ? 'never.1' : random.pick(known);
+    if (draw < 0.55) await this.#adopt(member, id);
+    else {
+      this.#note(`${member.name} revokes ${id}`);
+      await this.#pair.revoke(member, id);
+    }
+  }
+
+  async #adopt(member: Member, id: string): Promise<void> {
+    this.#made += 1;
+    const newId = adoptedId(`${member.name}.${this.#made.toString(36)}`, id);
+    this.#note(`${member.name} adopts ${id} as ${newId}`);
+    const found = await this.#pair.adopt(member, id, newId);
+    if (found) this.#of(member.name).held.add(newId);
+    // A call that runs twice.
+    if (this.#random.chance(0.2)) await this.#pair.adopt(member, id, newId);
   }
 
   async #letTimePass(): Promise<void> {
@@ -161,12 +229,12 @@ class Program {
   }
 
   #waiting(member: Member): Ask[] {
-    return [...this.#of(member).waiting].map((id) => ({ id, how: 'again' }));
+    return [...this.#of(member.name).waiting].map((id) => ({ id, how: 'again' }));
   }
 
-  #of(member: Member): Mine {
-    const mine = this.#mine.get(member.name);
-    if (mine === undefined) throw new Error(`${member.name} is no member`);
+  #of(member: string): Mine {
+    const mine = this.#mine.get(member);
+    if (mine === undefined) throw new Error(`${member} is no member`);
     return mine;
   }
 
@@ -177,11 +245,13 @@ class Program {
 
 describeWithServer('memory backend and Redis backend in lock-step', (server) => {
   let redis: Redis;
+  let connection: RedisConnection;
 
   before(() => {
     redis = new Redis(server().port, '127.0.0.1');
     // The server stops first.
     redis.on('error', () => {});
+    connection = ioredisConnection(redis);
   });
   after(() => redis.disconnect());
 
@@ -199,7 +269,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
 
   async function run(name: string, random: RandomNumbers, habits: Habits): Promise<void> {
     const backend = (time: () => number): RedisBackend =>
-      new RedisBackend({ ...ioredisConnection(redis), serverClock: time });
+      new RedisBackend({ ...connection, serverClock: time });
     const pair = new LockStep(backend, `${name} ${random.seed}`, habits.limit);
     const ends = await Promise.all(
       [pair.memory, pair.redis].flatMap((side) => MEMBERS.map((member) => side.listen(member))),
@@ -211,6 +281,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
       pair.compareOrder();
       await until(() => isSame(pair));
       expect(pair.redis.pushes, 'pushed grants').to.deep.equal(pair.memory.pushes);
+      expect(pair.redis.ended, 'tickets taken').to.deep.equal(pair.memory.ended);
     } catch (error) {
       const where = `step ${step} of "${name}", REDSEM_SEED=${random.seed}`;
       throw new Error(`${where}\n${program.trace}\n${String(error)}`, { cause: error });
@@ -220,7 +291,9 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
   }
 
   function isSame(pair: LockStep): boolean {
-    return JSON.stringify([...pair.redis.pushes]) === JSON.stringify([...pair.memory.pushes]);
+    const told = ({ pushes, ended }: LockStep['redis']): string =>
+      JSON.stringify([[...pushes], [...ended]]);
+    return told(pair.redis) === told(pair.memory);
   }
 
   /** Pushes of the last calls may still be on their way. */

@@ -4,15 +4,18 @@ import { Redis } from 'ioredis';
 import type {
   AcquireReply,
   AcquireVerdict,
+  AdoptReply,
   ExtendReply,
   InspectReply,
   ReleaseReply,
+  Reply,
+  RevokeReply,
   TicketRequest,
 } from '../../src/backend.js';
 import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
 import type { RedisConnection } from '../../src/redis/connection.js';
 import { RedisBackend } from '../../src/redis/redis-backend.js';
-import { parseTicketId } from '../../src/ticket-id.js';
+import { adoptedId, parseTicketId } from '../../src/ticket-id.js';
 import type { TestServer } from '../support/redis-server.js';
 
 export interface CallOptions {
@@ -96,6 +99,21 @@ export class ScriptBench {
     return this.backend.release({ ...this.#call(list[0], options), ids: list });
   }
 
+  setLimit(newLimit: number, options: CallOptions = {}): Promise<Reply> {
+    return this.backend.setLimit({ ...this.#call(undefined, options), newLimit });
+  }
+
+  /** `own`: the start of its new id, as `b.1`. */
+  adopt(id: string, own: string, options: CallOptions = {}): Promise<AdoptReply> {
+    const { ttl, label = 'adopter' } = { ttl: this.ttl, ...options };
+    const call = { ...this.#call(own, options), ttl, label, id };
+    return this.backend.adopt({ ...call, newId: adoptedId(own, id) });
+  }
+
+  revoke(id: string, options: CallOptions = {}): Promise<RevokeReply> {
+    return this.backend.revoke({ ...this.#call(undefined, options), id });
+  }
+
   inspect(): Promise<InspectReply> {
     const { prefix, name, limit } = this;
     return this.backend.inspect({ key: { prefix, name }, limit });
@@ -154,6 +172,11 @@ export class ScriptBench {
       else state[part] = await this.redis.hgetall(key);
     }
     return state;
+  }
+
+  /** Names of the fields of `meta`. */
+  async fields(): Promise<string[]> {
+    return (await this.redis.hkeys(this.keyOf('meta'))).toSorted();
   }
 
   /** Whether any key or field has something of this client. */

@@ -1,6 +1,13 @@
 import { expect } from 'chai';
 
-import { newClientId, parseTicketId, ticketId } from '../../src/ticket-id.js';
+import {
+  adoptedId,
+  checkTicketId,
+  firstId,
+  newClientId,
+  parseTicketId,
+  ticketId,
+} from '../../src/ticket-id.js';
 
 describe('ticket ids', () => {
   it('tell client and permits', () => {
@@ -42,8 +49,49 @@ describe('ticket ids', () => {
       'a.1.2.3',
       'a.-1',
       'ü.1',
+      'a.1~',
+      'a.1~b',
+      '~a.1',
+      'a.1~b.1~c.1',
+      'a.1~b.1;',
+      'a.1~b 1',
+      'a.1\n',
     ]) {
       expect(parseTicketId(text), text).to.equal(undefined);
+    }
+  });
+
+  it('of adopted tickets tell who has them now, and keep the first id through any number', () => {
+    for (const permits of [1, 7]) {
+      const first = ticketId('first', 35, permits);
+      let id = first;
+      for (let turn = 0; turn < 5; turn++) {
+        const own = ticketId(newClientId(), turn, permits);
+        id = adoptedId(own, id);
+        expect(id).to.equal(`${own}~${first}`);
+        expect(firstId(id)).to.equal(first);
+        const client = own.slice(0, own.indexOf('.'));
+        expect(parseTicketId(id)).to.deep.equal({ client, permits });
+      }
+    }
+  });
+
+  it('that were never adopted are their own first ids', () => {
+    expect(firstId('abc.1z')).to.equal('abc.1z');
+    expect(firstId('abc.1z.12')).to.equal('abc.1z.12');
+  });
+
+  it('are checked where a caller gives them', () => {
+    for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
+    for (const [id, shown] of [
+      ['abc', "'abc'"],
+      ['', "''"],
+      ['a.1 b.2', "'a.1 b.2'"],
+      [5, '5'],
+      [undefined, 'undefined'],
+    ]) {
+      const expected = `ticketId: expected the id of a ticket, got ${String(shown)}`;
+      expect(() => checkTicketId(id)).to.throw(TypeError, expected);
     }
   });
 

@@ -21,8 +21,10 @@ export function replicationOf(
   lost: readonly string[],
 ): NonNullable<RedisConnection['replication']> {
   let interruptions = 0;
-  for (const event of lost) client.on(event, () => (interruptions += 1));
+  let listens = false;
   return () => {
+    if (!listens) for (const event of lost) client.on(event, () => (interruptions += 1));
+    listens = true;
     const before = interruptions;
     return async (count, timeout) => {
       if (interruptions !== before) return 0;

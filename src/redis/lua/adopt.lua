@@ -4,13 +4,13 @@
 -- KEYS  tickets, free, queue, waiters, meta
 -- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
 --       5 label (without spaces, ; or |)   6 ttl (ms)   7 the id that is presented
---       8 the new id, which ends in ~ and the ticket's first id
--- Reply 'head|slots token|id until now|grants', the head as in state.lua; both empty when the ticket is gone; grants as in acquire.lua
+--       8 the new id, which ends in ~ and the ticket's first id   9 not after (microseconds, or '')
+-- Reply 'head|slots token|id until now|grants', the head as in state.lua; both empty when the ticket is gone, the first l when late; grants as in acquire.lua
 -- Cost  O(log n), and that for each expired ticket and grant; a call that runs twice changes nothing the second time
 
 -- include: clock
 local origin = match(ARGV[7], '~(.+)$') or ARGV[7]
-local from, to, need, giving, verdicts = 9, 8, math.huge, false, {}
+local from, to, need, giving, verdicts = 10, 9, math.huge, false, {}
 local stored = call('HMGET', meta, 'state', 'limit')
 -- include: state
 
@@ -18,8 +18,11 @@ local stored = call('HMGET', meta, 'state', 'limit')
 local current = call('HGET', meta, '~' .. origin)
 current = type(current) == 'string' and current or origin
 local record, adopted = call('HGET', meta, current), ''
+local late = ARGV[9] ~= '' and now > ARGV[9] * 1.0
 local held_slots, token = match(type(record) == 'string' and record or '', '^([%d,-]+) (%d+) %d+ ')
-if held_slots then
+if late then
+  adopted = 'l'
+elseif held_slots then
   renewed = now + ARGV[6] * 1000.0
   call('ZADD', tickets, format('%.0f', renewed), ARGV[8])
   if current ~= ARGV[8] then
@@ -34,7 +37,7 @@ if held_slots then
 end
 -- include: serve
 -- include: write
-if #fields > 0 and adopted ~= '' and current ~= ARGV[8] then
+if #fields > 0 and adopted ~= '' and not late and current ~= ARGV[8] then
   redis.pcall('PUBLISH', ARGV[3] .. match(current, '^[^.]+'), current .. ' adopted')
 end
-return head .. '|' .. adopted .. '|' .. (adopted ~= '' and current or '') .. '|' .. told
+return head .. '|' .. adopted .. '|' .. (adopted ~= '' and not late and current or '') .. '|' .. told

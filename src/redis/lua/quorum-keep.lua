@@ -3,7 +3,7 @@
 -- KEYS  qslots, qmeta
 -- ARGV  1 limit   2 ttl (ms)   3 not after (microseconds, or '')
 --       then for each request: id, mode, attempt, slots as 0,3,7 or '', token, label (without ; and |). Modes: e extends what is held; a wants exactly these
---       slots as far as they are free, and this token if it has it already or it is higher than any, else a higher one;
+--       slots as far as they are free, and this token if it has it already with those slots or it is higher than any, else a higher one;
 --       r wants exactly these slots as far as they are free, and exactly this token
 -- Reply 'now|holding;holding…', a holding being 'slots token attempt', '' where nothing is held; 'now|late' when too late
 -- Cost  O(slots held) and O(log slots held) for each permit
@@ -30,8 +30,11 @@ for i = 4, #ARGV, 6 do
   elseif ticket and ticket.attempt > attempt then
     ticket = nil
   else
-    local before = ticket
+    local before, had = ticket, {}
     if before then
+      for slot in gmatch(before.slots, '%d+') do
+        had[slot * 1.0] = true
+      end
       release(before)
     end
     local chosen = {}
@@ -43,7 +46,11 @@ for i = 4, #ARGV, 6 do
     end
     ticket = nil
     if #chosen > 0 then
+      -- A token that is older than the slot might be lower than that of somebody who had the slot in between.
       local same = before and before.token == token
+      for i = 1, #chosen do
+        same = same and had[chosen[i]]
+      end
       if mode == 'r' then
         last = math.max(last, token * 1.0)
       elseif not same and token * 1.0 > last then
