@@ -64,3 +64,14 @@ export type {
 } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
 export type { RedisTarget } from './targets.js';
+export type {
+  AcquireContext,
+  DropMessage,
+  ExtendMessage,
+  GrantMessage,
+  LostMessage,
+  MismatchMessage,
+  QueueMessage,
+  ReleaseMessage,
+  WaitMessage,
+} from './telemetry.js';

@@ -84,6 +84,7 @@ describeWithServer('README samples', (server) => {
     /^\[ 'alice', 'bob' \] true\ntrue\n\{ ran: true, result: 'done' \}\n\[ \[ 0, 1 \], \[ 0 \] \]\n$/,
     /^done\nfalse\ntrue true\n4 \[ 'exporter-1 0' \]\n(?:revoked\ntrue|true\nrevoked)\n$/,
     /^stalled: stale token in slot 0\n$/,
+    /^lost a permit of reports: revoked\n$/,
     /^true false\nfalse\ntrue\n$/,
   ];
 

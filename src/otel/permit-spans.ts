@@ -1,0 +1,163 @@
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
+import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type {
+  AcquireContext,
+  ExtendMessage,
+  GrantMessage,
+  LostMessage,
+  ReleaseMessage,
+} from '../telemetry.js';
+import {
+  ATTEMPTS,
+  ERROR_TYPE,
+  errorMessage,
+  errorType,
+  FENCING_TOKEN,
+  LOST_REASON,
+  PERMITS,
+  seconds,
+  SEMAPHORE_NAME,
+  SLOTS,
+  TICKET_ID,
+  TIMEOUT,
+  WAITED,
+} from './attributes.js';
+import type { EndedAcquire } from './subscriptions.js';
+import { Subscriptions } from './subscriptions.js';
+
+interface Acquiring {
+  readonly span: Span;
+  readonly parent: Context;
+}
+
+/**
+ * A span for each call of acquire, and one for each hold, from the grant to release or loss. Both are children of the
+ * span in which the caller asked, for a grant arrives in nobody's context.
+ */
+export class PermitSpans {
+  readonly #tracer: Tracer;
+  readonly #subscriptions = new Subscriptions();
+  readonly #acquiring = new Map<AcquireContext, Acquiring>();
+  /** By ticket id: granted, and its caller has not been told yet. */
+  readonly #granted = new Map<string, GrantMessage>();
+  /** By ticket id. */
+  readonly #holds = new Map<string, Span>();
+
+  constructor(tracer: Tracer) {
+    this.#tracer = tracer;
+    this.#listen();
+  }
+
+  /** Ends listening, and the spans that are open. */
+  end(): void {
+    this.#subscriptions.end();
+    for (const { span } of this.#acquiring.values()) span.end();
+    for (const span of this.#holds.values()) span.end();
+    this.#acquiring.clear();
+    this.#granted.clear();
+    this.#holds.clear();
+  }
+
+  #listen(): void {
+    const on = this.#subscriptions;
+    on.on('tracing:redsem:acquire:start', (call) => this.#onAcquire(call));
+    on.on('tracing:redsem:acquire:asyncStart', (ended) => this.#onAcquireEnd(ended));
+    on.on('redsem:grant', (grant) => this.#onGrant(grant));
+    on.on('redsem:extend', (extension) => this.#onExtend(extension));
+    on.on('redsem:lost', (loss) => this.#onLost(loss));
+    on.on('redsem:release', (release) => this.#onRelease(release));
+    on.on('redsem:drop', ({ id }) => this.#endHold(id, 'dropped'));
+  }
+
+  #onAcquire(call: AcquireContext): void {
+    const { name, permits, timeout } = call;
+    const parent = context.active();
+    const attributes: Attributes = { [SEMAPHORE_NAME]: name, [PERMITS]: permits };
+    // No limit is told by leaving it out: exporters have no way to write Infinity.
+    if (Number.isFinite(timeout)) attributes[TIMEOUT] = seconds(Number(timeout));
+    const options = { kind: SpanKind.INTERNAL, attributes };
+    const span = this.#tracer.startSpan('redsem acquire', options, parent);
+    this.#acquiring.set(call, { span, parent });
+  }
+
+  #onAcquireEnd(ended: EndedAcquire): void {
+    const acquiring = this.#acquiring.get(ended);
+    if (acquiring === undefined) return;
+    this.#acquiring.delete(ended);
+    const { span, parent } = acquiring;
+    const { result, error } = ended;
+    const grant = result === undefined || result === null ? undefined : this.#take(result.id);
+    if (result === undefined) fail(span, errorType(error), error);
+    if (grant !== undefined) {
+      const { waited, attempts } = grant;
+      span.setAttributes({ [WAITED]: seconds(waited), [ATTEMPTS]: attempts });
+      this.#startHold(grant, parent, span);
+    }
+    span.end();
+  }
+
+  #onGrant(grant: GrantMessage): void {
+    // What is adopted is not acquired.
+    if (grant.attempts === 0) this.#startHold(grant, context.active());
+    else this.#granted.set(grant.id, grant);
+  }
+
+  #onExtend({ id, error }: ExtendMessage): void {
+    if (error === undefined) return;
+    const attributes = {
+      'exception.type': errorType(error),
+      'exception.message': errorMessage(error),
+    };
+    this.#holds.get(id)?.addEvent('redsem extension failed', attributes);
+  }
+
+  #onLost({ id, reason }: LostMessage): void {
+    this.#granted.delete(id);
+    this.#holds.get(id)?.setAttribute(LOST_REASON, reason);
+    this.#endHold(id, reason === 'closed' ? undefined : reason);
+  }
+
+  #onRelease({ id, released, error }: ReleaseMessage): void {
+    if (released) this.#endHold(id, undefined);
+    else if (error === undefined) this.#endHold(id, 'expired');
+    else this.#endHold(id, errorType(error), error);
+  }
+
+  #take(id: string): GrantMessage | undefined {
+    const grant = this.#granted.get(id);
+    this.#granted.delete(id);
+    return grant;
+  }
+
+  #startHold(grant: GrantMessage, parent: Context, acquired?: Span): void {
+    const { name, id, slots, fencingToken } = grant;
+    const attributes = {
+      [SEMAPHORE_NAME]: name,
+      [TICKET_ID]: id,
+      [PERMITS]: slots.length,
+      [SLOTS]: [...slots],
+      [FENCING_TOKEN]: fencingToken,
+    };
+    const links = acquired === undefined ? [] : [{ context: acquired.spanContext() }];
+    const options = { kind: SpanKind.INTERNAL, attributes, links };
+    this.#holds.set(id, this.#tracer.startSpan('redsem hold', options, parent));
+  }
+
+  #endHold(id: string, problem: string | undefined, error?: unknown): void {
+    const span = this.#holds.get(id);
+    if (span === undefined) return;
+    this.#holds.delete(id);
+    if (problem !== undefined) fail(span, problem, error);
+    span.end();
+  }
+}
+
+function fail(span: Span, type: string, error: unknown): void {
+  span.setAttribute(ERROR_TYPE, type);
+  if (error === undefined) {
+    span.setStatus({ code: SpanStatusCode.ERROR, message: type });
+    return;
+  }
+  span.setStatus({ code: SpanStatusCode.ERROR, message: errorMessage(error) });
+  if (error instanceof Error) span.recordException(error);
+}

@@ -1,0 +1,50 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type {
+  AcquireContext,
+  DropMessage,
+  ExtendMessage,
+  GrantMessage,
+  LostMessage,
+  MismatchMessage,
+  ReleaseMessage,
+  WaitMessage,
+} from '../telemetry.js';
+
+/** A call that has ended: `result` is a handle, null where no permit was free, undefined after an error. */
+export interface EndedAcquire extends AcquireContext {
+  readonly result?: { readonly id: string } | null;
+  readonly error?: unknown;
+}
+
+/** Channels by their names, so that several copies of the package in one process are all heard. */
+interface Messages {
+  'tracing:redsem:acquire:start': AcquireContext;
+  'tracing:redsem:acquire:asyncStart': EndedAcquire;
+  'redsem:wait': WaitMessage;
+  'redsem:grant': GrantMessage;
+  'redsem:extend': ExtendMessage;
+  'redsem:lost': LostMessage;
+  'redsem:release': ReleaseMessage;
+  'redsem:drop': DropMessage;
+  'redsem:mismatch': MismatchMessage;
+}
+
+interface Heard {
+  heard(this: void, message: unknown): void;
+}
+
+/** What is listened to, until it is all ended at once. */
+export class Subscriptions {
+  readonly #undo: (() => void)[] = [];
+
+  on<Name extends keyof Messages>(name: Name, listener: (message: Messages[Name]) => void): void {
+    // A channel's messages are unknown to the compiler; that it is this type, the publisher's own declaration says.
+    const { heard }: Heard = { heard: listener };
+    subscribe(name, heard);
+    this.#undo.push(() => unsubscribe(name, heard));
+  }
+
+  end(): void {
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+}

@@ -1,0 +1,40 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT } from '../package/run-program.js';
+
+export interface Sample {
+  /** Page and place, as in `docs/guides/cron.md, sample 2`. */
+  readonly title: string;
+  /** The test's own server put in where a reader would have one on localhost. */
+  readonly code: string;
+  /** What it prints, as the page says in the `text` block that follows. */
+  readonly output: string | undefined;
+}
+
+export interface Page {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** All pages under docs. */
+export async function readPages(): Promise<Page[]> {
+  const entries = await readdir(join(ROOT, 'docs'), { recursive: true });
+  const paths = entries.filter((entry) => entry.endsWith('.md')).toSorted();
+  return Promise.all(
+    paths.map(async (entry) => {
+      const path = `docs/${entry.replaceAll('\\', '/')}`;
+      return { path, text: await readFile(join(ROOT, path), 'utf8') };
+    }),
+  );
+}
+
+export function samplesOf({ path, text }: Page): Sample[] {
+  const blocks = text.matchAll(/^```ts\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?/gms);
+  return [...blocks].map(([, code = '', output], i) => {
+    const connected = code
+      .replaceAll('createClient()', "createClient({ url: process.env['REDIS_URL'] ?? '' })")
+      .replaceAll('new Redis()', "new Redis(process.env['REDIS_URL'] ?? '')");
+    return { title: `${path}, sample ${i + 1}`, code: connected, output };
+  });
+}

@@ -1,0 +1,48 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT, runOrThrow } from '../package/run-program.js';
+import { makeTemporaryFolder, removeTemporaryFolder } from '../support/temporary-folder.js';
+
+/** A strict project of a reader's, for which `redsem` is this repository's source. */
+export class SampleProject {
+  readonly directory = makeTemporaryFolder();
+
+  async prepare(files: ReadonlyMap<string, string>): Promise<void> {
+    await mkdir(this.directory, { recursive: true });
+    await symlink(join(ROOT, 'node_modules'), join(this.directory, 'node_modules'), 'junction');
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      module: 'nodenext',
+      target: 'es2022',
+      lib: ['es2023', 'es2024.string', 'esnext.disposable'],
+      types: ['node'],
+      skipLibCheck: true,
+      paths: {
+        redsem: [join(ROOT, 'src/index.ts')],
+        'redsem/otel': [join(ROOT, 'src/otel/index.ts')],
+      },
+    };
+    const config = JSON.stringify({ compilerOptions, include: ['*.ts'] });
+    await this.#write('tsconfig.json', config);
+    await this.#write('package.json', '{ "name": "reader", "private": true, "type": "module" }\n');
+    for (const [name, text] of files) await this.#write(name, text);
+  }
+
+  get tsconfig(): string {
+    return join(this.directory, 'tsconfig.json');
+  }
+
+  async compile(): Promise<void> {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    await runOrThrow(process.execPath, [tsc, '-p', '.'], this.directory);
+  }
+
+  remove(): Promise<void> {
+    return removeTemporaryFolder(this.directory);
+  }
+
+  #write(name: string, text: string): Promise<void> {
+    return writeFile(join(this.directory, name), text);
+  }
+}
