@@ -103,7 +103,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #toldOfOtherLimit = false;
 
   /**
-   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), or a `Backend`
+   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a `Backend`, or an array of
+   *   clients of independent masters (a quorum)
    * @param name 1 to 512 bytes of anything
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */

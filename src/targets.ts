@@ -19,7 +19,8 @@ export type RedisTarget = SingleTarget | readonly SingleTarget[];
 const backends = new WeakMap<object, Backend>();
 
 // By their first client: the same clients in the same order are the same backend, whatever array they come in.
-const quorums = new WeakMap<object, { targets: readonly object[]; backend: Backend }[]>();
+const quorums = new WeakMap<object, { targets: readonly unknown[]; backend: Backend }[]>();
+const nodes = new WeakMap<object, QuorumNode>();
 
 /** The backend for what a user passed, told by its methods and never by its class. */
 export function backendOf(target: RedisTarget | Backend): Backend {
@@ -35,33 +36,31 @@ export function backendOf(target: RedisTarget | Backend): Backend {
 }
 
 function quorumOf(targets: readonly unknown[]): Backend {
-  const nodes = targets.map(nodeOf);
   const [first] = targets;
-  if (typeof first !== 'object' || first === null) {
+  if (targets.length === 0) {
     throw new RangeError('target: expected at least one client in the array, got none');
   }
   if (new Set(targets).size < targets.length) {
-    throw new RangeError(
-      'target: expected each client once, got one that stands in the array twice',
-    );
+    throw new RangeError('target: expected each client once in the array, got one twice');
   }
+  if (!isObject(first)) throw unknownTarget(first);
   const ofFirst = quorums.get(first) ?? [];
   const same = ofFirst.find(
     (known) =>
       known.targets.length === targets.length && known.targets.every((t, i) => t === targets[i]),
   );
   if (same !== undefined) return same.backend;
-  const backend = new QuorumBackend(nodes.map((make) => make()));
-  quorums.set(first, [...ofFirst, { targets: targets.filter(isObject), backend }]);
+  const backend = new QuorumBackend(targets.map(nodeOf));
+  quorums.set(first, [...ofFirst, { targets: [...targets], backend }]);
   return backend;
 }
 
-/** Checked at once, made when it is known that it is needed. */
-function nodeOf(target: unknown): () => QuorumNode {
+function nodeOf(target: unknown): QuorumNode {
   if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
-  if (isQuorumNode(target)) return () => target;
-  const connection = connectionOf(target);
-  return () => new RedisQuorumNode(connection);
+  if (isQuorumNode(target)) return target;
+  let node = nodes.get(target);
+  if (node === undefined) nodes.set(target, (node = new RedisQuorumNode(connectionOf(target))));
+  return node;
 }
 
 function isObject(target: unknown): target is object {

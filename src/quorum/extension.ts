@@ -1,0 +1,144 @@
+import type { ExtendCall } from '../backend.js';
+import { parseTicketId } from '../ticket-id.js';
+import type { HeldTicket } from './held-tickets.js';
+import type { Quorum, Terms } from './quorum.js';
+import { nodeLimit, SHORTEST_LIMIT } from './quorum.js';
+import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
+import type { Answers } from './round.js';
+import { repliesIn } from './round.js';
+import { canStillWin, highestToken, sameSlots, slotsWith, tokenWith } from './tally.js';
+
+/** Part of the ttl in which a node has to answer: several tries must fit into a lease. */
+const PART = 1 / 12;
+
+interface Member {
+  readonly id: string;
+  readonly permits: number;
+  /** As this process knew it before. */
+  readonly known: HeldTicket | undefined;
+  readonly holdings: (Holding | undefined)[];
+}
+
+/** One call of `extend`. */
+export class Extension {
+  readonly #quorum: Quorum;
+  readonly #terms: Terms;
+  readonly #members: readonly Member[];
+  readonly #started: number;
+
+  constructor(quorum: Quorum, call: ExtendCall) {
+    const { key, limit, ttl, ids } = call;
+    this.#quorum = quorum;
+    this.#terms = { key, limit, ttl };
+    this.#started = quorum.clock.monotonic();
+    this.#members = ids.map((id) => ({
+      id,
+      permits: parseTicketId(id)?.permits ?? 1,
+      known: quorum.held.get(id),
+      holdings: [],
+    }));
+  }
+
+  /** One for each id: whether a majority has it. Throws when that cannot be told. */
+  async run(): Promise<boolean[]> {
+    const requests = this.#members.map(({ id }) => extending(id));
+    const answers = await this.#ask(this.#members, requests);
+    const doubtful = this.#members.filter((member) => this.#isDoubtful(member, answers));
+    const confirmed = this.#members.map((member) => this.#slots(member) !== undefined);
+    this.#members.forEach((member, i) => {
+      if (confirmed[i] === true) this.#confirm(member, answers);
+      else if (!doubtful.includes(member)) this.#quorum.held.lose(member.id);
+    });
+    if (doubtful.length > 0) await this.#rescue(doubtful, answers);
+    return this.#members.map((member, i) => confirmed[i] === true || doubtful.includes(member));
+  }
+
+  #ask(members: readonly Member[], requests: readonly KeepRequest[]): Promise<Answers<KeepReply>> {
+    const update = (index: number, reply: KeepReply): void => {
+      members.forEach(({ holdings }, i) => (holdings[index] = reply.holdings[i]));
+    };
+    return this.#quorum.ask<KeepReply>({
+      limit: Math.max(SHORTEST_LIMIT, Math.min(nodeLimit(this.#terms.ttl), this.#terms.ttl * PART)),
+      send: (node, notAfter) => node.keep({ ...this.#terms, notAfter, requests }),
+      decided: (answers) => {
+        repliesIn(answers).forEach((reply, index) => reply !== undefined && update(index, reply));
+        return members.every(
+          (member) => this.#slots(member) !== undefined || !this.#isDoubtful(member, answers),
+        );
+      },
+      onLate: (index, answer) => {
+        if (!('reply' in answer)) return;
+        const held = members.filter(({ id }) => this.#quorum.held.get(id) !== undefined);
+        const incomplete = held.filter((member) => {
+          const holding = answer.reply.holdings[members.indexOf(member)];
+          return !this.#isWhole(member.id, holding);
+        });
+        this.#quorum.restore(
+          index,
+          this.#terms,
+          incomplete.map(({ id }) => id),
+        );
+      },
+    });
+  }
+
+  /** The slots that a majority holds for it, if all that it needs are there. */
+  #slots({ known, permits, holdings }: Member): readonly number[] | undefined {
+    const slots = slotsWith(this.#quorum.majority, holdings);
+    if (known === undefined) return slots.length >= permits ? slots.slice(0, permits) : undefined;
+    return known.slots.every((slot) => slots.includes(slot)) ? known.slots : undefined;
+  }
+
+  #canWin({ permits, holdings }: Member, pending: number): boolean {
+    return canStillWin({ permits, majority: this.#quorum.majority, pending, holdings });
+  }
+
+  /** Nodes that gave no reply could make the difference. */
+  #isDoubtful(member: Member, answers: Answers<KeepReply>): boolean {
+    const unknown = repliesIn(answers).filter((reply) => reply === undefined).length;
+    return this.#slots(member) === undefined && this.#canWin(member, unknown);
+  }
+
+  #confirm(member: Member, answers: Answers<KeepReply>): void {
+    const { id, known, holdings } = member;
+    const { held } = this.#quorum;
+    const slots = this.#slots(member);
+    if (slots === undefined || held.wasReleased(id)) return;
+    const token =
+      known?.token ?? tokenWith(this.#quorum.majority, holdings) ?? highestToken(holdings);
+    const attempts = holdings.map((holding) => holding?.attempt ?? 0);
+    const attempt = known?.attempt ?? Math.max(...attempts);
+    const label = known?.label ?? '';
+    held.set(id, { slots, token, attempt, label, until: this.#started + this.#terms.ttl });
+    repliesIn(answers).forEach((reply, index) => {
+      if (reply === undefined || this.#isWhole(id, holdings[index])) return;
+      this.#quorum.restore(index, this.#terms, [id]);
+    });
+  }
+
+  #isWhole(id: string, holding: Holding | undefined): boolean {
+    const ticket = this.#quorum.held.get(id);
+    if (ticket === undefined) return true;
+    return holding?.token === ticket.token && sameSlots(holding.slots, ticket.slots);
+  }
+
+  /**
+   * Nodes that lost a ticket are up, nodes that have it are not: it is put back where it is missing. While its
+   * last confirmed lease runs, its other nodes still have it, so nobody else can have won its slots meanwhile.
+   */
+  async #rescue(doubtful: readonly Member[], answers: Answers<KeepReply>): Promise<void> {
+    const failure = this.#quorum.errorFor(answers);
+    const requests = doubtful.map(({ id }) => this.#quorum.restoring(id));
+    const wanted = requests.filter((request) => request !== undefined);
+    if (wanted.length < requests.length) throw failure;
+    const again = await this.#ask(doubtful, wanted);
+    for (const member of doubtful) {
+      if (this.#slots(member) === undefined) throw failure;
+      this.#confirm(member, again);
+    }
+  }
+}
+
+function extending(id: string): KeepRequest {
+  return { id, mode: 'extend', attempt: 0, slots: [], token: 0, label: '' };
+}

@@ -1,0 +1,140 @@
+import type { SemaphoreKey } from '../backend.js';
+
+/**
+ * The port to one of the independent masters. To a node a semaphore is numbered slots, each free or held by one
+ * ticket until a time on the node's own clock. Each call takes many tickets. Times and durations are milliseconds,
+ * times are on the node's clock.
+ */
+export interface QuorumNode {
+  /** Gives each request slots of its own, as many as it asks for, or none. */
+  take(call: TakeCall): Promise<TakeReply>;
+  /** Renews tickets, and puts them where a majority wants them. */
+  keep(call: KeepCall): Promise<KeepReply>;
+  /** Gives tickets back: compare-and-delete by id and attempt. */
+  drop(call: DropCall): Promise<DropReply>;
+  /** Every live ticket of a semaphore. */
+  list(key: SemaphoreKey): Promise<ListReply>;
+  /** Whether trying again on this node can help. */
+  isRetryable(error: unknown): boolean;
+  /** What is set on the node so that it endangers the tickets, if that can be told. */
+  findHazard?(key: SemaphoreKey): Promise<string | undefined>;
+}
+
+/** What every call that may grant says. */
+export interface GrantingCall {
+  readonly key: SemaphoreKey;
+  readonly limit: number;
+  /** Life of what is granted or renewed. */
+  readonly ttl: number;
+  /** Time on the node's clock after which the call must change nothing. */
+  readonly notAfter: number | undefined;
+}
+
+export interface NodeReply {
+  /** When the node served the call. */
+  readonly time: number;
+}
+
+export interface TakeCall extends GrantingCall {
+  readonly label: string;
+  readonly requests: readonly TakeRequest[];
+}
+
+export interface TakeRequest {
+  readonly id: string;
+  /**
+   * Rises with every try of a ticket. Whatever is done again because its outcome is unknown names it, so that the
+   * undoing of one try never takes away what a later one has won.
+   */
+  readonly attempt: number;
+  readonly permits: number;
+  /** The fencing token that it would like, in microseconds. */
+  readonly token: number;
+  /** The slots that it would like; others, lowest first, where these are not free. */
+  readonly aim: readonly number[];
+}
+
+/** What a node holds for a ticket. */
+export interface Holding {
+  readonly slots: readonly number[];
+  /** Highest that the node had ever given out or heard of when it gave this one. */
+  readonly token: number;
+  readonly attempt: number;
+}
+
+export interface TakeReply extends NodeReply {
+  /** Lowest free slots after the call; not more than a few dozen. */
+  readonly free: readonly number[];
+  /** One for each request: undefined when it was refused. */
+  readonly holdings: readonly (Holding | undefined)[];
+  /** The limit of the last caller, where it is another and tickets are held. */
+  readonly otherLimit: number | undefined;
+}
+
+export interface KeepCall extends GrantingCall {
+  readonly requests: readonly KeepRequest[];
+}
+
+/**
+ * `extend`: a new expiry for what is held, and nothing for what is not.
+ * `assign`: exactly these slots as far as they are free, and this token if it is the ticket's own, given with those slots, or higher than any that
+ * the node knows of; else a higher one.
+ * `restore`: exactly these slots as far as they are free, and exactly this token.
+ */
+export type KeepMode = 'extend' | 'assign' | 'restore';
+
+export interface KeepRequest {
+  readonly id: string;
+  readonly mode: KeepMode;
+  readonly attempt: number;
+  readonly slots: readonly number[];
+  readonly token: number;
+  readonly label: string;
+}
+
+export interface KeepReply extends NodeReply {
+  /** One for each request: undefined when the node holds nothing for it. */
+  readonly holdings: readonly (Holding | undefined)[];
+}
+
+export interface DropCall {
+  readonly key: SemaphoreKey;
+  readonly tickets: readonly DropRequest[];
+}
+
+export interface DropRequest {
+  readonly id: string;
+  /** Later attempts stay; Infinity: whatever there is goes. */
+  readonly attempt: number;
+}
+
+export interface DropReply extends NodeReply {
+  /** One for each ticket: whether it was live. */
+  readonly dropped: readonly boolean[];
+}
+
+export interface ListReply extends NodeReply {
+  readonly tickets: readonly NodeTicket[];
+}
+
+export interface NodeTicket extends Holding {
+  readonly id: string;
+  readonly expiresAt: number;
+  readonly grantedAt: number;
+  readonly label: string;
+}
+
+/** The call came after its `notAfter`: it was delayed on its way, or the node's clock was stepped. */
+export class LateCallError extends Error {
+  /** When the node served the call, on its clock. */
+  readonly time: number;
+
+  constructor(time: number) {
+    super('the call came too late, or the clock of the node was stepped');
+    this.name = 'LateCallError';
+    this.time = time;
+  }
+}
+
+/** Free slots that a node names at most. */
+export const FREE_SLOTS_TOLD = 32;

@@ -1,0 +1,161 @@
+import type { SemaphoreKey } from '../../src/backend.js';
+import type { Clock } from '../../src/clock.js';
+import type {
+  DropCall,
+  DropReply,
+  GrantingCall,
+  Holding,
+  KeepCall,
+  KeepReply,
+  KeepRequest,
+  ListReply,
+  NodeTicket,
+  QuorumNode,
+  TakeCall,
+  TakeReply,
+  TakeRequest,
+} from '../../src/quorum/quorum-node.js';
+import { FREE_SLOTS_TOLD, LateCallError } from '../../src/quorum/quorum-node.js';
+
+/** What one node knows of one semaphore. */
+interface Slots {
+  readonly tickets: Map<string, NodeTicket>;
+  last: number;
+  lastLimit: number | undefined;
+}
+
+/** A node in this process's memory: the algorithm of the quorum scripts, step by step, for tests without servers. */
+export class MemoryQuorumNode implements QuorumNode {
+  /** Milliseconds by which its clock is off. */
+  skew = 0;
+  readonly #clock: Clock;
+  readonly #semaphores = new Map<string, Slots>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Loses its data. */
+  restart(): void {
+    this.#semaphores.clear();
+  }
+
+  take(call: TakeCall): Promise<TakeReply> {
+    const { key, limit, requests } = call;
+    const [time, slots] = this.#open(key, call);
+    const otherLimit =
+      slots.tickets.size > 0 && slots.lastLimit !== limit ? slots.lastLimit : undefined;
+    const holdings = requests.map((request) => take(slots, request, call, time));
+    const free = freeSlots(slots, limit).slice(0, FREE_SLOTS_TOLD);
+    return Promise.resolve({ time, free, holdings, otherLimit });
+  }
+
+  keep(call: KeepCall): Promise<KeepReply> {
+    const [time, slots] = this.#open(call.key, call);
+    const holdings = call.requests.map((request) => keep(slots, request, call, time));
+    return Promise.resolve({ time, holdings });
+  }
+
+  drop({ key, tickets }: DropCall): Promise<DropReply> {
+    const [time, slots] = this.#open(key);
+    const dropped = tickets.map(({ id, attempt }) => {
+      const ticket = slots.tickets.get(id);
+      return ticket !== undefined && ticket.attempt <= attempt && slots.tickets.delete(id);
+    });
+    return Promise.resolve({ time, dropped });
+  }
+
+  list(key: SemaphoreKey): Promise<ListReply> {
+    const [time, slots] = this.#open(key);
+    return Promise.resolve({ time, tickets: [...slots.tickets.values()] });
+  }
+
+  isRetryable(): boolean {
+    return true;
+  }
+
+  #open({ prefix, name }: SemaphoreKey, call?: GrantingCall): [time: number, slots: Slots] {
+    const time = this.#clock.wall() + this.skew;
+    if (call?.notAfter !== undefined && time > call.notAfter) throw new LateCallError(time);
+    const place = JSON.stringify([prefix, name]);
+    let slots = this.#semaphores.get(place);
+    if (slots === undefined) {
+      slots = { tickets: new Map<string, NodeTicket>(), last: 0, lastLimit: undefined };
+      this.#semaphores.set(place, slots);
+    }
+    for (const [id, { expiresAt }] of slots.tickets) {
+      if (expiresAt <= time) slots.tickets.delete(id);
+    }
+    return [time, slots];
+  }
+}
+
+function take(
+  slots: Slots,
+  { id, attempt, permits, token, aim }: TakeRequest,
+  { limit, ttl, label }: TakeCall,
+  time: number,
+): Holding | undefined {
+  const before = slots.tickets.get(id);
+  if (before !== undefined && before.attempt >= attempt) {
+    return before.attempt === attempt ? before : undefined;
+  }
+  slots.tickets.delete(id);
+  const free = freeSlots(slots, limit);
+  if (free.length < permits || usedSlots(slots).size + permits > limit) return undefined;
+  const aimed = [...new Set(aim)].filter((slot) => free.includes(slot));
+  const chosen = [...new Set([...aimed, ...free])].slice(0, permits).toSorted((a, b) => a - b);
+  slots.last = Math.max(slots.last + 1, Math.floor(time * 1000), token);
+  slots.lastLimit = limit;
+  const dates = { expiresAt: time + ttl, grantedAt: time };
+  const ticket = { id, slots: chosen, token: slots.last, attempt, label, ...dates };
+  slots.tickets.set(id, ticket);
+  return ticket;
+}
+
+function keep(
+  slots: Slots,
+  request: KeepRequest,
+  { limit, ttl }: KeepCall,
+  time: number,
+): Holding | undefined {
+  const { id, mode, attempt, label } = request;
+  const before = slots.tickets.get(id);
+  const expiresAt = time + ttl;
+  if (mode === 'extend') {
+    if (before !== undefined) slots.tickets.set(id, { ...before, expiresAt });
+    return before;
+  }
+  if (before !== undefined && before.attempt > attempt) return undefined;
+  slots.tickets.delete(id);
+  const free = freeSlots(slots, limit);
+  const chosen = request.slots.filter((slot) => free.includes(slot));
+  if (chosen.length === 0) return undefined;
+  const same =
+    before?.token === request.token && chosen.every((slot) => before.slots.includes(slot));
+  const token = tokenFor(slots, request, same, time);
+  slots.last = Math.max(slots.last, token);
+  const dates = { expiresAt, grantedAt: before?.grantedAt ?? time };
+  const ticket = { id, slots: chosen, token, attempt, label, ...dates };
+  slots.tickets.set(id, ticket);
+  return ticket;
+}
+
+function tokenFor(
+  { last }: Slots,
+  { mode, token }: KeepRequest,
+  same: boolean,
+  time: number,
+): number {
+  if (mode === 'restore' || same || token > last) return token;
+  return Math.max(last + 1, Math.floor(time * 1000));
+}
+
+function usedSlots({ tickets }: Slots): Set<number> {
+  return new Set([...tickets.values()].flatMap(({ slots }) => slots));
+}
+
+function freeSlots(slots: Slots, limit: number): number[] {
+  const used = usedSlots(slots);
+  return Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !used.has(slot));
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../../src/index.js';
+import type {
+  DropCall,
+  DropReply,
+  KeepCall,
+  KeepReply,
+  ListReply,
+  QuorumNode,
+  TakeCall,
+  TakeReply,
+} from '../../src/quorum/quorum-node.js';
+import type { SemaphoreKey } from '../../src/backend.js';
+import { MemoryQuorumNode } from './memory-node.js';
+
+/** What becomes of a call to a node: when it arrives and when its reply does, in milliseconds; undefined: never. */
+export interface Fate {
+  readonly request: number | undefined;
+  readonly reply: number | undefined;
+}
+
+/** A node in memory behind a network on which calls are delayed, lost, executed without a reply, and overtake each other. */
+export class TroubledNode implements QuorumNode {
+  readonly memory: MemoryQuorumNode;
+  readonly #clock: Clock;
+  /** Decides on each call. */
+  fate: () => Fate;
+  /** Calls that arrived, by kind. */
+  readonly calls = { take: 0, keep: 0, drop: 0, list: 0 };
+
+  /** `memory`: where another door leads to the same node. */
+  constructor(
+    clock: Clock,
+    fate: () => Fate = () => AT_ONCE,
+    memory = new MemoryQuorumNode(clock),
+  ) {
+    this.memory = memory;
+    this.#clock = clock;
+    this.fate = fate;
+  }
+
+  take(call: TakeCall): Promise<TakeReply> {
+    return this.#send('take', () => this.memory.take(call));
+  }
+
+  keep(call: KeepCall): Promise<KeepReply> {
+    return this.#send('keep', () => this.memory.keep(call));
+  }
+
+  drop(call: DropCall): Promise<DropReply> {
+    return this.#send('drop', () => this.memory.drop(call));
+  }
+
+  list(key: SemaphoreKey): Promise<ListReply> {
+    return this.#send('list', () => this.memory.list(key));
+  }
+
+  isRetryable(error: unknown): boolean {
+    return !String(error).includes('NOPERM');
+  }
+
+  async #send<R>(kind: keyof TroubledNode['calls'], execute: () => Promise<R>): Promise<R> {
+    const { request, reply } = this.fate();
+    await this.#pass(request);
+    this.calls[kind] += 1;
+    const result = await execute();
+    await this.#pass(reply);
+    return result;
+  }
+
+  #pass(delay: number | undefined): Promise<void> {
+    if (delay === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      if (delay !== undefined) this.#clock.schedule(resolve, delay, false);
+    });
+  }
+}
+
+export const AT_ONCE: Fate = { request: 0, reply: 0 };
+export const HUNG: Fate = { request: undefined, reply: undefined };
+
+/** A node to which there is no connection. */
+export function dead(): never {
+  throw new Error('Connection is closed.');
+}
