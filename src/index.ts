@@ -63,7 +63,7 @@ export type {
   TryUseResult,
 } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
-export type { RedisTarget } from './targets.js';
+export type { RedisTarget, SingleTarget } from './targets.js';
 export type {
   AcquireContext,
   DropMessage,
