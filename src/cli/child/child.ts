@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
+import { EXIT } from '../exit-code.js';
+import { describe, Failure } from '../failure.js';
+import { isInForeground } from './process-list.js';
+import type { SignalTarget } from './signal-target.js';
+import { groupTarget, treeTarget } from './signal-target.js';
+
+/** How often is looked whether anything of a terminated command still runs, in milliseconds. */
+const LOOK_EVERY = 50;
+
+/** How a command ended. */
+export type Ending = { readonly code: number } | { readonly signal: NodeJS.Signals };
+
+/**
+ * A running command. With a terminal it stays in the process group that the terminal knows; without, it
+ * gets a group of its own, so that signals reach all that it starts.
+ */
+export class Child {
+  readonly ended: Promise<Ending>;
+  readonly #onTerminal: boolean;
+  readonly #target: SignalTarget;
+
+  private constructor(pid: number, onTerminal: boolean, ended: Promise<Ending>) {
+    this.#onTerminal = onTerminal;
+    this.#target = onTerminal ? treeTarget(pid) : groupTarget(pid);
+    this.ended = ended;
+  }
+
+  /**
+   * Starts a command that has this program's stdin, stdout and stderr.
+   * @throws {Failure} with exit code 127 when it is not found, 126 when it cannot be run
+   */
+  static async start(
+    [program = '', ...args]: readonly string[],
+    env: NodeJS.ProcessEnv,
+  ): Promise<Child> {
+    const onTerminal = hasTerminal();
+    try {
+      const child = spawn(program, args, { stdio: 'inherit', detached: !onTerminal, env });
+      if (child.pid === undefined) throw (await once(child, 'error'))[0];
+      const ended = new Promise<Ending>((resolve) => {
+        child.once('exit', (code, signal) => {
+          resolve(signal === null ? { code: code ?? 0 } : { signal });
+        });
+      });
+      // At once: the caller must hear of signals from the first moment of the command on.
+      return new Child(child.pid, onTerminal, ended);
+    } catch (error) {
+      throw cannotRun(program, error);
+    }
+  }
+
+  /** Passes on a signal that this program got. */
+  pass(signal: NodeJS.Signals): void {
+    const fromKeyboard = signal === 'SIGINT' || signal === 'SIGQUIT';
+    // The terminal has sent it to the whole group already.
+    if (this.#onTerminal && fromKeyboard && isInForeground()) return;
+    this.#target.send(signal);
+  }
+
+  /** Stops the command together with this program, which alone keeps the permit. On a terminal the shell does both. */
+  pause(): void {
+    if (!this.#onTerminal) this.#target.send('SIGSTOP');
+    process.kill(process.pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    if (!this.#onTerminal) this.#target.send('SIGCONT');
+  }
+
+  /** SIGTERM, and SIGKILL for what still runs `killAfter` milliseconds later. Resolves when all of it has ended. */
+  async terminate(killAfter: number): Promise<void> {
+    this.#target.send('SIGTERM');
+    // What is stopped would not hear it.
+    this.#target.send('SIGCONT');
+    const deadline = performance.now() + killAfter;
+    while (this.#target.isAlive()) {
+      const left = deadline - performance.now();
+      if (left <= 0) return this.#target.send('SIGKILL');
+      await sleep(Math.min(left, LOOK_EVERY));
+    }
+  }
+}
+
+/** As a shell shows it: 128 + number for a signal. */
+export function codeOf(ending: Ending): number {
+  return 'code' in ending ? ending.code : signalCode(ending.signal);
+}
+
+export function signalCode(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
+
+function hasTerminal(): boolean {
+  return [0, 1, 2].some((fd) => isatty(fd));
+}
+
+function cannotRun(program: string, error: unknown): Failure {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') {
+    return new Failure(EXIT.notFound, `${program}: command not found`, error);
+  }
+  const why = code === 'EACCES' ? 'permission denied' : describe(error);
+  return new Failure(EXIT.cannotRun, `${program}: ${why}`, error);
+}

@@ -1,0 +1,91 @@
+import type { RedisTarget } from '../../index.js';
+import { UnavailableError } from '../failure.js';
+import { CONNECT_TIME } from '../patience.js';
+import type { ClientAdapter, Pending, ScanReply, Server } from '../server.js';
+import { reconnectDelay, SCAN_COUNT, scanPages } from '../server.js';
+
+/** What is used of the package `ioredis` (5, 6), by shape: nothing here may need it at compile time. */
+interface Ioredis {
+  readonly Redis: new (options: object) => Client;
+  readonly Cluster: new (nodes: object[], options: object) => Cluster;
+}
+
+interface Commands {
+  scan(cursor: string, ...rest: string[]): Promise<ScanReply>;
+}
+
+type Client = Commands &
+  RedisTarget & {
+    connect(): Promise<unknown>;
+    on(event: 'error', listener: (error: unknown) => void): unknown;
+    hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
+    disconnect(): void;
+  };
+
+type Cluster = Client & { nodes(role: 'master'): Commands[] };
+
+export function ioredisAdapter(client: unknown): ClientAdapter {
+  if (!isIoredis(client)) throw new UnavailableError('the package ioredis has another interface');
+  return {
+    create: (pending) => {
+      const { cluster, addresses } = pending.settings;
+      const [{ host, port, path }] = addresses;
+      const address = path === undefined ? { host, port } : { path };
+      const made = cluster
+        ? new client.Cluster(nodesOf(pending), clusterOptions(pending))
+        : new client.Redis({ ...address, ...clientOptions(pending) });
+      made.on('error', pending.onError);
+      return { server: serverOf(made), connect: () => made.connect() };
+    },
+  };
+}
+
+function isIoredis(client: unknown): client is Ioredis {
+  return ['Redis', 'Cluster'].every(
+    (name) => typeof Reflect.get(Object(client), name) === 'function',
+  );
+}
+
+function serverOf(made: Client | Cluster): Server {
+  return {
+    target: made,
+    keys: (pattern) => keys(made, pattern),
+    fields: (key, names) => made.hmget(key, ...names),
+    disconnect: () => made.disconnect(),
+  };
+}
+
+async function* keys(made: Client | Cluster, pattern: string): AsyncGenerator<string[]> {
+  for (const node of 'nodes' in made ? made.nodes('master') : [made]) {
+    yield* scanPages((cursor) => node.scan(cursor, 'MATCH', pattern, 'COUNT', String(SCAN_COUNT)));
+  }
+}
+
+function nodesOf({ settings: { addresses } }: Pending): object[] {
+  return addresses.map(({ host, port }) => ({ host, port }));
+}
+
+function clientOptions(pending: Pending): object {
+  const { settings, ready } = pending;
+  const [{ username, password, database }] = settings.addresses;
+  return {
+    username,
+    password,
+    db: database,
+    ...(settings.tls !== undefined && { tls: settings.tls }),
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIME,
+    // It would use INFO, which a user with few rights may not; a server that loads is tried again anyway.
+    enableReadyCheck: false,
+    retryStrategy: (attempt: number) => (ready() ? reconnectDelay(attempt) : null),
+  };
+}
+
+function clusterOptions(pending: Pending): object {
+  const { ready } = pending;
+  return {
+    redisOptions: clientOptions(pending),
+    lazyConnect: true,
+    clusterRetryStrategy: (attempt: number) => (ready() ? reconnectDelay(attempt) : null),
+  };
+}

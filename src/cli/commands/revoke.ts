@@ -1,0 +1,26 @@
+import type { Command } from '../command.js';
+import { EXIT } from '../exit-code.js';
+import { complain } from '../output.js';
+import { withOperator } from '../with-operator.js';
+
+export const revokeCommand: Command = {
+  name: 'revoke',
+  synopsis: '[OPTION…] NAME TICKET',
+  summary: 'take a permit from its holder',
+  description: `
+Takes a ticket from its holder and gives its permits to the next waiters. The holder is told: "redsem run"
+then ends its command, a Node.js program sees its handle lost. TICKET is what "redsem status" shows.
+
+Exit code 1: there is no such ticket.`,
+  options: {},
+  examples: [['redsem revoke deploys 3f9Kq0mYwZ1x.1', 'the holder of that ticket must stop']],
+  arguments: [2, 2],
+  run: (args) => {
+    const [name = '', ticket = ''] = args.positionals;
+    return withOperator(args, async (operator) => {
+      if (await operator.revoke(name, ticket)) return EXIT.ok;
+      complain(`${JSON.stringify(name)} has no ticket ${ticket}`);
+      return EXIT.noSuchTicket;
+    });
+  },
+};

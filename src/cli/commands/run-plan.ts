@@ -1,0 +1,92 @@
+import { hostname } from 'node:os';
+import { basename } from 'node:path';
+import type { Arguments, Options } from '../arguments.js';
+import type { ServerSettings } from '../common-options.js';
+import { prefixOf, serverSettings } from '../common-options.js';
+import { EXIT } from '../exit-code.js';
+import { UsageError } from '../failure.js';
+import { fit } from '../text-width.js';
+
+export const RUN_OPTIONS: Options = {
+  limit: {
+    short: 'n',
+    value: 'N',
+    help: 'permits in all; default 1. Everybody should say the same; one that "redsem limit" stored counts instead',
+  },
+  permits: { value: 'K', help: 'how many to take at once; default 1' },
+  timeout: {
+    short: 't',
+    value: 'TIME',
+    help: 'wait at most so long (500ms, 30s, 2m; 0: one try); default: wait for as long as it takes',
+  },
+  'skip-if-busy': { help: 'when no permit is free, do nothing and exit with 0' },
+  'conflict-exit-code': {
+    short: 'E',
+    value: 'N',
+    help: 'exit code when no permit came free in time; default 75',
+  },
+  ttl: {
+    value: 'TIME',
+    help: 'how long the permit outlives this program or the connection; default 30s',
+  },
+  'kill-after': {
+    short: 'k',
+    value: 'TIME',
+    help: 'when the permit is lost, SIGKILL so long after SIGTERM; default 10s',
+  },
+  label: {
+    value: 'TEXT',
+    help: 'who holds or waits, for "redsem status"; default host:pid command',
+  },
+  quiet: { short: 'q', help: 'no warnings on stderr' },
+};
+
+/** What `run` is to do. Times in milliseconds. */
+export interface RunPlan {
+  readonly settings: ServerSettings;
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly prefix: string;
+  readonly limit: number;
+  readonly permits: number;
+  /** Undefined: no limit. */
+  readonly timeout: number | undefined;
+  readonly skipIfBusy: boolean;
+  readonly conflictCode: number;
+  readonly ttl: number | undefined;
+  readonly killAfter: number;
+  readonly label: string;
+  readonly quiet: boolean;
+}
+
+export function planOf(args: Arguments): RunPlan {
+  const { command, positionals } = args;
+  if (command === undefined || command.length === 0) {
+    throw new UsageError('expected -- and a command after the name: redsem run NAME -- COMMAND');
+  }
+  const [timeout, skipIfBusy] = [args.duration('timeout'), args.flag('skip-if-busy')];
+  if (skipIfBusy && timeout !== undefined) {
+    throw new UsageError('--skip-if-busy does not wait: expected no --timeout beside it');
+  }
+  return {
+    settings: serverSettings(args),
+    name: positionals[0] ?? '',
+    command,
+    prefix: prefixOf(args),
+    limit: args.count('limit', 1) ?? 1,
+    permits: args.count('permits', 1) ?? 1,
+    timeout,
+    skipIfBusy,
+    conflictCode: args.count('conflict-exit-code', 0, 255) ?? EXIT.notAcquired,
+    ttl: args.duration('ttl'),
+    killAfter: args.duration('kill-after') ?? 10_000,
+    label: args.text('label') ?? defaultLabel(command),
+    quiet: args.flag('quiet'),
+  };
+}
+
+/** Without the command's arguments, which may hold secrets. */
+function defaultLabel([program = '']: readonly string[]): string {
+  const name = fit(basename(program), 40);
+  return `${hostname()}:${process.pid} ${name}`;
+}

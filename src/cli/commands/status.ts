@@ -1,0 +1,46 @@
+import type { Arguments } from '../arguments.js';
+import type { Command } from '../command.js';
+import { EXIT } from '../exit-code.js';
+import type { Operator } from '../operator.js';
+import { print } from '../output.js';
+import { overviewLines, sightLines } from '../sight-table.js';
+import { withOperator } from '../with-operator.js';
+
+export const statusCommand: Command = {
+  name: 'status',
+  synopsis: '[OPTION…] [NAME]',
+  summary: 'show who holds and who waits',
+  description: `
+Shows the permits of a semaphore that are held, by whom, and who waits for one. Without NAME: a line
+for each semaphore that was in use within the last day.
+
+The limit is the one that "redsem limit" or setLimit stored, else that of the last process which asked
+for a permit; where nobody did, it is shown as unknown (null in JSON).`,
+  options: { json: { help: 'print JSON: an object, without NAME an array of them; times in ms' } },
+  examples: [
+    ['redsem status deploys', 'a table of holders and waiters'],
+    ["redsem status --json deploys | jq '.holders[].label'", 'the same for programs'],
+  ],
+  arguments: [0, 1],
+  run: (args) => withOperator(args, (operator) => status(operator, args)),
+};
+
+async function status(operator: Operator, args: Arguments): Promise<number> {
+  const [name] = args.positionals;
+  if (name === undefined) {
+    const sights = await operator.inspectAll(await operator.names());
+    await print(args.flag('json') ? json(sights) : text(overviewLines(sights)));
+  } else {
+    const sight = await operator.inspect(name);
+    await print(args.flag('json') ? json(sight) : text(sightLines(sight)));
+  }
+  return EXIT.ok;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function text(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}

@@ -1,0 +1,61 @@
+import type { Arguments } from '../arguments.js';
+import { signalCode } from '../child/child.js';
+import type { Command } from '../command.js';
+import { EXIT } from '../exit-code.js';
+import { UsageError } from '../failure.js';
+import type { Operator } from '../operator.js';
+import { FullScreen } from '../watch/full-screen.js';
+import { printLines } from '../watch/plain-lines.js';
+import { Screen } from '../watch/screen.js';
+import { Watcher } from '../watch/watcher.js';
+import { withOperator } from '../with-operator.js';
+
+/** More would only burden the server. */
+const SHORTEST_INTERVAL = 100;
+
+export const watchCommand: Command = {
+  name: 'watch',
+  synopsis: '[OPTION…] [NAME]',
+  summary: 'follow a semaphore, or all of them, live',
+  description: `
+Shows a semaphore live on the whole screen: its permits as a bar, who holds them, for how long, how long
+their tickets live unless extended, who waits, how many permits were granted per second, and the last
+minute as a line. Without NAME: all semaphores.
+
+Keys: q quit, s next order, up and down (or k, j) select, r revoke the selected ticket (asks first), enter
+opens the selected semaphore, escape goes back to all of them.
+
+Grants are those seen: a permit that came and went between two looks is not counted. Where stdout is no
+terminal, each look is a plain line.`,
+  options: {
+    interval: { value: 'TIME', help: 'time between two looks; default 1s, minimum 100ms' },
+  },
+  examples: [
+    ['redsem watch deploys', 'follow one semaphore'],
+    ['redsem watch --interval 10s deploys >> deploys.log', 'a line every ten seconds'],
+  ],
+  arguments: [0, 1],
+  run: (args) => {
+    const interval = args.duration('interval') ?? 1000;
+    if (interval < SHORTEST_INTERVAL) {
+      throw new UsageError(`--interval: expected ${SHORTEST_INTERVAL}ms or more`);
+    }
+    return withOperator(args, (operator) => watch(operator, args, interval));
+  },
+};
+
+async function watch(operator: Operator, args: Arguments, interval: number): Promise<number> {
+  const [name] = args.positionals;
+  // A name that can be none is an error, not a line on the screen again and again.
+  if (name !== undefined) await operator.inspect(name);
+  const watcher = new Watcher(operator);
+  if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') {
+    return printLines(watcher, name, interval);
+  }
+  // What restores the terminal runs at the exit, which a signal alone would skip.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => process.exit(signalCode(signal)));
+  }
+  await new FullScreen(operator, watcher, new Screen(), interval).run(name);
+  return EXIT.ok;
+}

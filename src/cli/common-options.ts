@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import type { Arguments, Options } from './arguments.js';
+import { describe, UsageError } from './failure.js';
+import type { ServerAddress } from './server-url.js';
+import { parseServerUrl } from './server-url.js';
+
+/** Options of every command. */
+export const COMMON_OPTIONS: Options = {
+  url: {
+    value: 'URL',
+    multiple: true,
+    help: 'redis://[[user]:password@]host[:port][/db], rediss:// for TLS, unix:///path; default $REDIS_URL, else redis://127.0.0.1:6379. With --cluster it may be given several times',
+  },
+  tls: { help: 'use TLS; $NODE_EXTRA_CA_CERTS adds authorities to trust' },
+  cacert: { value: 'FILE', help: 'authority to trust instead; with TLS' },
+  cert: { value: 'FILE', help: 'certificate to show; with TLS' },
+  key: { value: 'FILE', help: 'private key of that certificate' },
+  cluster: { help: 'the server is a node of a Redis Cluster' },
+  prefix: {
+    value: 'TEXT',
+    help: 'start of every key, as in the programs that share them; default redsem',
+  },
+  client: { value: 'PACKAGE', help: 'redis or ioredis; default whichever is installed' },
+  help: { short: 'h', help: 'show this' },
+};
+
+export const CLIENT_PACKAGES = ['redis', 'ioredis'] as const;
+export type ClientPackage = (typeof CLIENT_PACKAGES)[number];
+
+/** What a TLS socket is given. */
+export interface TlsFiles {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+export interface ServerSettings {
+  readonly addresses: readonly [ServerAddress, ...ServerAddress[]];
+  readonly tls: TlsFiles | undefined;
+  readonly cluster: boolean;
+  readonly client: ClientPackage | undefined;
+}
+
+export function serverSettings(args: Arguments): ServerSettings {
+  const [first, ...others] = addressesOf(args);
+  const cluster = args.flag('cluster');
+  if (others.length > 0 && !cluster) {
+    throw new UsageError('--url: expected once, for only with --cluster can there be several');
+  }
+  const files = { ca: read(args, 'cacert'), cert: read(args, 'cert'), key: read(args, 'key') };
+  const given = Object.entries(files).filter(([, content]) => content !== undefined);
+  const wanted = args.flag('tls') || first.tls || given.length > 0;
+  const tls: TlsFiles | undefined = wanted ? Object.fromEntries(given) : undefined;
+  return { addresses: [first, ...others], tls, cluster, client: clientOf(args) };
+}
+
+export function prefixOf(args: Arguments): string {
+  return args.text('prefix') ?? 'redsem';
+}
+
+function addressesOf(args: Arguments): [ServerAddress, ...ServerAddress[]] {
+  const [first, ...others] = args.texts('url');
+  const fromEnvironment = process.env['REDIS_URL'];
+  if (first !== undefined) {
+    return [parseServerUrl('--url', first), ...others.map((url) => parseServerUrl('--url', url))];
+  }
+  if (fromEnvironment !== undefined && fromEnvironment !== '') {
+    return [parseServerUrl('REDIS_URL', fromEnvironment)];
+  }
+  return [parseServerUrl('--url', 'redis://127.0.0.1:6379')];
+}
+
+function clientOf(args: Arguments): ClientPackage | undefined {
+  const name = args.text('client');
+  if (name === undefined) return undefined;
+  const known = CLIENT_PACKAGES.find((each) => each === name);
+  if (known !== undefined) return known;
+  throw new UsageError(`--client: expected redis or ioredis, got ${JSON.stringify(name)}`);
+}
+
+function read(args: Arguments, option: string): string | undefined {
+  const path = args.text(option);
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--${option}: ${describe(error)}`);
+  }
+}

@@ -1,0 +1,102 @@
+import type { SemaphoreState } from '../index.js';
+import { Semaphore } from '../index.js';
+import { describe, UnavailableError, usageOf } from './failure.js';
+import { COMMAND_TIME, within } from './patience.js';
+import type { Server } from './server.js';
+import { metaKey, metaPattern, nameInMetaKey } from './stored-names.js';
+
+/** As `inspect` tells it, but for the limit: null where nobody has said one. */
+export type Sight = Omit<SemaphoreState, 'limit'> & { readonly limit: number | null };
+
+const AT_A_TIME = 20;
+
+/** Looks at semaphores and changes them, without being one of those who hold or wait. */
+export class Operator {
+  readonly #server: Server;
+  readonly #prefix: string;
+  readonly #inspectors = new Map<string, Semaphore>();
+
+  constructor(server: Server, prefix: string) {
+    this.#server = server;
+    this.#prefix = prefix;
+  }
+
+  /** Names of all semaphores that were in use within the last day, in order. */
+  async names(): Promise<string[]> {
+    const names = new Set<string>();
+    const pages = this.#server.keys(metaPattern(this.#prefix))[Symbol.asyncIterator]();
+    for (;;) {
+      const page = await own('SCAN', pages.next());
+      if (page.done === true) break;
+      for (const key of page.value) {
+        const name = nameInMetaKey(this.#prefix, key);
+        if (name !== undefined) names.add(name);
+      }
+    }
+    return [...names].toSorted();
+  }
+
+  async inspect(name: string): Promise<Sight> {
+    // `inspect` changes nothing, so that any limit will do.
+    let inspector = this.#inspectors.get(name);
+    if (inspector === undefined) {
+      inspector = this.#semaphore(name, 1);
+      this.#inspectors.set(name, inspector);
+    }
+    const [limit, state] = await Promise.all([this.limitOf(name), inspector.inspect()]);
+    return { ...state, limit };
+  }
+
+  /** Some at a time: faster than one by one, and still no burden. */
+  async inspectAll(names: readonly string[]): Promise<Sight[]> {
+    const sights: Sight[] = [];
+    for (let i = 0; i < names.length; i += AT_A_TIME) {
+      const some = names.slice(i, i + AT_A_TIME).map((name) => this.inspect(name));
+      sights.push(...(await Promise.all(some)));
+    }
+    return sights;
+  }
+
+  /** The limit that counts: the stored one, else that of whoever asked last; null where nobody did within a day. */
+  async limitOf(name: string): Promise<number | null> {
+    const key = metaKey(this.#prefix, name);
+    const [stored, state] = await own('HMGET', this.#server.fields(key, ['limit', 'state']));
+    const text = stored ?? / (\d+)$/.exec(state ?? '')?.[1];
+    return text === undefined || text === null ? null : Number(text);
+  }
+
+  async setLimit(name: string, limit: number): Promise<void> {
+    await using semaphore = await this.#asOthers(name, limit);
+    await semaphore.setLimit(limit);
+  }
+
+  /** False when there is no such ticket. */
+  async revoke(name: string, ticket: string): Promise<boolean> {
+    await using semaphore = await this.#asOthers(name, 1);
+    return semaphore.revoke(ticket).catch((error: unknown) => usageOf(() => rethrow(error)));
+  }
+
+  /** With the limit that others use, so that they are told of no other and waiters get what comes free. */
+  async #asOthers(name: string, otherwise: number): Promise<Semaphore> {
+    usageOf(() => this.#semaphore(name, otherwise));
+    return this.#semaphore(name, (await this.limitOf(name)) ?? otherwise);
+  }
+
+  #semaphore(name: string, limit: number): Semaphore {
+    return usageOf(() => new Semaphore(this.#server.target, name, { limit, prefix: this.#prefix }));
+  }
+}
+
+/** A command that goes by no semaphore: it gets a limit in time and a clear error. */
+async function own<T>(command: string, promise: Promise<T>): Promise<T> {
+  try {
+    return await within(COMMAND_TIME, command, promise);
+  } catch (error) {
+    if (error instanceof UnavailableError) throw error;
+    throw new UnavailableError(`${command} failed: ${describe(error)}`, error);
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}

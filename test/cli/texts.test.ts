@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+import { parseDuration, showDuration } from '../../src/cli/duration.js';
+import { UsageError } from '../../src/cli/failure.js';
+import { printable } from '../../src/cli/output.js';
+import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
+import { metaKey, metaPattern, nameInMetaKey } from '../../src/cli/stored-names.js';
+import { table } from '../../src/cli/table.js';
+import { fit, widthOf } from '../../src/cli/text-width.js';
+import { keysOf } from '../../src/redis/keys.js';
+
+describe('texts of the command line', () => {
+  it('read durations with a unit and nothing else', () => {
+    const times = ['500ms', '30s', '1.5m', '2h', '1d', '0', '0s'].map((text) =>
+      parseDuration('--t', text),
+    );
+    expect(times).to.deep.equal([500, 30_000, 90_000, 7_200_000, 86_400_000, 0, 0]);
+    for (const text of ['30', '', 's', '-1s', '1e3s', '1 s', '1s2', '1S', 'Infinitys']) {
+      expect(() => parseDuration('--t', text), text).to.throw(UsageError, '--t: expected');
+    }
+  });
+
+  it('show durations in two units at most', () => {
+    const shown = [-5, 0, 999.4, 1000, 59_999, 60_000, 3_725_000, 90_000_000].map(showDuration);
+    expect(shown).to.deep.equal(['0ms', '0ms', '999ms', '1s', '59s', '1m 0s', '1h 2m', '1d 1h']);
+  });
+
+  it('read every part of a URL', () => {
+    const parts = parseServerUrl('--url', 'rediss://us%40er:p%2Fw@[::1]:7000/5');
+    expect(parts).to.deep.equal({
+      host: '::1',
+      port: 7000,
+      path: undefined,
+      username: 'us@er',
+      password: 'p/w',
+      database: 5,
+      tls: true,
+    });
+    expect(showAddress(parts)).to.equal('[::1]:7000');
+    expect(parseServerUrl('--url', 'redis://')).to.include({ host: '127.0.0.1', port: 6379 });
+    expect(parseServerUrl('--url', 'unix:///run/r.sock?db=2')).to.include({
+      path: '/run/r.sock',
+      database: 2,
+    });
+  });
+
+  it('refuse a URL without showing its password', () => {
+    const wrong = [
+      '',
+      'host:6379',
+      'http://:secret@h',
+      'redis://:secret@h/x',
+      'redis://:%secret@h',
+    ];
+    for (const url of wrong) {
+      expect(() => parseServerUrl('REDIS_URL', url), url)
+        .to.throw(UsageError)
+        .with.property('message')
+        .that.matches(/^REDIS_URL: /)
+        .and.does.not.contain('secret');
+    }
+  });
+
+  it('find the key of a name as the library does, and the name in it', () => {
+    const names = ['a', 'a{b}', '%7B', '{', '%', 'a:meta', '漢字', '%257D}{', ' '];
+    for (const name of names) {
+      const key = metaKey('app', name);
+      expect(keysOf({ prefix: 'app', name })).to.include(key);
+      expect(nameInMetaKey('app', key)).to.equal(name);
+    }
+    for (const key of [
+      'app:{%41}:tickets',
+      'app:{%}:meta',
+      'ap:{a}:meta',
+      'app:{}',
+      'app:{a}b}:meta',
+    ]) {
+      expect(nameInMetaKey('app', key), key).to.equal(undefined);
+    }
+    expect(metaPattern('a*[b]?\\')).to.equal('a\\*\\[b\\]\\?\\\\:{*}:meta');
+  });
+
+  it('show control characters as escapes', () => {
+    expect(printable('a\u001b[2J\n\u0085\u202e漢 🚀')).to.equal(
+      'a\\u001b[2J\\u000a\\u0085\\u202e漢 🚀',
+    );
+  });
+
+  it('count the columns of a terminal', () => {
+    expect(['abc', '漢字', '🚀', 'é', 'e\u0301', '👩‍👩‍👧'].map(widthOf)).to.deep.equal([
+      3, 4, 2, 1, 1, 2,
+    ]);
+    expect([fit('abcdef', 6), fit('abcdefg', 6), fit('漢字漢字', 6), fit('x', 0)]).to.deep.equal([
+      'abcdef',
+      'abcde…',
+      '漢字…',
+      '',
+    ]);
+  });
+
+  it('stand in columns', () => {
+    const rows = [
+      ['漢', '1'],
+      ['abc', '22'],
+    ];
+    expect(table(['N', 'COUNT'], rows)).to.deep.equal(['N    COUNT', '漢   1', 'abc  22']);
+  });
+});
