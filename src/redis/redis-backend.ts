@@ -151,7 +151,12 @@ export class RedisBackend implements Backend {
     const waiters = new Map<string, WaiterState>();
     const keys = this.#keysOf(call.key);
     let [cursor, arrival, limit] = ['0', '0', call.limit];
+    const read = new Set<string>();
     while (cursor !== '' || arrival !== '') {
+      const place = `${cursor} ${arrival}`;
+      // A server that goes in circles is not followed for ever.
+      if (read.has(place)) throw new UnexpectedReplyError('inspect', place);
+      read.add(place);
       const args = [this.#now(), String(call.limit), cursor, arrival, String(PAGE)];
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);

@@ -15,6 +15,9 @@ import type {
 } from '../backend.js';
 import { parseTicketId } from '../ticket-id.js';
 
+/** More slots than one ticket can have in earnest: a defect must not fill the memory. */
+const MOST_SLOTS = 2 ** 24;
+
 /** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */
 export class UnexpectedReplyError extends Error {
   constructor(script: string, reply: unknown) {
@@ -99,17 +102,16 @@ export function parseInspect(reply: unknown): InspectPage {
   };
 }
 
-/** Grants as they stand in a reply or in a message. */
+/** Grants as they stand in a reply or in a message, which anybody may send: what is none is left out. */
 export function parseGrants(text: string): PushedGrant[] {
   return list(text).flatMap((line) => {
-    const [id, slots, token, expiry] = line.split(' ');
-    if (id === undefined || slots === undefined || expiry === undefined) return [];
-    return {
-      id,
-      fencingToken: Number(token),
-      slots: parseSlots(slots),
-      expiresAt: milliseconds(expiry),
-    };
+    const [id, slotText = '', token, expiry] = line.split(' ');
+    const slots = slotsOf(slotText);
+    const fencingToken = Number(token);
+    const expiresAt = milliseconds(expiry ?? '');
+    if (id === undefined || expiry === undefined || slots === undefined) return [];
+    if (!Number.isSafeInteger(fencingToken) || !Number.isFinite(expiresAt)) return [];
+    return { id, fencingToken, slots, expiresAt };
   });
 }
 
@@ -154,7 +156,11 @@ function parseHead(head: string): Head {
 function parseVerdict(text: string, reply: unknown): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
-  if (text.startsWith('q')) return { kind: 'queued', arrival: Number(text.slice(1)) };
+  if (text.startsWith('q')) {
+    const arrival = Number(text.slice(1));
+    if (!Number.isSafeInteger(arrival)) throw new UnexpectedReplyError('acquire', reply);
+    return { kind: 'queued', arrival };
+  }
   const { fencingToken, slots } = parseTicket('acquire', text, reply);
   return { kind: 'granted', fencingToken, slots };
 }
@@ -171,11 +177,21 @@ function parseTicket(script: string, text: string, reply: unknown) {
 
 /** `0,3,7-9`: single slots and ranges. */
 export function parseSlots(text: string): number[] {
-  if (!/[,-]/.test(text)) return [Number(text)];
-  return text.split(',').flatMap((part) => {
-    const [from = '', to = from] = part.split('-');
-    return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i);
-  });
+  const slots = slotsOf(text);
+  if (slots === undefined) throw new UnexpectedReplyError('slots', text);
+  return slots;
+}
+
+function slotsOf(text: string): number[] | undefined {
+  if (/^\d{1,15}$/.test(text)) return [Number(text)];
+  if (!/^\d{1,15}(?:[,-]\d{1,15})*$/.test(text)) return undefined;
+  const slots: number[] = [];
+  for (const part of text.split(',')) {
+    const [from = 0, to = from] = part.split('-').map(Number);
+    if (to < from || slots.length + to - from >= MOST_SLOTS) return undefined;
+    for (let slot = from; slot <= to; slot++) slots.push(slot);
+  }
+  return slots;
 }
 
 function parseHolder(line: string, now: number): HolderState {

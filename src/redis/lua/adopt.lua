@@ -14,12 +14,17 @@ local from, to, need, giving, verdicts = 10, 9, math.huge, false, {}
 local stored = call('HMGET', meta, 'state', 'limit')
 -- include: state
 
--- In `meta`, the field of ~ and a ticket's first id is the id that it has now.
-local current = call('HGET', meta, '~' .. origin)
-current = type(current) == 'string' and current or origin
-local record, adopted = call('HGET', meta, current), ''
+-- In `meta`, the field of ~ and a ticket's first id is the id that it has now. A ticket that has the very id that is
+-- presented comes before it.
+local TICKET = '^([%d,-]+) (%d+) %d+ '
+local current, record, adopted = ARGV[7], call('HGET', meta, ARGV[7]), ''
+if type(record) ~= 'string' or not match(record, TICKET) then
+  current = call('HGET', meta, '~' .. origin)
+  current = type(current) == 'string' and current or origin
+  record = call('HGET', meta, current)
+end
 local late = ARGV[9] ~= '' and now > ARGV[9] * 1.0
-local held_slots, token = match(type(record) == 'string' and record or '', '^([%d,-]+) (%d+) %d+ ')
+local held_slots, token = match(type(record) == 'string' and record or '', TICKET)
 if late then
   adopted = 'l'
 elseif held_slots then

@@ -18,10 +18,16 @@ local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86
 
 local client = ARGV[4]
 local last, top, held, count, waiting, until_ = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-local last_text, until_text, configured, known_state = '0', '0', '', type(stored[1]) == 'string'
+local last_text, until_text, configured, known_state = nil, nil, nil, type(stored[1]) == 'string'
 if known_state then
   last_text, top, held, count, waiting, until_text, configured =
     match(stored[1], '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  known_state = last_text ~= nil
+end
+if not known_state then
+  -- Also when something else wrote it: all is then counted anew.
+  last_text, top, held, count, waiting, until_text, configured = '0', 0.0, 0.0, 0.0, 0.0, '0', ''
+else
   last, top, held, count = last_text * 1.0, top * 1.0, held * 1.0, count * 1.0
   waiting, until_ = waiting * 1.0, until_text * 1.0
 end

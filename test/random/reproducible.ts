@@ -1,0 +1,54 @@
+import { assert, type IAsyncProperty, type Parameters, type RunDetails } from 'fast-check';
+import { inspect } from 'node:util';
+
+/** What a failed run prints, to be set again as environment variables. */
+const { REDSEM_SEED, REDSEM_PATH, REDSEM_RUNS, REDSEM_REPLAY } = process.env;
+
+/** Which part of a sequence of commands ran when it failed, see `fc.commands`. Undefined: not a replay. */
+export const replayPath: string | undefined = REDSEM_REPLAY;
+
+/** For mocha, in milliseconds: none when somebody asks for more runs. */
+export const timeLimit: number = REDSEM_RUNS === undefined ? 30_000 : 0;
+
+/** How many runs a property gets unless REDSEM_RUNS says otherwise. */
+export async function check<T>(property: IAsyncProperty<T>, runs: number): Promise<void> {
+  const parameters: Parameters<T> = {
+    numRuns: Number(REDSEM_RUNS ?? runs),
+    asyncReporter: async (details) => report(details),
+  };
+  // Shrinking stops in time to tell what failed.
+  if (timeLimit > 0) parameters.interruptAfterTimeLimit = timeLimit - 5000;
+  if (REDSEM_SEED !== undefined) parameters.seed = Number(REDSEM_SEED);
+  if (REDSEM_PATH !== undefined) parameters.path = REDSEM_PATH;
+  await assert(property, parameters);
+}
+
+function report<T>(details: RunDetails<T>): void {
+  if (!details.failed) return;
+  throw new Error(describe(details), { cause: details.errorInstance });
+}
+
+function describe<T>({ seed, counterexamplePath, counterexample, ...rest }: RunDetails<T>): string {
+  const shown = shownValues(counterexample);
+  const replay = /replayPath="([^"]*)"/.exec(shown)?.[1];
+  const settings = [
+    `REDSEM_SEED=${seed}`,
+    ...(counterexamplePath === null ? [] : [`REDSEM_PATH='${counterexamplePath}'`]),
+    ...(replay === undefined ? [] : [`REDSEM_REPLAY='${replay}'`]),
+  ];
+  const what = `fails after ${rest.numRuns} runs and ${rest.numShrinks} shrinks with`;
+  return `${what}\n${shown}\n${String(rest.errorInstance)}\nThe same again: ${settings.join(' ')}`;
+}
+
+/** Commands print themselves; other values as in a debugger. */
+function shownValues(values: unknown): string {
+  const list: readonly unknown[] = Array.isArray(values) ? values : [values];
+  const show = (value: unknown): string =>
+    printsItself(value) ? String(value) : inspect(value, { depth: 8, maxStringLength: 2000 });
+  return list.map(show).join('\n');
+}
+
+function printsItself(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return false;
+  return !Array.isArray(value) && value.toString !== Object.prototype.toString;
+}
