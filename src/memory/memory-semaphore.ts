@@ -108,7 +108,7 @@ export class MemorySemaphore {
       this.#renew(ticket, now + call.ttl);
       return true;
     });
-    const revoked = call.ids.filter((id) => this.#revoked.has(id));
+    const revoked = call.ids.filter((id, i) => extended[i] === false && this.#revoked.has(id));
     const grants = this.#grantFreed(call, now);
     return { serverTime: now, ...limits, extended, grants, ...(revoked.length > 0 && { revoked }) };
   }

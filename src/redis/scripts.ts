@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '4b6aae0b0b7afd9a59d666310711691da846538b',
+  sha1: 'd8ef23ef865f0ea2b5dff0f9dad45d99a05982f4',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -205,7 +205,10 @@ export const acquireScript: Script = {
     'for i = 1, #heads do',
     'local id = heads[i]',
     "local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')",
-    "permits = permits == '' and 1 or permits * 1.0",
+    'if not who then',
+    "who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')",
+    'end',
+    "who, permits = who or id, (permits or '') == '' and 1 or permits * 1.0",
     'if not alive[who] then',
     "local lease = call('ZSCORE', waiters, who)",
     "alive[who] = type(lease) == 'string' and lease * 1.0 > now",
@@ -420,7 +423,7 @@ export const acquireScript: Script = {
 
 export const adoptScript: Script = {
   name: 'adopt',
-  sha1: '0e01e0f009e8f5430498216c2e09fba81fae3fdf',
+  sha1: 'ee71b9c9b37c7f5fc7d737d1246cbe949eeceb80',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -607,7 +610,10 @@ export const adoptScript: Script = {
     'for i = 1, #heads do',
     'local id = heads[i]',
     "local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')",
-    "permits = permits == '' and 1 or permits * 1.0",
+    'if not who then',
+    "who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')",
+    'end',
+    "who, permits = who or id, (permits or '') == '' and 1 or permits * 1.0",
     'if not alive[who] then',
     "local lease = call('ZSCORE', waiters, who)",
     "alive[who] = type(lease) == 'string' and lease * 1.0 > now",
@@ -771,7 +777,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: 'a1f66a968e60329a7d8868219d2eff81618642d4',
+  sha1: '9bd20b42b9757554eca3b18eee4e827e6ed840ea',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -951,7 +957,10 @@ export const extendScript: Script = {
     'for i = 1, #heads do',
     'local id = heads[i]',
     "local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')",
-    "permits = permits == '' and 1 or permits * 1.0",
+    'if not who then',
+    "who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')",
+    'end',
+    "who, permits = who or id, (permits or '') == '' and 1 or permits * 1.0",
     'if not alive[who] then',
     "local lease = call('ZSCORE', waiters, who)",
     "alive[who] = type(lease) == 'string' and lease * 1.0 > now",
@@ -1616,7 +1625,7 @@ export const quorumTakeScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: '7cdd5c46b248c9651c516127d3295bb90a06b9cf',
+  sha1: '0a580c0473c420256e2fea8dc057f32259e9e9b5',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -1798,7 +1807,10 @@ export const releaseScript: Script = {
     'for i = 1, #heads do',
     'local id = heads[i]',
     "local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')",
-    "permits = permits == '' and 1 or permits * 1.0",
+    'if not who then',
+    "who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')",
+    'end',
+    "who, permits = who or id, (permits or '') == '' and 1 or permits * 1.0",
     'if not alive[who] then',
     "local lease = call('ZSCORE', waiters, who)",
     "alive[who] = type(lease) == 'string' and lease * 1.0 > now",
@@ -1949,7 +1961,7 @@ export const releaseScript: Script = {
 
 export const revokeScript: Script = {
   name: 'revoke',
-  sha1: 'd89dce9209d0d70bd07d64851107e97b8443b9ca',
+  sha1: 'eaea9e14d42dc5937ffbb8d87ed32dd020e15807',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -2123,7 +2135,10 @@ export const revokeScript: Script = {
     'for i = 1, #heads do',
     'local id = heads[i]',
     "local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')",
-    "permits = permits == '' and 1 or permits * 1.0",
+    'if not who then',
+    "who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')",
+    'end',
+    "who, permits = who or id, (permits or '') == '' and 1 or permits * 1.0",
     'if not alive[who] then',
     "local lease = call('ZSCORE', waiters, who)",
     "alive[who] = type(lease) == 'string' and lease * 1.0 > now",
@@ -2277,7 +2292,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: '1084bf1e14c9f880d460e31579c1266b9b6740a0',
+  sha1: 'ae94daf130152f48eb663219e8e79edd5e276a10',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match = redis.call, string.format, string.match',
@@ -2444,7 +2459,10 @@ export const setLimitScript: Script = {
     'for i = 1, #heads do',
     'local id = heads[i]',
     "local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')",
-    "permits = permits == '' and 1 or permits * 1.0",
+    'if not who then',
+    "who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')",
+    'end',
+    "who, permits = who or id, (permits or '') == '' and 1 or permits * 1.0",
     'if not alive[who] then',
     "local lease = call('ZSCORE', waiters, who)",
     "alive[who] = type(lease) == 'string' and lease * 1.0 > now",

@@ -243,6 +243,13 @@ class Program {
   }
 }
 
+/** A new seed stands in none of these. */
+const SEEDS: Record<string, number> = {
+  'a known seed': 20_240_607,
+  'a seed that once failed': 537_663_896,
+  'another that once failed': 197_540_139,
+};
+
 describeWithServer('memory backend and Redis backend in lock-step', (server) => {
   let redis: Redis;
   let connection: RedisConnection;
@@ -258,10 +265,10 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
   const fixed = Number(process.env['REDSEM_SEED'] ?? 0);
 
   for (const [what, habits] of Object.entries(HABITS)) {
-    for (const kind of ['a known seed', 'a new seed'] as const) {
+    for (const kind of [...Object.keys(SEEDS), 'a new seed']) {
       it(`say the same with ${what}, from ${kind}`, async () => {
         const fresh = fixed === 0 ? Math.floor(Math.random() * 2 ** 31) : fixed;
-        const random = new RandomNumbers(kind === 'a known seed' ? 20_240_607 : fresh);
+        const random = new RandomNumbers(SEEDS[kind] ?? fresh);
         await run(`${what} ${kind}`, random, habits);
       });
     }

@@ -12,7 +12,11 @@ if waiting > 0 and held < limit then
     for i = 1, #heads do
       local id = heads[i]
       local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')
-      permits = permits == '' and 1 or permits * 1.0
+      if not who then
+        -- Of an adopted ticket, or none of ours: that is dropped like those of the dead.
+        who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')
+      end
+      who, permits = who or id, (permits or '') == '' and 1 or permits * 1.0
       if not alive[who] then
         local lease = call('ZSCORE', waiters, who)
         alive[who] = type(lease) == 'string' and lease * 1.0 > now

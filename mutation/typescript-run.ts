@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { KillerProcess } from './killer-process.js';
+import type { TestRecord } from './killer.js';
+import type { Mutant, Result } from './mutant.js';
+import { filesBelow, ScratchTree } from './scratch-tree.js';
+import { instrument } from './typescript-mutants.js';
+
+/** The code that holds permits and the code that talks to the scripts. */
+const HOLDING = ['lease', 'handle', 'heartbeat', 'coordinator', 'wait-loop', 'ticket-returns'];
+const AROUND_IT = ['server-clock', 'permit-request', 'inbox', 'time-limit', 'wake-timer'];
+const REDIS = ['replies', 'redis-backend', 'run-script', 'retryable-error', 'keys'];
+
+export const TYPESCRIPT_FILES: readonly string[] = [
+  ...[...HOLDING, ...AROUND_IT, 'group-commit'].map((name) => `src/${name}.ts`),
+  ...REDIS.map((name) => `src/redis/${name}.ts`),
+];
+
+/** For tests that end by themselves, in milliseconds: several times what they take when nothing is changed. */
+const PATIENCE = 10_000;
+
+export interface Progress {
+  (result: Result, done: number, total: number): void;
+}
+
+/** Tests without a server: they are quick, and time is theirs to move. */
+const FOLDERS = ['test/unit', 'test/telemetry'];
+
+/** A test that takes longer, in milliseconds, is asked only when no other noticed. */
+const SLOW = 300;
+
+export async function runTypeScript(
+  wanted: readonly string[],
+  workers: number,
+  isSampled: (mutant: Mutant) => boolean,
+  onResult: Progress,
+): Promise<Result[]> {
+  const tree = new ScratchTree();
+  const killers = Array.from({ length: workers }, () => new KillerProcess(tree.root));
+  try {
+    const queue = (await plant(tree, wanted)).filter(isSampled);
+    const total = queue.length;
+    const seen = await observe(tree);
+    const results: Result[] = [];
+    const work = async (killer: KillerProcess): Promise<void> => {
+      for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+        const result = await judge(killer, mutant, seen);
+        results.push(result);
+        onResult(result, results.length, total);
+      }
+    };
+    await Promise.all(killers.map(work));
+    return results.toSorted((a, b) => a.mutant.id - b.mutant.id);
+  } finally {
+    for (const killer of killers) killer.stop();
+    tree.remove();
+  }
+}
+
+async function plant(tree: ScratchTree, files: readonly string[]): Promise<Mutant[]> {
+  const mutants: Mutant[] = [];
+  for (const file of files) {
+    const instrumented = await instrument(file, tree.read(file), mutants.length + 1);
+    tree.writeTypeScript(file, instrumented.text);
+    mutants.push(...instrumented.mutants);
+  }
+  return mutants;
+}
+
+interface Seen {
+  readonly files: readonly string[];
+  readonly tests: readonly TestRecord[];
+  readonly atLoad: ReadonlySet<number>;
+}
+
+/** Which test reaches which mutant. */
+async function observe(tree: ScratchTree): Promise<Seen> {
+  const files = FOLDERS.flatMap((folder) =>
+    filesBelow(join(tree.root, folder)).map((file) => `${folder}/${file}`),
+  ).filter(isKiller);
+  const killer = new KillerProcess(tree.root);
+  const answer = await killer.ask({ files, limits: undefined, mutant: 0 }, 180_000);
+  killer.stop();
+  if (answer === undefined) throw new Error('the tests did not end, with no mutant on');
+  if (answer.failed !== undefined) throw new Error(`fails with no mutant on: ${answer.failed}`);
+  return { files, tests: answer.tests, atLoad: new Set(answer.atLoad) };
+}
+
+/** Not the tests of the tests' own servers and processes, nor those that take a server or other packages. */
+function isKiller(file: string): boolean {
+  return file.endsWith('.test.js') && !/\/support\/|\/otel-/.test(file);
+}
+
+async function judge(killer: KillerProcess, mutant: Mutant, seen: Seen): Promise<Result> {
+  const { id } = mutant;
+  const atLoad = seen.atLoad.has(id);
+  const reaching = atLoad ? seen.tests : seen.tests.filter(({ reached }) => reached.includes(id));
+  if (reaching.length === 0) return { mutant, outcome: 'unreached', by: undefined };
+  // What modules compute while they load is computed once in each process.
+  if (atLoad) killer.stop();
+  const quick = reaching.filter(({ duration }) => duration <= SLOW);
+  const slow = reaching.filter(({ duration }) => duration > SLOW);
+  for (const tests of [quick, slow]) {
+    if (tests.length === 0) continue;
+    // What a mutant keeps waiting for ever is to be told from what is slow by nature.
+    const limits = Object.fromEntries(
+      tests.map(({ title, duration }) => [title, 1000 + 5 * duration]),
+    );
+    const expected = tests.reduce((sum, { duration }) => sum + duration, 0);
+    const order = { files: seen.files, limits, mutant: id };
+    const answer = await killer.ask(order, PATIENCE + 3 * expected);
+    if (answer === undefined) return { mutant, outcome: 'timeout', by: undefined };
+    if (answer.failed !== undefined) {
+      if (atLoad) killer.stop();
+      return { mutant, outcome: 'killed', by: answer.failed };
+    }
+  }
+  if (atLoad) killer.stop();
+  return { mutant, outcome: 'survived', by: undefined };
+}

@@ -1,0 +1,157 @@
+import { expect } from 'chai';
+
+import type { GrantListener, PushedGrant } from '../../src/backend.js';
+import type { Timer } from '../../src/clock.js';
+import { Inbox } from '../../src/inbox.js';
+import { ManualClock } from '../../src/manual-clock.js';
+import { StubBackend, watch } from './stub-backend.js';
+
+/** Also knows which of its timers keep the process alive. */
+class NotingClock extends ManualClock {
+  readonly keptAlive: boolean[] = [];
+
+  override schedule(callback: () => void, delay: number, keepAlive?: boolean): Timer {
+    this.keptAlive.push(keepAlive === true);
+    return super.schedule(callback, delay);
+  }
+}
+
+describe('inbox', () => {
+  const LINGER = 10_000;
+
+  let clock: NotingClock;
+  let listeners: GrantListener[];
+  let closed: number;
+  let closing: Promise<void>;
+  let inbox: Inbox;
+
+  beforeEach(() => {
+    clock = new NotingClock();
+    listeners = [];
+    closed = 0;
+    closing = Promise.resolve();
+    const backend = new StubBackend();
+    backend.listen = (_client, _prefix, listener) => {
+      listeners.push(listener);
+      const close = (): Promise<void> => {
+        closed += 1;
+        return closing;
+      };
+      return { close };
+    };
+    inbox = new Inbox(backend, 'a', 'redsem', clock, () => {});
+  });
+
+  function reader(takes: readonly string[] = []) {
+    const got: string[] = [];
+    const health: boolean[] = [];
+    return {
+      got,
+      health,
+      onGrant: ({ id }: PushedGrant): boolean => {
+        got.push(id);
+        return takes.includes(id);
+      },
+      onHealth: (healthy: boolean): void => void health.push(healthy),
+    };
+  }
+
+  const grant = (id: string): PushedGrant => ({ id, slots: [0], fencingToken: 1, expiresAt: 1 });
+
+  it('subscribes when somebody first waits, once for all', () => {
+    inbox.add(reader());
+    expect(listeners).to.have.length(0);
+    inbox.await(reader());
+    inbox.await(reader());
+    expect(listeners).to.have.length(1);
+  });
+
+  it('keeps its subscription while anybody waits, and for some time afterwards', async () => {
+    const [first, second] = [reader(), reader()];
+    inbox.await(first);
+    inbox.await(second);
+    listeners[0]?.onHealth(true);
+    inbox.remove(first);
+    await clock.advance(2 * LINGER);
+    expect(closed).to.equal(0);
+    inbox.remove(second);
+    await clock.advance(LINGER - 1);
+    expect([closed, inbox.healthy]).to.deep.equal([0, true]);
+    await clock.advance(1);
+    expect([closed, inbox.healthy]).to.deep.equal([1, false]);
+    expect(clock.keptAlive).to.not.include(true);
+  });
+
+  it('does not give up its subscription when somebody waits again in time', async () => {
+    const one = reader();
+    inbox.await(one);
+    listeners[0]?.onHealth(true);
+    inbox.remove(one);
+    await clock.advance(LINGER - 1);
+    inbox.await(one);
+    await clock.advance(2 * LINGER);
+    expect([closed, listeners.length, clock.timers]).to.deep.equal([0, 1, 0]);
+  });
+
+  it('gives up a subscription that never worked with its last waiter', () => {
+    const one = reader();
+    inbox.await(one);
+    inbox.remove(one);
+    expect(closed).to.equal(1);
+  });
+
+  it('gives up one that breaks while it lingers', () => {
+    const one = reader();
+    inbox.await(one);
+    listeners[0]?.onHealth(true);
+    inbox.remove(one);
+    listeners[0]?.onHealth(false);
+    expect([closed, clock.timers, inbox.healthy]).to.deep.equal([1, 0, false]);
+  });
+
+  it('closes for nobody who still waits, and is closed when its subscription is', async () => {
+    const one = reader();
+    inbox.await(one);
+    listeners[0]?.onHealth(true);
+    await inbox.close();
+    expect([closed, inbox.healthy]).to.deep.equal([0, true]);
+    inbox.remove(one);
+    let end: () => void = () => {};
+    closing = new Promise((resolve) => (end = resolve));
+    const ended = watch(clock, inbox.close());
+    await clock.advance(0);
+    expect([closed, clock.timers, ended.done]).to.deep.equal([1, 0, false]);
+    end();
+    await clock.advance(0);
+    expect(ended.done).to.equal(true);
+  });
+
+  it('is not healthy again by what a closed subscription tells late', async () => {
+    const one = reader();
+    inbox.await(one);
+    listeners[0]?.onHealth(true);
+    inbox.remove(one);
+    await inbox.close();
+    listeners[0]?.onHealth(true);
+    expect(inbox.healthy).to.equal(false);
+  });
+
+  it('hands a grant to readers until one of them takes it', () => {
+    const [first, second, third] = [reader(), reader(['x']), reader(['x', 'y'])];
+    for (const one of [first, second, third]) inbox.add(one);
+    inbox.deliver([grant('x'), grant('y')]);
+    expect(first.got).to.deep.equal(['x', 'y']);
+    expect(second.got).to.deep.equal(['x', 'y']);
+    expect(third.got).to.deep.equal(['y']);
+  });
+
+  it('tells all readers of its health', () => {
+    const [added, waiting] = [reader(), reader()];
+    inbox.add(added);
+    inbox.await(waiting);
+    listeners[0]?.onHealth(true);
+    listeners[0]?.onHealth(false);
+    expect(added.health).to.deep.equal([true, false]);
+    expect(waiting.health).to.deep.equal([true, false]);
+  });
+});

@@ -1,0 +1,172 @@
+import { expect } from 'chai';
+
+import type { ReleaseReply } from '../../src/backend.js';
+import type { Timer } from '../../src/clock.js';
+import { instant } from '../../src/clock.js';
+import { BackendError } from '../../src/errors.js';
+import { Lease } from '../../src/lease.js';
+import { ManualClock } from '../../src/manual-clock.js';
+import { TicketReturns } from '../../src/ticket-returns.js';
+import { watch } from './stub-backend.js';
+
+/** Also knows which of its timers keep the process alive. */
+class NotingClock extends ManualClock {
+  readonly keptAlive: boolean[] = [];
+
+  override schedule(callback: () => void, delay: number, keepAlive?: boolean): Timer {
+    this.keptAlive.push(keepAlive === true);
+    return super.schedule(callback, delay);
+  }
+}
+
+describe('tickets that are given back', () => {
+  const TTL = 1000;
+
+  let clock: NotingClock;
+  let calls: { at: number; ids: readonly string[] }[];
+  let answer: (ids: readonly string[], index: number) => Promise<ReleaseReply>;
+  let released: number;
+  let returns: TicketReturns;
+
+  beforeEach(() => {
+    clock = new NotingClock();
+    calls = [];
+    released = 0;
+    answer = (ids) => reply(ids, true);
+    returns = new TicketReturns({
+      clock,
+      retry: { min: 10, max: 200, factor: 2, jitter: false },
+      ttl: TTL,
+      limit: TTL,
+      isRetryable: () => true,
+      call: (ids) => answer(ids, calls.push({ at: clock.monotonic(), ids }) - 1),
+    });
+  });
+
+  function reply(ids: readonly string[], all: boolean): Promise<ReleaseReply> {
+    return Promise.resolve({ serverTime: 0, grants: [], released: ids.map(() => all) });
+  }
+
+  function release(id: string, remaining = 900) {
+    const keeper = { onLeaseEnd: () => {} };
+    const certainty = { since: instant(clock), span: TTL };
+    const ticket = { slots: [0], fencingToken: 1 };
+    const lease = new Lease({ name: 'jobs', ttl: TTL, clock, keeper }, id, ticket, certainty);
+    const observer = { onReleased: () => void (released += 1) };
+    return watch(clock, returns.release(lease, remaining, observer));
+  }
+
+  it('count as released when a first call failed and the next one finds nothing: it may have run', async () => {
+    answer = (ids, index) => (index === 0 ? Promise.reject(new Error('cut')) : reply(ids, false));
+    const outcome = release('a');
+    await clock.advance(50);
+    expect(outcome.value).to.equal(true);
+    expect(released).to.equal(1);
+    expect(calls.map(({ at }) => at)).to.deep.equal([0, 10]);
+  });
+
+  it('count as lost at once when their lease was over before, though the backend still finds them', async () => {
+    const outcome = release('a', 0);
+    expect(released).to.equal(1);
+    await clock.advance(0);
+    expect(outcome.value).to.equal(false);
+    expect(calls.map(({ ids }) => ids)).to.deep.equal([['a']]);
+  });
+
+  it('count as lost when the only call finds nothing', async () => {
+    answer = (ids) => reply(ids, false);
+    const outcome = release('a');
+    await clock.advance(0);
+    expect(outcome.value).to.equal(false);
+  });
+
+  it('count as lost when no call works until their lease is over', async () => {
+    answer = () => Promise.reject(new Error('away'));
+    const outcome = release('a', 300);
+    await clock.advance(299);
+    expect(outcome.done).to.equal(false);
+    await clock.advance(1);
+    expect(outcome).to.include({ done: true, value: false, at: 300 });
+    const tries = calls.length;
+    await clock.advance(5000);
+    expect(calls.length).to.be.at.most(tries + 1);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('are told of as unconfirmed after the time of one call, and tried on', async () => {
+    returns = new TicketReturns({
+      clock,
+      retry: { min: 10, max: 200, factor: 2, jitter: false },
+      ttl: 60_000,
+      limit: 5000,
+      isRetryable: () => true,
+      call: (ids) => {
+        calls.push({ at: clock.monotonic(), ids });
+        return clock.monotonic() < 7000 ? Promise.reject(new Error('away')) : reply(ids, true);
+      },
+    });
+    const outcome = release('a', 50_000);
+    await clock.advance(10_000);
+    expect(outcome.at).to.equal(5000);
+    expect(outcome.error).to.be.instanceOf(BackendError);
+    expect(released).to.equal(1);
+    expect(calls.at(-1)?.at).to.be.within(7000, 7200);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('are answered each in its own time, however many wait for an answer', async () => {
+    answer = () => new Promise(() => {});
+    const outcomes = [600, 300, 450].map((remaining, i) => release(`a${i}`, remaining));
+    await clock.advance(2000);
+    expect(outcomes.map(({ at }) => at)).to.deep.equal([600, 300, 450]);
+    expect(outcomes.map(({ value }) => value)).to.deep.equal([false, false, false]);
+  });
+
+  it('are drained when the last of them is confirmed, not the first', async () => {
+    const gates: (() => void)[] = [];
+    answer = (ids) => new Promise<void>((open) => gates.push(open)).then(() => reply(ids, true));
+    returns.withdraw('a');
+    await clock.advance(0);
+    returns.withdraw('b');
+    const drained = watch(clock, returns.drained());
+    gates[0]?.();
+    await clock.advance(10);
+    expect(calls.map(({ ids }) => ids)).to.deep.equal([['a'], ['b']]);
+    expect(drained.done).to.equal(false);
+    gates[1]?.();
+    await clock.advance(10);
+    expect(drained.done).to.equal(true);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('are waited for no longer than one call may take', async () => {
+    answer = () => new Promise(() => {});
+    returns.withdraw('a');
+    const drained = watch(clock, returns.drained());
+    await clock.advance(TTL - 1);
+    expect(drained.done).to.equal(false);
+    await clock.advance(1);
+    expect(drained.done).to.equal(true);
+  });
+
+  it('are withdrawn for as long as a waiter counts as alive, also with a shorter ttl', async () => {
+    answer = () => Promise.reject(new Error('away'));
+    returns.withdraw('a');
+    await clock.advance(20_000);
+    // Its waiter lease of 5 s and one call more.
+    expect(calls.at(-1)?.at).to.be.within(5000 + TTL - 200, 5000 + TTL + 200);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('keep the process alive while somebody waits for the answer, and not for their next try', async () => {
+    answer = () => Promise.reject(new Error('away'));
+    returns.withdraw('a');
+    await clock.advance(5);
+    expect(clock.keptAlive).to.not.include(true);
+    release('b');
+    expect(clock.keptAlive.at(-1)).to.equal(true);
+    void returns.drained();
+    expect(clock.keptAlive.at(-1)).to.equal(true);
+    await clock.advance(10_000);
+  });
+});
