@@ -77,7 +77,8 @@ export class CompositeHandle extends EventEmitter<CompositeHandleEvents> {
     const outcomes = await Promise.allSettled(this.#parts.map((part) => part.extend()));
     const errors = errorsOf(outcomes);
     const loss = errors.find((error) => error instanceof HandleLostError);
-    if (errors.length > 0) throw loss ?? errors[0];
+    // Where several parts are lost, the one that `lost` told of.
+    if (errors.length > 0) throw this.#lost ?? loss ?? errors[0];
   }
 
   /**

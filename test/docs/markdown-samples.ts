@@ -20,7 +20,8 @@ export interface Page {
 /** All pages under docs. */
 export async function readPages(): Promise<Page[]> {
   const entries = await readdir(join(ROOT, 'docs'), { recursive: true });
-  const paths = entries.filter((entry) => entry.endsWith('.md')).toSorted();
+  const own = entries.filter((entry) => !/(?:^|[\\/])node_modules[\\/]/.test(entry));
+  const paths = own.filter((entry) => entry.endsWith('.md')).toSorted();
   return Promise.all(
     paths.map(async (entry) => {
       const path = `docs/${entry.replaceAll('\\', '/')}`;
