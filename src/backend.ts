@@ -74,7 +74,7 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
-  /** How many replicas must have what was granted, and how long to wait for them; with fewer, nothing is granted and the call fails. */
+  /** How many replicas must have what was granted, and how long to wait for them; see `AcquireReply.tooFewReplicas`. */
   readonly replicas?: { readonly atLeast: number; readonly timeout: number } | undefined;
   readonly requests: readonly TicketRequest[];
 }
@@ -91,6 +91,8 @@ export interface AcquireReply extends Reply {
   readonly nearestExpiry: number | undefined;
   /** One for each request, in the same order. */
   readonly verdicts: readonly AcquireVerdict[];
+  /** What was granted must not be held, for fewer replicas than the call wants have it. */
+  readonly tooFewReplicas?: Error | undefined;
 }
 
 export interface ExtendCall extends Call {

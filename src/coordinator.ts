@@ -19,6 +19,7 @@ import { Heartbeat } from './heartbeat.js';
 import type { Inbox } from './inbox.js';
 import type { LeaseKeeper, LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
+import { publishExtend, publishLost, publishRelease } from './lease-telemetry.js';
 import type { ResolvedOptions } from './options.js';
 import type { PatientCallOptions } from './patient-call.js';
 import { patientCall } from './patient-call.js';
@@ -113,13 +114,14 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
 
   release(lease: Lease, remaining: number, handle: Handle): Promise<boolean> {
     const released = this.#returns.release(lease, remaining, handle);
-    if (telemetry.release.active) this.#publishRelease(lease, released);
+    if (telemetry.release.active) publishRelease(lease, released, this.#options.clock.monotonic());
     return released;
   }
 
   withdraw(lease: Lease): void {
     this.#returns.withdraw(lease.id);
-    if (telemetry.release.active) this.#publishRelease(lease, Promise.resolve(false));
+    if (telemetry.release.active)
+      publishRelease(lease, Promise.resolve(false), this.#options.clock.monotonic());
   }
 
   /** Its ticket was taken away. */
@@ -129,23 +131,21 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
 
   /** See `Semaphore.setLimit`, `adopt`, `revoke`. */
   async setLimit(newLimit: number): Promise<void> {
-    const backend = this.#backend;
-    if (backend.setLimit === undefined) throw unable('setLimit');
+    const setLimit = this.#backend.setLimit?.bind(this.#backend);
+    if (setLimit === undefined) throw unable('setLimit');
     const call = { ...this.#call, newLimit };
-    await this.#patiently('setting the limit', (notAfter) =>
-      backend.setLimit?.({ ...call, notAfter }),
-    );
+    await this.#patiently('setting the limit', (notAfter) => setLimit({ ...call, notAfter }));
     this.#otherLimit = undefined;
   }
 
   /** Undefined when the ticket is gone. `newId` is what it is called from now on. */
   async adopt(id: string, newId: string): Promise<Adoption | undefined> {
-    const backend = this.#backend;
-    if (backend.adopt === undefined) throw unable('adopt');
+    const adopt = this.#backend.adopt?.bind(this.#backend);
+    if (adopt === undefined) throw unable('adopt');
     const { ttl, label } = this.#options;
     const call = { ...this.#call, ttl, label, id, newId };
     const { sent, reply } = await this.#patiently('adopting', (notAfter) =>
-      backend.adopt?.({ ...call, notAfter }),
+      adopt({ ...call, notAfter }),
     );
     const { ticket } = reply;
     if (ticket === undefined) return undefined;
@@ -154,10 +154,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   async revoke(id: string): Promise<boolean> {
-    const backend = this.#backend;
-    if (backend.revoke === undefined) throw unable('revoke');
+    const revoke = this.#backend.revoke?.bind(this.#backend);
+    if (revoke === undefined) throw unable('revoke');
     const call = { ...this.#call, id };
-    const { reply } = await this.#patiently('revoking', () => backend.revoke?.(call));
+    const { reply } = await this.#patiently('revoking', () => revoke(call));
     return reply.revoked;
   }
 
@@ -180,9 +180,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     if (state.kind !== 'lost') return;
     const { reason } = state.error;
     if (reason === 'closed') this.#returns.withdraw(lease.id);
-    if (telemetry.lost.active) {
-      telemetry.lost.publish({ ...this.#about(lease), reason, heldFor: this.#heldFor(lease) });
-    }
+    if (telemetry.lost.active) publishLost(lease, reason, this.#options.clock.monotonic());
   }
 
   /** Starts to keep a ticket: it is extended and watched. */
@@ -214,7 +212,16 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const { ttl, label, clock, replicas } = this.#options;
     const sent = instant(clock);
     const call = { key, limit, client, ttl, label, notAfter, requests, replicas };
-    return this.#heard(sent, await this.#backend.acquire(call));
+    if (replicas === undefined) return this.#heard(sent, await this.#backend.acquire(call));
+    const attempts = requests.map((request) => request.attempts);
+    const reply = this.#heard(sent, await this.#backend.acquire(call));
+    if (reply.tooFewReplicas === undefined) return reply;
+    // Where the request has been asked for again since, the ticket is that call's, and may be held.
+    const undone = requests.filter(
+      (request, i) => reply.verdicts[i]?.kind === 'granted' && request.attempts === attempts[i],
+    );
+    if (undone.length > 0) await this.#callRelease(undone.map(({ id }) => id));
+    throw reply.tooFewReplicas;
   }
 
   async #callRelease(ids: readonly string[]): Promise<ReleaseReply> {
@@ -241,21 +248,18 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   /** `call` gets the server time after which it must do nothing: by then the caller was told that it failed. */
   async #patiently<R extends Reply & { readonly late?: boolean }>(
     what: string,
-    call: (notAfter: number | undefined) => Promise<R> | undefined,
+    call: (notAfter: number | undefined) => Promise<R>,
   ) {
     const { clock } = this.#options;
     const over = clock.monotonic() + this.#patience.limit;
-    let sent = instant(clock);
-    const reply = await patientCall(this.#patience, what, async () => {
-      sent = instant(clock);
+    return patientCall(this.#patience, what, async () => {
+      const sent = instant(clock);
       const told = await call(this.#serverClock.latestIn(Math.max(over - clock.monotonic(), 0)));
-      if (told !== undefined) this.#serverClock.observe(sent, told.serverTime);
+      const reply = this.#heard(sent, told);
       // The server's clock was stepped, or the call was delayed: again, now that the clock is known anew.
-      if (told?.late === true) throw new Error('the call came too late to act');
-      return told;
+      if (reply.late === true) throw new Error('the call came too late to act');
+      return { sent, reply };
     });
-    if (reply === undefined) throw unable(what);
-    return { sent, reply: this.#heard(sent, reply) };
   }
 
   #onOtherLimit(otherLimit: number): void {
@@ -299,9 +303,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       this.#returns.withdraw(lease.id);
     } else if (lease.state.kind === 'held') {
       lease.confirm(sent);
-      if (telemetry.extend.active) {
-        telemetry.extend.publish({ ...this.#about(lease), error: undefined });
-      }
+      if (telemetry.extend.active) publishExtend(lease, undefined);
       if (lease.remaining <= 0) return lease.lose('expired');
       this.#heartbeat.confirmed(lease, sent.monotonic);
       this.#settleAwaited(lease);
@@ -312,29 +314,11 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const retryable = this.#backend.isRetryable?.(error) ?? true;
     for (const lease of leases) {
       lease.extending = false;
-      if (telemetry.extend.active) telemetry.extend.publish({ ...this.#about(lease), error });
+      if (telemetry.extend.active) publishExtend(lease, error);
       const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
       this.#heartbeat.failed(lease, error, pause);
       if (!retryable) this.#settleAwaited(lease, new BackendError('extending failed', error));
     }
-  }
-
-  #about({ name, id }: Lease): { name: string; id: string } {
-    return { name, id };
-  }
-
-  #heldFor(lease: Lease): number {
-    return this.#options.clock.monotonic() - lease.heldSince;
-  }
-
-  #publishRelease(lease: Lease, outcome: Promise<boolean>): void {
-    const lost = lease.state.kind === 'lost' ? lease.state.error.reason : undefined;
-    const { overrun } = lease;
-    const about = { ...this.#about(lease), heldFor: this.#heldFor(lease), lost, overrun };
-    outcome.then(
-      (released) => telemetry.release.publish({ ...about, released, error: undefined }),
-      (error: unknown) => telemetry.release.publish({ ...about, released: false, error }),
-    );
   }
 
   #settleAwaited(lease: Lease, error?: Error): void {

@@ -90,6 +90,8 @@ export class WaitLoop {
     const request = this.#pending.get(grant.id);
     if (request === undefined) return this.#refuseLate(grant.id);
     if (this.#options.claimByAsking) {
+      // Behind its own call, if that is under way: its reply was made before the grant.
+      this.#onceMore ||= request.state === 'sent';
       this.#tryAgain();
       return true;
     }

@@ -88,17 +88,14 @@ export class RedisBackend implements Backend {
     return replicas === undefined ? this.#acquire(call) : this.#acquireOnReplicas(call, replicas);
   }
 
-  /** Grants that too few replicas have are undone by their ids: a ticket of somebody else is never touched. */
   async #acquireOnReplicas(call: AcquireCall, replicas: Replicas): Promise<AcquireReply> {
+    const { atLeast, timeout } = replicas;
     const acknowledged = this.#connection.replication?.();
     const reply = await this.#acquire(call);
-    const granted = call.requests.filter((_, i) => reply.verdicts[i]?.kind === 'granted');
-    if (granted.length === 0) return reply;
-    const count = (await acknowledged?.(replicas.atLeast, replicas.timeout)) ?? 0;
-    if (count >= replicas.atLeast) return reply;
-    const { key, limit, client } = call;
-    await this.release({ key, limit, client, ids: granted.map(({ id }) => id) });
-    throw new TooFewReplicasError(count, replicas.atLeast, replicas.timeout);
+    if (!reply.verdicts.some(({ kind }) => kind === 'granted')) return reply;
+    const count = (await acknowledged?.(atLeast, timeout)) ?? 0;
+    if (count >= atLeast) return reply;
+    return { ...reply, tooFewReplicas: new TooFewReplicasError(count, atLeast, timeout) };
   }
 
   #acquire(call: AcquireCall): Promise<AcquireReply> {
@@ -212,7 +209,7 @@ export class RedisBackend implements Backend {
 
 type Replicas = NonNullable<AcquireCall['replicas']>;
 
-/** A permit was granted but too few replicas acknowledged it, so it was given back. */
+/** A permit was granted but too few replicas acknowledged it. */
 class TooFewReplicasError extends Error {
   constructor(count: number, atLeast: number, timeout: number) {
     super(`${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms`);
