@@ -38,6 +38,8 @@ interface Adoption {
 }
 
 interface Awaited {
+  /** How many calls were sent before. */
+  readonly asked: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
@@ -60,6 +62,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly #extensions = new GroupCommit<Lease>((batch) => this.#sendExtensions(batch));
   /** Callers of `extend` by the lease that they wait for. */
   readonly #awaited = new Map<Lease, Awaited[]>();
+  #extendCalls = 0;
   #limit: number;
   #otherLimit: number | undefined;
 
@@ -103,11 +106,11 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return this.#otherLimit;
   }
 
-  /** Settles with the first extension that is confirmed, or when the lease ends. */
+  /** Settles with the first extension that is sent from now on and confirmed, or when the lease ends. */
   extend(lease: Lease): Promise<void> {
     return new Promise((resolve, reject) => {
       const others = this.#awaited.get(lease) ?? [];
-      this.#awaited.set(lease, [...others, { resolve, reject }]);
+      this.#awaited.set(lease, [...others, { asked: this.#extendCalls, resolve, reject }]);
       this.#addExtension(lease);
     });
   }
@@ -281,11 +284,13 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const leases = batch.filter(({ state }) => state.kind === 'held');
     if (leases.length === 0) return;
     const sent = instant(clock);
+    this.#extendCalls += 1;
+    const number = this.#extendCalls;
     const settled = this.#callExtend(leases.map(({ id }) => id)).then(
       ({ extended, revoked }) =>
         leases.forEach((lease, i) => {
           const gone = revoked?.includes(lease.id) === true ? 'revoked' : 'missing';
-          this.#onExtended(lease, extended[i] === true ? undefined : gone, sent);
+          this.#onExtended(lease, extended[i] === true ? undefined : gone, sent, number);
         }),
       (error: unknown) => this.#onExtensionError(leases, error),
     );
@@ -294,7 +299,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     await withinLimit(clock, limit, settled, (error) => this.#onExtensionError(leases, error));
   }
 
-  #onExtended(lease: Lease, gone: LostReason | undefined, sent: Instant): void {
+  #onExtended(lease: Lease, gone: LostReason | undefined, sent: Instant, number: number): void {
     lease.extending = false;
     if (gone !== undefined) {
       lease.lose(gone);
@@ -306,7 +311,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       if (telemetry.extend.active) publishExtend(lease, undefined);
       if (lease.remaining <= 0) return lease.lose('expired');
       this.#heartbeat.confirmed(lease, sent.monotonic);
-      this.#settleAwaited(lease);
+      this.#settleAwaited(lease, undefined, number);
     }
   }
 
@@ -321,11 +326,15 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     }
   }
 
-  #settleAwaited(lease: Lease, error?: Error): void {
+  /** `number`: that of the call that settles them; whoever asked after it was sent waits for the next one. */
+  #settleAwaited(lease: Lease, error?: Error, number = Infinity): void {
     const awaited = this.#awaited.get(lease);
     if (awaited === undefined) return;
-    this.#awaited.delete(lease);
-    for (const { resolve, reject } of awaited) {
+    const later = awaited.filter(({ asked }) => asked >= number);
+    if (later.length > 0) this.#awaited.set(lease, later);
+    else this.#awaited.delete(lease);
+    for (const { asked, resolve, reject } of awaited) {
+      if (asked >= number) continue;
       if (error === undefined) resolve();
       else reject(error);
     }

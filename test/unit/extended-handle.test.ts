@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { HandleLostError } from '../../src/errors.js';
 import type { Handle } from '../../src/handle.js';
 import { Semaphore } from '../../src/semaphore.js';
 import { collectUntil } from '../wire/garbage.js';
@@ -69,6 +70,24 @@ describe('handle that was extended', () => {
     await lose();
     await sleep(0);
     expect(told).to.equal(1);
+  });
+});
+
+describe('handle that is asked to extend', () => {
+  it('does not take the word of a call that was sent before', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const handle = await new Semaphore(backend, 'jobs', { limit: 10, ttl: 1000 }).acquire();
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    backend.onExtend = (call) => answered.then(() => backend.extended(call, true));
+    await backend.clock.advance(400);
+    expect(backend.extends).to.have.length(1);
+    const extending = handle.extend().catch((error: unknown) => error);
+    backend.onExtend = (call) => backend.extended(call, false);
+    answer();
+    expect(await extending).to.be.instanceOf(HandleLostError);
+    expect(backend.extends).to.have.length(2);
   });
 });
 
