@@ -7,6 +7,9 @@ import { killOwned } from './support/owned-processes.js';
 const fatalWarnings = new Set(['MaxListenersExceededWarning', 'TimeoutOverflowWarning']);
 const problems: Error[] = [];
 
+/** How long the process may take to end once the last test has, in milliseconds. */
+const END_PATIENCE = 30_000;
+
 process.on('unhandledRejection', (reason) => {
   problems.push(new Error('unhandled rejection', { cause: reason }));
 });
@@ -38,6 +41,16 @@ function checkInside(test: Test): void {
   };
 }
 
+/**
+ * A run whose tests are done ends by itself; where something keeps it from ending it is told of, and ended: a run that hangs
+ * tells nobody anything.
+ */
+function endAnyway(): void {
+  const open = process.getActiveResourcesInfo().join(', ');
+  console.error(`the tests are done, but this still keeps the process open: ${open}`);
+  process.exit();
+}
+
 export const mochaHooks = {
   beforeEach(this: Context): void {
     if (this.currentTest !== undefined) checkInside(this.currentTest);
@@ -47,6 +60,7 @@ export const mochaHooks = {
   },
   async afterAll(): Promise<void> {
     killOwned();
+    setTimeout(endAnyway, END_PATIENCE).unref();
     await throwProblems();
   },
 };
