@@ -61,7 +61,7 @@ export class Operator {
   async limitOf(name: string): Promise<number | null> {
     const key = metaKey(this.#prefix, name);
     const [stored, state] = await own('HMGET', this.#server.fields(key, ['limit', 'state']));
-    const text = stored ?? / (\d+)$/.exec(state ?? '')?.[1];
+    const text = stored ?? /^\d+ \d+ \d+ (\d+)/.exec(state ?? '')?.[1];
     return text === undefined || text === null ? null : Number(text);
   }
 

@@ -103,10 +103,17 @@ export class RedisBackend implements Backend {
     const groups = inOrder(requests);
     const { ordered, known, kinds, weighted } = groups;
     const until = notAfter === undefined ? '' : microseconds(notAfter);
+    const plain = known === 0 && !weighted && kinds === '';
     const args = [encodeURIComponent(label), String(ttl), until];
-    args.push(String(known), kinds, weighted ? '1' : '');
-    for (const { id } of ordered) args.push(id);
-    for (let i = 0; i < known; i++) args.push(String(ordered[i]?.arrival));
+    args.push(plain ? '' : `${known} ${weighted ? 1 : 0} ${kinds}`);
+    args.push(ordered.map(({ id }) => id).join(' '));
+    if (known > 0)
+      args.push(
+        ordered
+          .slice(0, known)
+          .map(({ arrival }) => arrival)
+          .join(' '),
+      );
     return this.#run(acquireScript, call, args).then((text) => {
       const reply = parseAcquire(text, requests.length);
       if (ordered === requests) return reply;
@@ -117,13 +124,13 @@ export class RedisBackend implements Backend {
   }
 
   extend(call: ExtendCall): Promise<ExtendReply> {
-    const args = [String(call.ttl), ...call.ids];
+    const args = [String(call.ttl), call.ids.join(' ')];
     return this.#run(extendScript, call, args).then((text) => parseExtend(text, call.ids));
   }
 
   release(call: ReleaseCall): Promise<ReleaseReply> {
     const { ids } = call;
-    return this.#run(releaseScript, call, ids).then((text) => parseRelease(text, ids));
+    return this.#run(releaseScript, call, [ids.join(' ')]).then((text) => parseRelease(text, ids));
   }
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
@@ -154,7 +161,7 @@ export class RedisBackend implements Backend {
       // A server that goes in circles is not followed for ever.
       if (read.has(place)) throw new UnexpectedReplyError('inspect', place);
       read.add(place);
-      const args = [this.#now(), String(call.limit), cursor, arrival, String(PAGE)];
+      const args = [this.#limitAndTime(call.limit), cursor, arrival, String(PAGE)];
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);
       for (const waiter of page.waiters) {
@@ -188,8 +195,8 @@ export class RedisBackend implements Backend {
   }
 
   async #run(script: Script, call: Call, rest: readonly string[]): Promise<unknown> {
-    const inbox = inboxChannels(call.key.prefix);
-    const args = [this.#now(), String(call.limit), inbox, call.client, ...rest];
+    const inbox = inboxChannels(call.key.prefix) + call.client;
+    const args = [this.#limitAndTime(call.limit), inbox, ...rest];
     const reply = await runScript(this.#connection, script, this.#keysOf(call.key), args);
     this.#readOnlyAt = -Infinity;
     return reply;
@@ -201,9 +208,9 @@ export class RedisBackend implements Backend {
     return keys;
   }
 
-  #now(): string {
+  #limitAndTime(limit: number): string {
     const clock = this.#connection.serverClock;
-    return clock === undefined ? '' : microseconds(clock());
+    return clock === undefined ? String(limit) : `${limit} ${microseconds(clock())}`;
   }
 }
 

@@ -1,35 +1,36 @@
 -- Gives live tickets a new expiry. A ticket that is gone stays gone.
 --
 -- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client
---       5 ttl (ms)   then ids, at most 1000
+-- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
+--       3 ttl (ms)   4 the ids, at most 1000
 -- Reply 'head|verdicts|grants', the head as in state.lua: a letter for each id, 1 extended, 0 gone, r revoked; grants as in acquire.lua
 -- Cost  O(log n) for each id, expired ticket and grant, and each freed permit
 
 -- include: clock
-local from, to, need, giving, verdicts = 6, 5, 0, false, {}
+local need, giving, verdicts, listed = 0, false, {}, ARGV[4]
+-- include: ids
 local stored = call('HMGET', meta, 'state', 'limit')
 -- include: state
 
 -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
 call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))
 
-local scores, expiry = {}, format('%.0f', now + ARGV[5] * 1000.0)
-local known = call('ZMSCORE', tickets, unpack(ARGV, 6))
-for i = 6, #ARGV do
-  if type(known[i - 5]) == 'string' then
-    verdicts[i - 5] = '1'
-    scores[#scores + 1] = expiry
-    scores[#scores + 1] = ARGV[i]
+local scores, size, expiry = {}, 0, format('%.0f', now + ARGV[3] * 1000.0)
+local known = call('ZMSCORE', tickets, unpack(ids, 1, total))
+for i = 1, total do
+  if type(known[i]) == 'string' then
+    verdicts[i] = '1'
+    scores[size + 1], scores[size + 2] = expiry, ids[i]
+    size = size + 2
   else
     local revoked = call('HGET', meta, 'revoked')
-    revoked = type(revoked) == 'string' and string.find(';' .. revoked, ';' .. ARGV[i] .. ' ', 1, true)
-    verdicts[i - 5] = revoked and 'r' or '0'
+    revoked = type(revoked) == 'string' and string.find(';' .. revoked, ';' .. ids[i] .. ' ', 1, true)
+    verdicts[i] = revoked and 'r' or '0'
   end
 end
-if #scores > 0 then
+if size > 0 then
   call('ZADD', tickets, unpack(scores))
-  renewed = now + ARGV[5] * 1000.0
+  renewed = now + ARGV[3] * 1000.0
 end
 -- include: serve
 -- include: write

@@ -1,14 +1,14 @@
 -- Tells one page of what a semaphore holds. Writes nothing; what has expired is not counted.
 --
 -- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 cursor among the tickets, '' when done
---       4 arrival number after which to go on among the waiting requests, '' when done   5 entries in a page
+-- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 cursor among the tickets, '' when done
+--       3 arrival number after which to go on among the waiting requests, '' when done   4 entries in a page
 -- Reply 'now|limit|next cursor|next arrival|holders|waiters': 'id expiry slots token granted label;…' and
 --       'id arrival label;…'
 -- Cost  O(log n + page)
 
 -- include: clock
-local cursor, arrival, size = ARGV[3], ARGV[4], ARGV[5]
+local cursor, arrival, size = ARGV[2], ARGV[3], ARGV[4]
 local holders, requests = {}, {}
 if cursor ~= '' then
   -- A scan by cursor misses no ticket that is there all the time: pages by rank would, for extensions move them.
@@ -36,6 +36,6 @@ if arrival ~= '' then
     end
   end
 end
-local limit = format('%.0f', (call('HGET', meta, 'limit') or ARGV[2]) * 1.0)
+local limit = format('%.0f', (call('HGET', meta, 'limit') or own_limit) * 1.0)
 local entries = table.concat(holders, ';') .. '|' .. table.concat(requests, ';')
 return now_text .. '|' .. limit .. '|' .. cursor .. '|' .. arrival .. '|' .. entries

@@ -1,14 +1,15 @@
 -- Takes a ticket from its holder, who is told so by a push, or by the reply to its next extension.
 --
 -- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 now (microseconds; '' on a real server)   2 limit   3 start of inbox channels   4 client   5 id
+-- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
+--       3 id
 -- Reply 'head|verdict|grants', the head as in state.lua: 1 revoked, now or before, 0 not there; grants as in acquire.lua
 -- Cost  O(log n) for each expired ticket and grant, and each freed permit
 
 -- include: clock
-local from, to, need, giving, verdicts = 5, 5, math.huge, true, {}
-local expiry = call('ZSCORE', tickets, ARGV[5])
-local stored = call('HMGET', meta, 'state', 'limit', ARGV[5])
+local ids, total, need, giving, verdicts, listed = { ARGV[3] }, 1, math.huge, true, {}, ARGV[3]
+local expiry = call('ZSCORE', tickets, ARGV[3])
+local stored = call('HMGET', meta, 'state', 'limit', ARGV[3])
 -- include: state
 
 -- In `meta`, 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
@@ -16,16 +17,16 @@ local known, kept, verdict = call('HGET', meta, 'revoked'), '', '0'
 for id, gone in string.gmatch(type(known) == 'string' and known or '', '(%S+) (%d+);') do
   if gone * 1.0 > now then
     kept = kept .. id .. ' ' .. gone .. ';'
-    verdict = id == ARGV[5] and '1' or verdict
+    verdict = id == ARGV[3] and '1' or verdict
   end
 end
-if dropped then
-  verdict, kept = '1', kept .. ARGV[5] .. ' ' .. format('%.0f', expiry * 1.0) .. ';'
-  fields[1], fields[2] = 'revoked', kept
+if released > 0 then
+  verdict, kept = '1', kept .. ARGV[3] .. ' ' .. format('%.0f', expiry * 1.0) .. ';'
+  fields, filled = { 'revoked', kept }, 2
 end
 -- include: serve
 -- include: write
-if dropped then
-  redis.pcall('PUBLISH', ARGV[3] .. match(ARGV[5], '^[^.]+'), ARGV[5] .. ' revoked')
+if released > 0 then
+  redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked')
 end
 return head .. '|' .. verdict .. '|' .. told

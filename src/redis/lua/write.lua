@@ -5,59 +5,82 @@
 
 local told, messages = '', nil
 local first_ticket, final = granted > 0 and count == 0, renewed
-if granted > 0 then
-  local reused, at = nil, 1
-  if top + wanted > held then
-    reused = call('ZRANGE', free, '0', format('%d', wanted - 1))
-    if #reused > 0 then
-      call('ZREMRANGEBYRANK', free, '0', format('%d', #reused - 1))
+if held == wanted then
+  -- Nothing is in use but what is granted now: from 0 again.
+  top, spare = 0.0, 0
+  if gaps > 0 then
+    call('DEL', free)
+    gaps = 0.0
+  end
+elseif granted > 0 and gaps > 0 then
+  -- The lowest ranges, beside those that came free in this call; what is left of them goes back below.
+  local ranges = call('ZRANGE', free, '0', format('%d', wanted - 1))
+  call('ZREMRANGEBYRANK', free, '0', format('%d', wanted - 1))
+  gaps, firsts, finals, ordered = gaps - #ranges, firsts or {}, finals or {}, false
+  for i = 1, #ranges do
+    local first, range_final = match(ranges[i], '^(%d+)%-?(%d*)$')
+    spare, first = spare + 1, first * 1.0
+    firsts[spare], finals[first] = first, range_final == '' and first or range_final * 1.0
+  end
+end
+if spare > 1 and not ordered then
+  table.sort(firsts)
+  local kept = 1
+  for i = 2, spare do
+    local first = firsts[i]
+    if finals[firsts[kept]] + 1 == first then
+      finals[firsts[kept]] = finals[first]
+    else
+      kept = kept + 1
+      firsts[kept] = first
     end
   end
+  spare = kept
+end
+-- The range to give from next is low .. high, the first of those that came free or, behind them all, what was never used.
+local at, low, high = 0, 0, -1
+if granted > 0 then
   -- Printing all digits of a number is slow: the first token is mostly the time itself, and those of one call are
   -- written as a common start and six digits.
   last_text = last < now and now_text or format('%.0f', last + 1)
-  local start, digits = nil, 0
+  local start, digits, scores = nil, 0, nil
   if granted > 1 then
-    start, digits = string.sub(last_text, 1, -7), string.sub(last_text, -6) * 1.0
+    start, digits, scores = string.sub(last_text, 1, -7), string.sub(last_text, -6) * 1.0, {}
     if digits + granted > 1000000 then
       start, digits = format('%.0f', (start == '' and 0 or start) + 1), 0.0
     end
   end
-  local stamp, scores, claim, whole = ' ' .. now_text .. ' ', {}, nil, nil
+  local stamp, claim, whole = ' ' .. now_text .. ' ', nil, nil
   for i = 1, granted do
-    local grant = grants[i]
-    local id, left, place, held_slots, expiry = grant[1], grant[2], grant[4], nil, nil
-    if left == 1 then
-      held_slots = reused and reused[at]
-      if held_slots then
+    local id, weight, place = grant_ids[i], weights and weights[i] or 1, places[i]
+    local left, held_slots, expiry = weight, nil, nil
+    while left > 0 do
+      if low > high then
         at = at + 1
+        low = at <= spare and firsts[at] or top
+        high = at <= spare and finals[low] or math.huge
+      end
+      if weight == 1 then
+        held_slots, low, left = low, low + 1, 0
       else
-        held_slots, top = format('%d', top), top + 1
+        local slot = math.min(high, low + left - 1)
+        local part = slot == low and format('%d', low) or format('%d-%d', low, slot)
+        held_slots = held_slots and held_slots .. ',' .. part or part
+        low, left = slot + 1, left - (slot - low + 1)
       end
+    end
+    -- In one go where it can be: each printed number is a Redis call's worth of work.
+    local token
+    if not start then
+      token = format(weight == 1 and '%d %s' or '%s %s', held_slots, last_text)
     else
-      local parts = {}
-      while left > 0 and reused and reused[at] do
-        parts[#parts + 1], at, left = reused[at], at + 1, left - 1
-      end
-      if left > 0 then
-        parts[#parts + 1] = format('%.0f-%.0f', top, top + left - 1)
-        top = top + left
-      end
-      held_slots = table.concat(parts, ',')
+      token = format(weight == 1 and '%d %s%06d' or '%s %s%06d', held_slots, start, digits + i - 1)
     end
-    if start then
-      last_text = start .. format('%06d', digits + i - 1)
-    end
-    local token = held_slots .. ' ' .. last_text
     if place then
-      if not whole then
-        whole, final = format('%.0f', now + ttl), math.max(final, now + ttl)
-      end
+      whole = whole or format('%.0f', now + ttl)
       verdicts[place], expiry = token, whole
     else
-      if not claim then
-        claim, final = format('%.0f', now + CLAIM_TIME), math.max(final, now + CLAIM_TIME)
-      end
+      claim = claim or format('%.0f', now + CLAIM_TIME)
       expiry = claim
       local who = match(id, '^[^.]+')
       local line = id .. ' ' .. token .. ' ' .. expiry
@@ -68,13 +91,56 @@ if granted > 0 then
         messages[who] = messages[who] and messages[who] .. ';' .. line or line
       end
     end
-    scores[2 * i - 1], scores[2 * i] = expiry, id
-    fields[#fields + 1] = id
-    fields[#fields + 1] = token .. stamp .. grant[3]
+    local record = token .. stamp .. (labels and labels[i] or label)
+    if scores then
+      scores[2 * i - 1], scores[2 * i] = expiry, id
+    else
+      call('ZADD', tickets, expiry, id)
+    end
+    if fields then
+      fields[filled + 1], fields[filled + 2] = id, record
+    else
+      fields = { id, record, 'state', '' }
+    end
+    filled = filled + 2
+  end
+  if whole then
+    final = math.max(final, now + ttl)
+  end
+  if claim then
+    final = math.max(final, now + CLAIM_TIME)
+  end
+  if start then
+    last_text = start .. format('%06d', digits + granted - 1)
   end
   last, count = last_text * 1.0, count + granted
-  for first = 1, #scores, 4000 do
-    call('ZADD', tickets, unpack(scores, first, math.min(first + 3999, #scores)))
+  for first = 1, scores and 2 * granted or 0, 4000 do
+    call('ZADD', tickets, unpack(scores, first, math.min(first + 3999, 2 * granted)))
+  end
+end
+
+-- What is left of the ranges.
+if high == math.huge then
+  top, spare = low, 0
+elseif low <= high then
+  firsts[at], finals[low] = low, high
+else
+  at = at + 1
+end
+while spare >= at and spare > 0 and finals[firsts[spare]] == top - 1 do
+  top, spare = firsts[spare], spare - 1
+end
+local kept_in_new = spare >= at and spare > 0 and gaps == 0
+if spare >= at and spare > 0 then
+  local kept, size = {}, 0
+  for i = at, spare do
+    local first, range_final = firsts[i], finals[firsts[i]]
+    kept[size + 1] = format('%d', first)
+    kept[size + 2] = first == range_final and kept[size + 1] or format('%d-%d', first, range_final)
+    size = size + 2
+  end
+  for first = 1, size, 4000 do
+    gaps = gaps + call('ZADD', free, unpack(kept, first, math.min(first + 3999, size)))
   end
 end
 
@@ -86,12 +152,12 @@ if moved then
   until_ = final + GRACE + (final - now) / 2
   until_text = format('%.0f', until_)
 end
-if moved or first_ticket or queued then
-  local life = math.ceil((until_ - now) / 1000)
+if moved or first_ticket or queued or kept_in_new then
+  local life = format('%.0f', math.ceil((until_ - now) / 1000))
   if moved or first_ticket then
     call('PEXPIRE', tickets, life)
   end
-  if moved and top > held then
+  if kept_in_new or (moved and gaps > 0) then
     call('PEXPIRE', free, life)
   end
   if waiting > 0 and (moved or queued) then
@@ -103,23 +169,30 @@ if waited and waiting == 0 then
   call('DEL', waiters)
 end
 
-local state = last_text .. format(' %d %d %d %d ', top, held, count, waiting) .. until_text .. ' ' .. ARGV[2]
+local state = last_text .. format(' %d ', held) .. until_text .. ' ' .. own_limit
+if gaps > 0 or waiting > 0 or top > held or count < held then
+  state = state .. format(' %d %d %d %d', top, gaps, count, waiting)
+end
 if state ~= stored[1] and (known_state or last > 0 or waiting > 0) then
-  fields[#fields + 1] = 'state'
-  fields[#fields + 1] = state
+  if fields then
+    fields[filled + 1], fields[filled + 2] = 'state', state
+    filled = filled + 2
+  else
+    call('HSET', meta, 'state', state)
+  end
   if not known_state then
-    fields[#fields + 1] = 'layout'
-    fields[#fields + 1] = '1'
+    call('HSET', meta, 'layout', '1')
   end
 end
-for first = 1, #fields, 4000 do
-  call('HSET', meta, unpack(fields, first, math.min(first + 3999, #fields)))
+for first = 1, filled, 4000 do
+  call('HSET', meta, unpack(fields, first, math.min(first + 3999, filled)))
 end
 if moved or not known_state then
-  call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))
+  call('PEXPIRE', meta, format('%.0f', math.ceil(math.max(until_ - now, 0) / 1000 + DAY)))
 end
 if messages then
+  local channels = string.sub(ARGV[2], 1, -#client - 1)
   for who, message in pairs(messages) do
-    redis.pcall('PUBLISH', ARGV[3] .. who, message)
+    redis.pcall('PUBLISH', channels .. who, message)
   end
 end
