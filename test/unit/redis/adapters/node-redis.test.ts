@@ -53,6 +53,27 @@ describe('node-redis adapter', () => {
     ]);
   });
 
+  it('spares a client that is ready the time limit on writing, and no other', async () => {
+    const sent: unknown[][] = [];
+    const sendCommand = (...call: unknown[]) => {
+      sent.push(call);
+      return Promise.resolve(Buffer.from('directly'));
+    };
+    const { calls, ...methods } = client();
+    const pooled = { ...methods, sendCommand, isReady: true };
+    const one = { ...pooled, duplicate: () => new FakeSubscriber(), subscribe: sendCommand };
+    const ready = nodeRedisConnection(one).runBySha('sha', ['k1', 'k2'], ['a']);
+    expect(await ready).to.equal('directly');
+    const command = ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a'];
+    expect(sent).to.deep.equal([[command, { timeout: undefined }]]);
+    expect(calls).to.deep.equal([]);
+    const away = { ...one, isReady: false };
+    for (const other of [away, pooled]) {
+      expect(await nodeRedisConnection(other).runBySha('sha', [], [])).to.equal('reply');
+    }
+    expect(sent).to.have.length(1);
+  });
+
   it('reads Buffers as texts', async () => {
     const connection = nodeRedisConnection(client(Buffer.from('naïve')));
     expect(await connection.runBySha('sha', [], [])).to.equal('naïve');
