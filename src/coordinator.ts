@@ -28,7 +28,7 @@ import type { Certainty } from './server-clock.js';
 import { ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
 import { TicketReturns } from './ticket-returns.js';
-import { callLimit, withinLimit } from './time-limit.js';
+import { callLimit, settleWithin } from './time-limit.js';
 import { WaitLoop } from './wait-loop.js';
 
 interface Adoption {
@@ -59,7 +59,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly #serverClock: ServerClock;
   readonly #heartbeat: Heartbeat;
   readonly #returns: TicketReturns;
-  readonly #extensions = new GroupCommit<Lease>((batch) => this.#sendExtensions(batch));
+  readonly #extensions = new GroupCommit<Lease>((batch, done) => this.#sendExtensions(batch, done));
   /** Callers of `extend` by the lease that they wait for. */
   readonly #awaited = new Map<Lease, Awaited[]>();
   #extendCalls = 0;
@@ -279,24 +279,24 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#extensions.add(lease);
   }
 
-  async #sendExtensions(batch: Lease[]): Promise<void> {
+  #sendExtensions(batch: Lease[], done: () => void): void {
     const { clock, ttl } = this.#options;
     const leases = batch.filter(({ state }) => state.kind === 'held');
-    if (leases.length === 0) return;
+    if (leases.length === 0) return done();
     const sent = instant(clock);
     this.#extendCalls += 1;
     const number = this.#extendCalls;
-    const settled = this.#callExtend(leases.map(({ id }) => id)).then(
-      ({ extended, revoked }) =>
+    // Short enough for several tries within a lease.
+    const limit = Math.min(callLimit(ttl), ttl / 6);
+    settleWithin(clock, limit, this.#callExtend(leases.map(({ id }) => id)), {
+      onReply: ({ extended, revoked }) =>
         leases.forEach((lease, i) => {
           const gone = revoked?.includes(lease.id) === true ? 'revoked' : 'missing';
           this.#onExtended(lease, extended[i] === true ? undefined : gone, sent, number);
         }),
-      (error: unknown) => this.#onExtensionError(leases, error),
-    );
-    // Short enough for several tries within a lease.
-    const limit = Math.min(callLimit(ttl), ttl / 6);
-    await withinLimit(clock, limit, settled, (error) => this.#onExtensionError(leases, error));
+      onError: (error) => this.#onExtensionError(leases, error),
+      onEnd: done,
+    });
   }
 
   #onExtended(lease: Lease, gone: LostReason | undefined, sent: Instant, number: number): void {

@@ -9,13 +9,13 @@ const FULL_FLIGHTS = 2;
  * batch is under way the next one gathers, and goes early only when it is full. A lone item is sent in the same turn.
  */
 export class GroupCommit<Item> {
-  readonly #send: (batch: Item[]) => Promise<void>;
+  readonly #send: (batch: Item[], done: () => void) => void;
   #gathered: Item[] = [];
   #flights = 0;
   #scheduled = false;
 
-  /** `send` settles each item itself, never rejects, and resolves when the next batch may go. */
-  constructor(send: (batch: Item[]) => Promise<void>) {
+  /** `send` settles each item itself, and calls `done` once when the next batch may go. */
+  constructor(send: (batch: Item[], done: () => void) => void) {
     this.#send = send;
   }
 
@@ -41,7 +41,7 @@ export class GroupCommit<Item> {
     const batch = this.#gathered.length > MOST ? this.#gathered.splice(0, MOST) : this.#gathered;
     if (batch === this.#gathered) this.#gathered = [];
     this.#flights += 1;
-    void this.#send(batch).then(this.#landed);
+    this.#send(batch, this.#landed);
     if (this.#mayGo()) this.#schedule();
   };
 

@@ -6,7 +6,7 @@ import type { Clock } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Lease } from './lease.js';
-import { withinLimit } from './time-limit.js';
+import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
 
 export interface TicketReturnsOptions {
@@ -44,7 +44,7 @@ interface Return {
  */
 export class TicketReturns {
   readonly #options: TicketReturnsOptions;
-  readonly #lane = new GroupCommit<Return>((batch) => this.#send(batch));
+  readonly #lane = new GroupCommit<Return>((batch, done) => this.#send(batch, done));
   readonly #open = new Set<Return>();
   readonly #drained: (() => void)[] = [];
   /** One timer for all who wait for an answer. */
@@ -122,15 +122,16 @@ export class TicketReturns {
     this.#overdue.wakeBy(next, now);
   }
 
-  async #send(batch: Return[]): Promise<void> {
+  #send(batch: Return[], done: () => void): void {
     const { clock, limit } = this.#options;
     const items = batch.filter((item) => !item.done);
-    if (items.length === 0) return;
-    const settled = this.#options.call(items.map(({ id }) => id)).then(
-      ({ released }) => items.forEach((item, i) => this.#onReply(item, released[i] === true)),
-      (error: unknown) => this.#onError(items, error),
-    );
-    await withinLimit(clock, limit, settled, (error) => this.#onError(items, error));
+    if (items.length === 0) return done();
+    settleWithin(clock, limit, this.#options.call(items.map(({ id }) => id)), {
+      onReply: ({ released }) =>
+        items.forEach((item, i) => this.#onReply(item, released[i] === true)),
+      onError: (error) => this.#onError(items, error),
+      onEnd: done,
+    });
   }
 
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */

@@ -13,26 +13,55 @@ export function callLimit(ttl: number): number {
   return Math.min(ttl, 5000);
 }
 
+/** What becomes of a call. */
+export interface CallOutcome<R> {
+  onReply(reply: R): void;
+  onError(error: unknown): void;
+  /** Its time is over, or it has settled: nobody need wait for it. A reply that comes later is still told of. */
+  onEnd(): void;
+}
+
 /**
- * Resolves when `settled` does, or after `limit` milliseconds, having called `onSilence`. No client bounds
- * every call by itself: one that was written to a server that hangs stays pending.
+ * Tells what becomes of `call`; after `limit` milliseconds without a word, a `NoReplyError`. No client bounds every call by
+ * itself: one that was written to a server that hangs stays pending.
  */
+export function settleWithin<R>(
+  clock: Clock,
+  limit: number,
+  call: Promise<R>,
+  outcome: CallOutcome<R>,
+): void {
+  let ended = false;
+  const end = (): void => {
+    if (ended) return;
+    ended = true;
+    timer.cancel();
+    outcome.onEnd();
+  };
+  const onSilence = (): void => {
+    outcome.onError(new NoReplyError(limit));
+    end();
+  };
+  const timer = clock.schedule(onSilence, limit, false);
+  const onReply = (reply: R): void => {
+    outcome.onReply(reply);
+    end();
+  };
+  const onError = (error: unknown): void => {
+    outcome.onError(error);
+    end();
+  };
+  void call.then(onReply, onError);
+}
+
+/** Resolves when `settled` does, or after `limit` milliseconds, having called `onSilence`. */
 export function withinLimit(
   clock: Clock,
   limit: number,
   settled: Promise<void>,
-  onSilence: (error: NoReplyError) => void,
+  onSilence: (error: unknown) => void,
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const onTimer = (): void => {
-      onSilence(new NoReplyError(limit));
-      resolve();
-    };
-    const timer = clock.schedule(onTimer, limit, false);
-    const end = (): void => {
-      timer.cancel();
-      resolve();
-    };
-    void settled.then(end);
+  return new Promise((onEnd) => {
+    settleWithin(clock, limit, settled, { onReply: () => undefined, onError: onSilence, onEnd });
   });
 }

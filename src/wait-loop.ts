@@ -11,7 +11,7 @@ import type { Lease, LeaseTicket } from './lease.js';
 import type { PermitRequest } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
-import { withinLimit } from './time-limit.js';
+import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
 
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
@@ -51,7 +51,7 @@ export interface WaitLoopOptions {
  */
 export class WaitLoop {
   readonly #options: WaitLoopOptions;
-  readonly #lane = new GroupCommit<PermitRequest>((batch) => this.#send(batch));
+  readonly #lane = new GroupCommit<PermitRequest>((batch, done) => this.#send(batch, done));
   readonly #pending = new Map<string, PermitRequest>();
   /** Ids that were given up while a call of theirs was under way, until its reply. */
   readonly #unanswered = new Set<string>();
@@ -123,20 +123,20 @@ export class WaitLoop {
     if (this.#pending.size > 0) this.#deadlines.wakeBy(next, now);
   }
 
-  async #send(batch: PermitRequest[]): Promise<void> {
+  #send(batch: PermitRequest[], done: () => void): void {
     const { clock, limit } = this.#options;
     const requests = stillWanted(batch);
-    if (requests.length === 0) return;
+    if (requests.length === 0) return done();
     const sent = instant(clock);
     for (const request of requests) {
       request.attempts += 1;
       request.sentAt = sent.monotonic;
     }
-    const settled = this.#options.call(requests, this.#notAfter(requests)).then(
-      (reply) => this.#onReply(requests, reply, sent),
-      (error: unknown) => this.#onError(requests, error),
-    );
-    await withinLimit(clock, limit, settled, (error) => this.#onError(requests, error));
+    settleWithin(clock, limit, this.#options.call(requests, this.#notAfter(requests)), {
+      onReply: (reply) => this.#onReply(requests, reply, sent),
+      onError: (error) => this.#onError(requests, error),
+      onEnd: done,
+    });
   }
 
   /** A call that is delayed on its way must not act for requests that nobody wants any more. */

@@ -114,7 +114,7 @@ export class RedisBackend implements Backend {
           .map(({ arrival }) => arrival)
           .join(' '),
       );
-    return this.#run(acquireScript, call, args).then((text) => {
+    return this.#run(acquireScript, call, args, (text) => {
       const reply = parseAcquire(text, requests.length);
       if (ordered === requests) return reply;
       // Verdicts come in the order in which the script got the requests.
@@ -125,29 +125,29 @@ export class RedisBackend implements Backend {
 
   extend(call: ExtendCall): Promise<ExtendReply> {
     const args = [String(call.ttl), call.ids.join(' ')];
-    return this.#run(extendScript, call, args).then((text) => parseExtend(text, call.ids));
+    return this.#run(extendScript, call, args, (text) => parseExtend(text, call.ids));
   }
 
   release(call: ReleaseCall): Promise<ReleaseReply> {
     const { ids } = call;
-    return this.#run(releaseScript, call, [ids.join(' ')]).then((text) => parseRelease(text, ids));
+    return this.#run(releaseScript, call, [ids.join(' ')], (text) => parseRelease(text, ids));
   }
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
     const { newLimit, notAfter } = call;
     const until = notAfter === undefined ? '' : microseconds(notAfter);
-    return this.#run(setLimitScript, call, [String(newLimit), until]).then(parseSetLimit);
+    return this.#run(setLimitScript, call, [String(newLimit), until], parseSetLimit);
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {
     const { label, ttl, id, newId, notAfter } = call;
     const until = notAfter === undefined ? '' : microseconds(notAfter);
     const args = [encodeURIComponent(label), String(ttl), id, newId, until];
-    return this.#run(adoptScript, call, args).then(parseAdopt);
+    return this.#run(adoptScript, call, args, parseAdopt);
   }
 
   revoke(call: RevokeCall): Promise<RevokeReply> {
-    return this.#run(revokeScript, call, [call.id]).then(parseRevoke);
+    return this.#run(revokeScript, call, [call.id], parseRevoke);
   }
 
   async inspect(call: InspectCall): Promise<InspectReply> {
@@ -194,12 +194,18 @@ export class RedisBackend implements Backend {
     return now - this.#readOnlySince < READ_ONLY_PATIENCE;
   }
 
-  async #run(script: Script, call: Call, rest: readonly string[]): Promise<unknown> {
+  #run<R>(
+    script: Script,
+    call: Call,
+    rest: readonly string[],
+    parse: (reply: unknown) => R,
+  ): Promise<R> {
     const inbox = inboxChannels(call.key.prefix) + call.client;
     const args = [this.#limitAndTime(call.limit), inbox, ...rest];
-    const reply = await runScript(this.#connection, script, this.#keysOf(call.key), args);
-    this.#readOnlyAt = -Infinity;
-    return reply;
+    return runScript(this.#connection, script, this.#keysOf(call.key), args).then((reply) => {
+      this.#readOnlyAt = -Infinity;
+      return parse(reply);
+    });
   }
 
   #keysOf(key: SemaphoreKey): readonly string[] {

@@ -7,9 +7,9 @@ describe('group commit', () => {
   function lane() {
     const batches: number[][] = [];
     const doors: (() => void)[] = [];
-    const commit = new GroupCommit<number>((batch) => {
+    const commit = new GroupCommit<number>((batch, done) => {
       batches.push(batch);
-      return new Promise((resolve) => doors.push(resolve));
+      doors.push(done);
     });
     const letGo = async (): Promise<void> => {
       doors.shift()?.();
