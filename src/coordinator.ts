@@ -17,7 +17,7 @@ import { GroupCommit } from './group-commit.js';
 import type { Handle, HandleKeeper } from './handle.js';
 import { Heartbeat } from './heartbeat.js';
 import type { Inbox } from './inbox.js';
-import type { LeaseKeeper, LeaseTerms, LeaseTicket } from './lease.js';
+import type { LeaseHolder, LeaseKeeper, LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import { publishExtend, publishLost, publishRelease } from './lease-telemetry.js';
 import type { ResolvedOptions } from './options.js';
@@ -167,6 +167,11 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   async inspect(): Promise<InspectReply> {
     const { key, limit } = this.#call;
     return patientCall(this.#patience, 'inspecting', () => this.#backend.inspect({ key, limit }));
+  }
+
+  /** Those that are kept for a semaphore object. */
+  heldBy(holder: LeaseHolder): Lease[] {
+    return this.#heartbeat.heldBy(holder);
   }
 
   /** Resolves when all that was given back or withdrawn is confirmed, or after the time that one call may take. */

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.js';
-import type { Lease } from './lease.js';
+import type { Lease, LeaseHolder } from './lease.js';
 import { telemetry } from './telemetry.js';
 import { WakeTimer } from './wake-timer.js';
 
@@ -41,6 +41,10 @@ export class Heartbeat {
   find(id: string): Lease | undefined {
     for (const lease of this.#leases) if (lease.id === id) return lease;
     return undefined;
+  }
+
+  heldBy(holder: LeaseHolder): Lease[] {
+    return [...this.#leases].filter((lease) => lease.holder === holder);
   }
 
   /** The next extension is a whole period after the one that was just confirmed was sent: on a slow network, too. */

@@ -14,11 +14,14 @@ export interface LeaseTicket {
   readonly fencingToken: number;
 }
 
-/** Those who must know when a lease is over. */
+/** Who must know when a lease is over. */
 export interface LeaseKeeper {
   onLeaseEnd(lease: Lease): void;
-  /** An extension was confirmed. */
-  onConfirmed?(): void;
+}
+
+/** Told when an extension was confirmed. */
+export interface LeaseHolder {
+  onConfirmed(): void;
 }
 
 /** Told of the one change that a holder does not make itself. */
@@ -60,13 +63,14 @@ export class Lease {
   lastError: unknown = undefined;
   /** Extensions that failed in a row. */
   failures = 0;
+  /** The semaphore object that it was acquired by. */
+  holder: LeaseHolder | undefined = undefined;
   readonly #clock: Clock;
   #since: Instant;
   #span: number;
   #state: LeaseState = HELD;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
   readonly #keeper: LeaseKeeper;
-  #holder: LeaseKeeper | undefined;
 
   constructor(terms: LeaseTerms, id: string, ticket: LeaseTicket, certainty: Certainty) {
     this.name = terms.name;
@@ -111,16 +115,11 @@ export class Lease {
     if (!(this.#observer instanceof WeakRef)) this.#observer?.weaken(forget);
   }
 
-  /** The semaphore object that it was acquired by. */
-  heldBy(holder: LeaseKeeper): void {
-    this.#holder = holder;
-  }
-
   /** An extension that was sent at `sent` succeeded. A late reply never shortens what is known. */
   confirm(sent: Instant): void {
     this.failures = 0;
     this.lastError = undefined;
-    this.#holder?.onConfirmed?.();
+    this.holder?.onConfirmed();
     const left = this.#span - elapsedSince(this.#since, this.#clock);
     if (this.ttl - elapsedSince(sent, this.#clock) <= left) return;
     this.#since = sent;
@@ -153,6 +152,5 @@ export class Lease {
 
   #end(): void {
     this.#keeper.onLeaseEnd(this);
-    this.#holder?.onLeaseEnd(this);
   }
 }

@@ -22,22 +22,23 @@ export interface Ask {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Who made a request. */
-export interface RequestOwner {
-  onGranted(request: PermitRequest, lease: Lease): void;
-  onRefused(request: PermitRequest): void;
-  onFailed(request: PermitRequest, error: unknown): void;
-  onOverdue(request: PermitRequest): void;
-  onAborted(request: PermitRequest, reason: unknown): void;
+/** Who made a request, and has `O` to remember of each. */
+export interface RequestOwner<O = unknown> {
+  onGranted(request: PermitRequest<O>, lease: Lease): void;
+  onRefused(request: PermitRequest<O>): void;
+  onFailed(request: PermitRequest<O>, error: unknown): void;
+  onOverdue(request: PermitRequest<O>): void;
+  onAborted(request: PermitRequest<O>, reason: unknown): void;
 }
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
 const SILENCE = 50;
 
 /** One call of `acquire` or `tryAcquire` on its way to a permit. */
-export class PermitRequest {
+export class PermitRequest<O = unknown> {
   readonly id: string;
   readonly ask: Ask;
+  readonly outcome: O;
   /** Monotonic times at which it was made, and after which nobody wants it. */
   readonly started: number;
   readonly deadline: number;
@@ -49,16 +50,17 @@ export class PermitRequest {
   lastError: unknown = undefined;
   /** The lease it became: a call that ran twice grants it twice. */
   lease: Lease | undefined = undefined;
-  readonly #owner: RequestOwner;
+  readonly owner: RequestOwner<O>;
   readonly #onAbort: (() => void) | undefined;
 
-  constructor(id: string, ask: Ask, clock: Clock, owner: RequestOwner) {
+  constructor(id: string, ask: Ask, clock: Clock, owner: RequestOwner<O>, outcome: O) {
     const { timeout, signal } = ask;
     this.id = id;
     this.ask = ask;
     this.started = clock.monotonic();
     this.deadline = this.started + timeout;
-    this.#owner = owner;
+    this.owner = owner;
+    this.outcome = outcome;
     if (signal !== undefined) {
       this.#onAbort = () => owner.onAborted(this, signal.reason);
       onceAborted(signal, this.#onAbort);
@@ -80,22 +82,22 @@ export class PermitRequest {
   grant(lease: Lease): void {
     this.#end('settled');
     this.lease = lease;
-    this.#owner.onGranted(this, lease);
+    this.owner.onGranted(this, lease);
   }
 
   refuse(): void {
     this.#end('settled');
-    this.#owner.onRefused(this);
+    this.owner.onRefused(this);
   }
 
   abandon(error: unknown): void {
     this.#end('abandoned');
-    this.#owner.onFailed(this, error);
+    this.owner.onFailed(this, error);
   }
 
   /** Ends as when its time is over. */
   giveUp(): void {
-    this.#owner.onOverdue(this);
+    this.owner.onOverdue(this);
   }
 
   /** Why it did not succeed so far, if not for lack of permits; `now`: monotonic time. */

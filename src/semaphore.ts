@@ -5,7 +5,7 @@ import { AcquireTimeoutError, BackendError, ClosedError, HandleLostError } from 
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
-import type { Lease, LeaseKeeper } from './lease.js';
+import type { Lease, LeaseHolder } from './lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
   checkFunction,
@@ -70,30 +70,29 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #backend: Backend;
   readonly #session: Session;
   readonly #coordinator: Coordinator;
-  readonly #requests = new Map<PermitRequest, Outcome>();
-  readonly #leases = new Set<Lease>();
-  readonly #holder: LeaseKeeper = {
-    onLeaseEnd: (lease) => void this.#leases.delete(lease),
+  readonly #holder: LeaseHolder = {
     onConfirmed: () => {
       if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
     },
   };
-  readonly #owner: RequestOwner = {
+  readonly #owner: RequestOwner<Outcome> = {
     onGranted: (request, lease) => {
       if (telemetry.grant.active) {
         const waited = this.#options.clock.monotonic() - request.started;
         this.#publishGrant(lease, waited, request.attempts);
       }
-      this.#settle(request)?.resolve(this.#keep(lease));
+      request.outcome.resolve(this.#keep(lease));
     },
     onRefused: (request) => {
-      const refuse = this.#requests.get(request)?.refuse;
-      const error = refuse === undefined ? this.#timeoutError(request) : undefined;
-      const outcome = this.#settle(request);
-      if (refuse === undefined) outcome?.reject(error);
+      if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+      const { refuse, reject } = request.outcome;
+      if (refuse === undefined) reject(this.#timeoutError(request));
       else refuse();
     },
-    onFailed: (request, error) => this.#settle(request)?.reject(error),
+    onFailed: (request, error) => {
+      if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+      request.outcome.reject(error);
+    },
     onOverdue: (request) => {
       this.#coordinator.waitLoop.abandon(request, this.#timeoutError(request));
     },
@@ -284,9 +283,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   #request(ask: Ask, outcome: Outcome): void {
     const id = this.#session.newTicketId(ask.permits);
-    const request = new PermitRequest(id, ask, this.#options.clock, this.#owner);
-    this.#requests.set(request, outcome);
-    this.#coordinator.waitLoop.add(request);
+    const { clock } = this.#options;
+    this.#coordinator.waitLoop.add(new PermitRequest(id, ask, clock, this.#owner, outcome));
   }
 
   #publishGrant(lease: Lease, waited: number, attempts: number): void {
@@ -296,27 +294,17 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   #keep(lease: Lease): Handle {
     if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
-    this.#leases.add(lease);
-    lease.heldBy(this.#holder);
+    lease.holder = this.#holder;
     return new Handle(lease, this.#coordinator);
   }
 
-  /** Ends with a request: what its caller waits for. */
-  #settle(request: PermitRequest): Outcome | undefined {
-    const outcome = this.#requests.get(request);
-    this.#requests.delete(request);
-    if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
-    return outcome;
-  }
-
-  #timeoutError(request: PermitRequest): Error {
-    const outcome = this.#requests.get(request);
+  #timeoutError(request: PermitRequest<Outcome>): Error {
+    const { outcome } = request;
     const now = this.#options.clock.monotonic();
     const trouble = request.trouble(now);
-    if (outcome?.refuse !== undefined) return new BackendError('acquiring failed', trouble);
+    if (outcome.refuse !== undefined) return new BackendError('acquiring failed', trouble);
     const { started, attempts } = request;
-    const timeout = outcome?.timeout ?? request.ask.timeout;
-    const details = { name: this.name, timeout, waited: now - started, attempts };
+    const details = { name: this.name, timeout: outcome.timeout, waited: now - started, attempts };
     return new AcquireTimeoutError(details, trouble);
   }
 
@@ -350,11 +338,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   async #doClose(): Promise<void> {
-    for (const request of this.#requests.keys()) {
-      this.#coordinator.waitLoop.abandon(request, new ClosedError(this.name));
-    }
+    this.#coordinator.waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
     // A lost lease is withdrawn by its coordinator.
-    for (const lease of this.#leases) lease.lose('closed');
+    for (const lease of this.#coordinator.heldBy(this.#holder)) lease.lose('closed');
     await this.#coordinator.drained();
     await this.#session.closeInbox(this.#key.prefix);
   }

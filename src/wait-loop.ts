@@ -8,7 +8,7 @@ import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Inbox } from './inbox.js';
 import type { Lease, LeaseTicket } from './lease.js';
-import type { PermitRequest } from './permit-request.js';
+import type { PermitRequest, RequestOwner } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
 import { settleWithin } from './time-limit.js';
@@ -83,6 +83,13 @@ export class WaitLoop {
     request.abandon(error);
     this.#forget(request);
     if (request.attempts > 0) this.#options.withdraw(request.id);
+  }
+
+  /** Ends all requests of an owner. */
+  abandonAll(owner: RequestOwner, reason: () => Error): void {
+    for (const request of this.#pending.values()) {
+      if (request.owner === owner) this.abandon(request, reason());
+    }
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */

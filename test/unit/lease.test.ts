@@ -132,12 +132,13 @@ describe('lease', () => {
     expect(lease.lossError()).to.equal(lost[0]);
   });
 
-  it('tells the semaphore object that acquired it, too, once', () => {
-    const told: Lease[] = [];
-    lease.heldBy({ onLeaseEnd: (over) => void told.push(over) });
-    lease.endByRelease();
-    lease.lose('missing');
-    expect(told).to.deep.equal([lease]);
+  it('tells the semaphore object that acquired it of each extension, and works without one', () => {
+    let told = 0;
+    lease.confirm(instant(clock));
+    lease.holder = { onConfirmed: () => (told += 1) };
+    lease.confirm(instant(clock));
+    lease.confirm(instant(clock));
+    expect(told).to.equal(2);
   });
 
   it('that was released is never lost', () => {

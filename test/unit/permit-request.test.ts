@@ -17,7 +17,7 @@ describe('why a request has no permit yet', () => {
 
   beforeEach(() => {
     const ask = { permits: 1, wait: true, timeout: 1000, signal: undefined };
-    request = new PermitRequest('a.1', ask, new ManualClock(), owner);
+    request = new PermitRequest('a.1', ask, new ManualClock(), owner, undefined);
   });
 
   it('is no trouble before its first call', () => {
