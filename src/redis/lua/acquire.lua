@@ -112,15 +112,16 @@ for i = 1, total do
     end
   end
 end
--- Keys of a wrong type are found before anything is written.
-if arrivals then
-  call('ZCARD', queue)
-  call('ZCARD', tickets)
+-- Keys of a wrong type are found before anything is written; where no permit is free, `tickets` was looked at above.
+if arrivals and call('ZCARD', queue) == 0 then
+  queued = true
 end
 if waits or arrivals then
   client = client or match(ARGV[2], '[^:]*$')
-  renewed, queued = now + WAITER_LEASE, true
-  call('ZADD', waiters, format('%.0f', renewed), client)
+  renewed = now + WAITER_LEASE
+  if call('ZADD', waiters, format('%.0f', renewed), client) > 0 then
+    queued = true
+  end
 end
 if arrivals then
   call('ZREMRANGEBYSCORE', waiters, '-inf', now_text)
