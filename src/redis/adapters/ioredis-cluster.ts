@@ -2,7 +2,7 @@ import type { Subscription, SubscriptionEvents } from '../connection.js';
 import type { Duplicable, Subscriber } from './ioredis-client.js';
 import { endOf } from './ioredis-client.js';
 import type { Attempt } from './moving-subscription.js';
-import { anyOf, movingSubscription } from './moving-subscription.js';
+import { anyReady, movingSubscription } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
 
 /** What is used of an ioredis `Cluster` (5, 6) beyond its commands. */
@@ -32,9 +32,9 @@ function attempt(
   events: SubscriptionEvents,
   onLost: () => void,
 ): Attempt {
-  const node = anyOf(cluster.nodes('master'), ({ status }) => status === 'ready');
+  const node = anyReady(cluster.nodes('master'), ({ status }) => status === 'ready');
   if (node === undefined) {
-    const problem = new Error('the cluster client knows no node');
+    const problem = new Error('the cluster client knows no node that is ready');
     return { subscribed: Promise.reject(problem), close: () => Promise.resolve() };
   }
   const subscriber = node.duplicate({

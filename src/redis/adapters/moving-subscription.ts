@@ -70,9 +70,8 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof Error && /^(NOPERM|NOAUTH|WRONGPASS|ERR)/.test(error.message);
 }
 
-/** One of `nodes`, the ready ones first. */
-export function anyOf<T>(nodes: readonly T[], isReady: (node: T) => boolean): T | undefined {
+/** One of those `nodes` that are ready. Any other may be down, and a client that is asked for it would try it for ever. */
+export function anyReady<T>(nodes: readonly T[], isReady: (node: T) => boolean): T | undefined {
   const ready = nodes.filter(isReady);
-  const choice = ready.length > 0 ? ready : nodes;
-  return choice[Math.floor(Math.random() * choice.length)];
+  return ready[Math.floor(Math.random() * ready.length)];
 }

@@ -1,6 +1,6 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 import type { Attempt } from './moving-subscription.js';
-import { anyOf, movingSubscription } from './moving-subscription.js';
+import { anyReady, movingSubscription } from './moving-subscription.js';
 import type { Duplicable, Subscriber } from './node-redis-client.js';
 import { endOf } from './node-redis-client.js';
 import { hasMethods } from './shape.js';
@@ -50,8 +50,8 @@ function attempt(
     if (subscriber !== undefined) await endOf(subscriber);
   };
   const open = async (): Promise<void> => {
-    const node = anyOf(cluster.masters, ({ client }) => client?.isReady === true);
-    if (node === undefined) throw new Error('the cluster client knows no node');
+    const node = anyReady(cluster.masters, ({ client }) => client?.isReady === true);
+    if (node === undefined) throw new Error('the cluster client knows no node that is ready');
     const made = (await cluster.nodeClient(node)).duplicate();
     if (closed) return;
     subscriber = made;

@@ -79,6 +79,17 @@ describe('node-redis cluster', () => {
     await subscription?.close();
   });
 
+  it('asks for no node that is down: the cluster client would try it for ever, even once it is closed', async () => {
+    const { cluster, asked } = nodeRedisCluster(6);
+    cluster.masters.pop();
+    const { health, events } = collected();
+    const subscription = nodeRedisConnection(cluster).subscribe?.('p:inbox:c', events);
+    await turn();
+    await subscription?.close();
+    expect(asked).to.deep.equal([]);
+    expect(health).to.deep.equal([false]);
+  });
+
   it('opens nothing when it is closed while it connects', async () => {
     const { cluster, subscribers } = nodeRedisCluster(6);
     const { health, events } = collected();

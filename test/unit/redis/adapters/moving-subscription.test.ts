@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
 import {
-  anyOf,
+  anyReady,
   type Attempt,
   isRefusal,
   movingSubscription,
@@ -121,10 +121,11 @@ describe('a subscription that moves', () => {
     }
   });
 
-  it('takes a node that is ready, else any', () => {
-    expect(anyOf([1, 2, 3], (node) => node === 2)).to.equal(2);
-    expect([1, 2]).to.include(anyOf([1, 2], () => false));
-    expect(anyOf([], () => true)).to.equal(undefined);
+  it('takes a node that is ready, and no other', () => {
+    expect(anyReady([1, 2, 3], (node) => node === 2)).to.equal(2);
+    expect([1, 2]).to.include(anyReady([1, 2], () => true));
+    expect(anyReady([1, 2], () => false)).to.equal(undefined);
+    expect(anyReady([], () => true)).to.equal(undefined);
   });
 
   it('tells a refusal from what passes', () => {
