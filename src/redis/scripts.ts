@@ -2791,7 +2791,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: '4368782d0246bde421add79493f78cea20a7e139',
+  sha1: '70dd2ec4465f44c764ec7e2160ec6701d84cbe4b',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2806,7 +2806,9 @@ export const setLimitScript: Script = {
     "local ids, total, need, giving, verdicts, listed = {}, 0, math.huge, false, {}, ''",
     "local late = ARGV[4] ~= '' and now > ARGV[4] * 1.0",
     "local stored = call('HMGET', meta, 'state', 'limit')",
-    'stored[2] = late and stored[2] or ARGV[3]',
+    'if not late then',
+    'stored[2] = ARGV[3]',
+    'end',
     'local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0',
     'local last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
     "local last_text, until_text, configured, rest, known_state, client = '0', '0', '', nil, false, nil",

@@ -11,7 +11,9 @@
 local ids, total, need, giving, verdicts, listed = {}, 0, math.huge, false, {}, ''
 local late = ARGV[4] ~= '' and now > ARGV[4] * 1.0
 local stored = call('HMGET', meta, 'state', 'limit')
-stored[2] = late and stored[2] or ARGV[3]
+if not late then
+  stored[2] = ARGV[3]
+end
 -- include: state
 
 if not late then
