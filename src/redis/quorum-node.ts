@@ -36,6 +36,8 @@ export class RedisQuorumNode implements QuorumNode {
   readonly #connection: RedisConnection;
   /** Knows which errors pass by themselves, and what endangers keys. */
   readonly #backend: RedisBackend;
+  /** Scripts that have run there. */
+  readonly #known = new Set<Script>();
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
@@ -89,8 +91,17 @@ export class RedisQuorumNode implements QuorumNode {
     return this.#backend.findHazard(key);
   }
 
-  #run(script: Script, key: SemaphoreKey, args: readonly string[]): Promise<unknown> {
-    return runScript(this.#connection, script, quorumKeysOf(key), args);
+  /**
+   * The first call of a script carries its text. One that is sent again, for the node does not know the script, runs behind
+   * what was sent meanwhile: a release that two of three nodes have confirmed behind the take of the next holder, which the third
+   * then refuses, and where one of the two hangs, the next holder waits for it.
+   */
+  async #run(script: Script, key: SemaphoreKey, args: readonly string[]): Promise<unknown> {
+    const keys = quorumKeysOf(key);
+    if (this.#known.has(script)) return runScript(this.#connection, script, keys, args);
+    const reply = await this.#connection.runByText(script.text, keys, args);
+    this.#known.add(script);
+    return reply;
   }
 }
 
