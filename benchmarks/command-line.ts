@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-import { buildWorkerProgram } from './measure/worker-program.js';
+import { buildWorkerPrograms } from './measure/worker-program.js';
 import { questions } from './questions/all-questions.js';
 import type { Pace, Question } from './questions/question.js';
 import { runQuestion } from './question-run.js';
@@ -43,7 +43,7 @@ async function redraw(): Promise<number> {
 
 async function run(wanted: readonly Question[], pace: Pace): Promise<number> {
   const started = performance.now();
-  await buildWorkerProgram();
+  await buildWorkerPrograms();
   let failures = 0;
   for (const question of wanted) {
     const outcome = await runQuestion(question, pace);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Stage } from './measure/stage.js';
-import { peers } from './peers/catalog.js';
+import { peerIds } from './peers/catalog.js';
 import type { BenchCase, Pace, Question } from './questions/question.js';
 import { describeEnvironment, type Environment } from './report/environment.js';
 import { type Measured, type ResultFile, rowsOf } from './report/results.js';
@@ -38,10 +38,7 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
     // A quick run compares nothing, so its cases may get in each other's way.
     await inLanes(pace === 'full' ? 1 : 3, ordered, (each) => attempt(each, round));
   }
-  const rows = rowsOf(
-    measured,
-    peers.map(({ id }) => id),
-  );
+  const rows = rowsOf(measured, peerIds);
   return { file: { question: question.name, environment, rows }, failures };
 }
 

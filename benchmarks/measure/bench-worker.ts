@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 
 import { spawnOwned, untilExit } from '../../test/support/owned-processes.js';
 import type { Answer, Ask, Protocol, Topic } from '../workers/protocol.js';
+import type { Build } from '../peers/catalog.js';
 import { workerProgram } from './worker-program.js';
 
 /** The parent's side of one worker process. */
@@ -9,8 +10,8 @@ export class BenchWorker {
   readonly #child: ChildProcess;
   #output = '';
 
-  constructor() {
-    this.#child = spawnOwned(process.execPath, [workerProgram], {
+  constructor(build: Build) {
+    this.#child = spawnOwned(process.execPath, [workerProgram(build)], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child.setMaxListeners(0);

@@ -17,7 +17,7 @@ export class Stage {
 
   /** Worker processes, each with a connected client of its own. */
   async workers(peer: Peer, count: number): Promise<BenchWorker[]> {
-    const workers = Array.from({ length: count }, () => new BenchWorker());
+    const workers = Array.from({ length: count }, () => new BenchWorker(peer.build));
     this.#workers.push(...workers);
     const { url } = this.server;
     await Promise.all(workers.map((worker) => worker.ask('connect', { peer: peer.id, url })));

@@ -8,7 +8,13 @@ export type PeerId =
   | 'bottleneck'
   | 'polling'
   | 'floor-node-redis'
-  | 'floor-ioredis';
+  | 'floor-ioredis'
+  | 'telemetry-removed'
+  | 'telemetry-unheard'
+  | 'telemetry-heard';
+
+/** A worker program: the whole of redsem in it, or one from which its telemetry is removed. */
+export type Build = 'whole' | 'without-telemetry';
 
 export interface Peer {
   readonly id: PeerId;
@@ -20,10 +26,16 @@ export interface Peer {
   readonly extends: boolean;
   /** What it sends outside scripts; the server's statistics count what scripts call under the same names. */
   readonly plainCommands: readonly string[];
+  readonly build: Build;
   load(): Promise<Adapter>;
 }
 
-const counting = { maxLimit: Infinity, extends: true, plainCommands: [] } as const;
+const counting = {
+  maxLimit: Infinity,
+  extends: true,
+  plainCommands: [],
+  build: 'whole',
+} as const;
 const floor = { ...counting, kind: 'floor', extends: false } as const;
 
 export const peers: readonly Peer[] = [
@@ -86,11 +98,42 @@ export const peers: readonly Peer[] = [
   },
 ];
 
+/** redsem with and without somebody who listens to its channels, and the least that either could cost. */
+export const telemetryPeers: readonly Peer[] = [
+  {
+    ...counting,
+    id: 'telemetry-removed',
+    label: 'telemetry left out',
+    kind: 'floor',
+    build: 'without-telemetry',
+    load: () => import('./redsem-node-redis.js'),
+  },
+  {
+    ...counting,
+    id: 'telemetry-unheard',
+    label: 'no subscriber',
+    kind: 'redsem',
+    load: () => import('./redsem-node-redis.js'),
+  },
+  {
+    ...counting,
+    id: 'telemetry-heard',
+    label: 'all channels heard',
+    kind: 'redsem',
+    load: () => import('./redsem-heard.js'),
+  },
+];
+
+const all = [...peers, ...telemetryPeers];
+
+/** In the order in which reports show them. */
+export const peerIds: readonly PeerId[] = all.map(({ id }) => id);
+
 /** All that limit permits, the floors aside. */
 export const semaphores: readonly Peer[] = peers.filter(({ kind }) => kind !== 'floor');
 
 export function peerOf(id: PeerId): Peer {
-  const peer = peers.find((each) => each.id === id);
+  const peer = all.find((each) => each.id === id);
   if (peer === undefined) throw new Error(`no peer ${id}`);
   return peer;
 }

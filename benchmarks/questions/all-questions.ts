@@ -3,6 +3,14 @@ import { growth } from './growth.js';
 import { held } from './held.js';
 import type { Question } from './question.js';
 import { recovery } from './recovery.js';
+import { telemetry } from './telemetry.js';
 import { uncontended } from './uncontended.js';
 
-export const questions: readonly Question[] = [uncontended, contended, held, growth, recovery];
+export const questions: readonly Question[] = [
+  uncontended,
+  contended,
+  held,
+  growth,
+  recovery,
+  telemetry,
+];

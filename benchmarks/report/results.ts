@@ -38,10 +38,15 @@ export class Results {
     this.#rows = rows;
   }
 
+  /** One number a round, in the order of the rounds; empty where it was not measured. */
+  rounds(scenario: string, peer: PeerId, figure: string): readonly number[] {
+    const row = this.#rows.find((each) => each.scenario === scenario && each.peer === peer);
+    return row?.values[figure] ?? [];
+  }
+
   /** Undefined where it was not measured. */
   spread(scenario: string, peer: PeerId, figure: string): Spread | undefined {
-    const row = this.#rows.find((each) => each.scenario === scenario && each.peer === peer);
-    const values = row?.values[figure] ?? [];
+    const values = this.rounds(scenario, peer, figure);
     if (values.length === 0) return undefined;
     return { median: median(values), low: Math.min(...values), high: Math.max(...values) };
   }

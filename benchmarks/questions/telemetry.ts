@@ -1,0 +1,130 @@
+import type { BenchWorker } from '../measure/bench-worker.js';
+import { median } from '../measure/quantile.js';
+import type { Stage } from '../measure/stage.js';
+import { type Peer, type PeerId, telemetryPeers } from '../peers/catalog.js';
+import { barChart } from '../report/chart.js';
+import type { Measured, Results } from '../report/results.js';
+import { scenarioTable } from '../report/table.js';
+import { atLeast, type Verdict } from '../report/verdict.js';
+import type { PairsResult, PairsTask } from '../workers/protocol.js';
+import type { Pace, Question } from './question.js';
+
+interface Scenario {
+  readonly title: string;
+  readonly loops: number;
+  readonly limit: number;
+}
+
+const crowd = '1000 callers';
+
+const scenarios: readonly Scenario[] = [
+  { title: '100 callers', loops: 100, limit: 100 },
+  { title: crowd, loops: 1000, limit: 1000 },
+  { title: '100 callers that wait for 10 permits', loops: 100, limit: 10 },
+];
+
+const columns = [
+  { head: 'pairs/s', figure: 'pairsPerSecond' },
+  { head: 'client CPU µs/pair', figure: 'clientUs' },
+  { head: 'p50 µs', figure: 'p50Us' },
+  { head: 'p99 µs', figure: 'p99Us' },
+];
+
+/** How often each row has its turn within a round. */
+const turns = 5;
+
+interface Contestant {
+  readonly peer: Peer;
+  readonly worker: BenchWorker;
+  readonly parts: PairsResult[];
+}
+
+/**
+ * All rows on one server, in short turns, each round with new processes: the difference that is looked for
+ * is smaller than what one process or one second differs from another.
+ */
+async function measure(
+  stage: Stage,
+  { title, loops, limit }: Scenario,
+  pace: Pace,
+): Promise<Measured[]> {
+  const task: PairsTask = { names: ['bench'], limit, loops, ms: pace === 'full' ? 200 : 50 };
+  const contestants: Contestant[] = [];
+  for (const peer of telemetryPeers) {
+    const worker = await stage.worker(peer);
+    await worker.ask('pairs', { ...task, ms: pace === 'full' ? 800 : 100 });
+    contestants.push({ peer, worker, parts: [] });
+  }
+  for (let turn = 0; turn < (pace === 'full' ? turns : 1); turn += 1) {
+    const ordered = turn % 2 === 0 ? contestants : contestants.toReversed();
+    for (const { worker, parts } of ordered) parts.push(await worker.ask('pairs', task));
+  }
+  return contestants.map(({ peer, parts }) => ({
+    scenario: title,
+    peer: peer.id,
+    values: valuesOf(parts),
+  }));
+}
+
+function valuesOf(parts: readonly PairsResult[]): Measured['values'] {
+  const sum = (key: keyof PairsResult): number =>
+    parts.reduce((total, part) => total + part[key], 0);
+  return {
+    pairsPerSecond: (sum('pairs') / sum('elapsedMs')) * 1000,
+    clientUs: sum('cpuUs') / sum('pairs'),
+    p50Us: median(parts.map(({ p50Us }) => p50Us)),
+    p99Us: median(parts.map(({ p99Us }) => p99Us)),
+  };
+}
+
+/** Median over the rounds of pairs/s as a multiple of those of the same round without telemetry. */
+function share(results: Results, scenario: string, peer: PeerId): number | undefined {
+  const own = results.rounds(scenario, peer, 'pairsPerSecond');
+  const bare = results.rounds(scenario, 'telemetry-removed', 'pairsPerSecond');
+  if (own.length === 0 || own.length !== bare.length) return undefined;
+  return median(own.map((value, round) => value / (bare[round] ?? NaN)));
+}
+
+function verdicts(results: Results): Verdict[] {
+  const parts = scenarios.map(({ title }) => ({
+    label: title,
+    value: share(results, title, 'telemetry-unheard'),
+    bound: 0.97,
+  }));
+  return [
+    atLeast(
+      'without a subscriber: pairs/s, as a share of those of the build without telemetry',
+      parts,
+    ),
+  ];
+}
+
+export const telemetry: Question = {
+  name: 'telemetry',
+  asks: 'What do the diagnostics channels cost, with nobody and with somebody who listens?',
+  notes: [
+    "One process through node-redis, so many loops at once, each acquiring and releasing without a pause. Where they outnumber the permits, they wait for one another's.",
+    'Telemetry left out: each place of redsem that asks whether somebody listens has a constant instead, put in when the program is bundled. Nothing can cost less.',
+    `In each round the three take ${turns} turns on one server. The bar is the median, over the rounds, of the ratio within a round.`,
+    'All channels heard: one subscriber to each, who counts messages and does nothing else.',
+  ],
+  rounds: 9,
+  cases: (pace) =>
+    scenarios.map((scenario) => ({
+      label: scenario.title,
+      run: (stage) => measure(stage, scenario, pace),
+    })),
+  tables: (results) =>
+    results.scenarios().map((title) => scenarioTable(results, title, telemetryPeers, columns)),
+  verdicts,
+  charts: (results) => [
+    barChart({
+      file: 'telemetry',
+      title: 'Telemetry: 1000 callers in one process, one semaphore with room for all',
+      subtitle: 'pairs of acquire and release per second; more is better',
+      results,
+      bars: telemetryPeers.map((peer) => ({ peer, scenario: crowd })),
+      figures: [{ figure: 'pairsPerSecond', label: '' }],
+    }),
+  ],
+};
