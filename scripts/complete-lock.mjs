@@ -3,25 +3,31 @@
 // version, for their own platform. Run it after `npm install`: `npm run lock`.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const FILE = 'package-lock.json';
-const lock = JSON.parse(readFileSync(FILE, 'utf8'));
-const packages = lock.packages;
+/** Whose builds a mirror lacked. */
+const BUILDS = /^@(?:oxlint|msgpackr-extract)/;
 
 /** `@scope/binding-linux-x64-musl` and the like tell os, cpu and libc by their names. */
 function platformOf(name) {
-  const [os, cpu, abi] = name.split('/')[1].replace('binding-', '').split('-');
+  const [os, cpu, abi] = name
+    .split('/')[1]
+    .replace(/^(?:binding|msgpackr-extract)-/, '')
+    .split('-');
   const libc = abi?.startsWith('musl') ? ['musl'] : abi === 'gnu' ? ['glibc'] : undefined;
   return { cpu: [cpu], ...(libc && os === 'linux' ? { libc } : {}), os: [os] };
 }
 
-for (const entry of Object.values(packages)) {
-  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
-    const path = `node_modules/${name}`;
-    if (packages[path] || !name.startsWith('@oxlint')) continue;
-    packages[path] = { version, dev: true, optional: true, ...platformOf(name) };
+for (const file of ['package-lock.json', 'docs/guides/package-lock.json']) {
+  const lock = JSON.parse(readFileSync(file, 'utf8'));
+  const packages = lock.packages;
+  for (const { dev, optionalDependencies = {} } of Object.values(packages)) {
+    for (const [name, version] of Object.entries(optionalDependencies)) {
+      const path = `node_modules/${name}`;
+      if (packages[path] || !BUILDS.test(name)) continue;
+      packages[path] = { version, ...(dev ? { dev } : {}), optional: true, ...platformOf(name) };
+    }
   }
+  lock.packages = Object.fromEntries(
+    Object.entries(packages).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 }
-lock.packages = Object.fromEntries(
-  Object.entries(packages).toSorted(([a], [b]) => (a < b ? -1 : 1)),
-);
-writeFileSync(FILE, `${JSON.stringify(lock, null, 2)}\n`);

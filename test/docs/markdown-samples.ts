@@ -35,6 +35,7 @@ export function samplesOf({ path, text }: Page): Sample[] {
   return [...blocks].map(([, code = '', output], i) => {
     const connected = code
       .replaceAll('createClient()', "createClient({ url: process.env['REDIS_URL'] ?? '' })")
+      .replaceAll("'redis://localhost:6379'", "process.env['REDIS_URL'] ?? ''")
       .replaceAll('new Redis()', "new Redis(process.env['REDIS_URL'] ?? '')");
     return { title: `${path}, sample ${i + 1}`, code: connected, output };
   });
