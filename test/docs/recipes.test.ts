@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { createClient } from 'redis';
 import { Semaphore } from '../../src/index.js';
+import { INSTALL_TIMEOUT, modulesOf, needPackages } from '../package/folder-packages.js';
 import { describeWithServer } from '../support/require-server.js';
 import { readPages, samplesOf } from './markdown-samples.js';
-import { installRecipePackages, RECIPE_MODULES } from './recipe-packages.js';
 import { EXPRESS_PROBE_OUTPUT, expressProbe, nestProbe } from './recipe-probes.js';
 import { type Output, runTypeScript } from './run-typescript.js';
 import { SampleProject } from './sample-project.js';
 
+const FOLDER = 'docs/guides';
 const TIMEOUT = 120_000;
 
 const pages = await readPages();
@@ -18,17 +19,11 @@ files.set('express-probe.ts', expressProbe(express ?? ''));
 files.set('nest-probe.ts', nestProbe(nest ?? ''));
 
 describeWithServer('recipes with the real frameworks', (server) => {
-  const project = new SampleProject({ modules: RECIPE_MODULES });
+  const project = new SampleProject({ modules: modulesOf(FOLDER) });
 
   before('npm ci in docs/guides', async function () {
-    this.timeout(TIMEOUT);
-    try {
-      await installRecipePackages();
-    } catch (error) {
-      if (process.env['CI'] === 'true') throw error;
-      console.error('Recipes are skipped, their packages cannot be installed:', error);
-      this.skip();
-    }
+    this.timeout(INSTALL_TIMEOUT);
+    await needPackages(this, FOLDER);
     await project.prepare(files);
   });
   after(() => project.remove());

@@ -1,0 +1,37 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ROOT, runOrThrow } from './run-program.js';
+
+/** Long enough for `npm ci` on a slow line. */
+export const INSTALL_TIMEOUT = 120_000;
+
+/** Where the packages of a folder are that has a package.json of its own, so that the root's install stays small. */
+export function modulesOf(folder: string): string {
+  return join(ROOT, folder, 'node_modules');
+}
+
+/** For a `before` hook. Where packages cannot be installed its tests are pending; in CI that is a failure. */
+export async function needPackages(context: Mocha.Context, folder: string): Promise<void> {
+  try {
+    await install(folder);
+  } catch (error) {
+    if (process.env['CI'] === 'true') throw error;
+    console.error(`Skipped, the packages of ${folder} cannot be installed:`, error);
+    context.skip();
+  }
+}
+
+async function install(folder: string): Promise<void> {
+  // npm writes the inner one when it has installed everything.
+  const installed = await changed(join(modulesOf(folder), '.package-lock.json'));
+  if (installed > (await changed(join(ROOT, folder, 'package-lock.json')))) return;
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund'];
+  await runOrThrow('npm', ['ci', ...flags], join(ROOT, folder));
+}
+
+function changed(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+}
