@@ -1,4 +1,4 @@
-import { findFakeTime } from '../../test/support/faketime.js';
+import { noFakeClock } from '../../test/support/require-server.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { startServer, type TestServer } from '../../test/support/redis-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
@@ -29,7 +29,7 @@ export const singleKinds: readonly FaultKind[] = [
 
 /** One server, and a proxy in front of it for each worker. */
 export async function startSingle(): Promise<Topology> {
-  const fakeClock = findFakeTime() !== undefined;
+  const fakeClock = noFakeClock() === undefined;
   const server = await startServer({ fakeClock, args: keepingData });
   const proxies = await Promise.all(Array.from({ length: WORKERS }, () => startProxy(server.port)));
   return new Single(server, proxies);

@@ -6,7 +6,7 @@ import type { HistoryEvent } from '../../chaos/history/events.js';
 import { describePlan } from '../../chaos/nemesis/describe-plan.js';
 import type { PlannedFault } from '../../chaos/nemesis/plan.js';
 import { runChaos } from '../../chaos/run-chaos.js';
-import { noFakeTime, noServer } from '../support/require-server.js';
+import { noFakeClock, noServer } from '../support/require-server.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../support/temporary-folder.js';
 
 /** Chosen so that its few seconds have kills, stops, lost data, cuts and clock steps. */
@@ -14,7 +14,7 @@ const SEED = 8;
 const MINUTES = 0.2;
 const TTL = 600;
 
-const missing = noServer() ?? noFakeTime();
+const missing = noServer() ?? noFakeClock();
 const title = `a short chaos run (--seed ${SEED} --minutes ${MINUTES} --ttl ${TTL})`;
 
 if (missing === undefined) describe(title, shortRun);

@@ -2,7 +2,7 @@ import type { RedisTarget } from '../../src/index.js';
 import type { SingleTarget } from '../../src/targets.js';
 import { type ClientKind, type OpenClient, openClient } from '../processes/open-client.js';
 import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
-import { noFakeTime, noServer } from '../support/require-server.js';
+import { noFakeClock, noServer } from '../support/require-server.js';
 
 /** Independent masters, and clients to all of them. */
 export class Masters {
@@ -43,7 +43,7 @@ export function describeWithMasters(
   body: (masters: () => Masters) => void,
   options: ServerOptions = {},
 ): void {
-  const missing = noServer() ?? (options.fakeClock === true ? noFakeTime() : undefined);
+  const missing = noServer() ?? (options.fakeClock === true ? noFakeClock() : undefined);
   if (missing !== undefined) {
     describe.skip(`${title} (skipped: no ${missing} on this machine)`, () => body(unavailable));
     return;

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -45,6 +46,22 @@ export function movableClockEnvironment(file: string): NodeJS.ProcessEnv {
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   };
+}
+
+const tried = new Map<string, boolean>();
+
+/**
+ * Whether a server program can get a movable clock. Debian's valkey-server cannot: it takes some memory from the
+ * jemalloc that it is linked with and some from the C library that goes first, and ends with SIGSEGV.
+ */
+export function runsOnFakeClock(binary: string): boolean {
+  const known = tried.get(binary);
+  if (known !== undefined) return known;
+  const { faketime, libc } = needFakeTime();
+  const env = { ...process.env, LD_PRELOAD: `${faketime}:${libc}`, FAKETIME: describeOffset(0) };
+  const { status } = spawnSync(binary, ['--version'], { env, timeout: 10_000, stdio: 'ignore' });
+  tried.set(binary, status === 0);
+  return status === 0;
 }
 
 /** By rename, so that the process never reads half an offset. */

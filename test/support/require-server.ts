@@ -1,4 +1,4 @@
-import { findFakeTime } from './faketime.js';
+import { findFakeTime, runsOnFakeClock } from './faketime.js';
 import { findServer, type ServerOptions, startServer, type TestServer } from './redis-server.js';
 
 type Body = (server: () => TestServer) => void;
@@ -8,13 +8,13 @@ export function describeWithServer(title: string, body: Body, options: ServerOpt
   describeUnless(noServer(), title, body, options);
 }
 
-/** The same with a server whose clock `shiftClock` moves; pending where libfaketime is missing, too. */
+/** The same with a server whose clock `shiftClock` moves; pending where that cannot be, too. */
 export function describeWithFakeClock(
   title: string,
   body: Body,
   options: ServerOptions = {},
 ): void {
-  describeUnless(noServer() ?? noFakeTime(), title, body, { ...options, fakeClock: true });
+  describeUnless(noServer() ?? noFakeClock(), title, body, { ...options, fakeClock: true });
 }
 
 function describeUnless(
@@ -52,4 +52,13 @@ export function noServer(): string | undefined {
 export function noFakeTime(): string | undefined {
   const missing = process.env['REDSEM_NO_FAKETIME'] !== undefined || findFakeTime() === undefined;
   return missing ? 'libfaketime' : undefined;
+}
+
+/** The same, or a server that does not run with it. */
+export function noFakeClock(): string | undefined {
+  const server = findServer();
+  if (server === undefined) return noFakeTime();
+  return (
+    noFakeTime() ?? (runsOnFakeClock(server) ? undefined : 'server that libfaketime works with')
+  );
 }
