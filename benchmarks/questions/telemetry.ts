@@ -30,9 +30,6 @@ const columns = [
   { head: 'p99 µs', figure: 'p99Us' },
 ];
 
-/** How often each row has its turn within a round. */
-const turns = 5;
-
 interface Contestant {
   readonly peer: Peer;
   readonly worker: BenchWorker;
@@ -55,8 +52,8 @@ async function measure(
     await worker.ask('pairs', { ...task, ms: pace === 'full' ? 800 : 100 });
     contestants.push({ peer, worker, parts: [] });
   }
-  for (let turn = 0; turn < (pace === 'full' ? turns : 1); turn += 1) {
-    const ordered = turn % 2 === 0 ? contestants : contestants.toReversed();
+  const orders = pace === 'full' ? ordersOf(contestants) : [contestants];
+  for (const ordered of orders) {
     for (const { worker, parts } of ordered) parts.push(await worker.ask('pairs', task));
   }
   return contestants.map(({ peer, parts }) => ({
@@ -64,6 +61,14 @@ async function measure(
     peer: peer.id,
     values: valuesOf(parts),
   }));
+}
+
+/** Each comes first, in the middle and last equally often, so that it does not matter who went before. */
+function ordersOf<T>(items: readonly T[]): T[][] {
+  return items.flatMap((_, i) => {
+    const turned = [...items.slice(i), ...items.slice(0, i)];
+    return [turned, turned.toReversed()];
+  });
 }
 
 function valuesOf(parts: readonly PairsResult[]): Measured['values'] {
@@ -105,7 +110,7 @@ export const telemetry: Question = {
   notes: [
     "One process through node-redis, so many loops at once, each acquiring and releasing without a pause. Where they outnumber the permits, they wait for one another's.",
     'Telemetry left out: each place of redsem that asks whether somebody listens has a constant instead, put in when the program is bundled. Nothing can cost less.',
-    `In each round the three take ${turns} turns on one server. The bar is the median, over the rounds, of the ratio within a round.`,
+    'In each round the three take turns on one server, in each order once. The bar is the median, over the rounds, of the ratio within a round.',
     'All channels heard: one subscriber to each, who counts messages and does nothing else.',
   ],
   rounds: 9,
