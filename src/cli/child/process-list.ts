@@ -15,8 +15,7 @@ export function listProcesses(): ProcessEntry[] {
       .filter((name) => /^\d+$/.test(name))
       .flatMap((name) => linuxEntry(Number(name)) ?? []);
   }
-  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,lstart='], { encoding: 'utf8' });
-  return [...stdout.matchAll(/^\s*(\d+)\s+(\d+)\s+(.+)$/gm)].map(
+  return [...ps('-A', '-o', 'pid=,ppid=,lstart=').matchAll(/^\s*(\d+)\s+(\d+)\s+(.+)$/gm)].map(
     ([, pid, parent, started = '']) => ({ pid: Number(pid), parent: Number(parent), started }),
   );
 }
@@ -27,11 +26,16 @@ export function isInForeground(): boolean {
     const fields = statFields('self');
     return fields !== undefined && fields[2] === fields[5];
   }
-  const args = ['-o', 'pgid=,tpgid=', '-p', String(process.pid)];
-  const [group, foreground] = spawnSync('ps', args, { encoding: 'utf8' })
-    .stdout.trim()
-    .split(/\s+/);
+  const groups = ps('-o', 'pgid=,tpgid=', '-p', String(process.pid));
+  const [group, foreground] = groups.trim().split(/\s+/);
   return group === foreground;
+}
+
+/** What it prints; nothing where there is none. */
+function ps(...args: string[]): string {
+  // Where it cannot be started there is no text, whatever the type says.
+  const stdout: string | null = spawnSync('ps', args, { encoding: 'utf8' }).stdout;
+  return stdout ?? '';
 }
 
 function linuxEntry(pid: number): ProcessEntry | undefined {

@@ -23,8 +23,10 @@ export function groupTarget(pid: number): SignalTarget {
 export function treeTarget(pid: number): SignalTarget {
   // Who loses its parent is no longer found by descent.
   const known = new Map<number, ProcessEntry>();
-  const alive = (): ProcessEntry[] => {
+  const alive = (): Pick<ProcessEntry, 'pid'>[] => {
     const running = listProcesses();
+    // Where nobody can be seen, there is at least the child.
+    if (running.length === 0) return kill(pid, 0) ? [{ pid }] : [];
     for (const entry of descendants(running, pid)) known.set(entry.pid, entry);
     return running.filter((entry) => known.get(entry.pid)?.started === entry.started);
   };
