@@ -6,25 +6,7 @@ import { History } from '../../src/cli/watch/history.js';
 import { keysIn } from '../../src/cli/watch/keys.js';
 import type { View } from '../../src/cli/watch/view.js';
 import { widthOf } from '../../src/cli/text-width.js';
-
-function sightOf(name: string, limit: number | null, held: number, waiting = 0): Sight {
-  const holders = Array.from({ length: held }, (_, i) => ({
-    id: `${name}.${i}`,
-    slots: [i],
-    fencingToken: 1000 + i,
-    expiresIn: 1000 * (held - i),
-    heldFor: 1000 * i,
-    label: `holder ${(i * 7) % held}`,
-  }));
-  const waiters = Array.from({ length: waiting }, (_, position) => ({
-    id: `w.${position}`,
-    permits: 1,
-    position,
-    waitingFor: 10,
-    label: `waiter ${position}`,
-  }));
-  return { name, limit, held, waiting, holders, waiters };
-}
+import { sightOf } from './sights.js';
 
 function viewOf(sights: readonly Sight[], changes: Partial<View> = {}): View {
   const watched = sights.map((sight) => ({ sight, history: new History() }));
