@@ -1,12 +1,14 @@
 import { expect } from 'chai';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
-import { UsageError } from '../../src/cli/failure.js';
+import { describe as describeError, UsageError, usageOf } from '../../src/cli/failure.js';
 import { printable } from '../../src/cli/output.js';
+import { headline, overviewLines, sightLines } from '../../src/cli/sight-table.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
 import { metaKey, metaPattern, nameInMetaKey } from '../../src/cli/stored-names.js';
 import { table } from '../../src/cli/table.js';
 import { fit, widthOf } from '../../src/cli/text-width.js';
 import { keysOf } from '../../src/redis/keys.js';
+import { sightOf } from './sights.js';
 
 describe('texts of the command line', () => {
   it('read durations with a unit and nothing else', () => {
@@ -103,5 +105,57 @@ describe('texts of the command line', () => {
       ['abc', '22'],
     ];
     expect(table(['N', 'COUNT'], rows)).to.deep.equal(['N    COUNT', '漢   1', 'abc  22']);
+  });
+
+  it('leave cells empty that a row does not have', () => {
+    expect(table(['A', 'B'], [['1']])).to.deep.equal(['A  B', '1']);
+  });
+
+  it('tell the limit of a semaphore, or that it is not known', () => {
+    const sights = [sightOf('one', 1, 1), sightOf('many', 12, 3, 2), sightOf('unknown', null, 0)];
+    expect(sights.map(headline)).to.deep.equal([
+      'one: 1 of 1 permit held, 0 waiting',
+      'many: 3 of 12 permits held, 2 waiting',
+      'unknown: 0 permits held (limit unknown), 0 waiting',
+    ]);
+    expect(overviewLines(sights)).to.deep.equal([
+      'NAME     LIMIT  HELD  WAITING',
+      'one      1      1     0',
+      'many     12     3     2',
+      'unknown  ?      0     0',
+    ]);
+  });
+
+  it('have no table of holders or waiters where there are none', () => {
+    expect(sightLines(sightOf('idle', 2, 0))).to.deep.equal([
+      'idle: 0 of 2 permits held, 0 waiting',
+    ]);
+    const heads = sightLines(sightOf('busy', 1, 1, 1)).filter((line) => /^[A-Z]/.test(line));
+    expect(heads.map((line) => line.split(' ')[0])).to.deep.equal(['SLOT', 'PLACE']);
+  });
+
+  it('tell of any error something that can be read', () => {
+    const refused = [
+      new Error('connect ECONNREFUSED ::1:6379'),
+      new Error('connect ECONNREFUSED 127.0.0.1:6379'),
+    ];
+    expect(describeError(new AggregateError(refused))).to.equal(
+      'connect ECONNREFUSED ::1:6379; connect ECONNREFUSED 127.0.0.1:6379',
+    );
+    expect(describeError(new RangeError())).to.equal('RangeError');
+    expect(describeError('text')).to.equal('text');
+  });
+
+  it('blame the command line for what the library refuses, and for nothing else', () => {
+    const failing = (error: Error) => () =>
+      usageOf(() => {
+        throw error;
+      });
+    expect(failing(new RangeError('limit: expected more'))).to.throw(
+      UsageError,
+      'limit: expected more',
+    );
+    const other = new Error('something else');
+    expect(failing(other)).to.throw(Error).that.equals(other);
   });
 });

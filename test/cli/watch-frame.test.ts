@@ -64,6 +64,15 @@ describe('the frame of redsem watch', () => {
     expect(names).to.deep.equal(['abc', 'cab', 'cba']);
   });
 
+  it('shows in the list what is not known, and what nobody holds, as such', () => {
+    const lines = texts(viewOf([sightOf('new', null, 0), sightOf('old', 2, 1)]), 100, 10);
+    const [title, , head, ...rows] = lines;
+    expect(title).to.equal('2 semaphores');
+    expect(head).to.match(/^NAME +HELD +WAITING +GRANTS\/S +LONGEST HOLD$/);
+    expect(rows[0]).to.match(/^new +0\/\? +░ +0 +0\.0$/);
+    expect(rows[1]).to.match(/^old +1\/2 +█░ +0 +0\.0 +0ms$/);
+  });
+
   it('shows permits as a bar', () => {
     expect(permitBar(2, 5, 10)).to.equal('██░░░');
     expect(permitBar(0, 5, 10)).to.equal('░░░░░');
@@ -111,6 +120,17 @@ describe('the history of redsem watch', () => {
     expect(history.grantRate(11_000)).to.equal(0);
     expect(history.held(59_000).slice(-40)).to.deep.equal(Array.from({ length: 40 }, () => 1));
   });
+
+  it('keeps no more than a minute, however long is watched', () => {
+    const history = new History();
+    for (let second = 0; second <= 200; second += 1) {
+      history.add(second * 1000, held(`ticket ${second}`));
+    }
+    // Each second had a new ticket; what was before the minute is not there any more.
+    expect(history.grants(200_000)).to.deep.equal(Array.from({ length: 60 }, () => 1));
+    expect(history.grants(140_000).every((grants) => grants === 0)).to.equal(true);
+    expect(history.grantRate(200_000)).to.equal(1);
+  });
 });
 
 describe('the keys of redsem watch', () => {
@@ -120,5 +140,6 @@ describe('the keys of redsem watch', () => {
     expect(keysIn('sry\u0003')).to.deep.equal(['sort', 'revoke', 'yes', 'quit']);
     // Neither a function key nor a pasted sign is an answer.
     expect(keysIn('\u001b[15~é')).to.deep.equal(['other', 'other']);
+    expect(keysIn('')).to.deep.equal([]);
   });
 });
