@@ -80,6 +80,11 @@ export class CliProcess {
     }, PATIENCE);
   }
 
+  /** Resolves once it has written this to stderr. */
+  async complains(text: RegExp): Promise<void> {
+    await eventually(() => expect(this.#stderr).to.match(text, this.#stdout), PATIENCE);
+  }
+
   #untilClosed(): Promise<CliResult> {
     return new Promise((resolve, reject) => {
       this.child.once('error', reject);

@@ -64,6 +64,8 @@ for (const client of ['redis', 'ioredis']) {
       const overview = await call('status', ...prefix);
       expect(overview.stdout.split('\n')[0]).to.match(/^NAME +LIMIT +HELD +WAITING$/);
       expect(overview.stdout).to.match(/^späce 漢字 🚀 +1 +1 +0$/m);
+      const sights = parsed(await call('status', ...prefix, '--json'));
+      expect(sights).to.have.length(names.length).and.have.nested.property('[0].held', 1);
       const dash = await call('status', ...prefix, '--', '-dash');
       expect(dash.stdout).to.match(/^-dash: 1 of 1 permit held/);
       await Promise.all([...all, other].map((own) => own.close()));
@@ -105,6 +107,26 @@ for (const client of ['redis', 'ioredis']) {
         code: 1,
         stderr: 'redsem: "revoked" has no ticket abc.1\n',
       });
+    });
+
+    it('says how it is called when an argument is missing, or can be none', async () => {
+      const missing = await call('revoke', 'revoked');
+      expect(missing).to.deep.include({
+        code: 64,
+        stderr: 'redsem: expected: redsem revoke [OPTION…] NAME TICKET\n',
+      });
+      expect(await call('limit', 'a', '1', 'more')).to.include({ code: 64 });
+      const noTicket = await call('revoke', 'nobody uses this', 'no ticket has spaces');
+      expect(noTicket).to.include({ code: 64, stdout: '' });
+    });
+
+    it('says what the server allows nobody of this name', async () => {
+      const user = ['reader', 'reset', 'on', '>secret', '~*', '&*', '+@all', '-@scripting'];
+      await server().command('ACL', 'SETUSER', ...user);
+      const url = `redis://reader:secret@127.0.0.1:${server().port}`;
+      const refused = await redsem(['limit', '--client', client, 'a', '4'], { url });
+      expect(refused).to.include({ code: 69, stdout: '' });
+      expect(refused.stderr).to.match(/^redsem: .*NOPERM.*\n$/);
     });
 
     it('says what the server refuses', async () => {

@@ -102,6 +102,32 @@ describeWithServer('redsem run and signals', (server) => {
     expect((await running.result).code).to.equal(143);
   });
 
+  it('lets a command go on that was stopped without it', async () => {
+    const running = start('alone', '--', 'sh', '-c', 'while :; do echo tick; sleep 0.02; done');
+    await running.shows('tick');
+    const command = familyOf(running.child.pid).find(({ program }) => program === 'sh');
+    process.kill(command?.pid ?? Number.NaN, 'SIGSTOP');
+    const stateOfCommand = () => familyOf(command?.pid)[0]?.state;
+    await eventually(() => expect(stateOfCommand()).to.equal('T'));
+    running.kill('SIGCONT');
+    await eventually(() => expect(stateOfCommand()).to.match(/[SRD]/), 20_000);
+    running.kill('SIGTERM');
+    expect((await running.result).code).to.equal(143);
+  });
+
+  it('stops and goes on while it waits for a permit, too, and keeps its place', async () => {
+    await withSemaphore(server(), 'pausing', 1, async (own) => {
+      const held = await own.acquire();
+      const waiting = start('pausing', '--', 'echo', 'ran');
+      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+      waiting.kill('SIGTSTP');
+      await eventually(() => expect(familyOf(waiting.child.pid)[0]?.state).to.equal('T'), 20_000);
+      waiting.kill('SIGCONT');
+      await held.release();
+      expect(await waiting.result).to.deep.include({ code: 0, stdout: 'ran\n', stderr: '' });
+    });
+  });
+
   describe('when the permit is lost', () => {
     it('sends SIGTERM to the command and what it has started, and exits with 79', async () => {
       const running = start(...SOON, 'revoked', '--', 'sh', '-c', TREE);

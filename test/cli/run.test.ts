@@ -116,6 +116,19 @@ describeWithServer('redsem run', (server) => {
     expect(results.map(({ code }) => code)).to.deep.equal([0, 0]);
   });
 
+  it('exits as its command did when the permit cannot be given back, and warns', async () => {
+    const command = ['run', '--ttl', '60s', 'kept', '--', 'sh', '-c', 'echo up; read line; exit 6'];
+    const running = startRedsem(command, { url: server().url, input: undefined });
+    await running.shows('up');
+    server().pause();
+    running.type('end\n');
+    const { code, stderr } = await running.result.finally(() => server().resume());
+    expect(code).to.equal(6);
+    expect(stderr).to.match(
+      /^redsem: warning: the permit comes back only when its ttl is over: .*\n$/,
+    );
+  });
+
   describe('exit codes', () => {
     it('128 + n when a signal ended the command', async () => {
       expect((await run('ended', '--', 'sh', '-c', 'kill -KILL $$')).code).to.equal(137);

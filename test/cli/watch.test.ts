@@ -1,9 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { eventually } from '../conformance/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { CliProcess } from './cli-process.js';
 import { redsem, startRedsem } from './cli-process.js';
-import { nodeUnder } from './process-states.js';
+import { familyOf, nodeUnder } from './process-states.js';
 import { withSemaphore } from './semaphore-on.js';
 import { describeOnTerminal, startOnTerminal } from './terminal.js';
 
@@ -113,6 +114,44 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
       watching.type('q');
       await watching.result;
     });
+  });
+
+  it('follows the size of the window', async () => {
+    const script = 'stty rows 8 cols 40; redsem watch sized; stty rows 30 cols 100; echo over';
+    const watching = startOnTerminal(script, server().url);
+    await watching.shows('sized: 0 permits held');
+    // The last line of what was drawn first.
+    await watching.shows(/q quit {2}s sort \(slot\) {2}↑↓ select {2}r rev/);
+    const window = familyOf(watching.child.pid).find(({ program }) => program === 'node');
+    const terminal = `/proc/${window?.pid}/fd/0`;
+    const { status } = spawnSync('stty', ['-F', terminal, 'rows', '20', 'cols', '90']);
+    expect(status).to.equal(0);
+    await watching.shows('r revoke  esc all');
+    watching.type('q');
+    await watching.shows('over');
+    await watching.result;
+  });
+
+  it('shows its troubles without color where NO_COLOR says so, and takes no keys from a file', async () => {
+    const script = 'NO_COLOR=1 redsem watch --interval 100ms plain < /dev/null; echo code $?';
+    const watching = startOnTerminal(script, server().url);
+    await watching.shows('plain: 0 permits held');
+    server().pause();
+    await watching.shows(/no answer|no reply/).finally(() => server().resume());
+    expect(watching.stdout).not.to.contain('\u001b[1;31m');
+    watching.type('q');
+    process.kill(nodeUnder(watching.child.pid), 'SIGTERM');
+    await watching.shows('code 143');
+    await watching.result;
+  });
+
+  it('writes plain lines on a terminal that can do no more', async () => {
+    const script = 'TERM=dumb; export TERM; redsem watch --interval 100ms dumb; echo code $?';
+    const watching = startOnTerminal(script, server().url);
+    await watching.shows(/held=0 limit=\? waiting=0 grants\/s=0\.0 name="dumb"/);
+    watching.type('\u0003');
+    await watching.result;
+    expect(watching.stdout).not.to.contain(ENTER_SCREEN);
   });
 
   it('gives the terminal back when a signal ends it', async () => {
