@@ -16,5 +16,5 @@ class TotalsReporter extends Mocha.reporters.Spec {
   }
 }
 
-// Mocha loads a reporter with require() and takes what that gives for the class.
-export { TotalsReporter as 'module.exports' };
+// Mocha takes the default export of a reporter's file for the class.
+export { TotalsReporter as default };
