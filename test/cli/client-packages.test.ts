@@ -49,11 +49,11 @@ function strategyOf({ adapter, cluster, path }: Way, ready: boolean): Strategy {
 
 describe('client packages of the command line', () => {
   it('are refused where they are not what they were', () => {
-    for (const package_ of [undefined, {}, { createClient: redis.createClient }]) {
-      expect(() => nodeRedisAdapter(package_)).to.throw(UnavailableError, 'the package redis has');
+    for (const given of [undefined, {}, { createClient: redis.createClient }]) {
+      expect(() => nodeRedisAdapter(given)).to.throw(UnavailableError, 'the package redis has');
     }
-    for (const package_ of [undefined, {}, { Redis: FakeClient, Cluster: 'none' }]) {
-      expect(() => ioredisAdapter(package_)).to.throw(UnavailableError, 'the package ioredis has');
+    for (const given of [undefined, {}, { Redis: FakeClient, Cluster: 'none' }]) {
+      expect(() => ioredisAdapter(given)).to.throw(UnavailableError, 'the package ioredis has');
     }
   });
 

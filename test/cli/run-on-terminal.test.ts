@@ -61,7 +61,7 @@ describeOnTerminal('redsem run on a terminal', (server) => {
   it('kills all that the command has started when the permit is lost', async () => {
     const command = `sh -c 'sh -c "trap \\"\\" TERM; echo pid:\\$\\$; while :; do sleep 0.02; done" & wait'`;
     const running = startOnTerminal(
-      `redsem run --ttl 900ms -k 200ms lost -- ${command}; echo code $?`,
+      `redsem run --ttl 3s -k 200ms lost -- ${command}; echo code $?`,
       server().url,
     );
     await running.shows(/pid:\d+/);

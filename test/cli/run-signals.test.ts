@@ -7,15 +7,21 @@ import type { ProcessState } from './process-states.js';
 import { catches, familyOf } from './process-states.js';
 import { withSemaphore } from './semaphore-on.js';
 
-/** A script that ends only by a signal, and whose own child says which one it got. */
+/**
+ * A script that ends only by a signal, and whose own child says which one it got. Its traps stand before that child is
+ * there to say that all is up.
+ */
 const TREE = `
-  sh -c 'trap "echo grandchild TERM; exit" TERM; echo up; while :; do sleep 0.02; done' &
   trap 'echo child TERM; wait; exit 3' TERM
   trap 'echo child USR1' USR1
+  sh -c 'trap "echo grandchild TERM; exit" TERM; echo up; while :; do sleep 0.02; done' &
   while :; do wait; sleep 0.02; done`;
 
-/** A holder that never waited learns of a revocation with its next extension, after a third of its ttl. */
-const SOON = ['--ttl', '900ms'];
+/**
+ * A holder that never waited learns of a revocation with its next extension, after a third of its ttl. A shorter one may
+ * run out on a busy machine before the command is up.
+ */
+const SOON = ['--ttl', '3s'];
 
 /** One that does not end by SIGTERM. */
 const STUBBORN = `trap '' TERM; echo up; while :; do sleep 0.02; done`;
@@ -97,7 +103,7 @@ describeWithServer('redsem run and signals', (server) => {
     running.kill('SIGCONT');
     await eventually(() => {
       expect(familyOf(running.child.pid).some(isStopped)).to.equal(false);
-    });
+    }, 20_000);
     running.kill('SIGTERM');
     expect((await running.result).code).to.equal(143);
   });
@@ -108,7 +114,7 @@ describeWithServer('redsem run and signals', (server) => {
     const command = familyOf(running.child.pid).find(({ program }) => program === 'sh');
     process.kill(command?.pid ?? Number.NaN, 'SIGSTOP');
     const stateOfCommand = () => familyOf(command?.pid)[0]?.state;
-    await eventually(() => expect(stateOfCommand()).to.equal('T'));
+    await eventually(() => expect(stateOfCommand()).to.equal('T'), 20_000);
     running.kill('SIGCONT');
     await eventually(() => expect(stateOfCommand()).to.match(/[SRD]/), 20_000);
     running.kill('SIGTERM');
@@ -156,7 +162,7 @@ describeWithServer('redsem run and signals', (server) => {
     });
 
     it('does so when the server is away for longer than the ttl', async () => {
-      const running = start('--ttl', '500ms', 'away', '--', 'sh', '-c', TREE);
+      const running = start('--ttl', '2s', 'away', '--', 'sh', '-c', TREE);
       await running.shows('up');
       server().pause();
       const { code, stderr } = await running.result.finally(() => server().resume());
