@@ -8,6 +8,8 @@ import { noTls, startTlsServer, type TlsServer } from '../support/tls-server.js'
 import { redsem } from './cli-process.js';
 
 const CLIENTS = ['redis', 'ioredis'];
+/** Seven programs one after the other, on a machine that does other things, too. */
+const PATIENCE = 90_000;
 const SCRIPT = ['--', 'sh', '-c', 'echo in slot $REDSEM_SLOT'];
 
 /** `run`, `list` and `limit` over a connection: what goes by the library, and what goes beside it. */
@@ -35,7 +37,7 @@ for (const client of CLIENTS) {
       const { stdout } = await redsem(['list', ...server]);
       expect(stdout).to.equal('a\nb\nc\n');
       expect((await redsem(['limit', ...server, 'b'])).stdout).to.equal('1\n');
-    }).timeout(60_000);
+    }).timeout(PATIENCE);
   });
 
   describeWithServer(
@@ -55,7 +57,7 @@ for (const client of CLIENTS) {
         expect(await redsem(['list', '--client', client], { url: other })).to.include({
           stdout: '',
         });
-      });
+      }).timeout(PATIENCE);
 
       it('needs no right beside those of the library, but SCAN for list', async () => {
         const user = ['few', 'reset', 'on', '>secret', 'resetchannels', '-@all', ...leastRights];
@@ -71,12 +73,12 @@ for (const client of CLIENTS) {
         await server().command('ACL', 'SETUSER', 'few', '+scan');
         const allowed = await redsem(['list', '--client', client], { url });
         expect(allowed).to.include({ code: 0, stdout: 'few\n' });
-      });
+      }).timeout(PATIENCE);
 
       it('goes by a Unix socket', async () => {
         const url = `unix://me:p%40ss%2Fword@localhost${join(server().directory, 'redis.sock')}`;
         await expectAllToWork('by socket', ['--client', client, '--url', url]);
-      });
+      }).timeout(PATIENCE);
     },
     {
       args: [
@@ -115,7 +117,7 @@ const missing = noServer() ?? noTls();
       const secure = `rediss://127.0.0.1:${server.port}`;
       const listed = await redsem(['list', '--client', client, ...files], { url: secure });
       expect(listed.stdout).to.contain(`tls ${client}`);
-    });
+    }).timeout(PATIENCE);
 
     it(`trusts nobody else, through ${client}`, async () => {
       const url = `rediss://127.0.0.1:${server.port}`;
