@@ -226,6 +226,23 @@ describe('extending', () => {
       expect(backend.givenBack).to.include(handle.id);
       expect(losses).to.have.length(1);
     });
+
+    it('on demand rejects with the loss when the reply came after all certainty, before any timer ran', async () => {
+      const { backend, clock, handle, losses } = await held();
+      let answer: (reply: ExtendReply) => void = () => {};
+      backend.onExtend = () => new Promise((resolve) => (answer = resolve));
+      const extending = watch(clock, handle.extend());
+      await clock.advance(0);
+      const call = backend.extends[0]?.call;
+      clock.stall(3000);
+      if (call !== undefined) answer(backend.extended(call));
+      // Promises alone: the timers of the clock do not run.
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+      expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['expired']);
+      await clock.advance(0);
+      expect(extending.value).to.equal(undefined);
+      expect(extending.error).to.equal(losses[0]?.[1]);
+    });
   });
 
   it('ends with the release, also when an extension is under way', async () => {

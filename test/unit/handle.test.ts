@@ -179,6 +179,26 @@ describe('handle', () => {
     expect(signal.aborted).to.equal(true);
   });
 
+  it('that has only listeners of its release is not kept alive', async () => {
+    backend.onExtend = (call) => backend.extended(call);
+    const drop = async (): Promise<WeakRef<Handle>> => {
+      const dropped = await semaphore.acquire();
+      dropped.on('released', () => {});
+      // Its first extension: from then on its holder alone keeps it.
+      await backend.clock.advance(400);
+      dropped.on('released', () => {});
+      return new WeakRef(dropped);
+    };
+    const dropped = await drop();
+    for (let i = 0; i < 100 && dropped.deref() !== undefined; i++) {
+      // What a WeakRef gave lives until the turn ends.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      collectGarbage();
+    }
+    expect(dropped.deref()).to.equal(undefined);
+    expect(handle.held).to.equal(true);
+  });
+
   /** Looks for the warning of the library while handles of other tests may be collected as well. */
   function warningOf(_id: string) {
     const found = { seen: false, stop: () => process.off('warning', onWarning) };

@@ -36,7 +36,7 @@ export class StubBackend implements Backend {
   onExtend: (call: ExtendCall, index: number) => ExtendReply | Promise<ExtendReply>;
   onRelease: (call: ReleaseCall, index: number) => ReleaseReply | Promise<ReleaseReply>;
   onInspect: (call: InspectCall) => Promise<InspectReply>;
-  isRetryable: (error: unknown) => boolean = () => true;
+  isRetryable?: (error: unknown) => boolean = () => true;
   listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
   #arrivals = 0;
   #tokens = 0;
