@@ -74,6 +74,62 @@ describeWithServer('scripts: tickets that are adopted', (server) => {
     expect(await bench.fields()).to.deep.equal([...OWN_FIELDS, 'revoked'].toSorted());
   });
 
+  it('are found by the very id first: one that was granted again under its old id is that one', async () => {
+    const bench = new ScriptBench(server(), { limit: 3 });
+    await bench.take('a.1');
+    await bench.adopt('a.1', 'b.1');
+    // Its acquire ran a second time.
+    const again = await bench.take('a.1');
+    expect(again.slots).to.deep.equal([1]);
+    const { ticket } = await bench.adopt('a.1', 'c.1');
+    expect(ticket).to.deep.include({ slots: [1], before: 'a.1' });
+    expect(await holdersOf(bench)).to.deep.equal({ 'b.1~a.1': [0], 'c.1~a.1': [1] });
+  });
+
+  it('are not made of a request that waits, whose place it keeps', async () => {
+    const bench = new ScriptBench(server(), { limit: 1 });
+    await bench.take('x.1');
+    await bench.acquire(['w.1', 'w.2'], { label: '0' });
+    const state = await bench.state();
+    expect((await bench.adopt('w.1', 'b.1')).ticket).to.equal(undefined);
+    expect(await bench.state()).to.deep.equal(state);
+  });
+
+  describe('by a call that comes too late', () => {
+    it('stay as they are, and it says so', async () => {
+      const bench = new ScriptBench(server(), { limit: 2 });
+      await bench.acquire(['a.1', 'a.2']);
+      await bench.adopt('a.2', 'b.2');
+      const state = await bench.state();
+      bench.pass(500);
+      const notAfter = (await bench.now()) / 1000 - 0.001;
+      for (const id of ['a.1', 'a.2', 'b.2~a.2', 'never.1']) {
+        const reply = await bench.adopt(id, 'c.1', { notAfter });
+        expect(reply, id).to.include({ late: true, ticket: undefined });
+      }
+      expect(await bench.state()).to.deep.equal(state);
+    });
+
+    it('stay as they are when it ran before, in time', async () => {
+      const bench = new ScriptBench(server(), { limit: 1 });
+      await bench.take('a.1');
+      await bench.adopt('a.1', 'b.1');
+      bench.pass(500);
+      const reply = await bench.adopt('a.1', 'b.1', { notAfter: 1 });
+      expect(reply).to.include({ late: true, ticket: undefined });
+      expect(await bench.lifeOf('b.1~a.1')).to.equal(bench.ttl - 500);
+    });
+
+    it('change hands up to the very microsecond', async () => {
+      const start = 1_700_000_000_000.5;
+      const bench = new ScriptBench(server(), { limit: 1, start });
+      await bench.take('a.1');
+      const { ticket, late } = await bench.adopt('a.1', 'b.1', { notAfter: start });
+      expect(ticket).to.deep.include({ slots: [0], before: 'a.1' });
+      expect(late).not.to.equal(true);
+    });
+  });
+
   it('leave nothing in meta but its own fields, however they end', async () => {
     const bench = new ScriptBench(server(), { limit: 20 });
     const ends: ((id: string) => Promise<unknown>)[] = [

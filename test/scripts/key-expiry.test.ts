@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { describeWithServer } from '../support/require-server.js';
-import { arrivalOf, closeBenches, ids, request, ScriptBench } from './script-bench.js';
+import { arrivalOf, closeBenches, ids, kinds, request, ScriptBench } from './script-bench.js';
 
 const DAY = 86_400_000;
 
@@ -20,9 +20,11 @@ describeWithServer('scripts: expiry of keys', (server) => {
     await bench.expectSafeExpiry('a release');
     await bench.take('a.1', { ttl: 500 });
     await bench.expectSafeExpiry('the same acquire with a shorter life');
-    await bench.extend('a.1', { ttl: 90_000 });
+    await bench.take('a.1', { ttl: 80_000 });
+    await bench.expectSafeExpiry('the same acquire with a longer life');
+    await bench.extend('a.1', { ttl: 250_000 });
     await bench.expectSafeExpiry('a longer extend');
-    expect(await bench.redis.pttl(bench.keyOf('tickets'))).to.be.at.least(89_000);
+    expect(await bench.redis.pttl(bench.keyOf('tickets'))).to.be.at.least(249_000);
   });
 
   it('is set again by an extend, so that extended tickets outlive the first ttl', async () => {
@@ -80,7 +82,39 @@ describeWithServer('scripts: expiry of keys', (server) => {
     await step('queueing for all', bench.acquire('c.2.4'));
     await step('a late call', bench.acquire('d.1', { notAfter: 1 }));
     await step('withdrawal', bench.release('c.2.4'));
+    await step('revoking', bench.revoke('a.5'));
+    await step('adopting', bench.adopt('b.1', 'e.1', { ttl: 70_000 }));
+    await step('adopting again', bench.adopt('b.1', 'e.1', { ttl: 200_000 }));
+    await step('adopting what is gone', bench.adopt('a.4', 'e.2'));
+    await step('a late adoption', bench.adopt('b.1', 'e.3', { notAfter: 1 }));
+    await step('a new limit', bench.setLimit(6));
+    await step('a late new limit', bench.setLimit(7, { notAfter: 1 }));
     await step('inspect', bench.inspect());
+  });
+
+  it('covers a request that came again and one that is new, whichever lives longer', async () => {
+    for (const ttl of [300, 60_000]) {
+      const bench = new ScriptBench(server(), { limit: 1, ttl: 200 });
+      await bench.take('a.1');
+      await bench.acquire(['a.1', 'b.1'], { ttl });
+      await bench.expectSafeExpiry('both');
+      for (const part of ['queue', 'waiters']) {
+        expect(await bench.redis.pttl(bench.keyOf(part)), part).to.be.at.least(4900);
+      }
+    }
+  });
+
+  it('is near, however short the lives, while one of many waiters is served by asking', async () => {
+    const bench = new ScriptBench(server(), { limit: 1, ttl: 300 });
+    await bench.take('x.1', { ttl: 8000 });
+    const place = arrivalOf((await bench.acquire('a.1')).verdicts[0]);
+    await bench.acquire(['b.1', 'b.2']);
+    await bench.expire('x.1');
+    expect(kinds(await bench.acquire([request('a.1', place)]))).to.deep.equal(['granted']);
+    await bench.expectSafeExpiry('a grant to who asked again');
+    for (const part of ['queue', 'waiters']) {
+      expect(await bench.redis.pttl(bench.keyOf(part)), part).to.be.at.least(4900);
+    }
   });
 
   const purging: [string, (bench: ScriptBench) => Promise<unknown>][] = [

@@ -79,6 +79,29 @@ describeWithServer('scripts: a limit that is stored', (server) => {
     expect(life).to.be.within(day + 900_000, day + 2_000_000);
   });
 
+  describe('by a call that comes too late', () => {
+    it('stays as it was, and the reply says so and tells what counts', async () => {
+      const bench = new ScriptBench(server(), { limit: 1 });
+      await bench.take('x.1');
+      await bench.acquire(['a.1', 'a.2', 'a.3']);
+      await bench.setLimit(2);
+      const state = await bench.state();
+      const notAfter = (await bench.now()) / 1000 - 0.001;
+      const reply = await bench.setLimit(4, { notAfter });
+      expect(reply).to.deep.include({ late: true, storedLimit: 2, grants: [] });
+      expect(await bench.state()).to.deep.equal(state);
+      expect(await bench.inspect()).to.include({ limit: 2, held: 2, waiting: 2 });
+    });
+
+    it('is set up to the very microsecond', async () => {
+      const start = 1_700_000_000_000.5;
+      const bench = new ScriptBench(server(), { limit: 1, start });
+      const reply = await bench.setLimit(3, { notAfter: start });
+      expect(reply.late).not.to.equal(true);
+      expect(reply.storedLimit).to.equal(3);
+    });
+  });
+
   it('never lets more in than it, whatever it is set to meanwhile', async () => {
     const bench = new ScriptBench(server(), { limit: 8 });
     const held: string[] = [];

@@ -34,6 +34,18 @@ describeWithServer('scripts: tickets that are revoked', (server) => {
     expect((await bench.revoke('a.1')).revoked).to.equal(false);
   });
 
+  it('are known by their ids, whatever characters those have', async () => {
+    const bench = new ScriptBench(server(), { limit: 9 });
+    const odd = ['-a--.1', '_-_.z', 'a-b-.1.2', 'a.1~b-c.2', 'a.2~b-c.3.2'];
+    await bench.acquire(odd.filter((id) => !id.includes('~')));
+    await bench.acquire(['b-c.2', 'b-c.3.2']);
+    await bench.adopt('b-c.2', 'a.1');
+    await bench.adopt('b-c.3.2', 'a.2');
+    for (const id of odd) expect((await bench.revoke(id)).revoked, id).to.equal(true);
+    expect((await bench.extend(odd)).revoked).to.deep.equal(odd);
+    expect((await bench.inspect()).held).to.equal(0);
+  });
+
   it('are revoked once, and the second run says the same and changes nothing', async () => {
     const bench = new ScriptBench(server(), { limit: 1 });
     await bench.take('a.1');
