@@ -93,6 +93,18 @@ describeWithServer('scripts: a limit that is stored', (server) => {
       expect(await bench.inspect()).to.include({ limit: 2, held: 2, waiting: 2 });
     });
 
+    it('stays unset where none was stored, and nobody is let in beyond the caller’s', async () => {
+      const bench = new ScriptBench(server(), { limit: 1 });
+      await bench.take('x.1');
+      await bench.acquire(['a.1', 'a.2', 'a.3']);
+      const state = await bench.state();
+      const notAfter = (await bench.now()) / 1000 - 0.001;
+      const reply = await bench.setLimit(3, { notAfter });
+      expect(await bench.inspect()).to.include({ limit: 1, held: 1, waiting: 3 });
+      expect(reply).to.deep.include({ late: true, storedLimit: undefined, grants: [] });
+      expect(await bench.state()).to.deep.equal(state);
+    });
+
     it('is set up to the very microsecond', async () => {
       const start = 1_700_000_000_000.5;
       const bench = new ScriptBench(server(), { limit: 1, start });
