@@ -111,6 +111,31 @@ describe('lease', () => {
     expect(lease.remaining).to.equal(0);
   });
 
+  it('knows for how long it may have been held beyond its ticket', async () => {
+    const [gone, revoked, closed] = [leaseOf(TTL), leaseOf(TTL), leaseOf(TTL)];
+    await clock.advance(100);
+    gone.lose('missing');
+    closed.lose('closed');
+    await clock.advance(50);
+    revoked.lose('revoked');
+    expect([lease, gone, revoked].map(({ overrun }) => overrun)).to.deep.equal([0, 50, 0]);
+    await clock.advance(TTL - 150 - MARGIN);
+    lease.lose('expired');
+    // The margin was its time to stop.
+    expect(lease.overrun).to.equal(0);
+    await clock.advance(MARGIN + 70);
+    expect(lease.overrun).to.equal(70);
+    expect(gone.overrun).to.equal(TTL + 70 - 100);
+    expect(revoked.overrun).to.equal(TTL + 70 - 150);
+    expect(closed.overrun).to.equal(0);
+  });
+
+  it('that was released late tells so, too', async () => {
+    await clock.advance(TTL + 30);
+    lease.endByRelease();
+    expect(lease.overrun).to.equal(30);
+  });
+
   it('forgets failures when it is confirmed', () => {
     lease.failures = 3;
     lease.lastError = new Error('x');

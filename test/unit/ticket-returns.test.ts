@@ -158,6 +158,68 @@ describe('tickets that are given back', () => {
     expect(clock.timers).to.equal(0);
   });
 
+  it('are not sent again when the first call was answered late, and no empty call goes', async () => {
+    let late: (reply: ReleaseReply) => void = () => {};
+    answer = (ids, index) =>
+      index === 0 ? new Promise((open) => (late = open)) : reply(ids, true);
+    const outcome = release('a');
+    await clock.advance(TTL);
+    expect(outcome).to.include({ done: true, at: 900, value: false });
+    // The call is given up, the next one is due in 10 ms.
+    expect(calls).to.have.length(1);
+    late({ serverTime: 0, grants: [], released: [true] });
+    await clock.advance(5000);
+    expect(calls).to.have.length(1);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('are not tried on when a call that was given up fails after another has succeeded', async () => {
+    let fail: (error: Error) => void = () => {};
+    answer = (ids, index) =>
+      index === 0 ? new Promise((_open, reject) => (fail = reject)) : reply(ids, true);
+    returns.withdraw('a');
+    await clock.advance(TTL + 10);
+    expect(calls).to.have.length(2);
+    fail(new Error('cut'));
+    await clock.advance(0);
+    expect(clock.timers).to.equal(0);
+    const drained = watch(clock, returns.drained());
+    await clock.advance(0);
+    expect(drained.done).to.equal(true);
+    await clock.advance(5000);
+    expect(calls).to.have.length(2);
+  });
+
+  it('travel together while a call is under way', async () => {
+    let open: () => void = () => {};
+    answer = (ids) => new Promise<void>((resolve) => (open = resolve)).then(() => reply(ids, true));
+    for (const id of ['a', 'b', 'c', 'd']) {
+      release(id);
+      await clock.advance(1);
+    }
+    expect(calls.map(({ ids }) => ids)).to.deep.equal([['a']]);
+    open();
+    await clock.advance(1);
+    expect(calls.map(({ ids }) => ids)).to.deep.equal([['a'], ['b', 'c', 'd']]);
+  });
+
+  it('count as lost when their call failed after a stall beyond their lease, and are left', async () => {
+    let fail: (error: Error) => void = () => {};
+    answer = () => new Promise((_open, reject) => (fail = reject));
+    const outcome = release('a', 300);
+    await clock.advance(0);
+    clock.stall(400);
+    fail(new Error('cut'));
+    // Promises alone: the timers of the clock do not run.
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    expect(outcome).to.include({ done: true, value: false, error: undefined });
+    const drained = watch(clock, returns.drained());
+    await clock.advance(0);
+    expect(drained.done).to.equal(true);
+    await clock.advance(5000);
+    expect(calls).to.have.length(1);
+  });
+
   it('keep the process alive while somebody waits for the answer, and not for their next try', async () => {
     answer = () => Promise.reject(new Error('away'));
     returns.withdraw('a');
