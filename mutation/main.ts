@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { LUA_FILES, runLua } from './lua-run.js';
@@ -7,9 +7,10 @@ import { ROOT } from './scratch-tree.js';
 import type { Progress } from './typescript-run.js';
 import { TYPESCRIPT_FILES, runTypeScript } from './typescript-run.js';
 
-const USAGE = `npm run mutation -- [--only PART]... [--every N] [--workers N] [--output FILE]
+const USAGE = `npm run mutation -- [--only PART]... [--every N] [--again FILE] [--workers N] [--output FILE]
   --only     run over files whose path has PART in it; default: all
   --every    take each Nth mutant only, spread over all files; default: 1
+  --again    take only what survived or was unreached in the run whose --output FILE was; the sources unchanged
   --workers  mutants at a time; default: 1
   --output   where the results go, a line of JSON for each; default: coverage/mutation.jsonl`;
 
@@ -17,6 +18,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true, default: [''] },
     every: { type: 'string', default: '1' },
+    again: { type: 'string' },
     workers: { type: 'string', default: '1' },
     output: { type: 'string', default: 'coverage/mutation.jsonl' },
     help: { type: 'boolean', default: false },
@@ -29,7 +31,9 @@ else await main();
 async function main(): Promise<void> {
   const workers = Number(values.workers);
   const every = Number(values.every);
-  const isSampled = ({ id }: Mutant): boolean => id % every === 0;
+  const living = values.again === undefined ? undefined : survivorsIn(resolve(ROOT, values.again));
+  const isSampled = (mutant: Mutant): boolean =>
+    mutant.id % every === 0 && (living === undefined || living.has(changeOf(mutant)));
   const output = resolve(ROOT, values.output);
   mkdirSync(dirname(output), { recursive: true });
   writeFileSync(output, '');
@@ -46,6 +50,18 @@ async function main(): Promise<void> {
     ...(lua.length > 0 ? await runLua(lua, workers, isSampled, note) : []),
   ];
   for (const line of totals(results)) console.log(line);
+}
+
+/** What lived through an earlier run: by place and text, for ids differ from run to run. */
+function survivorsIn(output: string): ReadonlySet<string> {
+  const lines = readFileSync(output, 'utf8').trimEnd().split('\n');
+  const results = lines.map((line) => JSON.parse(line) as Result);
+  const living = results.filter(({ outcome }) => outcome === 'survived' || outcome === 'unreached');
+  return new Set(living.map(({ mutant }) => changeOf(mutant)));
+}
+
+function changeOf({ file, line, operator, before, after }: Mutant): string {
+  return JSON.stringify([file, line, operator, before, after]);
 }
 
 function tell({ mutant, outcome }: Result, done: number, total: number): void {

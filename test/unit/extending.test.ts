@@ -282,6 +282,15 @@ describe('extending', () => {
     expect(extending.error).to.be.instanceOf(HandleLostError).with.property('reason', 'closed');
   });
 
+  it('on demand sends nothing for what is released in the same moment', async () => {
+    const { backend, clock, handle } = await held();
+    const extending = watch(clock, handle.extend());
+    await handle.release();
+    await clock.advance(10);
+    expect(extending.error).to.be.instanceOf(HandleLostError).with.property('reason', 'closed');
+    expect(backend.extends).to.deep.equal([]);
+  });
+
   it('sets no timer while nothing is held', async () => {
     const { clock, handle, semaphore } = await held();
     expect(clock.timers).to.be.at.least(1);
