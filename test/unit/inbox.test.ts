@@ -93,6 +93,34 @@ describe('inbox', () => {
     expect([closed, listeners.length, clock.timers]).to.deep.equal([0, 1, 0]);
   });
 
+  it('lingers anew after each time that somebody waited', async () => {
+    const one = reader();
+    inbox.await(one);
+    listeners[0]?.onHealth(true);
+    inbox.remove(one);
+    await clock.advance(LINGER / 2);
+    inbox.await(one);
+    inbox.remove(one);
+    await clock.advance(LINGER - 1);
+    expect([closed, inbox.healthy]).to.deep.equal([0, true]);
+    await clock.advance(1);
+    expect([closed, clock.timers]).to.deep.equal([1, 0]);
+  });
+
+  it('lingers from the last who waited on', async () => {
+    const [one, other] = [reader(), reader()];
+    inbox.await(one);
+    inbox.await(other);
+    listeners[0]?.onHealth(true);
+    inbox.remove(one);
+    await clock.advance(LINGER - 1);
+    inbox.remove(other);
+    await clock.advance(LINGER - 1);
+    expect([closed, inbox.healthy]).to.deep.equal([0, true]);
+    await clock.advance(1);
+    expect([closed, clock.timers]).to.deep.equal([1, 0]);
+  });
+
   it('gives up a subscription that never worked with its last waiter', () => {
     const one = reader();
     inbox.await(one);
