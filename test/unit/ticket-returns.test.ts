@@ -159,17 +159,14 @@ describe('tickets that are given back', () => {
   });
 
   it('are not sent again when the first call was answered late, and no empty call goes', async () => {
-    let late: (reply: ReleaseReply) => void = () => {};
-    answer = (ids, index) =>
-      index === 0 ? new Promise((open) => (late = open)) : reply(ids, true);
-    const outcome = release('a');
-    await clock.advance(TTL);
-    expect(outcome).to.include({ done: true, at: 900, value: false });
-    // The call is given up, the next one is due in 10 ms.
-    expect(calls).to.have.length(1);
-    late({ serverTime: 0, grants: [], released: [true] });
+    let late: () => void = () => {};
+    answer = (ids) => new Promise<void>((open) => (late = open)).then(() => reply(ids, true));
+    returns.withdraw('a');
+    // That call is given up, and the next one is due in 10 ms.
+    await clock.advance(TTL + 5);
+    late();
     await clock.advance(5000);
-    expect(calls).to.have.length(1);
+    expect(calls.map(({ ids }) => ids)).to.deep.equal([['a']]);
     expect(clock.timers).to.equal(0);
   });
 
@@ -203,21 +200,55 @@ describe('tickets that are given back', () => {
     expect(calls.map(({ ids }) => ids)).to.deep.equal([['a'], ['b', 'c', 'd']]);
   });
 
-  it('count as lost when their call failed after a stall beyond their lease, and are left', async () => {
-    let fail: (error: Error) => void = () => {};
-    answer = () => new Promise((_open, reject) => (fail = reject));
-    const outcome = release('a', 300);
-    await clock.advance(0);
-    clock.stall(400);
-    fail(new Error('cut'));
+  describe('whose call ends in the very moment in which their lease does, before any timer ran', () => {
+    let fail: (error: Error) => void;
+    let find: (nothing: boolean) => void;
+
+    /** The first call fails at once, the second one is under way until the lease is over. */
+    async function late() {
+      answer = (ids, index) => {
+        if (index === 0) return Promise.reject(new Error('cut'));
+        return new Promise((open, reject) => {
+          fail = reject;
+          find = (nothing) => open(reply(ids, !nothing));
+        });
+      };
+      const outcome = release('a', 300);
+      await clock.advance(10);
+      clock.stall(290);
+      return outcome;
+    }
+
     // Promises alone: the timers of the clock do not run.
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-    expect(outcome).to.include({ done: true, value: false, error: undefined });
-    const drained = watch(clock, returns.drained());
-    await clock.advance(0);
-    expect(drained.done).to.equal(true);
-    await clock.advance(5000);
-    expect(calls).to.have.length(1);
+    async function promises(): Promise<void> {
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    }
+
+    it('count as lost when it fails, and are left', async () => {
+      const outcome = await late();
+      fail(new Error('cut'));
+      await promises();
+      expect(outcome).to.include({ done: true, value: false, error: undefined });
+      const drained = watch(clock, returns.drained());
+      await clock.advance(0);
+      expect(drained.done).to.equal(true);
+      await clock.advance(5000);
+      expect(calls).to.have.length(2);
+    });
+
+    it('count as lost when it finds nothing, though the first call may have run', async () => {
+      const outcome = await late();
+      find(true);
+      await promises();
+      expect(outcome).to.include({ done: true, value: false });
+    });
+
+    it('count as released when it finds the ticket', async () => {
+      const outcome = await late();
+      find(false);
+      await promises();
+      expect(outcome).to.include({ done: true, value: true });
+    });
   });
 
   it('keep the process alive while somebody waits for the answer, and not for their next try', async () => {
