@@ -71,6 +71,52 @@ describe('handle that was extended', () => {
     await sleep(0);
     expect(told).to.equal(1);
   });
+
+  describe('and then dropped', () => {
+    const warnings: string[] = [];
+    const note = (warning: Error & { code?: string }): void => {
+      if (warning.code === 'REDSEM_HANDLE_DROPPED') warnings.push(warning.message);
+    };
+
+    beforeEach(() => {
+      // Handles of other tests are collected meanwhile.
+      semaphore = new Semaphore(backend, 'dropped here', { limit: 10, ttl: 1000 });
+      warnings.splice(0);
+      process.on('warning', note);
+    });
+
+    afterEach(() => void process.off('warning', note));
+
+    /** How often it was warned of a handle, when the one behind `dropped` has been collected. */
+    async function warningsOf(dropped: WeakRef<Handle>): Promise<number> {
+      expect(await collectUntil(() => dropped.deref() === undefined)).to.equal(true);
+      // Those that wait for its collection are told later.
+      for (let i = 0; i < 3; i += 1) await collectGarbage();
+      return warnings.filter((message) => message.includes('dropped here')).length;
+    }
+
+    it('is warned of once, also when somebody listened for a while', async () => {
+      const dropped = await extended().then(async (handle) => {
+        const listener = (): void => {};
+        for (let i = 0; i < 3; i += 1) {
+          handle.on('lost', listener);
+          handle.off('lost', listener);
+          await backend.clock.advance(400);
+        }
+        return new WeakRef(handle);
+      });
+      expect(await warningsOf(dropped)).to.equal(1);
+    });
+
+    it('is not warned of when it had been lost, which nobody heard', async () => {
+      const dropped = await extended().then(async (handle) => {
+        await lose();
+        expect(handle.held).to.equal(false);
+        return new WeakRef(handle);
+      });
+      expect(await warningsOf(dropped)).to.equal(0);
+    });
+  });
 });
 
 describe('handle that is asked to extend', () => {
