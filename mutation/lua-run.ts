@@ -6,7 +6,17 @@ import { KillerProcess } from './killer-process.js';
 import { ScratchTree } from './scratch-tree.js';
 import type { Progress } from './typescript-run.js';
 
-const NAMES = ['acquire', 'adopt', 'clock', 'extend', 'inspect', 'release', 'revoke', 'serve'];
+const NAMES = [
+  'acquire',
+  'adopt',
+  'clock',
+  'extend',
+  'ids',
+  'inspect',
+  'release',
+  'revoke',
+  'serve',
+];
 
 export const LUA_FILES: readonly string[] = [...NAMES, 'set-limit', 'state', 'write'].map(
   (name) => `src/redis/lua/${name}.lua`,
