@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { KillerProcess } from './killer-process.js';
-import type { TestRecord } from './killer.js';
+import type { KillerOrder, TestRecord } from './killer.js';
 import type { Mutant, Result } from './mutant.js';
 import { filesBelow, ScratchTree } from './scratch-tree.js';
 import { instrument } from './typescript-mutants.js';
@@ -99,21 +99,49 @@ async function judge(killer: KillerProcess, mutant: Mutant, seen: Seen): Promise
   if (atLoad) killer.stop();
   const quick = reaching.filter(({ duration }) => duration <= SLOW);
   const slow = reaching.filter(({ duration }) => duration > SLOW);
-  for (const tests of [quick, slow]) {
-    if (tests.length === 0) continue;
-    // What a mutant keeps waiting for ever is to be told from what is slow by nature.
-    const limits = Object.fromEntries(
-      tests.map(({ title, duration }) => [title, 1000 + 5 * duration]),
-    );
-    const expected = tests.reduce((sum, { duration }) => sum + duration, 0);
-    const order = { files: seen.files, limits, mutant: id };
-    const answer = await killer.ask(order, PATIENCE + 3 * expected);
-    if (answer === undefined) return { mutant, outcome: 'timeout', by: undefined };
-    if (answer.failed !== undefined) {
-      if (atLoad) killer.stop();
-      return { mutant, outcome: 'killed', by: answer.failed };
+  try {
+    for (const tests of [quick, slow]) {
+      const verdict = await ask(killer, mutant, tests, seen);
+      if (verdict !== undefined) return verdict;
     }
+    return { mutant, outcome: 'survived', by: undefined };
+  } finally {
+    if (atLoad) killer.stop();
   }
-  if (atLoad) killer.stop();
-  return { mutant, outcome: 'survived', by: undefined };
+}
+
+/** Undefined: none of the tests noticed. */
+async function ask(
+  killer: KillerProcess,
+  mutant: Mutant,
+  tests: readonly TestRecord[],
+  seen: Seen,
+): Promise<Result | undefined> {
+  let left = tests;
+  while (left.length > 0) {
+    const answer = await killer.ask(orderOf(mutant, left, seen), PATIENCE + 3 * total(left));
+    if (answer === undefined) return { mutant, outcome: 'timeout', by: undefined };
+    const { failed } = answer;
+    if (failed === undefined) return undefined;
+    // On a machine that is busy a test may fail by itself: only one that fails twice has noticed.
+    const again = left.filter(({ title }) => title === failed);
+    const second = await killer.ask(orderOf(mutant, again, seen), PATIENCE + 3 * total(again));
+    // What failed may also be a hook: then there is no such test.
+    if (again.length === 0 || second === undefined || second.failed !== undefined)
+      return { mutant, outcome: 'killed', by: failed };
+    left = left.filter(({ title }) => title !== failed);
+  }
+  return undefined;
+}
+
+function orderOf({ id }: Mutant, tests: readonly TestRecord[], { files }: Seen): KillerOrder {
+  // What a mutant keeps waiting for ever is to be told from what is slow by nature.
+  const limits = Object.fromEntries(
+    tests.map(({ title, duration }) => [title, 1000 + 5 * duration]),
+  );
+  return { files, limits, mutant: id };
+}
+
+function total(tests: readonly TestRecord[]): number {
+  return tests.reduce((sum, { duration }) => sum + duration, 0);
 }
