@@ -40,19 +40,23 @@ const STAGES: readonly (readonly string[])[] = [
   ['number-digits', 'many-tickets'],
 ];
 
-/** Milliseconds for one stage: several times what the longest takes when nothing is changed. */
-const PATIENCE = 120_000;
+/** Milliseconds for one stage when nothing is changed, on a machine that is busy. */
+const PATIENCE = 600_000;
 
 /** Programs from a new seed differ from run to run: what they find cannot be laid at a mutant's door. */
 const FROM_A_NEW_SEED = /from a new seed/;
 
-type Stage = Pick<KillerOrder, 'files' | 'limits'>;
+interface Stage extends Pick<KillerOrder, 'files' | 'limits'> {
+  /** Milliseconds for all of it: several times what it takes when nothing is changed. */
+  readonly patience: number;
+}
 
 export async function runLua(
   wanted: readonly string[],
   workers: number,
   isSampled: (mutant: Mutant) => boolean,
   onResult: Progress,
+  isQuick: boolean,
 ): Promise<Result[]> {
   const trees = Array.from({ length: workers }, () => new ScratchTree());
   try {
@@ -65,7 +69,8 @@ export async function runLua(
     const queue = mutants.filter(isSampled);
     const total = queue.length;
     const stages: Stage[] = [];
-    for (const names of STAGES) stages.push(await observe(first, names));
+    for (const names of isQuick ? STAGES.slice(0, 1) : STAGES)
+      stages.push(await observe(first, names));
     const results: Result[] = [];
     const work = async (tree: ScratchTree): Promise<void> => {
       for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
@@ -95,7 +100,8 @@ async function observe(tree: ScratchTree, names: readonly string[]): Promise<Sta
   const limits = Object.fromEntries(
     kept.map(({ title, duration }) => [title, 3000 + 5 * duration]),
   );
-  return { files, limits };
+  const patience = 30_000 + 5 * kept.reduce((sum, { duration }) => sum + duration, 0);
+  return { files, limits, patience };
 }
 
 async function judge(
@@ -121,7 +127,8 @@ async function throughStages(
 ): Promise<Result> {
   for (const stage of stages) {
     const killer = new KillerProcess(tree.root);
-    const answer = await killer.ask({ ...stage, mutant: mutant.id }, PATIENCE);
+    const { patience, ...order } = stage;
+    const answer = await killer.ask({ ...order, mutant: mutant.id }, patience);
     killer.stop();
     if (answer === undefined) return { mutant, outcome: 'timeout', by: undefined };
     if (answer.failed !== undefined) return { mutant, outcome: 'killed', by: answer.failed };

@@ -7,10 +7,11 @@ import { ROOT } from './scratch-tree.js';
 import type { Progress } from './typescript-run.js';
 import { TYPESCRIPT_FILES, runTypeScript } from './typescript-run.js';
 
-const USAGE = `npm run mutation -- [--only PART]... [--every N] [--again FILE] [--workers N] [--output FILE]
+const USAGE = `npm run mutation -- [--only PART]... [--every N] [--again FILE] [--quick] [--workers N] [--output FILE]
   --only     run over files whose path has PART in it; default: all
   --every    take each Nth mutant only, spread over all files; default: 1
   --again    take only what survived or was unreached in the run whose --output FILE was; the sources unchanged
+  --quick    Lua: by the quick tests alone, without those in lock-step with the memory backend and the large ones
   --workers  mutants at a time; default: 1
   --output   where the results go, a line of JSON for each; default: coverage/mutation.jsonl`;
 
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true, default: [''] },
     every: { type: 'string', default: '1' },
     again: { type: 'string' },
+    quick: { type: 'boolean', default: false },
     workers: { type: 'string', default: '1' },
     output: { type: 'string', default: 'coverage/mutation.jsonl' },
     help: { type: 'boolean', default: false },
@@ -47,7 +49,7 @@ async function main(): Promise<void> {
   const lua = LUA_FILES.filter(isWanted);
   const results = [
     ...(typeScript.length > 0 ? await runTypeScript(typeScript, workers, isSampled, note) : []),
-    ...(lua.length > 0 ? await runLua(lua, workers, isSampled, note) : []),
+    ...(lua.length > 0 ? await runLua(lua, workers, isSampled, note, values.quick) : []),
   ];
   for (const line of totals(results)) console.log(line);
 }
