@@ -89,6 +89,11 @@ describe('setLimit and adopt that reach the backend too late', () => {
     expect(adopted).to.have.length(2);
     expect(adopted[1]?.newId).to.equal(adopted[0]?.newId);
     expect(adopting.value).to.include({ fencingToken: 7, held: true });
+    // It has its full ttl at once, so nothing is to be extended before a third of it.
+    await backend.clock.advance(8000);
+    expect(backend.extends).to.deep.equal([]);
+    await backend.clock.advance(1100);
+    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[adopted[0]?.newId]]);
     await semaphore.close();
   });
 });

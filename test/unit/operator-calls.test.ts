@@ -26,6 +26,10 @@ describe('setLimit, adopt and revoke', () => {
     for (const handle of handles) await handle.release();
   });
 
+  it('knows the limit that it was made with before any call', () => {
+    expect(semaphoreOf(3).limit).to.equal(3);
+  });
+
   it('hands a ticket over with its slots and a higher token, and the old holder finds it lost', async () => {
     const [giver, taker] = [semaphoreOf(2), semaphoreOf(2, 'elsewhere')];
     const handle = await giver.acquire();
