@@ -49,6 +49,14 @@ describeWithServer('scripts: calls that run twice', (server) => {
     ]);
   });
 
+  it('acquire gives each of several tickets its full life again', async () => {
+    const bench = new ScriptBench(server(), { limit: 3, ttl: 1000 });
+    const first = await bench.acquire(['a.1', 'a.2', 'a.3']);
+    bench.pass(900);
+    expect((await bench.acquire(['a.1', 'a.2', 'a.3'])).verdicts).to.deep.equal(first.verdicts);
+    for (const id of ['a.1', 'a.2', 'a.3']) expect(await bench.lifeOf(id), id).to.equal(1000);
+  });
+
   it('a try that was granted is granted again; one that was refused leaves nothing', async () => {
     const bench = still(1);
     const [first, second] = await twice(bench, () =>

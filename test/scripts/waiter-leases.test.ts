@@ -84,6 +84,20 @@ describeWithServer('scripts: lives of tickets and waiters', (server) => {
     expect((await bench.inspect()).holders.map(({ id }) => id)).to.deep.equal(['a.1']);
   });
 
+  it('the tries of a request that waits alone keep it waiting, for as long as they go on', async () => {
+    const bench = new ScriptBench(server(), { limit: 1 });
+    await bench.take('x.1', { ttl: 60_000 });
+    const place = arrivalOf((await bench.acquire('a.1')).verdicts[0]);
+    for (let i = 0; i < 6; i++) {
+      bench.pass(4900);
+      expect(kinds(await bench.acquire([request('a.1', place)]))).to.deep.equal(['queued']);
+      expect((await bench.inspect()).waiting).to.equal(1);
+    }
+    bench.pass(4900);
+    await bench.release('x.1');
+    expect((await bench.inspect()).holders.map(({ id }) => id)).to.deep.equal(['a.1']);
+  });
+
   it("skips a dead client's requests and forgets them and its label", async () => {
     const bench = new ScriptBench(server(), { limit: 1 });
     await bench.take('x.1');
