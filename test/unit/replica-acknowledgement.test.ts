@@ -47,6 +47,25 @@ describe('a permit that too few replicas have', () => {
     expect(acquiring.value).to.include({ held: true });
   });
 
+  it('is asked for at once when its grant is pushed, and not held by that alone', async () => {
+    const { clock } = backend;
+    const waiting = watch(clock, new Semaphore(backend, 's', options).acquire());
+    await clock.advance(0);
+    backend.setHealth(true);
+    await clock.advance(100);
+    const before = backend.acquires.length;
+    let grant: (reply: AcquireReply) => void = () => {};
+    backend.onAcquire = () => new Promise((resolve) => (grant = resolve));
+    backend.push(idOf(0), 2000);
+    await clock.advance(1);
+    expect(backend.acquires).to.have.length(before + 1);
+    expect(waiting.done).to.equal(false);
+    const asked = backend.acquires.at(-1)?.call;
+    if (asked !== undefined) grant(backend.allGranted(asked));
+    await clock.advance(1);
+    expect(waiting.value).to.include({ held: true });
+  });
+
   it('is asked for at once when its grant overtakes the reply that queued it', async () => {
     const { clock } = backend;
     const semaphore = new Semaphore(backend, 's', options);
