@@ -39,6 +39,8 @@ const effects = {
   'delete-key': dataLoss,
   'step-clock': dataLoss,
   'fail-over': dataLoss,
+  // All of its keys arrive, with their times; meanwhile neither end serves it.
+  'move-slot': interruption,
 } as const satisfies Record<string, FaultEffects>;
 
 export type FaultKind = keyof typeof effects;

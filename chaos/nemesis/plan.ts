@@ -79,6 +79,7 @@ function detailsOf(kind: FaultKind, { workers, ttl }: PlanOptions, random: Rando
     'stop-server': { lasts },
     'pause-clients': { lasts },
     'fail-over': { lasts },
+    'move-slot': { lasts },
     delay: { lasts, delay: random.between(10, 150), ...some },
     hang: { lasts, ...some },
     'swallow-requests': { lasts, ...some },

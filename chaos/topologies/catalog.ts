@@ -1,5 +1,5 @@
 import type { FaultKind } from '../history/fault-kinds.js';
-import { startClusterTopology } from './cluster.js';
+import { clusterKinds, startClusterTopology } from './cluster.js';
 import { replicatedKinds } from './replicated-faults.js';
 import { startSentinelTopology } from './sentinel.js';
 import { QUORUM_NODES, quorumKinds, startQuorum } from './quorum.js';
@@ -16,7 +16,7 @@ interface TopologyEntry {
 const catalog = {
   single: { kinds: singleKinds, start: startSingle },
   sentinel: { kinds: replicatedKinds, start: startSentinelTopology },
-  cluster: { kinds: replicatedKinds, start: startClusterTopology },
+  cluster: { kinds: clusterKinds, start: startClusterTopology },
   quorum: { kinds: quorumKinds, nodes: QUORUM_NODES, start: startQuorum },
 } as const satisfies Record<string, TopologyEntry>;
 

@@ -38,39 +38,54 @@ const openers: Record<Address['topology'], (address: Address) => Promise<Connect
   sentinel: (address) => (address.client === 'redis' ? nodeSentinel(address) : ioSentinel(address)),
 };
 
-async function nodeCluster({ ports }: Address): Promise<Connection> {
-  const rootNodes = ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
+/** As both libraries want it: servers name addresses to which this worker has ways of its own. */
+function addressMap({ detours = {} }: Address): Record<string, { host: string; port: number }> {
+  const host = '127.0.0.1';
+  const map: Record<string, { host: string; port: number }> = {};
+  for (const [named, port] of Object.entries(detours)) map[`${host}:${named}`] = { host, port };
+  return map;
+}
+
+async function nodeCluster(address: Address): Promise<Connection> {
+  const rootNodes = address.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
   // With the options that the README names for masters that may fail, here and below.
   const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
-  const client = createCluster({ rootNodes, ...refresh });
+  const client = createCluster({ rootNodes, nodeAddressMap: addressMap(address), ...refresh });
   client.on('error', ignore);
   await client.connect();
   return { target: client, close: () => Promise.resolve(client.destroy()) };
 }
 
-async function ioCluster({ ports }: Address): Promise<Connection> {
-  const nodes = ports.map((port) => ({ host: '127.0.0.1', port }));
-  const client = new Cluster(nodes, { lazyConnect: true, slotsRefreshInterval: 1000 });
+async function ioCluster(address: Address): Promise<Connection> {
+  const nodes = address.ports.map((port) => ({ host: '127.0.0.1', port }));
+  const natMap = addressMap(address);
+  const client = new Cluster(nodes, { lazyConnect: true, slotsRefreshInterval: 1000, natMap });
   client.on('error', ignore);
   await client.connect();
   return { target: client, close: () => Promise.resolve(client.disconnect()) };
 }
 
-async function nodeSentinel({ ports }: Address): Promise<Connection> {
-  const sentinelRootNodes = ports.map((port) => ({ host: '127.0.0.1', port }));
-  const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes });
+async function nodeSentinel(address: Address): Promise<Connection> {
+  const sentinelRootNodes = address.ports.map((port) => ({ host: '127.0.0.1', port }));
+  const nodeAddressMap = addressMap(address);
+  const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes, nodeAddressMap });
   client.on('error', ignore);
   await client.connect();
   return { target: client, close: () => client.destroy() };
 }
 
-async function ioSentinel({ ports }: Address): Promise<Connection> {
-  const sentinels = ports.map((port) => ({ host: '127.0.0.1', port }));
-  const options = { sentinels, name: MASTER_NAME, lazyConnect: true, failoverDetector: true };
-  const client = new Redis(options);
+async function ioSentinel(address: Address): Promise<Connection> {
+  const sentinels = address.ports.map((port) => ({ host: '127.0.0.1', port }));
+  const natMap = addressMap(address);
+  const options = { sentinels, natMap, name: MASTER_NAME, lazyConnect: true };
+  const client = new Redis({ ...options, failoverDetector: true });
   client.on('error', ignore);
   await client.connect();
-  return { target: client, close: () => Promise.resolve(client.disconnect()) };
+  // Told of a failover while it reconnects, it takes that for its own end: an application connects again.
+  const reconnect = (): void => void client.connect().catch(ignore);
+  client.on('end', reconnect);
+  const close = (): void => void client.off('end', reconnect).disconnect();
+  return { target: client, close: () => Promise.resolve(close()) };
 }
 
 function isSingle(target: RedisTarget): target is SingleTarget {

@@ -3,6 +3,16 @@ import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import type { Undo } from './topology.js';
 
+/** What can befall the way between a worker and the servers. */
+export const networkKinds = [
+  'delay',
+  'hang',
+  'swallow-requests',
+  'swallow-replies',
+  'split',
+  'cut',
+] as const satisfies readonly FaultKind[];
+
 type Setter = (proxy: FaultProxy, on: boolean, delay: number) => void;
 
 const setters: Partial<Record<FaultKind, Setter>> = {

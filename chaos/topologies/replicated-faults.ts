@@ -1,5 +1,6 @@
 import type { TestServer } from '../../test/support/redis-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
+import { networkKinds } from './proxy-faults.js';
 
 /** What a set of servers with replicas can do about the master that has the semaphore. */
 export interface ReplicatedServers {
@@ -17,6 +18,7 @@ export const replicatedKinds: readonly FaultKind[] = [
   'kill-process',
   'stop-process',
   'kill-clients',
+  ...networkKinds,
   'forget-scripts',
   'flush-data',
   'delete-key',

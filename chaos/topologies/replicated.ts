@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
+import type { Detours } from './detours.js';
 import { FailOver, type ReplicatedServers } from './replicated-faults.js';
 import { partsOf, serverFaults } from './server-faults.js';
 import type { Address, Topology, Undo } from './topology.js';
@@ -11,6 +12,9 @@ interface ReplicatedOptions {
   readonly topology: 'cluster' | 'sentinel';
   /** What clients are told to begin with. */
   readonly ports: readonly number[];
+  readonly detours: Detours;
+  /** Those that only these servers know. */
+  readonly faults: Partial<Record<FaultKind, () => Promise<Undo>>>;
   readonly stop: () => Promise<void>;
 }
 
@@ -24,12 +28,16 @@ export class Replicated implements Topology {
   constructor(options: ReplicatedOptions) {
     this.#options = options;
     this.#failOver = new FailOver(options.servers);
-    this.observerAddress = this.addressOf(0);
+    const { topology, ports } = options;
+    this.observerAddress = { topology, client: 'redis', ports };
   }
 
   addressOf(worker: number): Address {
-    const { topology, ports } = this.#options;
-    return { topology, client: worker % 2 === 0 ? 'redis' : 'ioredis', ports };
+    const { topology } = this.#options;
+    const detours = this.#options.detours.of(worker);
+    // Who is asked first where the others are is not itself named by anybody.
+    const ports = this.#options.ports.map((port) => detours[port] ?? port);
+    return { topology, client: worker % 2 === 0 ? 'redis' : 'ioredis', ports, detours };
   }
 
   async leftKeys(name: string): Promise<string[]> {
@@ -48,16 +56,20 @@ export class Replicated implements Topology {
       await this.#failOver.promote();
       return undefined;
     }
+    const { servers, faults, detours } = this.#options;
+    const injectOwn = faults[kind];
+    if (injectOwn !== undefined) return injectOwn();
     const injectHere = serverFaults[kind];
-    if (injectHere === undefined) throw new Error(`this topology knows no ${kind}`);
-    return injectHere(await this.#options.servers.master(), fault, name);
+    if (injectHere === undefined) return detours.inject(fault);
+    return injectHere(await servers.master(), fault, name);
   }
 
   repair(): Promise<void> {
     return this.#options.servers.repair();
   }
 
-  stop(): Promise<void> {
-    return this.#options.stop();
+  async stop(): Promise<void> {
+    await this.#options.detours.stop();
+    await this.#options.stop();
   }
 }

@@ -1,5 +1,6 @@
 import { startSentinels } from '../../test/support/redis-sentinel.js';
 import type { TestServer } from '../../test/support/redis-server.js';
+import { Detours } from './detours.js';
 import { Replicated } from './replicated.js';
 import type { Topology } from './topology.js';
 
@@ -18,5 +19,9 @@ export async function startSentinelTopology(): Promise<Topology> {
     repair: () => sentinels.repair(),
   };
   const ports = sentinels.addresses.map(({ port }) => port);
-  return new Replicated({ servers, topology: 'sentinel', ports, stop: () => sentinels.stop() });
+  const detours = await Detours.start(
+    sentinels.servers.map((server) => ({ named: sentinels.portOf(server), port: server.port })),
+  );
+  const stop = (): Promise<void> => sentinels.stop();
+  return new Replicated({ servers, topology: 'sentinel', ports, detours, faults: {}, stop });
 }

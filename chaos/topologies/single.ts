@@ -3,7 +3,7 @@ import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { startServer, type TestServer } from '../../test/support/redis-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
-import { injectProxyFault } from './proxy-faults.js';
+import { injectProxyFault, networkKinds } from './proxy-faults.js';
 import { keepingData, partsOf, serverFaults } from './server-faults.js';
 import { type Address, type Topology, type Undo, WORKERS } from './topology.js';
 
@@ -15,12 +15,7 @@ export const singleKinds: readonly FaultKind[] = [
   'restart-empty',
   'pause-clients',
   'kill-clients',
-  'delay',
-  'hang',
-  'swallow-requests',
-  'swallow-replies',
-  'split',
-  'cut',
+  ...networkKinds,
   'forget-scripts',
   'flush-data',
   'delete-key',

@@ -10,6 +10,8 @@ export interface Address {
   readonly client: 'redis' | 'ioredis';
   /** Of the servers, as this worker reaches them. */
   readonly ports: readonly number[];
+  /** For ports that servers name to their clients: where this worker has to go instead. */
+  readonly detours?: Readonly<Record<number, number>>;
 }
 
 /** A connection and what closes it. */

@@ -151,6 +151,24 @@ export class TestCluster {
     }
   }
 
+  /** Moves what a slot still has, and ends the move: keys may be made at the old node until it has none. */
+  async finishMove(slot: number, from: TestServer, to: TestServer): Promise<void> {
+    for (;;) {
+      const keys = await this.keysIn(from, slot);
+      if (keys.length === 0) break;
+      await this.moveKeys(from, to, keys);
+    }
+    await this.endMove(slot, from, to);
+  }
+
+  /** Resolves once every node that runs names the same one for a slot. */
+  async untilServedBy(slot: number, server: TestServer): Promise<void> {
+    await waitUntil(async () => {
+      const views = await Promise.all(this.#running().map(viewOf));
+      return views.every(({ shards }) => shardOf(shards, slot).master === server.port);
+    }, 'the nodes do not agree on who serves the slot');
+  }
+
   /** Resolves once every node that runs counts the cluster as whole and every replica follows its master. */
   async untilWhole(): Promise<void> {
     await waitUntil(() => allWhole(this.nodes), 'the cluster is not whole');
@@ -169,8 +187,7 @@ export class TestCluster {
   }
 
   async #shardOf(slot: number): Promise<Shard> {
-    const shards = await this.#shards();
-    return present(shards.find(({ first, last }) => first <= slot && slot <= last));
+    return shardOf(await this.#shards(), slot);
   }
 
   /** As the running nodes see it; of those that disagree, the one with the latest change is right. */
@@ -194,6 +211,10 @@ interface View {
 }
 
 type SlotsRow = [first: number, last: number, ...nodes: [host: string, port: number][]];
+
+function shardOf(shards: readonly Shard[], slot: number): Shard {
+  return present(shards.find(({ first, last }) => first <= slot && slot <= last));
+}
 
 async function viewOf(node: TestServer): Promise<View> {
   const info = await infoOf(node);

@@ -64,12 +64,17 @@ export class TestSentinels {
     return this.#sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
   }
 
+  /** Where the others find a server. */
+  portOf(server: TestServer): number {
+    return server === this.servers[0] ? this.#proxy.port : server.port;
+  }
+
   /** The server that all sentinels name as the master; undefined while they differ. */
   async agreedMaster(): Promise<TestServer | undefined> {
     const named = await Promise.all(this.#sentinels.map(masterPort));
     const [port] = new Set(named);
     if (new Set(named).size > 1) return undefined;
-    return this.servers.find((server) => this.#portOf(server) === port);
+    return this.servers.find((server) => this.portOf(server) === port);
   }
 
   /** Cuts the first server off from replicas, sentinels and their clients: who has its own port still reaches it. */
@@ -120,7 +125,7 @@ export class TestSentinels {
       // The sentinels demote a master of old by themselves, but only after ten seconds.
       for (const replica of replicas) {
         const port = Number(await replica.stat('replication', 'master_port'));
-        if (port !== this.#portOf(master)) await follow(replica, this.#portOf(master));
+        if (port !== this.portOf(master)) await follow(replica, this.portOf(master));
       }
       const seen = await Promise.all(this.#sentinels.map(seesAll));
       return seen.every(Boolean) && (await allLinked(replicas));
@@ -133,11 +138,6 @@ export class TestSentinels {
     await sleep(RETRY);
     await Promise.all([...this.#sentinels, ...this.servers].map((process) => process.stop()));
     await this.#proxy.stop();
-  }
-
-  /** Where the others find it. */
-  #portOf(server: TestServer): number {
-    return server === this.servers[0] ? this.#proxy.port : server.port;
   }
 }
 
