@@ -30,6 +30,7 @@ export class FaultProxy {
   #swallowRequests = false;
   #swallowReplies = false;
   #refuse = false;
+  #refused = 0;
   #requests = 0;
   #replies = 0;
 
@@ -37,7 +38,7 @@ export class FaultProxy {
     this.#targetPort = targetPort;
     // Half open: a side that has sent its end may still receive.
     this.#listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      if (this.#refuse) client.destroy();
+      if (this.#refuse) this.#refuseOne(client);
       else this.#link(client);
     });
   }
@@ -49,6 +50,11 @@ export class FaultProxy {
   /** Proxied connections that are open now. */
   get connections(): number {
     return this.#links.size;
+  }
+
+  /** Connections that were destroyed at once. */
+  get refused(): number {
+    return this.#refused;
   }
 
   /** Bytes that clients have sent, swallowed ones included. */
@@ -114,6 +120,11 @@ export class FaultProxy {
     await new Promise<void>((resolve) => {
       this.#listener.close(() => resolve());
     });
+  }
+
+  #refuseOne(client: Socket): void {
+    this.#refused += 1;
+    client.destroy();
   }
 
   #link(client: Socket): void {

@@ -1,6 +1,9 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 import { isRefusal } from './moving-subscription.js';
 
+/** Between the end of a subscriber that nobody had ended and its next connection, in milliseconds. */
+const PAUSE = 250;
+
 /** What is used of a single `ioredis` client (5, 6) beyond its commands. */
 export interface Duplicable {
   duplicate(options?: Record<string, boolean | (() => null)>): Subscriber;
@@ -10,6 +13,7 @@ export interface Subscriber {
   on(event: string, listener: (...args: string[]) => void): unknown;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
+  connect(): Promise<unknown>;
   disconnect(): void;
   readonly status?: string;
   readonly stream?: { unref?(): void };
@@ -29,28 +33,38 @@ export function subscribeOnCopy(
   // It would subscribe again by itself after a reconnect, but let nobody handle a refusal.
   const options = { autoResubscribe: false, enableOfflineQueue: true, lazyConnect: false };
   const subscriber = isMock(client) ? client.duplicate() : client.duplicate(options);
-  let subscribed = false;
+  let asking = false;
   let closed = false;
+  let refused = false;
+  let timer: NodeJS.Timeout | undefined;
   const report = (healthy: boolean): void => {
     if (!closed) events.onHealth(healthy);
   };
   const open = async (): Promise<void> => {
+    if (asking || closed) return;
+    asking = true;
     try {
       await subscriber.subscribe(channel);
-      subscribed = true;
       subscriber.stream?.unref?.();
       report(true);
     } catch (error) {
       report(false);
-      // Refused: waiting goes on by polling. A connection that was lost comes back by itself.
-      if (isRefusal(error)) subscriber.disconnect();
+      refused = isRefusal(error);
     }
+    asking = false;
+    // Waiting goes on by polling. A connection that was lost comes back by itself.
+    if (refused) subscriber.disconnect();
   };
   subscriber.on('error', () => report(false));
   subscriber.on('close', () => report(false));
   subscriber.on('ready', () => {
     subscriber.stream?.unref?.();
-    if (subscribed && !closed) void open();
+    void open();
+  });
+  // By its own options, or told by its sentinels of a failover while it reconnected.
+  subscriber.on('end', () => {
+    if (closed || refused) return;
+    timer = setTimeout(() => void subscriber.connect().catch(() => undefined), PAUSE).unref();
   });
   subscriber.on('message', (_channel, message) => {
     if (message !== undefined) events.onMessage(message);
@@ -59,6 +73,7 @@ export function subscribeOnCopy(
   return {
     close: () => {
       closed = true;
+      clearTimeout(timer);
       return endOf(subscriber, channel);
     },
   };
