@@ -509,7 +509,7 @@ histories['phantom'] = {
         .hold({ from: 100, id: 'w1.a' })
         .fault('kill-process', 200, 201, { targets: ['w1'] })
         .fault('step-clock', 300, 301, { step: -5000 })
-        .seen(5900, [ticket('w1.a')]),
+        .seen(5900, [ticket('w1.a', 0, 100)]),
     'a ticket that its holder had lost is left to expire': () =>
       history()
         .hold({
@@ -521,11 +521,32 @@ histories['phantom'] = {
           lost: [{ at: 1099, reason: 'expired' }],
         })
         .fault('stop-server', 200, 1150)
-        .seen(1300, [ticket('w1.a')]),
+        .seen(1300, [ticket('w1.a', 0, 100)]),
+    // Found by --seed 8 --minutes 8 --topology cluster, and the next one as well.
+    'a try that ran late, after the release, is given back': () =>
+      history()
+        .fault('swallow-requests', 50, 90, { targets: ['w1'] })
+        .hold({ from: 100, to: 400, id: 'w1.a' })
+        .seen(500, [ticket('w1.a', 0, 499)]),
+    'a request that does not hear of its grants asks again, which keeps them': () =>
+      history()
+        .hold({ from: 10, to: 20 })
+        .fault('swallow-replies', 50, 2500, { targets: ['w1'] })
+        .request('w1', 100, 2000, 'fail', 1900)
+        .seen(200, [ticket('w1.a', 0, 199)])
+        .seen(2900, [ticket('w1.a', 0, 199)]),
+    'a request that could not be withdrawn is granted once more': () =>
+      history()
+        .hold({ from: 10, to: 20 })
+        .fault('swallow-requests', 50, 2500, { targets: ['w1'] })
+        .seen(200, [ticket('w1.a', 0, 199)])
+        .seen(1000, [ticket('w1.a', 0, 199)])
+        .seen(2000, [ticket('w1.a', 0, 1999)])
+        .seen(2900, [ticket('w1.a', 0, 1999)]),
     'a look at the server that crossed the release': () =>
       history()
         .hold({ from: 100, to: 400, id: 'w1.a' })
-        .seen(402, [ticket('w1.a')]),
+        .seen(402, [ticket('w1.a', 0, 100)]),
   },
   bad: {
     'a permit is held at the end': () => history().final(1000, 1, 0, ['meta', 'tickets']),
@@ -538,12 +559,35 @@ histories['phantom'] = {
     'a released ticket is still there': () =>
       history()
         .hold({ from: 100, to: 400, id: 'w1.a' })
-        .seen(403, [ticket('w1.a')]),
+        .seen(403, [ticket('w1.a', 0, 100)]),
+    'a released ticket is still there, whatever struck its holder': () =>
+      history()
+        .fault('swallow-requests', 50, 90, { targets: ['w1'] })
+        .hold({ from: 100, to: 400, id: 'w1.a' })
+        .seen(403, [ticket('w1.a', 0, 100)]),
+    'a ticket is granted anew after its release, while nothing was wrong': () =>
+      history()
+        .fault('swallow-requests', 50, 90, { targets: ['w2'] })
+        .hold({ from: 100, to: 400, id: 'w1.a' })
+        .seen(500, [ticket('w1.a', 0, 499)]),
+    'a try that ran late is never given back': () =>
+      history()
+        .fault('swallow-requests', 50, 90, { targets: ['w1'] })
+        .hold({ from: 100, to: 400, id: 'w1.a' })
+        .seen(500, [ticket('w1.a', 0, 499)])
+        .seen(1800, [ticket('w1.a', 0, 499)]),
+    'a grant that nobody hears of outlives the request': () =>
+      history()
+        .hold({ from: 10, to: 20 })
+        .fault('swallow-replies', 50, 2500, { targets: ['w1'] })
+        .request('w1', 100, 500, 'fail', 400)
+        .seen(200, [ticket('w1.a', 0, 199)])
+        .seen(1900, [ticket('w1.a', 0, 199)]),
     'the ticket of a dead holder outlives its ttl': () =>
       history()
         .hold({ from: 100, id: 'w1.a' })
         .fault('kill-process', 200, 201, { targets: ['w1'] })
-        .seen(1500, [ticket('w1.a')]),
+        .seen(1500, [ticket('w1.a', 0, 100)]),
   },
 };
 

@@ -1,13 +1,7 @@
 import { endsAllTickets } from '../../history/fault-kinds.js';
-import { RECONNECT, SLACK } from '../precision.js';
-import {
-  type Fault,
-  type Hold,
-  type RunRecord,
-  stoodStill,
-  strikes,
-  type Violation,
-} from '../run-record.js';
+import { Causes } from '../causes.js';
+import { SLACK } from '../precision.js';
+import { type Hold, type RunRecord, stoodStill, strikes, type Violation } from '../run-record.js';
 import { SpanIndex } from '../span-index.js';
 
 /** Those whose tickets a fault took are told, at the latest when their lease would have ended. */
@@ -99,21 +93,13 @@ export function checkBlind(run: RunRecord): Violation[] {
 
 /** Nobody loses a permit while nothing is wrong. */
 export function checkCause(run: RunRecord): Violation[] {
-  const memory = run.life + RECONNECT + SLACK;
-  const costly = new SpanIndex(run.faults.filter(({ effects }) => effects.costsTickets));
+  const causes = new Causes(run);
   return run.holds.flatMap(({ id, process, losses }) => {
     const [lost] = losses;
     if (lost === undefined || lost.reason === 'closed') return [];
-    const since = lost.at - memory;
-    if (hasStruck(costly.touching(since, lost.at), process)) return [];
-    if (stoodStill(run, process, since, lost.at)) return [];
+    if (causes.struck(process, lost.at)) return [];
     return [problem('cause', lost.at, `${id} was lost (${lost.reason}) while nothing was wrong`)];
   });
-}
-
-function hasStruck(faults: Iterable<Fault>, process: string): boolean {
-  for (const fault of faults) if (strikes(fault, process)) return true;
-  return false;
 }
 
 function problem(rule: string, at: number, message: string): Violation {

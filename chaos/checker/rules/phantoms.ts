@@ -1,12 +1,17 @@
+import { Causes } from '../causes.js';
 import { SLACK } from '../precision.js';
 import type { Hold, RunRecord, Violation } from '../run-record.js';
-import { SpanIndex } from '../span-index.js';
+import { type Span, SpanIndex } from '../span-index.js';
 
 /** Parts of the keys that stay for a day, for the tokens; the second one is a quorum's. */
 const REMEMBERED = new Set(['meta', 'qmeta']);
 
+/** One grant as the looks at the server show it. */
 interface Sighting {
+  readonly id: string;
+  readonly token: number;
   readonly first: number;
+  /** When the last look that shows it was asked for. */
   readonly last: number;
 }
 
@@ -29,13 +34,19 @@ function checkSightings(run: RunRecord): Violation[] {
   const steps = run.faults.filter(({ kind, step = 0 }) => kind === 'step-clock' && step < 0);
   const setBack = new SpanIndex(steps);
   const revived = new SpanIndex(run.faults.filter(({ kind }) => kind === 'fail-over'));
-  return [...sightingsOf(run)].flatMap(([id, { first, last }]) => {
+  const causes = new Causes(run);
+  const requests = new Requests(run);
+  return sightingsOf(run).flatMap(({ id, token, first, last }) => {
     const hold = holds.get(id);
     const gone = goneFor(hold);
-    if (gone !== undefined && last > gone && !revived.touches(gone, last)) {
-      return [phantom(id, last, `${Math.round(last - gone)} ms after its release was confirmed`)];
+    if (hold !== undefined && gone !== undefined && last > gone && !revived.touches(gone, last)) {
+      const since = `${Math.round(last - gone)} ms after its release was confirmed`;
+      if (token === hold.token) return [phantom(id, last, since)];
+      // A try that was given up may run late, or twice; its reply, once heard, gives the new grant back.
+      if (!causes.struck(hold.process, first)) return [phantom(id, last, `anew, ${since}`)];
     }
-    const idleSince = hold?.end ?? first;
+    const idleSince =
+      token === hold?.token ? hold.end : Math.max(hold?.end ?? 0, requests.lastEnd(id, first));
     let life = run.life + SLACK;
     // A clock that goes back gives the dead that much more life.
     for (const { step = 0 } of setBack.touching(hold?.granted ?? first - life, last)) life -= step;
@@ -44,19 +55,54 @@ function checkSightings(run: RunRecord): Violation[] {
   });
 }
 
+/** When processes waited for permits: who has not heard of a grant asks again, which keeps it. */
+class Requests {
+  readonly #byProcess: ReadonlyMap<string, SpanIndex<Span>>;
+  /** A process's ids all begin alike. */
+  readonly #processes: ReadonlyMap<string, string>;
+
+  constructor({ calls, holds, lastWritten }: RunRecord) {
+    this.#processes = new Map(holds.map(({ id, process }) => [clientOf(id), process]));
+    const spans = new Map<string, Span[]>();
+    for (const { process, operation, invoked: from, settled } of calls) {
+      if (operation !== 'acquire' && operation !== 'try') continue;
+      const own = spans.get(process) ?? [];
+      own.push({ from, to: settled?.at ?? lastWritten.get(process) ?? from });
+      spans.set(process, own);
+    }
+    this.#byProcess = new Map([...spans].map(([process, own]) => [process, new SpanIndex(own)]));
+  }
+
+  /** When the last request ended that may have been the one with that id at that moment; the moment itself if none was. */
+  lastEnd(id: string, at: number): number {
+    const process = this.#processes.get(clientOf(id)) ?? '';
+    let end = at;
+    for (const { to } of this.#byProcess.get(process)?.touching(at, at) ?? []) {
+      end = Math.max(end, to);
+    }
+    return end;
+  }
+}
+
+function clientOf(id: string): string {
+  return id.slice(0, id.indexOf('.'));
+}
+
 /** From when on a ticket must not be there: a release that found it lost leaves it to be withdrawn, or to expire. */
 function goneFor(hold: Hold | undefined): number | undefined {
   return hold?.released?.released === true ? hold.released.at : undefined;
 }
 
-function sightingsOf({ seen }: RunRecord): Map<string, Sighting> {
+function sightingsOf({ seen }: RunRecord): Sighting[] {
   const sightings = new Map<string, Sighting>();
   for (const { at, asked, holders } of seen) {
-    for (const { id } of holders) {
-      sightings.set(id, { first: sightings.get(id)?.first ?? at, last: asked });
+    for (const { id, token } of holders) {
+      const key = `${id} ${token}`;
+      const first = sightings.get(key)?.first ?? at;
+      sightings.set(key, { id, token, first, last: asked });
     }
   }
-  return sightings;
+  return [...sightings.values()];
 }
 
 function phantom(id: string, at: number, message: string): Violation {
