@@ -1,23 +1,17 @@
 import { init } from 'echarts';
 
 import { Doubts } from '../checker/doubt.js';
-import type { Fault, Hold, RunRecord } from '../checker/run-record.js';
+import type { Hold, RunRecord } from '../checker/run-record.js';
 import type { Span } from '../checker/span-index.js';
+import { boxOf, type DrawingApi, FAINT, LEFT, nearness, RIGHT, TOP, WIDTH } from './drawing.js';
+import { faultSeries } from './fault-bands.js';
 
-const WIDTH = 1100;
 const LANE = 26;
-const LEFT = 90;
-const RIGHT = 20;
-const TOP = 130;
 const LINES = 110;
 const INK = '#1f2937';
-const FAINT = '#6b7280';
 const WORKER_COLOURS = ['#0f766e', '#b45309', '#4338ca', '#be185d'];
 const STRIP_COLOUR = '#5eb5ab';
-const FAULT_COLOUR = '#dc2626';
-
-/** With more faults than that in a picture, their names would cover each other. */
-const NAMED = 40;
+const LIMIT_COLOUR = '#dc2626';
 
 /** One rectangle: from, to, lane, colour. */
 type Bar = readonly [number, number, number, string];
@@ -84,8 +78,8 @@ function laneAxis(limit: number): object {
 
 /** In a long span, holds that would run into each other on the page are drawn as one. */
 function barsOf(run: RunRecord, span: Span): Bar[] {
-  const pixel = (span.to - span.from) / (WIDTH - LEFT - RIGHT);
-  const merged = pixel > 30;
+  const near = nearness(span);
+  const merged = near > 60;
   const bars: Bar[] = [];
   const last = new Map<number, number>();
   for (const hold of run.holds) {
@@ -97,7 +91,7 @@ function barsOf(run: RunRecord, span: Span): Bar[] {
         merged &&
         before !== undefined &&
         index !== undefined &&
-        hold.granted - before[1] < pixel
+        hold.granted - before[1] < near
       ) {
         bars[index] = [before[0], Math.max(before[1], hold.end), slot, STRIP_COLOUR];
       } else {
@@ -117,61 +111,24 @@ function colourOf({ process }: Hold): string {
   return WORKER_COLOURS[index % WORKER_COLOURS.length] ?? FAINT;
 }
 
-/** The part of echarts' drawing interface that is used here. */
-interface DrawingApi {
-  value(dimension: number): number;
-  coord(point: readonly [number, number]): readonly [number, number];
-}
-
 function barSeries(bars: readonly Bar[], seconds: (at: number) => number): object {
+  const colours = [...new Set(bars.map(([, , , colour]) => colour))];
   return {
     type: 'custom',
     clip: true,
-    data: bars.map(([from, to, lane]) => [seconds(from), seconds(to), lane]),
+    data: colours.map(() => [0, 0]),
     renderItem: ({ dataIndex }: { dataIndex: number }, api: DrawingApi) => {
-      const [x, y] = api.coord([api.value(0), api.value(2)]);
-      const [end] = api.coord([api.value(1), api.value(2)]);
-      const shape = { x, y: y - LANE * 0.35, width: Math.max(end - x, 0.5), height: LANE * 0.7 };
-      return { type: 'rect', shape, style: { fill: bars[dataIndex]?.[3] } };
+      const fill = colours[dataIndex];
+      const boxes = bars
+        .filter(([, , , colour]) => colour === fill)
+        .map(([from, to, lane]) => {
+          const [x, y] = api.coord([seconds(from), lane]);
+          const [end] = api.coord([seconds(to), lane]);
+          return boxOf(x, y - LANE * 0.35, Math.max(end - x, 0.5), LANE * 0.7);
+        });
+      return { type: 'path', shape: { pathData: boxes.join('') }, style: { fill } };
     },
   };
-}
-
-/** Bands over everything for faults that last, lines for those that strike, each with its name above. */
-function faultSeries(
-  faults: readonly Fault[],
-  seconds: (at: number) => number,
-  height: number,
-): object {
-  return {
-    type: 'custom',
-    data: faults.map(({ from, to }) => [seconds(from), seconds(to)]),
-    renderItem: ({ dataIndex }: { dataIndex: number }, api: DrawingApi) => {
-      const [x] = api.coord([api.value(0), 0]);
-      const [end] = api.coord([api.value(1), 0]);
-      const shape = { x, y: TOP, width: Math.max(end - x, 1), height };
-      const text = faults.length > NAMED ? '' : describe(faults[dataIndex]);
-      const label = { text, fontSize: 9, fill: FAULT_COLOUR, verticalAlign: 'middle' };
-      return {
-        type: 'group',
-        children: [
-          { type: 'rect', shape, style: { fill: FAULT_COLOUR, opacity: 0.16 } },
-          { type: 'text', x: x + 4, y: TOP - 4, rotation: Math.PI / 3, style: label },
-        ],
-      };
-    },
-  };
-}
-
-function describe(fault: Fault | undefined): string {
-  const { kind = '', step, key, node, targets } = fault ?? {};
-  const details = [
-    node === undefined ? undefined : `node ${node}`,
-    step === undefined ? undefined : `${step / 1000} s`,
-    key,
-    targets?.join(' '),
-  ];
-  return [kind, ...details.filter((part) => part !== undefined)].join(' ');
 }
 
 interface Line {
@@ -218,29 +175,30 @@ function lineSeries(
     markLine: {
       silent: true,
       symbol: 'none',
-      lineStyle: { color: FAULT_COLOUR },
+      lineStyle: { color: LIMIT_COLOUR },
       label: { show: false },
       data: [{ yAxis: run.header.limit }],
     },
   };
 }
 
-/** The level after each step; of the steps within one pixel only the highest and the last. */
-function levelsOf(spans: Line['spans'], { from, to }: Span): [number, number][] {
+/** The level after each step; of the steps that are drawn as one only the highest and the last. */
+function levelsOf(spans: Line['spans'], span: Span): [number, number][] {
+  const { from, to } = span;
   const steps = spans
     .flatMap((each) => [
       { at: each.from, change: each.permits },
       { at: each.to, change: -each.permits },
     ])
     .toSorted((a, b) => a.at - b.at || a.change - b.change);
-  const pixel = (to - from) / (WIDTH - LEFT - RIGHT);
+  const near = nearness(span);
   const points: [number, number][] = [];
   let level = 0;
   let highest: [number, number] | undefined;
   for (const { at, change } of steps) {
     level += change;
     if (at < from || at > to) continue;
-    if (highest === undefined || at - highest[0] >= pixel) {
+    if (highest === undefined || at - highest[0] >= near) {
       highest = [at, level];
       points.push(highest, [at, level]);
     } else {
@@ -256,5 +214,6 @@ function render(height: number, option: object): string {
   chart.setOption(option);
   const svg = chart.renderToSVGString();
   chart.dispose();
-  return `${svg.trim()}\n`;
+  // What only echarts itself would read again.
+  return `${svg.trim().replaceAll(/ (?:ecmeta_\w+|pointer-events)="[^"]*"/g, '')}\n`;
 }

@@ -12,6 +12,8 @@ import { drawTimeline } from './timeline.js';
 const CLOSE_UP = 15_000;
 /** How many violations are listed one by one. */
 const LISTED = 50;
+/** How many faults of a plan are. */
+const PLANNED = 60;
 
 export interface Report {
   /** The command that repeats the run. */
@@ -64,7 +66,10 @@ function markdown(
       'what is held are tickets that a fault took and whose holders could not know it yet.',
     ].join(' '),
     '## Plan',
-    `\`\`\`text\n${describePlan(plan)}\n\`\`\``,
+    `\`\`\`text\n${describePlan(plan.slice(0, PLANNED))}\n\`\`\``,
+    ...(plan.length > PLANNED
+      ? [`And ${plan.length - PLANNED} more: \`${command} --plan\` prints them all.`]
+      : []),
     '',
   ].join('\n\n');
 }
