@@ -84,8 +84,11 @@ async function ioSentinel(address: Address): Promise<Connection> {
   // Told of a failover while it reconnects, it takes that for its own end: an application connects again.
   const reconnect = (): void => void client.connect().catch(ignore);
   client.on('end', reconnect);
-  const close = (): void => void client.off('end', reconnect).disconnect();
-  return { target: client, close: () => Promise.resolve(close()) };
+  const close = (): Promise<void> => {
+    client.off('end', reconnect).disconnect();
+    return Promise.resolve();
+  };
+  return { target: client, close };
 }
 
 function isSingle(target: RedisTarget): target is SingleTarget {

@@ -69,7 +69,8 @@ export class Replicated implements Topology {
   }
 
   async stop(): Promise<void> {
-    await this.#options.detours.stop();
+    // The ways last: what still tries to connect may do so while the servers take their leave.
     await this.#options.stop();
+    await this.#options.detours.stop();
   }
 }
