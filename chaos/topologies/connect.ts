@@ -10,6 +10,8 @@ import type { Address, Connection } from './topology.js';
 
 const CONNECT_TRIES = 100;
 const CONNECT_PAUSE = 100;
+/** Longer than any fault lasts. */
+const CONNECT_LIMIT = 5000;
 
 /** Connects, through faults that keep the first connection from being made. */
 export async function connect(address: Address): Promise<Connection> {
@@ -46,13 +48,34 @@ function addressMap({ detours = {} }: Address): Record<string, { host: string; p
   return map;
 }
 
+/**
+ * Faults may keep a client from ever ending its first connect, as was seen with a cluster of ioredis. A try that fails
+ * leaves nothing that goes on trying.
+ */
+async function established(connecting: Promise<unknown>, end: () => unknown): Promise<void> {
+  const timer = new AbortController();
+  const limit = sleep(CONNECT_LIMIT, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`no connection within ${CONNECT_LIMIT} ms`);
+  });
+  limit.catch(ignore);
+  try {
+    await Promise.race([connecting, limit]);
+  } catch (error) {
+    connecting.catch(ignore);
+    await Promise.resolve().then(end).catch(ignore);
+    throw error;
+  } finally {
+    timer.abort();
+  }
+}
+
 async function nodeCluster(address: Address): Promise<Connection> {
   const rootNodes = address.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
   // With the options that the README names for masters that may fail, here and below.
   const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
   const client = createCluster({ rootNodes, nodeAddressMap: addressMap(address), ...refresh });
   client.on('error', ignore);
-  await client.connect();
+  await established(client.connect(), () => client.destroy());
   return { target: client, close: () => Promise.resolve(client.destroy()) };
 }
 
@@ -61,7 +84,7 @@ async function ioCluster(address: Address): Promise<Connection> {
   const natMap = addressMap(address);
   const client = new Cluster(nodes, { lazyConnect: true, slotsRefreshInterval: 1000, natMap });
   client.on('error', ignore);
-  await client.connect();
+  await established(client.connect(), () => client.disconnect());
   return { target: client, close: () => Promise.resolve(client.disconnect()) };
 }
 
@@ -70,7 +93,7 @@ async function nodeSentinel(address: Address): Promise<Connection> {
   const nodeAddressMap = addressMap(address);
   const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes, nodeAddressMap });
   client.on('error', ignore);
-  await client.connect();
+  await established(client.connect(), () => client.destroy());
   return { target: client, close: () => client.destroy() };
 }
 
@@ -80,7 +103,7 @@ async function ioSentinel(address: Address): Promise<Connection> {
   const options = { sentinels, natMap, name: MASTER_NAME, lazyConnect: true };
   const client = new Redis({ ...options, failoverDetector: true });
   client.on('error', ignore);
-  await client.connect();
+  await established(client.connect(), () => client.disconnect());
   // Told of a failover while it reconnects, it takes that for its own end: an application connects again.
   const reconnect = (): void => void client.connect().catch(ignore);
   client.on('end', reconnect);
