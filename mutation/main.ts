@@ -57,9 +57,13 @@ async function main(): Promise<void> {
 /** What lived through an earlier run: by place and text, for ids differ from run to run. */
 function survivorsIn(output: string): ReadonlySet<string> {
   const lines = readFileSync(output, 'utf8').trimEnd().split('\n');
-  const results = lines.map((line) => JSON.parse(line) as Result);
+  const results = lines.map((line): unknown => JSON.parse(line)).filter(isResult);
   const living = results.filter(({ outcome }) => outcome === 'survived' || outcome === 'unreached');
   return new Set(living.map(({ mutant }) => changeOf(mutant)));
+}
+
+function isResult(line: unknown): line is Result {
+  return typeof line === 'object' && line !== null && 'mutant' in line && 'outcome' in line;
 }
 
 function changeOf({ file, line, operator, before, after }: Mutant): string {

@@ -119,13 +119,13 @@ async function ask(
 ): Promise<Result | undefined> {
   let left = tests;
   while (left.length > 0) {
-    const answer = await killer.ask(orderOf(mutant, left, seen), PATIENCE + 3 * total(left));
+    const answer = await killer.ask(orderOf(mutant, left, seen), PATIENCE + 3 * durationOf(left));
     if (answer === undefined) return { mutant, outcome: 'timeout', by: undefined };
     const { failed } = answer;
     if (failed === undefined) return undefined;
     // On a machine that is busy a test may fail by itself: only one that fails twice has noticed.
     const again = left.filter(({ title }) => title === failed);
-    const second = await killer.ask(orderOf(mutant, again, seen), PATIENCE + 3 * total(again));
+    const second = await killer.ask(orderOf(mutant, again, seen), PATIENCE + 3 * durationOf(again));
     // What failed may also be a hook: then there is no such test.
     if (again.length === 0 || second === undefined || second.failed !== undefined)
       return { mutant, outcome: 'killed', by: failed };
@@ -142,6 +142,6 @@ function orderOf({ id }: Mutant, tests: readonly TestRecord[], { files }: Seen):
   return { files, limits, mutant: id };
 }
 
-function total(tests: readonly TestRecord[]): number {
+function durationOf(tests: readonly TestRecord[]): number {
   return tests.reduce((sum, { duration }) => sum + duration, 0);
 }
