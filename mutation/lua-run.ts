@@ -35,6 +35,7 @@ const STAGES: readonly (readonly string[])[] = [
     'revoked-tickets',
     'live-limit',
     'lost-keys',
+    'unreadable-state',
   ],
   ['memory-lock-step'],
   ['number-digits', 'many-tickets'],
