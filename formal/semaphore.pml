@@ -104,7 +104,7 @@ byte crashes = CRASHES;
 
 /* Scratch of one step; not part of a state. The names appear in what spin reports. */
 hidden byte j, k, head, held, me, top;
-hidden byte late, had, acted;
+hidden byte late, had, acted, swapped;
 hidden byte live_tickets, believing_holders, uncovered_leases, phantoms, doubled;
 hidden byte overtaken, idle_permits, grants_to_dead, live_dropped, acts_after_not_after;
 
@@ -478,10 +478,55 @@ inline strayIfUnread(x, call) {
 #define POLLS(x) (true)
 #endif
 
+/*
+ * Requests and their processes are all alike, and no step tells them apart: states that differ in their numbers only
+ * are one (but the formulas at the end name request 0). So each step ends with the requests in the order of what they
+ * are; any order would do, and it does not have to be a total one.
+ */
+#define SHAPE(x) (R[x].state | R[x].sure << 3 | R[x].since << 5 | R[x].ticket << 7 | R[x].expiry << 8 | \
+  R[x].queued << 10 | R[x].arrival << 11 | R[x].lease << 13 | R[x].try.phase << 15 | R[x].try.age << 17 | \
+  R[x].extension.phase << 19 | R[x].extension.age << 21 | R[x].push << 23 | R[x].pushAge << 24 | \
+  R[x].returning << 26 | R[x].told << 27 | R[x].stray << 28 | R[x].try.place << 29)
+
+inline swap(one, other) {
+  swapped = one; one = other; other = swapped
+}
+
+inline swapRequests(x, y) {
+  swap(R[x].state, R[y].state); swap(R[x].sure, R[y].sure); swap(R[x].since, R[y].since);
+  swap(R[x].told, R[y].told); swap(R[x].returning, R[y].returning); swap(R[x].stray, R[y].stray);
+  swap(R[x].try.phase, R[y].try.phase); swap(R[x].try.age, R[y].try.age); swap(R[x].try.place, R[y].try.place);
+  swap(R[x].extension.phase, R[y].extension.phase); swap(R[x].extension.age, R[y].extension.age);
+  swap(R[x].push, R[y].push); swap(R[x].pushAge, R[y].pushAge);
+  swap(R[x].ticket, R[y].ticket); swap(R[x].expiry, R[y].expiry);
+  swap(R[x].queued, R[y].queued); swap(R[x].arrival, R[y].arrival); swap(R[x].lease, R[y].lease);
+#ifdef TIMED
+  swap(R[x].asked, R[y].asked); swap(R[x].extended, R[y].extended);
+#endif
+  if
+  :: staleOf == x -> staleOf = y
+  :: staleOf == y -> staleOf = x
+  :: else
+  fi
+}
+
+inline inOrder(x, y) {
+  if :: SHAPE(x) > SHAPE(y) -> swapRequests(x, y) :: else fi
+}
+
 /* Ends every step. */
 inline settle() {
   check();
   normalise();
+#ifndef LIVENESS
+  inOrder(0, 1);
+#endif
+#if N == 3
+  inOrder(1, 2);
+#ifndef LIVENESS
+  inOrder(0, 1);
+#endif
+#endif
   j = 0 /* a step may not end with a loop */
 }
 
@@ -679,6 +724,7 @@ init {
 
 #ifdef LIVENESS
 ltl served { [] (R[0].state == WAIT -> <> (R[0].state != WAIT)) }
-ltl gone { [] (R[0].state == REJECTED -> <> (R[0].state != REJECTED ||
+#define ENDED (R[0].state == REJECTED || R[0].state == OVER)
+ltl gone { [] (ENDED -> <> (!ENDED ||
   !((R[0].ticket && R[0].expiry > 0) || (R[0].queued && R[0].lease > 0)))) }
 #endif
