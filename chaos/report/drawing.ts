@@ -8,7 +8,7 @@ export const TOP = 130;
 export const FAINT = '#6b7280';
 
 /** What is fewer pixels apart is drawn as one: a long run must not make a large file. */
-const DETAIL = 3;
+const DETAIL = 4;
 
 /** The part of echarts' drawing interface that is used here. */
 export interface DrawingApi {
