@@ -157,7 +157,9 @@ describeWithServer('setLimit, adopt and revoke', (server) => {
     for (const call of callsOf(semaphore, first).slice(0, 4)) {
       const { took, lag, error } = await timedRejection(call);
       expect(error).to.be.instanceOf(BackendError);
-      expect(String((error as BackendError).cause)).to.match(/NOPERM|can't run this command|ACL failure/);
+      expect(String((error as BackendError).cause)).to.match(
+        /NOPERM|can't run this command|ACL failure/,
+      );
       expect(took).to.be.below(500 + lag);
     }
     await first.extend();

@@ -80,7 +80,9 @@ describeWithServer("a user's rights", (server) => {
         const { took, lag, error } = await timedRejection(call);
         expect(took).to.be.below(500 + lag);
         expect(error).to.be.instanceOf(BackendError);
-        expect(String((error as BackendError).cause)).to.match(/NOPERM|can't run this command|ACL failure/);
+        expect(String((error as BackendError).cause)).to.match(
+          /NOPERM|can't run this command|ACL failure/,
+        );
       }
     });
   }
