@@ -195,6 +195,21 @@ describeWithServer('scripts: expiry of keys', (server) => {
     for (const client of ['a', 'b']) expect(await bench.remembers(client)).to.equal(false);
   });
 
+  for (const freed of [['a.2'], ['a.2', 'a.3'], ['a.2', 'a.4'], ['a.1', 'a.3', 'a.5']]) {
+    it(`leaves nothing but meta when ${freed.join(', ')} go first and the others together, nor a slot twice`, async () => {
+      const bench = new ScriptBench(server(), { limit: 12 });
+      const all = ids('a', 6);
+      await bench.acquire(all);
+      await bench.release(freed);
+      await bench.release(all.filter((id) => !freed.includes(id)));
+      expect(await bench.parts()).to.deep.equal(['meta']);
+      for (const client of ['b', 'c', 'd']) await bench.acquire(ids(client, 4));
+      const { holders } = await bench.inspect();
+      const slots = holders.flatMap((holder) => holder.slots).toSorted((a, b) => a - b);
+      expect(slots).to.deep.equal(Array.from({ length: 12 }, (_, slot) => slot));
+    });
+  }
+
   it('lets no key of a semaphore whose processes all died stay for ever', async () => {
     const bench = new ScriptBench(server(), { limit: 2, ttl: 100 });
     await bench.acquire(ids('a', 3));
