@@ -38,7 +38,7 @@ const STAGES: readonly (readonly string[])[] = [
     'unreadable-state',
   ],
   ['memory-lock-step'],
-  ['number-digits', 'many-tickets'],
+  ['number-digits', 'many-at-once', 'many-tickets'],
 ];
 
 /** Milliseconds for one stage when nothing is changed, on a machine that is busy. */
