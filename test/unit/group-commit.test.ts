@@ -70,24 +70,6 @@ describe('group commit', () => {
     expect(batches.flat()).to.deep.equal(Array.from({ length: 2501 }, (_, i) => i));
   });
 
-  it('has two full batches under way, and no third, and no second that is not full', async () => {
-    const { commit, batches, letGo } = lane();
-    const sizes = () => batches.map(({ length }) => length);
-    for (let i = 0; i < 2999; i++) commit.add(i);
-    await turn();
-    expect(sizes()).to.deep.equal([1000, 1000]);
-    await letGo();
-    expect(sizes()).to.deep.equal([1000, 1000]);
-    commit.add(2999);
-    await turn();
-    expect(sizes()).to.deep.equal([1000, 1000, 1000]);
-    commit.add(3000);
-    await letGo();
-    expect(sizes()).to.deep.equal([1000, 1000, 1000]);
-    await letGo();
-    expect(sizes()).to.deep.equal([1000, 1000, 1000, 1]);
-  });
-
   it('starts anew after it was idle, and sends nothing when there is nothing', async () => {
     const { commit, batches, letGo } = lane();
     for (const item of [1, 2]) {
