@@ -1,3 +1,4 @@
+import { noFakeClock } from '../../test/support/require-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import { clusterKinds, startClusterTopology } from './cluster.js';
 import { replicatedKinds } from './replicated-faults.js';
@@ -28,8 +29,10 @@ export function isTopologyName(name: string): name is TopologyName {
   return Object.hasOwn(catalog, name);
 }
 
+/** Those that can be injected here: no clock is stepped where libfaketime, or a server that works with it, is missing. */
 export function faultKindsOf(name: TopologyName): readonly FaultKind[] {
-  return catalog[name].kinds;
+  const { kinds }: TopologyEntry = catalog[name];
+  return noFakeClock() === undefined ? kinds : kinds.filter((kind) => kind !== 'step-clock');
 }
 
 export function nodesOf(name: TopologyName): { nodes?: number } {
