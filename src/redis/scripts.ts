@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '4121814da2b1be8093d612075eb5cde38b0e62d8',
+  sha1: 'd44455cc19ca88c4474c30d58df344a8361e6a1f',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -221,7 +221,7 @@ export const acquireScript: Script = {
     "last_text = format('%.0f', last)",
     'end',
     "call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)",
-    "waiting, waited = waiting + call('ZADD', queue, queued_at[i], id), true",
+    "waiting, waited, queued = waiting + call('ZADD', queue, queued_at[i], id), true, true",
     'fields = fields or {}',
     'fields[filled + 1], fields[filled + 2] = id, label',
     'filled = filled + 2',

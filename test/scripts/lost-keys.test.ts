@@ -83,6 +83,16 @@ describeWithServer('scripts: keys that were lost', (server) => {
     }
   }
 
+  it('get an expiry when a request that was queued before makes them anew', async () => {
+    const bench = new ScriptBench(server(), { limit: 1 });
+    await bench.take('x.1');
+    const arrival = arrivalOf((await bench.acquire('a.1')).verdicts[0]);
+    await bench.redis.del(bench.keyOf('queue'), bench.keyOf('waiters'));
+    await bench.acquire([request('a.1', arrival)]);
+    expect(await bench.queue()).to.deep.equal(['a.1']);
+    await bench.expectSafeExpiry('the request came back');
+  });
+
   for (const part of ['free', 'queue', 'waiters']) {
     it(`no ticket is lost with ${part}: holders keep slot and token`, async () => {
       const { bench } = await busy();

@@ -54,7 +54,7 @@ if not late and waiting + known > 0 then
         last_text = format('%.0f', last)
       end
       call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)
-      waiting, waited = waiting + call('ZADD', queue, queued_at[i], id), true
+      waiting, waited, queued = waiting + call('ZADD', queue, queued_at[i], id), true, true
       fields = fields or {}
       fields[filled + 1], fields[filled + 2] = id, label
       filled = filled + 2
