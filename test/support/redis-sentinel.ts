@@ -106,6 +106,13 @@ export class TestSentinels {
     return promoted ?? from;
   }
 
+  /** Has another server promoted though the master is well. */
+  async failOver(): Promise<void> {
+    const master = await this.master();
+    await present(this.#sentinels[1]).command('SENTINEL', 'FAILOVER', MASTER_NAME);
+    await this.untilFailover(master);
+  }
+
   /** Brings every server back, and resolves once the two replicas follow and each sentinel sees all of that. */
   async repair(): Promise<void> {
     this.#proxy.hang(false);
