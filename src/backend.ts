@@ -98,6 +98,11 @@ export interface AcquireReply extends Reply {
 export interface ExtendCall extends Call {
   readonly ttl: number;
   readonly ids: readonly string[];
+  /**
+   * One for each id: a ticket with another token is another one, granted anew by a call that was late, and the one asked for
+   * is gone. Left out: whatever has the id is extended.
+   */
+  readonly fencingTokens?: readonly number[] | undefined;
 }
 
 export interface ExtendReply extends Reply {
@@ -218,6 +223,8 @@ export interface GrantListener {
   onEnded?(ended: readonly EndedTicket[]): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
+  /** It will not come back by itself, for it was refused, say: it is to be closed, and another may be opened after a pause. */
+  onFailed?(): void;
 }
 
 export interface Listening {

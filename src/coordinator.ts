@@ -4,6 +4,7 @@ import type {
   Call,
   ExtendReply,
   InspectReply,
+  PushedGrant,
   ReleaseReply,
   Reply,
 } from './backend.js';
@@ -121,15 +122,14 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return released;
   }
 
-  withdraw(lease: Lease): void {
-    this.#returns.withdraw(lease.id);
-    if (telemetry.release.active)
-      publishRelease(lease, Promise.resolve(false), this.#options.clock.monotonic());
-  }
-
   /** Its ticket was taken away. */
   lose(id: string, reason: LostReason): void {
     this.#heartbeat.find(id)?.lose(reason);
+  }
+
+  /** A grant that nobody waits for: where it is of a held ticket's id and a later one, that ticket is gone, see `Lease.supersede`. */
+  onUnclaimed({ id, fencingToken }: PushedGrant): void {
+    if (this.#heartbeat.find(id)?.supersede(fencingToken) === true) this.#returns.withdraw(id);
   }
 
   /** See `Semaphore.setLimit`, `adopt`, `revoke`. */
@@ -165,8 +165,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   async inspect(): Promise<InspectReply> {
-    const { key, limit } = this.#call;
-    return patientCall(this.#patience, 'inspecting', () => this.#backend.inspect({ key, limit }));
+    return patientCall(this.#patience, 'inspecting', () => this.#backend.inspect(this.#call));
   }
 
   /** Those that are kept for a semaphore object. */
@@ -198,17 +197,17 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     certainty: Certainty,
     claimed: boolean,
   ): Lease | undefined {
-    const { extendEvery } = this.#options;
+    const { clock, extendEvery } = this.#options;
     const lease = new Lease(this.#terms, id, ticket, certainty);
     const { remaining } = lease;
     if (remaining <= 0) return undefined;
     const every = extendEvery === 0 ? Infinity : extendEvery;
+    const now = clock.monotonic();
     // A grant that was pushed lives for its claim time only, until it is first extended.
-    if (claimed) this.#heartbeat.add(lease, certainty.since.monotonic + every);
-    else {
-      const now = this.#options.clock.monotonic();
-      this.#heartbeat.add(lease, now + Math.min(every, remaining / 2, CLAIM_TIME / 2));
-    }
+    const dueAt = claimed
+      ? certainty.since.monotonic + every
+      : now + Math.min(every, remaining / 2, CLAIM_TIME / 2);
+    this.#heartbeat.add(lease, dueAt, now + remaining, now);
     return lease;
   }
 
@@ -233,16 +232,16 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   async #callRelease(ids: readonly string[]): Promise<ReleaseReply> {
-    const { key, limit, client } = this.#call;
     const sent = instant(this.#options.clock);
-    return this.#heard(sent, await this.#backend.release({ key, limit, client, ids }));
+    return this.#heard(sent, await this.#backend.release({ ...this.#call, ids }));
   }
 
-  async #callExtend(ids: readonly string[]): Promise<ExtendReply> {
-    const { key, limit, client } = this.#call;
+  async #callExtend(leases: readonly Lease[]): Promise<ExtendReply> {
     const { ttl, clock } = this.#options;
     const sent = instant(clock);
-    return this.#heard(sent, await this.#backend.extend({ key, limit, client, ttl, ids }));
+    const ids = leases.map((one) => one.id);
+    const tickets = { ids, fencingTokens: leases.map((one) => one.fencingToken) };
+    return this.#heard(sent, await this.#backend.extend({ ...this.#call, ttl, ...tickets }));
   }
 
   #heard<R extends Reply>(sent: Instant, reply: R): R {
@@ -293,7 +292,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const number = this.#extendCalls;
     // Short enough for several tries within a lease.
     const limit = Math.min(callLimit(ttl), ttl / 6);
-    settleWithin(clock, limit, this.#callExtend(leases.map(({ id }) => id)), {
+    settleWithin(clock, limit, this.#callExtend(leases), {
       onReply: ({ extended, revoked }) =>
         leases.forEach((lease, i) => {
           const gone = revoked?.includes(lease.id) === true ? 'revoked' : 'missing';

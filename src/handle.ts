@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { HandleLostError } from './errors.js';
+import { EmitterOnDemand } from './lazy-emitter.js';
 import type { Lease } from './lease.js';
 
 /** Every event and what its listeners get. */
@@ -23,8 +24,6 @@ export interface HandleKeeper {
   extend(lease: Lease): Promise<void>;
   /** `remaining`: milliseconds of certainty that were left. */
   release(lease: Lease, remaining: number, handle: Handle): Promise<boolean>;
-  /** Sees to it that nothing of a lost lease stays in the backend. */
-  withdraw(lease: Lease): void;
 }
 
 // A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
@@ -42,7 +41,7 @@ const dropped = new FinalizationRegistry<{ lease: Lease; forget: (lease: Lease) 
 );
 
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
-export class Handle extends EventEmitter<HandleEvents> {
+export class Handle extends EmitterOnDemand<HandleEvents> {
   readonly #lease: Lease;
   readonly #keeper: HandleKeeper;
   #abort: AbortController | undefined;
@@ -199,12 +198,9 @@ export class Handle extends EventEmitter<HandleEvents> {
   }
 
   #doRelease(): Promise<boolean> {
+    // None of a lease that was lost: its holder has stopped now, so the ticket need not be left to expire.
     const { remaining } = this.#lease;
-    if (!this.#lease.endByRelease()) {
-      // Its holder has stopped now, so the ticket need not be left to expire.
-      this.#keeper.withdraw(this.#lease);
-      return Promise.resolve(false);
-    }
+    this.#lease.endByRelease();
     if (this.#weak) dropped.unregister(this);
     return this.#keeper.release(this.#lease, remaining, this);
   }

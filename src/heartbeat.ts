@@ -1,5 +1,6 @@
 import type { Clock } from './clock.js';
 import type { Lease, LeaseHolder } from './lease.js';
+import { LinkedList } from './linked-list.js';
 import { telemetry } from './telemetry.js';
 import { WakeTimer } from './wake-timer.js';
 
@@ -18,7 +19,7 @@ export interface HeartbeatOptions {
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  readonly #leases = new Set<Lease>();
+  readonly #leases = new LinkedList<Lease>();
   readonly #timer: WakeTimer;
 
   constructor(options: HeartbeatOptions) {
@@ -26,25 +27,23 @@ export class Heartbeat {
     this.#timer = new WakeTimer(options.clock, false, () => this.#beat());
   }
 
-  /** `dueAt`: monotonic time of the first extension. */
-  add(lease: Lease, dueAt: number): void {
-    const now = this.#options.clock.monotonic();
+  /** `dueAt`: monotonic time of the first extension; `certainUntil`: until when it is held without one. */
+  add(lease: Lease, dueAt: number, certainUntil: number, now: number): void {
     lease.dueAt = dueAt;
     this.#leases.add(lease);
-    this.#timer.wakeBy(Math.min(lease.dueAt, now + lease.remaining), now);
+    this.#timer.wakeBy(Math.min(dueAt, certainUntil), now);
   }
 
   remove(lease: Lease): void {
-    if (this.#leases.delete(lease) && this.#leases.size === 0) this.#timer.stop();
+    if (this.#leases.remove(lease) && this.#leases.size === 0) this.#timer.stop();
   }
 
   find(id: string): Lease | undefined {
-    for (const lease of this.#leases) if (lease.id === id) return lease;
-    return undefined;
+    return this.#leases.find((lease) => lease.id === id);
   }
 
   heldBy(holder: LeaseHolder): Lease[] {
-    return [...this.#leases].filter((lease) => lease.holder === holder);
+    return this.#leases.toArray().filter((lease) => lease.holder === holder);
   }
 
   /** The next extension is a whole period after the one that was just confirmed was sent: on a slow network, too. */
@@ -76,7 +75,7 @@ export class Heartbeat {
     const { clock, extendEvery, extend } = this.#options;
     const now = clock.monotonic();
     let wakeAt = Infinity;
-    for (const lease of this.#leases) {
+    for (const lease of this.#leases.toArray()) {
       const { remaining } = lease;
       if (remaining <= 0) {
         lease.lose('expired', lease.lastError);
@@ -93,6 +92,7 @@ export class Heartbeat {
         wakeAt = Math.min(wakeAt, lease.dueAt, now + remaining);
       }
     }
-    this.#timer.wakeBy(wakeAt, now);
+    // A listener may have released them all.
+    if (this.#leases.size > 0) this.#timer.wakeBy(wakeAt, now);
   }
 }

@@ -4,11 +4,24 @@ import type { Clock, Timer } from './clock.js';
 /** How long a subscription outlives its last waiter, in milliseconds, so that it need not be made anew each time. */
 const LINGER = 10_000;
 
+/**
+ * Between a subscription that was refused and the next one, in milliseconds. Polling goes on meanwhile, so this may be
+ * long: a user who may never subscribe is to cost the server little.
+ */
+const PAUSE = 5000;
+
 /** Someone who waits for grants. */
 export interface InboxReader {
   /** True when the grant was for this reader. */
   onGrant(grant: PushedGrant): boolean;
   onHealth(healthy: boolean): void;
+}
+
+/** Told of what is for no reader. */
+export interface InboxKeeper {
+  onEnded(ended: EndedTicket): void;
+  /** A grant that nobody waits for. */
+  onUnclaimed(grant: PushedGrant): void;
 }
 
 /**
@@ -18,23 +31,22 @@ export interface InboxReader {
 export class Inbox {
   readonly #clock: Clock;
   readonly #open: ((inbox: Inbox) => Listening) | undefined;
-  readonly #onEnded: (ended: EndedTicket) => void;
+  readonly #keeper: InboxKeeper;
   readonly #readers = new Set<InboxReader>();
   /** Those among them for whom something will be pushed. */
   readonly #waiting = new Set<InboxReader>();
   #listening: Listening | undefined;
   #linger: Timer | undefined;
+  #retry: Timer | undefined;
+  /** By the monotonic clock: when a subscription may be opened again. */
+  #opensAt = -Infinity;
+  /** Settles when all that were given up have ended. */
+  #ended: Promise<void> = Promise.resolve();
   #healthy = false;
 
-  constructor(
-    backend: Backend,
-    client: string,
-    prefix: string,
-    clock: Clock,
-    onEnded: (ended: EndedTicket) => void,
-  ) {
+  constructor(backend: Backend, client: string, prefix: string, clock: Clock, keeper: InboxKeeper) {
     this.#clock = clock;
-    this.#onEnded = onEnded;
+    this.#keeper = keeper;
     const listen = backend.listen?.bind(backend);
     this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
   }
@@ -55,13 +67,12 @@ export class Inbox {
     this.#linger = undefined;
     this.#readers.add(reader);
     this.#waiting.add(reader);
-    this.#listening ??= this.#open?.(this);
+    this.#listen();
   }
 
   remove(reader: InboxReader): void {
     this.#readers.delete(reader);
     if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
-    if (this.#listening === undefined) return;
     // A subscriber that cannot connect would keep the process alive by trying.
     if (!this.#healthy) return void this.close();
     this.#linger = this.#clock.schedule(() => void this.close(), LINGER, false);
@@ -71,25 +82,58 @@ export class Inbox {
     if (this.#waiting.size > 0) return;
     this.#linger?.cancel();
     this.#linger = undefined;
+    this.#retry?.cancel();
+    this.#retry = undefined;
     this.#healthy = false;
-    const listening = this.#listening;
-    this.#listening = undefined;
-    await listening?.close();
+    this.#giveUp();
+    await this.#ended;
   }
 
   deliver(grants: readonly PushedGrant[]): void {
-    for (const grant of grants) {
-      for (const reader of this.#readers) if (reader.onGrant(grant)) break;
-    }
+    for (const grant of grants) if (!this.#handOver(grant)) this.#keeper.onUnclaimed(grant);
+  }
+
+  #handOver(grant: PushedGrant): boolean {
+    for (const reader of this.#readers) if (reader.onGrant(grant)) return true;
+    return false;
+  }
+
+  #listen(): void {
+    if (this.#listening !== undefined || this.#retry !== undefined) return;
+    const pause = this.#opensAt - this.#clock.monotonic();
+    if (pause <= 0) this.#listening = this.#open?.(this);
+    else this.#retry = this.#clock.schedule(() => this.#listenAgain(), pause, false);
+  }
+
+  #listenAgain(): void {
+    this.#retry = undefined;
+    this.#listen();
+  }
+
+  #giveUp(): void {
+    if (this.#listening === undefined) return;
+    // Without their results: each would keep those of all that were given up before.
+    this.#ended = Promise.all([this.#ended, this.#listening.close()]).then(() => undefined);
+    this.#listening = undefined;
   }
 
   readonly #listener = {
     onGrants: (grants: readonly PushedGrant[]): void => this.deliver(grants),
-    onEnded: (ended: readonly EndedTicket[]): void => ended.forEach(this.#onEnded),
+    onEnded: (ended: readonly EndedTicket[]): void =>
+      ended.forEach((one) => this.#keeper.onEnded(one)),
     onHealth: (healthy: boolean): void => {
+      const wasHealthy = this.#healthy;
       this.#healthy = healthy && this.#listening !== undefined;
       if (!healthy && this.#waiting.size === 0) return void this.close();
+      // Each time that they are told, they poll as often as at first: no news is not worth that.
+      if (!this.#healthy && !wasHealthy) return;
       for (const reader of this.#readers) reader.onHealth(this.#healthy);
+    },
+    onFailed: (): void => {
+      this.#opensAt = this.#clock.monotonic() + PAUSE;
+      this.#listener.onHealth(false);
+      this.#giveUp();
+      if (this.#waiting.size > 0) this.#listen();
     },
   };
 }

@@ -13,6 +13,7 @@ import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runWithHandle } from './run-with-handle.js';
 import type { TryUseResult } from './semaphore.js';
 import { backendOf } from './targets.js';
+import { WeakValues } from './weak-values.js';
 
 export interface KeyedMutexOptions extends MutexOptions {
   /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
@@ -48,10 +49,7 @@ export class KeyedMutex {
   readonly #names: KeyedNames;
   readonly #stripes: number | undefined;
   // Kept by their permits and requests alone: unused keys take no memory.
-  readonly #mutexes = new Map<string, WeakRef<Mutex>>();
-  readonly #forgotten = new FinalizationRegistry<string>((name) => {
-    if (this.#mutexes.get(name)?.deref() === undefined) this.#mutexes.delete(name);
-  });
+  readonly #mutexes = new WeakValues<Mutex>();
   #closed: Promise<void> | undefined;
 
   /**
@@ -165,11 +163,10 @@ export class KeyedMutex {
   }
 
   #mutex(name: string): Mutex {
-    let mutex = this.#mutexes.get(name)?.deref();
+    let mutex = this.#mutexes.get(name);
     if (mutex === undefined) {
       mutex = new Mutex(this.#target, name, this.#options);
-      this.#mutexes.set(name, new WeakRef(mutex));
-      this.#forgotten.register(mutex, name);
+      this.#mutexes.set(name, mutex);
     }
     return mutex;
   }
@@ -198,7 +195,7 @@ export class KeyedMutex {
   }
 
   async #doClose(): Promise<void> {
-    const mutexes = [...this.#mutexes.values()].flatMap((mutex) => mutex.deref() ?? []);
+    const mutexes = [...this.#mutexes.values()];
     await Promise.all(mutexes.map((mutex) => mutex.close()));
   }
 }

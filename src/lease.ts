@@ -2,6 +2,7 @@ import type { Clock, Instant } from './clock.js';
 import { elapsedSince } from './clock.js';
 import type { LostReason } from './errors.js';
 import { HandleLostError } from './errors.js';
+import type { Linked } from './linked-list.js';
 import type { Certainty } from './server-clock.js';
 
 type LeaseState =
@@ -47,7 +48,7 @@ const RELEASED: LeaseState = { kind: 'released' };
  * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off for clocks that
  * run apart, as Redlock does (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
-export class Lease {
+export class Lease implements Linked<Lease> {
   readonly name: string;
   readonly id: string;
   readonly slots: readonly number[];
@@ -63,6 +64,10 @@ export class Lease {
   lastError: unknown = undefined;
   /** Extensions that failed in a row. */
   failures = 0;
+  /** Its neighbours among those that a heartbeat keeps. */
+  previous: Lease | undefined = undefined;
+  next: Lease | undefined = undefined;
+  list: object | undefined = undefined;
   /** The semaphore object that it was acquired by. */
   holder: LeaseHolder | undefined = undefined;
   readonly #clock: Clock;
@@ -124,6 +129,16 @@ export class Lease {
     if (this.ttl - elapsedSince(sent, this.#clock) <= left) return;
     this.#since = sent;
     this.#span = this.ttl;
+  }
+
+  /**
+   * A ticket of its id was seen with this token. A later one means that a call which was late has been granted anew: the
+   * ticket that is held was lost with the server's data, and its slots may be somebody else's. Tells whether it is so.
+   */
+  supersede(fencingToken: number): boolean {
+    if (fencingToken <= this.fencingToken || this.#state.kind !== 'held') return false;
+    this.lose('missing');
+    return true;
   }
 
   lose(reason: LostReason, cause?: unknown): void {

@@ -1,6 +1,7 @@
 import { forgetAbort, onceAborted } from './abort-signals.js';
 import type { Clock } from './clock.js';
 import type { Lease } from './lease.js';
+import type { Linked } from './linked-list.js';
 import { NoReplyError } from './time-limit.js';
 
 export type RequestState =
@@ -35,7 +36,7 @@ export interface RequestOwner<O = unknown> {
 const SILENCE = 50;
 
 /** One call of `acquire` or `tryAcquire` on its way to a permit. */
-export class PermitRequest<O = unknown> {
+export class PermitRequest<O = unknown> implements Linked<PermitRequest> {
   readonly id: string;
   readonly ask: Ask;
   readonly outcome: O;
@@ -45,11 +46,17 @@ export class PermitRequest<O = unknown> {
   state: RequestState = 'sent';
   arrival: number | undefined = undefined;
   attempts = 0;
+  /** The number of its last call among those of its wait loop. */
+  call = 0;
   /** Monotonic time of its last call. */
   sentAt = 0;
   lastError: unknown = undefined;
   /** The lease it became: a call that ran twice grants it twice. */
   lease: Lease | undefined = undefined;
+  /** Its neighbours among those of its wait loop. */
+  previous: PermitRequest | undefined = undefined;
+  next: PermitRequest | undefined = undefined;
+  list: object | undefined = undefined;
   readonly owner: RequestOwner<O>;
   readonly #onAbort: (() => void) | undefined;
 

@@ -81,7 +81,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
         const waited = this.#options.clock.monotonic() - request.started;
         this.#publishGrant(lease, waited, request.attempts);
       }
-      request.outcome.resolve(this.#keep(lease));
+      // By somebody who was told of the grant.
+      if (this.#closed !== undefined) {
+        lease.lose('closed');
+        request.outcome.reject(new ClosedError(this.name));
+      } else request.outcome.resolve(this.#keep(lease));
     },
     onRefused: (request) => {
       if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();

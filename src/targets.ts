@@ -18,8 +18,15 @@ export type RedisTarget = SingleTarget | readonly SingleTarget[];
 // One backend for each client object, so that all semaphores on it share their calls and one subscriber.
 const backends = new WeakMap<object, Backend>();
 
-// By their first client: the same clients in the same order are the same backend, whatever array they come in.
-const quorums = new WeakMap<object, { targets: readonly unknown[]; backend: Backend }[]>();
+/** The backend of the clients on the way to here, in their order, and those of longer lists that begin with them. */
+interface Quorums {
+  readonly longer: WeakMap<object, Quorums>;
+  backend: Backend | undefined;
+}
+
+// The same clients in the same order are the same backend, whatever array they come in. Client by client, so that a
+// long-lived one does not keep those that it was once listed with.
+const quorums: Quorums = { longer: new WeakMap(), backend: undefined };
 const nodes = new WeakMap<object, QuorumNode>();
 
 /** The backend for what a user passed, told by its methods and never by its class. */
@@ -36,23 +43,23 @@ export function backendOf(target: RedisTarget | Backend): Backend {
 }
 
 function quorumOf(targets: readonly unknown[]): Backend {
-  const [first] = targets;
   if (targets.length === 0) {
     throw new RangeError('target: expected at least one client in the array, got none');
   }
   if (new Set(targets).size < targets.length) {
     throw new RangeError('target: expected each client once in the array, got one twice');
   }
-  if (!isObject(first)) throw unknownTarget(first);
-  const ofFirst = quorums.get(first) ?? [];
-  const same = ofFirst.find(
-    (known) =>
-      known.targets.length === targets.length && known.targets.every((t, i) => t === targets[i]),
-  );
-  if (same !== undefined) return same.backend;
-  const backend = new QuorumBackend(targets.map(nodeOf));
-  quorums.set(first, [...ofFirst, { targets: [...targets], backend }]);
-  return backend;
+  let quorum = quorums;
+  for (const target of targets) {
+    if (!isObject(target)) throw unknownTarget(target);
+    let longer = quorum.longer.get(target);
+    if (longer === undefined) {
+      quorum.longer.set(target, (longer = { longer: new WeakMap(), backend: undefined }));
+    }
+    quorum = longer;
+  }
+  quorum.backend ??= new QuorumBackend(targets.map(nodeOf));
+  return quorum.backend;
 }
 
 function nodeOf(target: unknown): QuorumNode {

@@ -6,6 +6,8 @@ import type { Clock } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Lease } from './lease.js';
+import type { Linked } from './linked-list.js';
+import { LinkedList } from './linked-list.js';
 import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
 
@@ -24,7 +26,7 @@ export interface ReleaseObserver {
   onReleased(): void;
 }
 
-interface Return {
+interface Return extends Linked<Return> {
   readonly id: string;
   /** Monotonic time by which the ticket has expired by itself. */
   readonly until: number;
@@ -45,7 +47,7 @@ interface Return {
 export class TicketReturns {
   readonly #options: TicketReturnsOptions;
   readonly #lane = new GroupCommit<Return>((batch, done) => this.#send(batch, done));
-  readonly #open = new Set<Return>();
+  readonly #open = new LinkedList<Return>();
   readonly #drained: (() => void)[] = [];
   /** One timer for all who wait for an answer. */
   readonly #overdue: WakeTimer;
@@ -59,8 +61,11 @@ export class TicketReturns {
   release(lease: Lease, remaining: number, observer: ReleaseObserver): Promise<boolean> {
     if (remaining <= 0) {
       this.withdraw(lease.id);
-      observer.onReleased();
-      return Promise.resolve(false);
+      // Not before the caller has its promise: who is told may ask for the release once more.
+      return Promise.resolve().then(() => {
+        observer.onReleased();
+        return false;
+      });
     }
     const now = this.#options.clock.monotonic();
     const answerBy = now + Math.min(remaining, this.#options.limit);
@@ -103,6 +108,9 @@ export class TicketReturns {
       resolve: undefined,
       reject: undefined,
       observer,
+      previous: undefined,
+      next: undefined,
+      list: undefined,
     };
     this.#open.add(item);
     this.#lane.add(item);
@@ -113,7 +121,7 @@ export class TicketReturns {
   #answerOverdue(): void {
     const now = this.#options.clock.monotonic();
     let next = Infinity;
-    for (const item of this.#open) {
+    for (const item of this.#open.toArray()) {
       if (item.resolve === undefined) continue;
       if (item.answerBy > now) next = Math.min(next, item.answerBy);
       else if (item.until <= now) this.#answer(item, false);
@@ -127,17 +135,18 @@ export class TicketReturns {
     const items = batch.filter((item) => !item.done);
     if (items.length === 0) return done();
     settleWithin(clock, limit, this.#options.call(items.map(({ id }) => id)), {
-      onReply: ({ released }) =>
-        items.forEach((item, i) => this.#onReply(item, released[i] === true)),
+      onReply: ({ released }) => {
+        const now = clock.monotonic();
+        items.forEach((item, i) => this.#onReply(item, released[i] === true, now));
+      },
       onError: (error) => this.#onError(items, error),
       onEnd: done,
     });
   }
 
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
-  #onReply(item: Return, released: boolean): void {
-    const inTime = this.#options.clock.monotonic() < item.until;
-    this.#end(item, released || (item.attempts > 0 && inTime));
+  #onReply(item: Return, released: boolean, now: number): void {
+    this.#end(item, released || (item.attempts > 0 && now < item.until));
   }
 
   #onError(items: readonly Return[], error: unknown): void {
@@ -160,7 +169,7 @@ export class TicketReturns {
   #end(item: Return, released: boolean, error?: BackendError): void {
     if (item.done) return;
     item.done = true;
-    this.#open.delete(item);
+    this.#open.remove(item);
     this.#answer(item, released, error);
     if (this.#open.size > 0) return;
     this.#overdue.stop();

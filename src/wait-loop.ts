@@ -8,6 +8,7 @@ import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Inbox } from './inbox.js';
 import type { Lease, LeaseTicket } from './lease.js';
+import { LinkedList } from './linked-list.js';
 import type { PermitRequest, RequestOwner } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
@@ -52,11 +53,14 @@ export interface WaitLoopOptions {
 export class WaitLoop {
   readonly #options: WaitLoopOptions;
   readonly #lane = new GroupCommit<PermitRequest>((batch, done) => this.#send(batch, done));
-  readonly #pending = new Map<string, PermitRequest>();
+  readonly #pending = new LinkedList<PermitRequest>();
+  /** Those among them that have waited. */
+  readonly #parked = new Map<string, PermitRequest>();
   /** Ids that were given up while a call of theirs was under way, until its reply. */
   readonly #unanswered = new Set<string>();
   readonly #nextTry: WakeTimer;
   readonly #deadlines: WakeTimer;
+  #calls = 0;
   #pauses = 0;
   #failing = false;
   #onceMore = false;
@@ -70,8 +74,10 @@ export class WaitLoop {
 
   add(request: PermitRequest): void {
     if (this.#pending.size === 0) this.#options.inbox.add(this);
-    this.#pending.set(request.id, request);
+    this.#pending.add(request);
     if (telemetry.queue.active) this.#publishQueue();
+    // Who is told may end it.
+    if (!request.pending) return;
     this.#deadlines.wakeBy(request.deadline, request.started);
     this.#lane.add(request);
   }
@@ -87,14 +93,14 @@ export class WaitLoop {
 
   /** Ends all requests of an owner. */
   abandonAll(owner: RequestOwner, reason: () => Error): void {
-    for (const request of this.#pending.values()) {
+    for (const request of this.#pending.toArray()) {
       if (request.owner === owner) this.abandon(request, reason());
     }
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
   onGrant(grant: PushedGrant): boolean {
-    const request = this.#pending.get(grant.id);
+    const request = this.#find(grant.id);
     if (request === undefined) return this.#refuseLate(grant.id);
     if (this.#options.claimByAsking) {
       // Behind its own call, if that is under way: its reply was made before the grant.
@@ -116,14 +122,20 @@ export class WaitLoop {
     this.#pauses = 0;
     if (!healthy) return this.#schedule();
     // A try that is under way may have run before the subscription: once more behind it.
-    this.#onceMore = [...this.#pending.values()].some(({ state }) => state === 'sent');
+    this.#onceMore = this.#pending.find(({ state }) => state === 'sent') !== undefined;
     this.#tryAgain();
+  }
+
+  #find(id: string): PermitRequest | undefined {
+    const parked = this.#parked.get(id);
+    if (parked !== undefined || this.#parked.size === this.#pending.size) return parked;
+    return this.#pending.find((request) => request.id === id);
   }
 
   #endOverdue(): void {
     const now = this.#options.clock.monotonic();
     let next = Infinity;
-    for (const request of this.#pending.values()) {
+    for (const request of this.#pending.toArray()) {
       if (request.deadline <= now) request.giveUp();
       else next = Math.min(next, request.deadline);
     }
@@ -132,7 +144,8 @@ export class WaitLoop {
 
   #send(batch: PermitRequest[], done: () => void): void {
     const { clock, limit } = this.#options;
-    const requests = stillWanted(batch);
+    this.#calls += 1;
+    const requests = wantedOnce(batch, this.#calls);
     if (requests.length === 0) return done();
     const sent = instant(clock);
     for (const request of requests) {
@@ -187,6 +200,7 @@ export class WaitLoop {
       this.#unanswered.delete(request.id);
       // A reply that was overtaken, by a push or by another reply. When the call itself ran late, or twice, it may have
       // left a ticket or a request that nobody wants; but never withdraw a ticket that is held.
+      if (verdict.kind === 'granted') request.lease?.supersede(verdict.fencingToken);
       if (request.lease?.state.kind !== 'held') this.#options.withdraw(request.id);
     } else if (verdict.kind === 'granted') {
       this.#grant(request, verdict, certainty, true);
@@ -226,21 +240,25 @@ export class WaitLoop {
       return;
     }
     this.#forget(request);
+    // Who was told of the queue has ended it, and withdrawn it.
+    if (!request.pending) return void lease.endByRelease();
     this.#pauses = 0;
     request.grant(lease);
   }
 
   #park(request: PermitRequest): void {
     request.state = 'waiting';
+    this.#parked.set(request.id, request);
     if (request.attempts === 1 && telemetry.wait.active) {
       const { id, permits } = request;
       telemetry.wait.publish({ name: this.#options.name, id, permits });
     }
-    this.#options.inbox.await(this);
+    if (request.pending) this.#options.inbox.await(this);
   }
 
   #forget(request: PermitRequest): void {
-    this.#pending.delete(request.id);
+    this.#pending.remove(request);
+    if (this.#parked.size > 0) this.#parked.delete(request.id);
     if (telemetry.queue.active) this.#publishQueue();
     if (this.#pending.size > 0) return;
     this.#nextTry.stop();
@@ -257,7 +275,7 @@ export class WaitLoop {
   #tryAgain(): void {
     this.#nextTry.stop();
     this.#pauses += 1;
-    for (const request of this.#pending.values()) {
+    for (const request of this.#pending.toArray()) {
       if (request.state !== 'waiting') continue;
       request.state = 'sent';
       this.#lane.add(request);
@@ -280,10 +298,11 @@ export class WaitLoop {
   }
 }
 
-/** A request whose last call found no reply in time may have been added twice. */
-function stillWanted(batch: readonly PermitRequest[]): PermitRequest[] {
-  const distinct = batch.length > 1 ? new Set(batch) : batch;
-  const wanted: PermitRequest[] = [];
-  for (const request of distinct) if (request.pending) wanted.push(request);
-  return wanted;
+/** A request whose last call found no reply in time may have been added twice. `call`: the number of this one. */
+function wantedOnce(batch: readonly PermitRequest[], call: number): PermitRequest[] {
+  return batch.filter((request) => {
+    if (!request.pending || request.call === call) return false;
+    request.call = call;
+    return true;
+  });
 }

@@ -35,6 +35,8 @@ export interface MemoryBackendOptions {
 export class MemoryBackend implements Backend {
   readonly clock: Clock;
   readonly #semaphores = new Map<string, MemorySemaphore>();
+  /** Where the look for those that nobody calls any more goes on. */
+  #unlooked = this.#semaphores.entries();
   readonly #listeners = new Map<string, GrantListener>();
   readonly #epoch: number;
   #lastNumber = 0;
@@ -42,6 +44,11 @@ export class MemoryBackend implements Backend {
   constructor(options: MemoryBackendOptions = {}) {
     this.clock = checkClock(options.clock ?? systemClock);
     this.#epoch = this.clock.wall() - this.clock.monotonic();
+  }
+
+  /** @internal Names that take memory. */
+  get size(): number {
+    return this.#semaphores.size;
   }
 
   async acquire(call: AcquireCall): Promise<AcquireReply> {
@@ -89,15 +96,33 @@ export class MemoryBackend implements Backend {
     const place = JSON.stringify([key.prefix, key.name]);
     let semaphore = this.#semaphores.get(place);
     if (semaphore === undefined) {
+      this.#forgetExpired();
       semaphore = new MemorySemaphore((now) => this.#nextNumber(now), {
         granted: (client, grants) => this.#tell(key, client, (to) => to.onGrants(grants)),
         ended: (client, ended) => this.#tell(key, client, (to) => to.onEnded?.([ended])),
       });
       this.#semaphores.set(place, semaphore);
     }
-    const reply = operate(semaphore, this.#now());
-    if (semaphore.empty) this.#semaphores.delete(place);
+    const now = this.#now();
+    const reply = operate(semaphore, now);
+    if (semaphore.isEmptyAt(now)) this.#semaphores.delete(place);
     return reply;
+  }
+
+  /**
+   * Tickets that were left to expire, in semaphores that are not called again, must not pile up. Each new semaphore looks
+   * at two others: so the look gets round, however fast new ones come.
+   */
+  #forgetExpired(): void {
+    for (let looks = 0; looks < 2; looks += 1) {
+      const { value } = this.#unlooked.next();
+      if (value === undefined) {
+        this.#unlooked = this.#semaphores.entries();
+        return;
+      }
+      const [place, semaphore] = value;
+      if (semaphore.isEmptyAt(this.#now())) this.#semaphores.delete(place);
+    }
   }
 
   /** Steps of the wall clock must neither end a ticket nor prolong it. */

@@ -67,7 +67,9 @@ export class MemorySemaphore {
     this.#announcer = announcer;
   }
 
-  get empty(): boolean {
+  /** Whether nobody would miss it, once what has expired is gone. */
+  isEmptyAt(now: number): boolean {
+    this.#purge(now);
     const idle = this.#tickets.size === 0 && this.#queue.length === 0;
     return idle && this.#limits.stored === undefined && this.#revoked.size === 0;
   }
@@ -102,9 +104,10 @@ export class MemorySemaphore {
 
   extend(given: ExtendCall, now: number): ExtendReply {
     const { call, limits } = this.#begin(given, now);
-    const extended = call.ids.map((id) => {
+    const extended = call.ids.map((id, i) => {
       const ticket = this.#tickets.get(id);
-      if (ticket === undefined) return false;
+      const token = call.fencingTokens?.[i] ?? ticket?.fencingToken;
+      if (ticket === undefined || ticket.fencingToken !== token) return false;
       this.#renew(ticket, now + call.ttl);
       return true;
     });
@@ -133,7 +136,7 @@ export class MemorySemaphore {
   adopt(given: AdoptCall, now: number): AdoptReply {
     const { call, limits } = this.#begin(given, now);
     const late = call.notAfter !== undefined && now > call.notAfter;
-    const found = late ? undefined : this.#current(call.id);
+    const found = late ? undefined : this.#current(call);
     if (found !== undefined) this.#rename(found, call, now);
     const reply = { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
     const ticket = this.#tickets.get(call.newId);
@@ -181,9 +184,9 @@ export class MemorySemaphore {
     return begun;
   }
 
-  /** The id that a ticket has now, by any that it ever had. */
-  #current(id: string): string | undefined {
-    if (this.#tickets.has(id)) return id;
+  /** The id that the ticket to adopt has now. A call that runs again finds what it did the first time. */
+  #current({ id, newId }: AdoptCall): string | undefined {
+    for (const each of [newId, id]) if (this.#tickets.has(each)) return each;
     for (const each of this.#tickets.keys()) if (firstId(each) === firstId(id)) return each;
     return undefined;
   }

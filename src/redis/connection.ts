@@ -28,6 +28,11 @@ export interface SubscriptionEvents {
   onMessage(message: string): void;
   /** `true` at each (re)subscription that the server confirmed, `false` when messages may be lost. */
   onHealth(healthy: boolean): void;
+  /**
+   * It will not come back by itself: the server refused it, or its client gave up. It is closed then, and another is opened
+   * after a pause. Neither before `subscribe` has returned nor after `close`.
+   */
+  onFailed(): void;
 }
 
 export interface Subscription {

@@ -76,6 +76,7 @@ export class RedisBackend implements Backend {
           listener.onEnded?.(parseEnded(message));
         },
         onHealth: (healthy) => listener.onHealth(healthy),
+        onFailed: () => listener.onFailed?.(),
       });
   }
 
@@ -125,6 +126,7 @@ export class RedisBackend implements Backend {
 
   extend(call: ExtendCall): Promise<ExtendReply> {
     const args = [String(call.ttl), call.ids.join(' ')];
+    if (call.fencingTokens !== undefined) args.push(call.fencingTokens.join(' '));
     return this.#run(extendScript, call, args, (text) => parseExtend(text, call.ids));
   }
 

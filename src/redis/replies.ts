@@ -28,7 +28,9 @@ export class UnexpectedReplyError extends Error {
 
 export function parseAcquire(reply: unknown, requests: number): AcquireReply {
   const [head, nearest, verdicts, grants] = sections('acquire', reply, 4);
-  const parsed = list(verdicts).map((verdict) => parseVerdict(verdict, reply));
+  const parsed = verdicts.startsWith('n')
+    ? parseRun(verdicts.slice(1), requests, reply)
+    : list(verdicts).map((verdict) => parseVerdict(verdict, reply));
   if (parsed.length !== requests) throw new UnexpectedReplyError('acquire', reply);
   const { serverTime, storedLimit, otherLimit } = parseHead(head);
   return {
@@ -163,6 +165,18 @@ function parseVerdict(text: string, reply: unknown): AcquireVerdict {
   }
   const { fencingToken, slots } = parseTicket('acquire', text, reply);
   return { kind: 'granted', fencingToken, slots };
+}
+
+/** All granted one permit each: the slot and the token of the first, from which the others count on. */
+function parseRun(text: string, requests: number, reply: unknown): AcquireVerdict[] {
+  const { fencingToken, slots } = parseTicket('acquire', text, reply);
+  const first = slots[0] ?? 0;
+  if (slots.length !== 1) throw new UnexpectedReplyError('acquire', reply);
+  return Array.from({ length: requests }, (_, i) => ({
+    kind: 'granted',
+    fencingToken: fencingToken + i,
+    slots: [first + i],
+  }));
 }
 
 /** `slots token`. */

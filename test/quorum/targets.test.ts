@@ -2,8 +2,10 @@ import { expect } from 'chai';
 
 import type { RedisConnection } from '../../src/index.js';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
+import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
 import { backendOf } from '../../src/targets.js';
 import type { RedisTarget } from '../../src/targets.js';
+import { collectUntil } from '../support/garbage.js';
 
 function client(): RedisConnection {
   const never = (): Promise<never> => Promise.reject(new Error('not connected'));
@@ -18,6 +20,21 @@ describe('an array of clients', () => {
     expect(backendOf([a, b])).not.to.equal(backendOf([b, a]));
     expect(backendOf([a])).not.to.equal(backendOf(a));
   });
+
+  it('keeps none of them for the sake of the others', async () => {
+    const kept = client();
+    const backend = backendOf([kept, client()]);
+    const dropped = listOnceWith(kept);
+    expect(await collectUntil(() => dropped.deref() === undefined)).to.equal(true);
+    expect(backend).to.be.instanceOf(QuorumBackend);
+  });
+
+  /** As when a client is replaced by a new one. */
+  function listOnceWith(kept: RedisConnection): WeakRef<RedisConnection> {
+    const replaced = client();
+    backendOf([kept, replaced]);
+    return new WeakRef(replaced);
+  }
 
   it('must have at least one, each once', () => {
     const a = client();

@@ -10,7 +10,7 @@ import { anotherDoor, combinations, type Condition, deniedNode } from './mixed-n
 import { describeWithMasters } from './servers.js';
 
 /** A tenth of it is the time that a node has to answer. */
-const ttl = 3000;
+const ttl = 6000;
 
 /** So many subsets at a time. */
 const AT_ONCE = 40;

@@ -1,16 +1,18 @@
 import { expect } from 'chai';
 
-import { MemoryBackend, Semaphore } from '../../src/index.js';
+import { Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/manual-clock.js';
 import { ScriptBench, closeBenches, granted } from '../scripts/script-bench.js';
 import { describeWithServer } from '../support/require-server.js';
 import { FaultyProcess } from './faulty-process.js';
+import { LossyServer } from './lossy-server.js';
 
 describe('found by random programs', () => {
   it('a pushed grant is not trusted for longer than a ttl below the claim time', async () => {
     const clock = new ManualClock();
-    const shared = new MemoryBackend({ clock });
-    const backend = new FaultyProcess(shared);
+    const server = new LossyServer(clock);
+    const shared = server.backend;
+    const backend = new FaultyProcess(server);
     const options = { limit: 1, ttl: 500, extendEvery: 0 };
     const holder = await new Semaphore(shared, 'short', options).acquire();
     const waiting = new Semaphore(backend, 'short', options).acquire();
@@ -25,6 +27,24 @@ describe('found by random programs', () => {
     await clock.advance(500);
     expect((await new Semaphore(shared, 'short', options).tryAcquire())?.held).to.equal(true);
     expect(handle.held).to.equal(false);
+  });
+
+  it('a ticket that a second run of a call got after a loss of data is not extended for the lost one', async () => {
+    const clock = new ManualClock();
+    const server = new LossyServer(clock);
+    const backend = new FaultyProcess(server);
+    const options = { limit: 2, ttl: 1500 };
+    await backend.become('twice');
+    const handle = await new Semaphore(backend, 'twice', options).acquire();
+    await server.lose('flushed', { prefix: 'redsem', name: 'twice' }, 2);
+    const other = await new Semaphore(new FaultyProcess(server), 'twice', options).acquire();
+    await backend.become('well');
+    await clock.advance(1500);
+    expect([handle.slots, handle.held]).to.deep.equal([[0], false]);
+    expect([other.slots, other.held]).to.deep.equal([[0], true]);
+    const { holders } = await new Semaphore(backend, 'twice', options).inspect();
+    expect(holders.map(({ id }) => id)).to.deep.equal([other.id]);
+    await other.release();
   });
 });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 
 import type { Condition } from './faulty-process.js';
+import type { Loss } from './lossy-server.js';
 import { check, replayPath, timeLimit } from './reproducible.js';
 import { PROCESSES, World } from './world.js';
 
@@ -65,6 +66,8 @@ function programs(maxCommands: number) {
     fc.record({ process, limit: fc.integer({ min: 1, max: 4 }) }).map(setLimitStep),
     fc.record({ process, condition: conditions }).map(conditionStep),
     process.map((at) => conditionStep({ process: at, condition: 'well' })),
+    fc.record({ process, pick }).map(lateStep),
+    losses.map(lossStep),
     process.map(crashStep),
     process.map(reopenStep),
     fc.integer({ min: 1, max: 300 }).map(advanceStep),
@@ -76,7 +79,20 @@ function programs(maxCommands: number) {
   return fc.commands(steps, { maxCommands, size: 'max', ...replay });
 }
 
-const conditions = fc.constantFrom<Condition>('failing', 'losing answers', 'late', 'cut off');
+const conditions = fc.constantFrom<Condition>(
+  'twice',
+  'slow answers',
+  'failing',
+  'losing answers',
+  'late',
+  'cut off',
+);
+const losses = fc.constantFrom<Loss>(
+  'restarted without data',
+  'flushed',
+  'tickets deleted',
+  'queue deleted',
+);
 
 type Process = World['processes'][number];
 type Kept = World['kept'][number];
@@ -134,6 +150,15 @@ function setLimitStep({ process, limit }: { process: number; limit: number }): S
 
 function conditionStep({ process, condition }: { process: number; condition: Condition }): Step {
   return processStep(condition, process, (world, one) => world.become(one, condition));
+}
+
+function lateStep({ process, pick }: { process: number; pick: number }): Step {
+  const title = `late call #${pick} is served`;
+  return processStep(title, process, (world, one) => world.serveLate(one, pick));
+}
+
+function lossStep(what: Loss): Step {
+  return new Step(what, (world) => world.lose(what));
 }
 
 function crashStep(at: number): Step {

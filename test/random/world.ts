@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 
 import { WAITER_LEASE } from '../../src/backend.js';
-import { type Handle, isRedsemError, MemoryBackend, Semaphore } from '../../src/index.js';
+import { type Handle, isRedsemError, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/manual-clock.js';
 import { firstId } from '../../src/ticket-id.js';
 import { type Condition, FaultyProcess } from './faulty-process.js';
+import { type Loss, LossyServer } from './lossy-server.js';
 
 export const PROCESSES = 3;
 const TTL = 1500;
-const NAME = 'world';
+const KEY = { prefix: 'redsem', name: 'world' };
 /** Every request fits into it. */
 const LARGEST = 4;
 
@@ -31,17 +32,21 @@ interface Kept {
   readonly handle: Handle;
   lost: number;
   released: boolean;
+  /** Monotonic time. */
+  readonly since: number;
+  /** Monotonic time at which its ticket was first seen to be gone while it did not know. */
+  goneAt: number | undefined;
 }
 
 /**
- * Several processes with one semaphore on a memory backend, each behind a connection that fails as it is told to. What they
- * do is checked against what the backend knows.
+ * Several processes with one semaphore on a server that may lose its data, each behind a connection that fails as it is
+ * told to. What they do is checked against what the server knows.
  */
 export class World {
   readonly clock = new ManualClock(1_700_000_000_000);
   readonly processes: readonly Process[];
   readonly kept: Kept[] = [];
-  readonly #backend = new MemoryBackend({ clock: this.clock });
+  readonly #server = new LossyServer(this.clock);
   readonly #pending = new Set<Pending>();
   /** First ids of tickets that `revoke` or `adopt` was called for. */
   readonly #taken = new Set<string>();
@@ -53,12 +58,14 @@ export class World {
   #heldBefore = 0;
   /** Whether any connection ever failed. */
   #faulty = false;
+  /** Monotonic time of the last loss of data. */
+  #lossAt = -Infinity;
 
   constructor(limit: number) {
     this.#limit = limit;
     this.#highestLimit = limit;
     this.processes = Array.from({ length: PROCESSES }, (): Process => {
-      const backend = new FaultyProcess(this.#backend);
+      const backend = new FaultyProcess(this.#server);
       return { backend, semaphore: this.#open(backend), crashed: false };
     });
   }
@@ -121,6 +128,17 @@ export class World {
     return process.backend.become(condition);
   }
 
+  /** One of its calls that are late is served, before others that were sent earlier, perhaps. */
+  serveLate(process: Process, pick: number): Promise<void> {
+    return process.backend.serveLate(pick);
+  }
+
+  async lose(what: Loss): Promise<void> {
+    await this.#server.lose(what, KEY, this.#limit);
+    this.#lossAt = this.clock.monotonic();
+    this.#highestLimit = Math.max(this.#highestLimit, this.#limit);
+  }
+
   /** What must hold at any moment; `timersRan`: no stall hides what is overdue. */
   async look(timersRan: boolean): Promise<void> {
     if (timersRan) await this.clock.advance(0);
@@ -131,12 +149,10 @@ export class World {
     const most = Math.max(this.#highestLimit, this.#heldBefore);
     expect(held, 'permits held').to.be.at.most(most);
     this.#heldBefore = held;
-    // A limit that was asked for may still be on its way.
-    if (this.processes.every(({ backend }) => backend.condition === 'well')) {
-      this.#highestLimit = limit;
-    }
+    if (!this.#limitsOnTheirWay()) this.#highestLimit = limit;
     this.#lookAtHandles(holders);
     if (!timersRan) return;
+    this.#lookForUntold(holders);
     this.#lookForOverdue();
     if (this.#faulty) return;
     const asking = this.pending.filter(({ what }) => what.startsWith('acquire'));
@@ -146,8 +162,12 @@ export class World {
   /** Everything works again where nothing crashed: whoever waits gets a permit, and then nothing is left. */
   async end(): Promise<void> {
     for (const process of this.processes) if (!process.crashed) await this.become(process, 'well');
+    // An older limit that is still tried again must not come after this one.
+    if (this.#limitsOnTheirWay()) await this.clock.advance(TTL);
     const one = this.processes.find(({ crashed }) => !crashed);
     if (one !== undefined) this.setLimit(one, LARGEST);
+    await this.look(true);
+    await this.clock.advance(Math.max(0, this.#lossAt + TTL - this.clock.monotonic()));
     await this.look(true);
     await this.#serveAll();
     for (const { semaphore, backend } of this.processes) {
@@ -164,6 +184,7 @@ export class World {
     await this.clock.advance(2 * TTL + WAITER_LEASE);
     const { held, waiting } = await this.#state();
     expect({ held, waiting }, 'left behind').to.deep.equal({ held: 0, waiting: 0 });
+    expect(this.#server.subscriptions, 'subscriptions left').to.equal(0);
     expect(this.clock.timers, 'timers left').to.equal(0);
   }
 
@@ -183,19 +204,46 @@ export class World {
     for (const kept of this.kept) if (!kept.released) this.release(kept);
   }
 
+  /** Whether a limit that was asked for may still come, with an answer that is late or with another try. */
+  #limitsOnTheirWay(): boolean {
+    if (this.processes.some(({ backend }) => backend.condition !== 'well')) return true;
+    return this.pending.some(({ what }) => what.startsWith('setLimit'));
+  }
+
   #lookAtHandles(holders: readonly { id: string; slots: number[]; fencingToken: number }[]): void {
-    for (const { handle, lost, released } of this.kept) {
+    for (const kept of this.kept) {
+      const { handle, lost, released } = kept;
       expect(lost, `times that ${handle.id} was lost`).to.be.at.most(1);
       if (!handle.held) continue;
       expect(released, `${handle.id} is held after release`).to.equal(false);
       const { id, slots, fencingToken } = handle;
       const holder = holders.find((one) => one.id === id);
-      // It learns of this with its next extension or a push.
-      if (holder === undefined && this.#taken.has(firstId(id))) continue;
+      // It learns of this with its next extension or a push; else its lease ends by itself.
+      if (holder?.fencingToken !== fencingToken && this.#mayBeGone(kept)) continue;
       expect(holder, `the ticket of ${id}, which is sure of it`).to.deep.include({
         slots,
         fencingToken,
       });
+    }
+  }
+
+  /** Whether its ticket was lost or taken, and that within the last ttl. */
+  #mayBeGone(kept: Kept): boolean {
+    const now = this.clock.monotonic();
+    if (now < this.#lossAt + TTL) return true;
+    if (!this.#taken.has(firstId(kept.handle.id))) return false;
+    kept.goneAt ??= now;
+    return now < kept.goneAt + TTL;
+  }
+
+  /** Who holds nothing any more since the data was lost knows. */
+  #lookForUntold(holders: readonly { id: string }[]): void {
+    if (this.clock.monotonic() < this.#lossAt + TTL) return;
+    const ids = new Set(holders.map(({ id }) => id));
+    for (const { handle, lost, released, since } of this.kept) {
+      if (released || since >= this.#lossAt || ids.has(handle.id)) continue;
+      if (this.#taken.has(firstId(handle.id))) continue;
+      expect(lost, `times that ${handle.id}, whose ticket is gone, was lost`).to.equal(1);
     }
   }
 
@@ -211,7 +259,8 @@ export class World {
   #keep(handle: Handle): void {
     expect(this.#tokens.has(handle.fencingToken), 'a token that was there').to.equal(false);
     this.#tokens.add(handle.fencingToken);
-    const kept: Kept = { handle, lost: 0, released: false };
+    const since = this.clock.monotonic();
+    const kept: Kept = { handle, lost: 0, released: false, since, goneAt: undefined };
     handle.on('lost', () => {
       kept.lost += 1;
       if (kept.released) this.#failures.push(`${handle.id} was lost after its release`);
@@ -250,11 +299,10 @@ export class World {
   #open(backend: FaultyProcess): Semaphore {
     const limit = this.#limit;
     // Without jitter, for a failure must come again.
-    return new Semaphore(backend, NAME, { limit, ttl: TTL, retry: { jitter: false } });
+    return new Semaphore(backend, KEY.name, { limit, ttl: TTL, retry: { jitter: false } });
   }
 
   #state() {
-    const key = { prefix: 'redsem', name: NAME };
-    return this.#backend.inspect({ key, limit: this.#limit });
+    return this.#server.backend.inspect({ key: KEY, limit: this.#limit });
   }
 }

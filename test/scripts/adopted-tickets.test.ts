@@ -30,6 +30,26 @@ describeWithServer('scripts: tickets that are adopted', (server) => {
     expect((await bench.inspect()).held).to.equal(5);
   });
 
+  it('count the permits of their own id, asked for again when they are gone, however the first one ends', async () => {
+    for (const [first, own, slots] of [
+      ['d.5', 'b.1', [0]],
+      ['d.5.2', 'b.1.2', [0, 1]],
+    ] as const) {
+      const bench = new ScriptBench(server(), { limit: 3, ttl: 1000 });
+      await bench.take(first);
+      await bench.adopt(first, own);
+      bench.pass(1100);
+      await bench.take('x.1.3');
+      await bench.acquire(`${own}~${first}`);
+      await bench.release('x.1.3');
+      expect(await holdersOf(bench)).to.deep.equal({ [`${own}~${first}`]: [...slots] });
+      bench.pass(5000);
+      // Beside one that asks for several, so that permits are read off all of them.
+      await bench.acquire([`${own}~${first}`, 'b.9.2']);
+      expect((await bench.inspect()).held).to.equal(slots.length === 1 ? 3 : 2);
+    }
+  });
+
   it('are found under every id that they ever had: the later wins', async () => {
     const bench = new ScriptBench(server(), { limit: 1 });
     await bench.take('a.1');

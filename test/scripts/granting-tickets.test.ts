@@ -162,4 +162,14 @@ describeWithServer('scripts: granting tickets', (server) => {
       expect(kinds(await bench.acquire([request('a.2', 'try')]))).to.deep.equal(['busy']);
     }
   });
+
+  it('gives a waiter the lowest slot of those that come free, in whatever order they are named', async () => {
+    const bench = new ScriptBench(server(), { limit: 6 });
+    await bench.acquire(ids('x', 6));
+    await bench.acquire('a.1');
+    const { grants } = await bench.release(['x.6', 'x.2', 'x.4', 'x.3'], { client: 'a' });
+    expect(grants.map(({ slots }) => slots)).to.deep.equal([[1]]);
+    const { verdicts } = await bench.acquire(['b.1', 'b.2', 'b.3']);
+    expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[2], [3], [5]]);
+  });
 });

@@ -62,6 +62,34 @@ describeWithServer('scripts: expiry of keys', (server) => {
     expect(await bench.redis.pttl(bench.keyOf('meta'))).to.be.within(DAY - 1000, DAY + 200_000);
   });
 
+  // A server that is kept from running for as long deletes the key inside the script, which has counted what is in it.
+  it('is never a matter of milliseconds, not even where all that is there has long expired', async () => {
+    const bench = new ScriptBench(server(), { limit: 4, ttl: 1000 });
+    const lives: number[] = [];
+    const monitor = await bench.redis.monitor();
+    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+      if (source === 'lua' && args[0]?.toUpperCase() === 'PEXPIRE') lives.push(Number(args[2]));
+    });
+    for (const next of ['acquire', 'extend', 'release', 'setLimit'] as const) {
+      await bench.acquire([`a.${next}.2`, `b.${next}`, `c.${next}.2`]);
+      await bench.release(`a.${next}.2`);
+      bench.pass(60_000);
+      if (next === 'setLimit') await bench.setLimit(3);
+      else await bench[next](`d.${next}`);
+    }
+    // What the monitor tells comes in the order of the calls.
+    const echo = new Promise((resolve) => {
+      monitor.on('monitor', (_time: string, args: string[]) => {
+        if (args[1] === 'over') resolve(true);
+      });
+    });
+    await bench.redis.echo('over');
+    await echo;
+    monitor.disconnect();
+    expect(lives.length).to.be.above(20);
+    expect(Math.min(...lives)).to.be.at.least(1000);
+  });
+
   it('is set on every key after every kind of call', async () => {
     const bench = new ScriptBench(server(), { limit: 4 });
     const step = async (what: string, call: Promise<unknown>): Promise<void> => {

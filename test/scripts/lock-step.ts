@@ -69,7 +69,8 @@ class Side {
   }
 
   async extend(member: Member, limit: number, ids: readonly string[]) {
-    const call = { ...this.call(member, limit), ttl: member.ttl, ids };
+    const fencingTokens = ids.map((id) => this.told.get(id)?.token ?? 1);
+    const call = { ...this.call(member, limit), ttl: member.ttl, ids, fencingTokens };
     const reply = await this.backend.extend(call);
     return { ...this.#plain(reply, reply.extended), revoked: reply.revoked ?? [] };
   }

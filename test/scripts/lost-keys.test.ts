@@ -108,6 +108,39 @@ describeWithServer('scripts: keys that were lost', (server) => {
     });
   }
 
+  for (const lost of ['free', 'the state']) {
+    it(`${lost} is made anew as it was, and tokens rise also where the clock is behind`, async () => {
+      const bench = new ScriptBench(server(), { limit: 10 });
+      const { verdicts } = await bench.acquire(ids('a', 9));
+      await bench.release(['a.2', 'a.4', 'a.5', 'a.7']);
+      const lose = (): Promise<number> =>
+        lost === 'free'
+          ? bench.redis.del(bench.keyOf('free'))
+          : bench.redis.hdel(bench.keyOf('meta'), 'state');
+      const before = await standing(bench);
+      expect(before.livesOn).to.equal(true);
+      await lose();
+      await bench.extend('gone.1');
+      expect(await standing(bench)).to.deep.equal(before);
+      await lose();
+      bench.pass(-1000);
+      const { slots, fencingToken } = await bench.take('b.1');
+      expect(slots).to.deep.equal([1]);
+      const tokens = verdicts.map((verdict) => granted(verdict).fencingToken);
+      expect(fencingToken).to.be.above(Math.max(...tokens));
+    });
+  }
+
+  /** All that stands, but until when the keys must live, and whether a range of one slot is written as one. */
+  async function standing(bench: ScriptBench) {
+    const { meta, free, ...rest } = await bench.state();
+    const { state = '', ...records } = Object(meta) as Record<string, string>;
+    const [until, numbers] = [state.split(' ')[2], state.split(' ').toSpliced(2, 1)];
+    const ranges = String(free).replaceAll(/\b(\d+)-\1\b/g, '$1');
+    const livesOn = Number(until) >= (await bench.now()) + bench.ttl * 1000;
+    return { ...rest, ranges, records, numbers, livesOn };
+  }
+
   for (const part of ['tickets', 'meta']) {
     it(`without ${part} every holder is told that its ticket is gone`, async () => {
       const { bench } = await busy();
@@ -181,5 +214,23 @@ describeWithServer('scripts: keys that were lost', (server) => {
     expect((await bench.extend(ids('a', 4))).extended).to.deep.equal([true, false, true, true]);
     expect((await bench.take('b.1')).slots).to.deep.equal([1]);
     await expectSound(bench);
+  });
+
+  it('a ticket whose record is gone goes when its life is over', async () => {
+    const bench = new ScriptBench(server(), { limit: 4 });
+    await bench.take('a.1');
+    await bench.redis.hdel(bench.keyOf('meta'), 'a.1');
+    bench.pass(bench.ttl);
+    await bench.extend('gone.1');
+    expect(await bench.parts()).to.deep.equal(['meta']);
+  });
+
+  it('a call that finds nothing makes nothing', async () => {
+    const bench = new ScriptBench(server());
+    await bench.extend('a.1');
+    await bench.release(['a.1', 'a.2']);
+    await bench.revoke('a.1');
+    await bench.inspect();
+    expect(await bench.parts()).to.deep.equal([]);
   });
 });

@@ -248,6 +248,7 @@ const SEEDS: Record<string, number> = {
   'a known seed': 20_240_607,
   'a seed that once failed': 537_663_896,
   'another that once failed': 197_540_139,
+  'one that asked twice in a call': 811_131_981,
 };
 
 describeWithServer('memory backend and Redis backend in lock-step', (server) => {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { TicketRequest } from '../../src/backend.js';
 import { describeWithServer } from '../support/require-server.js';
 import {
   arrivalOf,
@@ -74,6 +75,27 @@ describeWithServer('scripts: calls that run twice', (server) => {
     expect(second).to.deep.equal(first);
   });
 
+  it('acquire behind a loss of data leaves nothing that is extended for the lost ticket', async () => {
+    const bench = still(3);
+    const lost = await bench.take('a.1');
+    await bench.redis.flushall();
+    bench.pass(1);
+    await bench.take('b.1');
+    const anew = await bench.take('a.1');
+    expect([lost.slots, anew.slots]).to.deep.equal([[0], [1]]);
+    const { fencingToken: other } = await bench.take('a.2');
+    const extend = async (...fencingTokens: number[]) =>
+      (await bench.extend(['a.1', 'gone.1', 'a.2'], { fencingTokens })).extended;
+    expect(await extend(lost.fencingToken, 1, other)).to.deep.equal([false, false, true]);
+    expect(await extend(anew.fencingToken, 1, other)).to.deep.equal([true, false, true]);
+    await bench.redis.hdel(bench.keyOf('meta'), 'a.1');
+    expect(await extend(lost.fencingToken, 1, other), 'without its record').to.deep.equal([
+      true,
+      false,
+      true,
+    ]);
+  });
+
   it('release frees the ticket once', async () => {
     const bench = still(2);
     await bench.acquire(['a.1', 'a.2']);
@@ -131,6 +153,26 @@ describeWithServer('scripts: calls that run twice', (server) => {
       await bench.release('a.1');
       expect(await bench.inspect()).to.include({ held: 1, waiting: 0 });
     });
+
+    for (const [what, asked] of [
+      ['known both times', (known: TicketRequest) => [known, known]],
+      ['known, and as if new', (known: TicketRequest) => [known, 'b.1']],
+    ] as const) {
+      for (const queue of ['kept', 'lost']) {
+        it(`acquire serves one that waits once: ${what}, its queue ${queue}`, async () => {
+          const bench = new ScriptBench(server(), { limit: 2, ttl: 1000 });
+          await bench.acquire(['a.1', 'a.2']);
+          const waiting = request('b.1', arrivalOf((await bench.acquire('b.1')).verdicts[0]));
+          if (queue === 'lost') await bench.redis.del(bench.keyOf('queue'));
+          expect(kinds(await bench.acquire(asked(waiting)))).to.deep.equal(['queued', 'queued']);
+          expect(await bench.queue()).to.deep.equal(['b.1']);
+          bench.pass(1500);
+          const { verdicts } = await bench.acquire(asked(waiting));
+          expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[0], [0]]);
+          expect(await bench.inspect()).to.include({ held: 1, waiting: 0 });
+        });
+      }
+    }
 
     it('extend tells the same twice', async () => {
       const bench = new ScriptBench(server(), { limit: 2 });

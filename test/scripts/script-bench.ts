@@ -25,6 +25,7 @@ export interface CallOptions {
   readonly ttl?: number;
   readonly label?: string;
   readonly notAfter?: number;
+  readonly fencingTokens?: readonly number[];
 }
 
 export interface BenchOptions {
@@ -35,12 +36,17 @@ export interface BenchOptions {
   readonly start?: number;
   /** Leaves the time to the server's TIME: it then cannot be moved. */
   readonly realTime?: boolean;
+  /** Runs the scripts as if no call fitted their shortcuts. */
+  readonly withoutShortcuts?: boolean;
 }
 
 export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
 
 /** How much longer than anything else of a semaphore its `meta` stays, in milliseconds. */
 const DAY = 86_400_000;
+
+/** The start of the condition of a shortcut, in the text of a script. */
+const SHORTCUT = 'local fits = ';
 
 let semaphores = 0;
 
@@ -74,7 +80,9 @@ export class ScriptBench {
     this.ttl = options.ttl ?? 30_000;
     this.#time = options.start ?? Date.now();
     this.#realTime = options.realTime ?? false;
-    this.backend = new RedisBackend(this.#connection());
+    const connection = this.#connection();
+    const long = options.withoutShortcuts ?? false;
+    this.backend = new RedisBackend(long ? withoutShortcuts(connection) : connection);
     benches.add(this);
   }
 
@@ -97,7 +105,9 @@ export class ScriptBench {
   extend(held: string | readonly string[], options: CallOptions = {}): Promise<ExtendReply> {
     const list = typeof held === 'string' ? [held] : held;
     const ttl = this.#noted(options.ttl ?? this.ttl);
-    return this.backend.extend({ ...this.#call(list[0], options), ttl, ids: list });
+    const { fencingTokens } = options;
+    const call = { ...this.#call(list[0], options), ttl, ids: list, fencingTokens };
+    return this.backend.extend(call);
   }
 
   release(gone: string | readonly string[], options: CallOptions = {}): Promise<ReleaseReply> {
@@ -237,6 +247,16 @@ export class ScriptBench {
     if (subscribe !== undefined) connection.subscribe = subscribe;
     return connection;
   }
+}
+
+/** Each script goes by its text, in which the condition of a shortcut is never true. */
+function withoutShortcuts(connection: RedisConnection): RedisConnection {
+  return {
+    ...connection,
+    runBySha: () => Promise.reject(new Error('NOSCRIPT by its text alone')),
+    runByText: (text, ...rest) =>
+      connection.runByText(text.replace(SHORTCUT, '$&false and '), ...rest),
+  };
 }
 
 const benches = new Set<ScriptBench>();

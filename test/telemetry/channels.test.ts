@@ -57,6 +57,19 @@ describe('diagnostics channels', () => {
     await semaphore.close();
   });
 
+  it('tell of a wait once, and as soon as it is known', async () => {
+    const stub = new StubBackend();
+    const semaphore = new Semaphore(stub, NAME, { limit: 1 });
+    const waiting = watch(stub.clock, semaphore.acquire(60_000));
+    await stub.clock.advance(0);
+    expect(log.of('redsem:wait')).to.have.length(1);
+    await stub.clock.advance(10_000);
+    expect(stub.acquires).to.have.length.above(2);
+    expect(log.of('redsem:wait')).to.have.length(1);
+    expect(waiting.done).to.equal(false);
+    await semaphore.close();
+  });
+
   it('tell of a call that rejects, and of one that finds no permit', async () => {
     const semaphore = new Semaphore(backend, NAME, { limit: 1 });
     const handle = await semaphore.acquire();
@@ -167,7 +180,7 @@ describe('diagnostics channels', () => {
     let collected: ((dropped: Lease) => void) | undefined;
     lease.observe({ onLost: () => {}, weaken: (forget) => (collected = forget) });
     const heartbeat = new Heartbeat({ clock, extendEvery: 300, extend: () => {} });
-    heartbeat.add(lease, 300);
+    heartbeat.add(lease, 300, 1000, 0);
     heartbeat.confirmed(lease, 0);
     expect(log.of('redsem:drop')).to.deep.equal([]);
     collected?.(lease);

@@ -4,7 +4,7 @@ import type { CompositeHandle, Handle } from '../../src/index.js';
 import { acquireAll, BackendError, HandleLostError, Semaphore, useAll } from '../../src/index.js';
 import { reasonOf } from '../conformance/rejection.js';
 import { warningsDuring } from '../conformance/warnings.js';
-import { collectUntil } from '../wire/garbage.js';
+import { collectUntil } from '../support/garbage.js';
 import { never, StubBackend, watch } from './stub-backend.js';
 
 /** A handle of three semaphores, each on a backend of its own, all on one clock. */

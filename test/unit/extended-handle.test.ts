@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HandleLostError } from '../../src/errors.js';
 import type { Handle } from '../../src/handle.js';
 import { Semaphore } from '../../src/semaphore.js';
-import { collectUntil } from '../wire/garbage.js';
+import { collectUntil } from '../support/garbage.js';
 import { StubBackend } from './stub-backend.js';
 
 describe('handle that was extended', () => {

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 import { HandleLostError } from '../../src/errors.js';
 import type { Handle } from '../../src/handle.js';
 import { Semaphore } from '../../src/semaphore.js';
+import { collectGarbage } from '../support/garbage.js';
 import { never, StubBackend } from './stub-backend.js';
 
 describe('handle', () => {
@@ -207,12 +206,6 @@ describe('handle', () => {
     };
     process.on('warning', onWarning);
     return found;
-  }
-
-  function collectGarbage(): void {
-    setFlagsFromString('--expose-gc');
-    const collect: unknown = runInNewContext('gc');
-    if (typeof collect === 'function') Reflect.apply(collect, undefined, []);
   }
 
   /** Errors that would end the process. Mocha listens for them, too, and must not see these. */

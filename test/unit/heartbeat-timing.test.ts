@@ -30,7 +30,8 @@ describe('heartbeat with one extension that hangs', () => {
     const ticket = { slots: [0], fencingToken: 1 };
     const lease = new Lease({ name: 'jobs', ttl: TTL, clock, keeper }, id, ticket, certainty);
     lease.observe({ onLost: () => lost.push([clock.monotonic(), id]), weaken: () => {} });
-    heartbeat.add(lease, clock.monotonic() + dueIn);
+    const now = clock.monotonic();
+    heartbeat.add(lease, now + dueIn, now + lease.remaining, now);
     return lease;
   }
 

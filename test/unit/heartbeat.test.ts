@@ -56,7 +56,8 @@ describe('heartbeat', () => {
       onLost: ({ reason, cause }) => lost.push([clock.monotonic(), id, reason, cause]),
       weaken: () => {},
     });
-    heartbeat.add(lease, clock.monotonic() + dueIn);
+    const now = clock.monotonic();
+    heartbeat.add(lease, now + dueIn, now + lease.remaining, now);
     return lease;
   }
 

@@ -4,6 +4,7 @@ import type { GrantListener, PushedGrant } from '../../src/backend.js';
 import type { Timer } from '../../src/clock.js';
 import { Inbox } from '../../src/inbox.js';
 import { ManualClock } from '../../src/manual-clock.js';
+import { collectUntil } from '../support/garbage.js';
 import { StubBackend, watch } from './stub-backend.js';
 
 /** Also knows which of its timers keep the process alive. */
@@ -18,6 +19,7 @@ class NotingClock extends ManualClock {
 
 describe('inbox', () => {
   const LINGER = 10_000;
+  const PAUSE = 5000;
 
   let clock: NotingClock;
   let listeners: GrantListener[];
@@ -39,7 +41,7 @@ describe('inbox', () => {
       };
       return { close };
     };
-    inbox = new Inbox(backend, 'a', 'redsem', clock, () => {});
+    inbox = new Inbox(backend, 'a', 'redsem', clock, { onEnded: () => {}, onUnclaimed: () => {} });
   });
 
   function reader(takes: readonly string[] = []) {
@@ -163,6 +165,122 @@ describe('inbox', () => {
     listeners[0]?.onHealth(true);
     expect(inbox.healthy).to.equal(false);
   });
+
+  describe('whose subscription was refused', () => {
+    const refuse = (): void => {
+      listeners.at(-1)?.onHealth(false);
+      listeners.at(-1)?.onFailed?.();
+    };
+
+    it('subscribes again after a pause, while anybody waits', async () => {
+      const [one, other] = [reader(), reader()];
+      inbox.await(one);
+      for (let tries = 1; tries < 4; tries += 1) {
+        refuse();
+        expect([closed, clock.timers], `${tries}`).to.deep.equal([tries, 1]);
+        inbox.await(other);
+        await clock.advance(PAUSE - 1);
+        inbox.remove(one);
+        inbox.await(one);
+        expect(listeners, `${tries}`).to.have.length(tries);
+        await clock.advance(1);
+        expect(listeners, `${tries}`).to.have.length(tries + 1);
+      }
+      expect(clock.keptAlive).to.not.include(true);
+      listeners.at(-1)?.onHealth(true);
+      await clock.advance(10 * PAUSE);
+      expect([inbox.healthy, listeners.length, clock.timers]).to.deep.equal([true, 4, 0]);
+    });
+
+    it('does so as well when it had stood until then', async () => {
+      const one = reader();
+      inbox.await(one);
+      listeners[0]?.onHealth(true);
+      listeners[0]?.onFailed?.();
+      expect([closed, inbox.healthy]).to.deep.equal([1, false]);
+      await clock.advance(PAUSE);
+      listeners.at(-1)?.onHealth(true);
+      expect([listeners.length, inbox.healthy]).to.deep.equal([2, true]);
+      expect(one.health).to.deep.equal([true, false, true]);
+    });
+
+    it('sets no timer for nobody, and keeps the pause for who comes next', async () => {
+      const one = reader();
+      inbox.await(one);
+      refuse();
+      await clock.advance(PAUSE / 2);
+      inbox.remove(one);
+      expect(clock.timers).to.equal(0);
+      inbox.await(one);
+      expect([listeners.length, clock.timers]).to.deep.equal([1, 1]);
+      await clock.advance(PAUSE / 2);
+      expect([listeners.length, clock.timers]).to.deep.equal([2, 0]);
+      inbox.remove(one);
+      await clock.advance(2 * PAUSE);
+      inbox.await(one);
+      expect(listeners).to.have.length(3);
+    });
+
+    it('is quiet when it lingered, and once it is closed', async () => {
+      const one = reader();
+      inbox.await(one);
+      listeners[0]?.onHealth(true);
+      inbox.remove(one);
+      refuse();
+      expect([closed, clock.timers]).to.deep.equal([1, 0]);
+      await inbox.close();
+      await clock.advance(10 * PAUSE);
+      expect([closed, listeners.length, clock.timers]).to.deep.equal([1, 1, 0]);
+    });
+
+    it('does not hasten those who poll each time that it is refused', async () => {
+      const one = reader();
+      inbox.await(one);
+      refuse();
+      await clock.advance(PAUSE);
+      refuse();
+      expect(one.health).to.deep.equal([]);
+    });
+
+    it('is closed only when what was refused has ended', async () => {
+      let end: () => void = () => {};
+      closing = new Promise((resolve) => (end = resolve));
+      const one = reader();
+      inbox.await(one);
+      refuse();
+      inbox.remove(one);
+      const ended = watch(clock, inbox.close());
+      await clock.advance(0);
+      expect(ended.done).to.equal(false);
+      end();
+      await clock.advance(0);
+      expect(ended.done).to.equal(true);
+    });
+  });
+
+  it('keeps nothing of the subscriptions that it has given up', async () => {
+    const results: WeakRef<object>[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      closing = closingWith(results);
+      const one = reader();
+      inbox.await(one);
+      inbox.remove(one);
+      await inbox.close();
+    }
+    closing = Promise.resolve();
+    expect(await collectUntil(() => results.every((ref) => ref.deref() === undefined))).to.equal(
+      true,
+    );
+    await inbox.close();
+  });
+
+  /** An end that gives something, as that of a client may. */
+  function closingWith(results: WeakRef<object>[]): Promise<void> {
+    const result = {};
+    results.push(new WeakRef(result));
+    const given: Promise<unknown> = Promise.resolve(result);
+    return given as Promise<void>;
+  }
 
   it('hands a grant to readers until one of them takes it', () => {
     const [first, second, third] = [reader(), reader(['x']), reader(['x', 'y'])];

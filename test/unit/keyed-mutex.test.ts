@@ -9,7 +9,7 @@ import {
   MemoryBackend,
   Mutex,
 } from '../../src/index.js';
-import { collectUntil } from '../wire/garbage.js';
+import { collectUntil } from '../support/garbage.js';
 import { never, StubBackend, watch } from './stub-backend.js';
 
 const name = 'm';

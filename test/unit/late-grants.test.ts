@@ -35,6 +35,26 @@ describe('a grant to a request that was given up', () => {
     await semaphore.close();
   });
 
+  it('is withdrawn also when it was a later call of that request that was not answered', async () => {
+    const { backend, semaphore, withdrawals } = await waitingBench();
+    const { clock } = backend;
+    const controller = new AbortController();
+    watch(clock, semaphore.acquire({ signal: controller.signal }));
+    await clock.advance(1);
+    const id = backend.acquires.at(-1)?.call.requests.at(-1)?.id ?? '';
+    backend.onAcquire = () => new Promise(() => {});
+    const before = backend.acquires.length;
+    await clock.advance(2000);
+    expect(backend.acquires).to.have.length(before + 1);
+    controller.abort();
+    await clock.advance(1);
+    expect(withdrawals(id)).to.equal(1);
+    backend.push(id, 2000);
+    await clock.advance(1);
+    expect(withdrawals(id)).to.equal(2);
+    await semaphore.close();
+  });
+
   it('is not taken for one when the last call of that request was answered', async () => {
     const { backend, semaphore, withdrawals } = await waitingBench();
     const controller = new AbortController();

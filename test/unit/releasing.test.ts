@@ -65,6 +65,29 @@ describe('releasing', () => {
     expect(told).to.equal(1);
   });
 
+  it('tells with an event when it has ended, also of a handle that was lost before', async () => {
+    const { backend, clock, handle } = await held();
+    backend.onExtend = () => Promise.reject(new Error('read ECONNRESET'));
+    let told = 0;
+    handle.on('released', () => (told += 1));
+    await clock.advance(30_000);
+    expect([handle.held, told]).to.deep.equal([false, 0]);
+    expect(await handle.release()).to.equal(false);
+    expect(told).to.equal(1);
+  });
+
+  it('is one release where who is told that it has ended releases once more', async () => {
+    const { backend, clock, handle } = await held();
+    const again: Promise<boolean>[] = [];
+    handle.on('released', () => again.push(handle.release()));
+    clock.stall(30_000);
+    const releasing = handle.release();
+    expect(await releasing).to.equal(false);
+    expect(again).to.deep.equal([releasing]);
+    await clock.advance(0);
+    expect(backend.givenBack).to.deep.equal([handle.id]);
+  });
+
   describe('when the backend fails', () => {
     it('is tried again, with the same id, until it is confirmed', async () => {
       const { backend, clock, handle } = await held();

@@ -40,6 +40,7 @@ export class StubBackend implements Backend {
   listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
   #arrivals = 0;
   #tokens = 0;
+  #pushed: PushedGrant | undefined;
 
   constructor(options: { pushes: boolean } = { pushes: false }) {
     this.onAcquire = (call) => this.allQueued(call);
@@ -126,8 +127,14 @@ export class StubBackend implements Backend {
   push(id: string, life: number): void {
     this.#tokens += 1;
     const expiresAt = this.serverTime + life;
-    const grant: PushedGrant = { id, fencingToken: this.#tokens, slots: [0], expiresAt };
-    for (const listener of this.listeners) listener.onGrants([grant]);
+    this.#pushed = { id, fencingToken: this.#tokens, slots: [0], expiresAt };
+    this.pushAgain();
+  }
+
+  /** The last push, once more. */
+  pushAgain(): void {
+    const grants = this.#pushed === undefined ? [] : [this.#pushed];
+    for (const listener of this.listeners) listener.onGrants(grants);
   }
 
   setHealth(healthy: boolean): void {

@@ -1,8 +1,13 @@
 import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 
-import type { AcquireReply } from '../../src/backend.js';
-import { AcquireTimeoutError, BackendError, ClosedError } from '../../src/errors.js';
+import type { AcquireCall, AcquireReply } from '../../src/backend.js';
+import {
+  AcquireTimeoutError,
+  BackendError,
+  ClosedError,
+  type HandleLostError,
+} from '../../src/errors.js';
 import type { Handle } from '../../src/handle.js';
 import type { AcquireOptions, SemaphoreOptions } from '../../src/options.js';
 import { Semaphore } from '../../src/semaphore.js';
@@ -58,6 +63,16 @@ describe('waiting', () => {
       backend.onAcquire = (call) => backend.allGranted(call);
       await clock.advance(200);
       backend.onAcquire = (call) => backend.allQueued(call);
+      backend.acquires.splice(0);
+      acquire(5000);
+      await clock.advance(70);
+      expect(gaps(backend.tries)).to.deep.equal([10, 20, 40]);
+    });
+
+    it('starts with short pauses again after everybody gave up', async () => {
+      const { backend, clock, acquire } = bench();
+      acquire(1000);
+      await clock.advance(1000);
       backend.acquires.splice(0);
       acquire(5000);
       await clock.advance(70);
@@ -439,15 +454,53 @@ describe('waiting', () => {
     it('does not give back what it holds when a second reply grants the same', async () => {
       const { backend, clock, acquire } = bench(false, { ttl: 10_000 });
       const [reply, answer] = later<AcquireReply>();
-      backend.onAcquire = (call, index) => (index === 0 ? reply : backend.allGranted(call));
+      const ticket = backend.granted();
+      const granted = (call: AcquireCall): AcquireReply => backend.verdicts(call, () => ticket);
+      backend.onAcquire = (call, index) => (index === 0 ? reply : granted(call));
       const waiting = acquire(60_000);
       await clock.advance(5100);
       expect(waiting.value?.held).to.equal(true);
       const call = backend.acquires[0]?.call;
-      if (call !== undefined) answer(backend.allGranted(call));
+      if (call !== undefined) answer(granted(call));
       await clock.advance(0);
       expect(backend.givenBack).to.deep.equal([]);
       expect(waiting.value?.held).to.equal(true);
+    });
+
+    it('loses what it holds when a late call was granted anew: the data was lost in between', async () => {
+      const { backend, clock, acquire } = bench(false, { ttl: 10_000 });
+      const [reply, answer] = later<AcquireReply>();
+      backend.onAcquire = (call, index) => (index === 0 ? reply : backend.allGranted(call));
+      const waiting = acquire(60_000);
+      await clock.advance(5100);
+      const lost = untilLost(waiting.value);
+      const call = backend.acquires[0]?.call;
+      if (call !== undefined) answer(backend.allGranted(call));
+      await clock.advance(0);
+      expect((await lost).reason).to.equal('missing');
+      expect(waiting.value?.held).to.equal(false);
+      expect(backend.givenBack).to.deep.equal([call?.requests[0]?.id]);
+    });
+
+    it('loses what it holds when a push grants it anew, and not when it tells the same again', async () => {
+      const { backend, clock, acquire } = bench(true, { ttl: 10_000 });
+      const first = acquire(60_000);
+      await clock.advance(0);
+      backend.setHealth(true);
+      await clock.advance(0);
+      const id = backend.acquires[0]?.call.requests[0]?.id ?? '';
+      backend.push(id, 2000);
+      await clock.advance(0);
+      expect(first.value?.held).to.equal(true);
+      backend.pushAgain();
+      await clock.advance(0);
+      expect(first.value?.held).to.equal(true);
+      expect(backend.givenBack).to.deep.equal([]);
+      const lost = untilLost(first.value);
+      backend.push(id, 2000);
+      await clock.advance(0);
+      expect((await lost).reason).to.equal('missing');
+      expect(backend.givenBack).to.deep.equal([id]);
     });
 
     it('gives back a second grant of what it has released since', async () => {
@@ -674,6 +727,10 @@ describe('waiting', () => {
       expect(handle?.id).to.equal(backend.acquires[0]?.call.requests[0]?.id);
     });
   });
+
+  function untilLost(handle: Handle | undefined): Promise<HandleLostError> {
+    return new Promise((resolve) => handle?.on('lost', resolve));
+  }
 
   function later<T>(): [Promise<T>, (value: T) => void] {
     let answer: (value: T) => void = () => {};

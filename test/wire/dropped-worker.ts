@@ -3,7 +3,7 @@ import { openClient } from '../processes/open-client.js';
 import { until } from '../processes/until.js';
 import { onMessage, report, workerArguments } from '../support/worker-side.js';
 import type { DroppedArguments, Dropped } from './dropped-report.js';
-import { collectUntil } from './garbage.js';
+import { collectUntil } from '../support/garbage.js';
 
 /** Acquires handles and keeps none of them. */
 const { kind, url, name, ttl } = workerArguments<DroppedArguments>();

@@ -4,7 +4,7 @@ import { AcquireTimeoutError, type Handle, Semaphore } from '../../src/index.js'
 import { openClient } from '../processes/open-client.js';
 import { onMessage, report, workerArguments } from '../support/worker-side.js';
 import { CountingClock } from './counting-clock.js';
-import { collectUntil } from './garbage.js';
+import { collectUntil } from '../support/garbage.js';
 import type { LeakArguments, Leftovers } from './leak-report.js';
 
 const { kind, url, name, cycles, refusals } = workerArguments<LeakArguments>();

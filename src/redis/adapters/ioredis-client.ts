@@ -35,7 +35,6 @@ export function subscribeOnCopy(
   const subscriber = isMock(client) ? client.duplicate() : client.duplicate(options);
   let asking = false;
   let closed = false;
-  let refused = false;
   let timer: NodeJS.Timeout | undefined;
   const report = (healthy: boolean): void => {
     if (!closed) events.onHealth(healthy);
@@ -49,11 +48,10 @@ export function subscribeOnCopy(
       report(true);
     } catch (error) {
       report(false);
-      refused = isRefusal(error);
+      // A connection that was lost comes back by itself.
+      if (!closed && isRefusal(error)) events.onFailed();
     }
     asking = false;
-    // Waiting goes on by polling. A connection that was lost comes back by itself.
-    if (refused) subscriber.disconnect();
   };
   subscriber.on('error', () => report(false));
   subscriber.on('close', () => report(false));
@@ -63,7 +61,7 @@ export function subscribeOnCopy(
   });
   // By its own options, or told by its sentinels of a failover while it reconnected.
   subscriber.on('end', () => {
-    if (closed || refused) return;
+    if (closed) return;
     timer = setTimeout(() => void subscriber.connect().catch(() => undefined), PAUSE).unref();
   });
   subscriber.on('message', (_channel, message) => {

@@ -2,6 +2,7 @@ import type { RedisConnection } from '../connection.js';
 import type { Duplicable } from './ioredis-client.js';
 import { isMock, subscribeOnCopy } from './ioredis-client.js';
 import { isCluster, subscribeOnNode } from './ioredis-cluster.js';
+import { detectsFailover, Revival } from './ioredis-sentinel.js';
 import { canWait, replicationOf } from './replication.js';
 import { hasMethods, withText } from './shape.js';
 
@@ -22,13 +23,14 @@ export function isIoredis(target: object): target is IoredisClient {
  * channels are built from our own prefix alone.
  */
 export function ioredisConnection(client: IoredisClient): RedisConnection {
+  const revival = detectsFailover(client) ? new Revival(client) : undefined;
   const connection: RedisConnection = {
     // async, for ioredis-mock throws at once where ioredis rejects.
     runBySha: async (sha1, keys, args) =>
       withText(await client.evalsha(sha1, keys.length, ...keys, ...args)),
     runByText: async (script, keys, args) =>
       withText(await client.eval(script, keys.length, ...keys, ...args)),
-    isClosed: () => client.status === 'end',
+    isClosed: () => client.status === 'end' && revival?.pending !== true,
     serverClock: isMock(client) ? () => Date.now() : undefined,
   };
   if (isCluster(client)) {

@@ -47,9 +47,10 @@ export function movingSubscription(
       await attempt.subscribed;
     } catch (error) {
       if (!isRefusal(error)) return moveLater(attempt);
-      // No other node would allow it: waiting goes on by polling alone.
-      if (!closed && current === attempt) leave(attempt);
-      return;
+      if (closed || current !== attempt) return;
+      // No other node would allow it.
+      leave(attempt);
+      return events.onFailed();
     }
     if (closed || current !== attempt) return;
     clearTimeout(timer);
@@ -65,7 +66,7 @@ export function movingSubscription(
   };
 }
 
-/** The server said no, for good. A connection that was lost says otherwise, and a server that cannot now says LOADING and the like. */
+/** The server said no, and will until somebody changes its mind. A connection that was lost says otherwise, and a server that cannot now says LOADING and the like. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof Error && /^(NOPERM|NOAUTH|WRONGPASS|ERR)/.test(error.message);
 }

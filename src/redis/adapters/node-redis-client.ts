@@ -46,8 +46,9 @@ export function subscribeOnCopy(
       subscribed = true;
       report(true);
     } catch {
-      // Refused, or the client was closed: waiting goes on by polling.
+      // Refused, or its options let it give up, or it was closed.
       report(false);
+      if (!closed) events.onFailed();
       await close();
     }
   };
@@ -57,6 +58,8 @@ export function subscribeOnCopy(
 
 /** Version 4 knows no `destroy`. Never rejects. */
 export async function endOf(subscriber: Subscriber): Promise<void> {
+  // Not while it reads: version 4 forgets its subscription at once, and the next message of the same packet ends the process.
+  await Promise.resolve();
   try {
     await (subscriber.destroy === undefined ? subscriber.disconnect?.() : subscriber.destroy());
   } catch {

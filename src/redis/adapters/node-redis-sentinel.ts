@@ -47,8 +47,7 @@ export function subscribeOnSentinel(
     } catch (error) {
       if (closed) return;
       events.onHealth(false);
-      // Waiting goes on by polling alone.
-      if (isRefusal(error)) return;
+      if (isRefusal(error)) return events.onFailed();
       await pass(PAUSE);
       if (!closed) await ask();
     }

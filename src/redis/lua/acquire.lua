@@ -7,8 +7,9 @@
 --       for more than one permit. kinds: nothing if all new ones wait, else a letter for each, w to wait, t to try only
 --       7 the ids, at most 1000   8 the arrival numbers of those that were queued before
 -- Reply 'head|nearest expiry or empty|verdict;verdict…|grants', the head as in state.lua, a verdict being 'slots token', 'q' and the
---       arrival number, 'b' when busy, 'l' when late; grants are other requests of the same client
---       that were served on this occasion, 'id slots token expiry;…'
+--       arrival number, 'b' when busy, 'l' when late. Where each got one permit it may be 'n' and the first 'slot token', from
+--       which the others count on. Grants are other requests of the same client that were served on this occasion, 'id slots
+--       token expiry;…'
 -- Cost  O(log n) for each request, expired ticket and grant, and each freed permit; a call that runs twice changes nothing the second time
 
 -- include: clock
@@ -19,16 +20,14 @@ if ARGV[6] ~= '' then
 end
 local giving, listed = false, ARGV[7]
 -- include: ids
-local stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
-local need = weighted and math.huge or 1
-for i = 3, total + 2 do
-  -- What is known of an id must be right.
-  if type(stored[i]) == 'string' then
-    need = math.huge
-    break
-  end
+-- Of many that are new, nothing need be known where there is room for all.
+local all_known = total < 8
+local stored = all_known and call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total)) or call('HMGET', meta, 'state', 'limit')
+-- include: state grant-all
+if not all_known then
+  stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
 end
--- include: state
+-- include: purge
 
 label, ttl = ARGV[3], ARGV[4] * 1000.0
 local late, queued_at = ARGV[5] ~= '' and now > ARGV[5] * 1.0, nil
@@ -43,11 +42,12 @@ if not late and waiting + known > 0 then
   for i = 1, total do
     local id, record = ids[i], stored[i + 2]
     local arrival = next_arrival()
-    own[id] = i
+    own[id] = own[id] or i
     -- Requests that were dropped (claim or lease over, data lost) return to their old place.
     local ticket = type(record) == 'string' and match(record, ' ') and not (expired and expired[id])
-    if i <= known and not ticket and type(queued_at[i]) ~= 'string' then
-      queued_at[i] = arrival
+    if i <= known and own[id] == i and not ticket and type(queued_at[i]) ~= 'string' then
+      -- Nobody's number may bring those of all others to where a float has no next one.
+      queued_at[i] = format('%.0f', math.min(arrival * 1.0, 9e15))
       -- Where data was lost while the clock was behind: those who come now must come behind it.
       if queued_at[i] * 1.0 > last then
         last = queued_at[i] * 1.0
@@ -68,6 +68,7 @@ local verdicts, waits = { '' }, false
 local again, repeats, arrivals, comers, seen, twins = nil, 0, nil, 0, total > 1 and {} or nil, nil
 for i = 1, total do
   local id, record = ids[i], stored[i + 2]
+  local first = own and own[id] or seen and seen[id] or i
   local held_slots = type(record) == 'string' and not (expired and expired[id]) and match(record, '^[%d,-]+ %d+')
   if late then
     verdicts[i] = 'l'
@@ -76,15 +77,15 @@ for i = 1, total do
     again = again or {}
     again[repeats + 1], again[repeats + 2] = format('%.0f', now + ttl), id
     repeats = repeats + 2
+  elseif first ~= i then
+    verdicts[i], twins = '', twins or {}
+    twins[i] = first
   elseif queued_at and type(queued_at[i]) == 'string' then
     verdicts[i], waits = 'q' .. format('%.0f', queued_at[i] * 1.0), waits or waiting > 0
-  elseif seen and seen[id] then
-    verdicts[i], twins = verdicts[seen[id]] or '', twins or {}
-    twins[i] = seen[id]
   else
     local permits = 1
     if weighted then
-      permits = (match(id, '%.[^.]+%.(%d+)$') or 1) * 1.0
+      permits = (match(id, '^[^.]+%.[^.~]+%.(%d+)') or 1) * 1.0
     end
     if not blocked and held + permits <= limit then
       granted, held, wanted = granted + 1, held + permits, wanted + permits
@@ -125,7 +126,14 @@ if waits or arrivals then
 end
 if arrivals then
   call('ZREMRANGEBYSCORE', waiters, '-inf', now_text)
-  waiting = waiting + call('ZADD', queue, unpack(arrivals))
+  local arrived = call('ZADD', queue, unpack(arrivals))
+  if waiting < FEW and waiting + arrived >= FEW then
+    fields[filled + 1], fields[filled + 2] = 'long', LONG
+    filled = filled + 2
+    call('ZADD', queue, last_text, LONG)
+    call('ZREM', queue, LONG)
+  end
+  waiting = waiting + arrived
 end
 if again then
   call('ZADD', tickets, unpack(again))

@@ -10,14 +10,18 @@
 
 -- include: clock
 local origin = match(ARGV[5], '~(.+)$') or ARGV[5]
-local ids, total, need, giving, verdicts, listed = {}, 0, math.huge, false, {}, ''
+local ids, total, giving, verdicts, listed = {}, 0, false, {}, ''
 local stored = call('HMGET', meta, 'state', 'limit')
--- include: state
+-- include: state purge
 
 -- In `meta`, the field of ~ and a ticket's first id is the id that it has now. A ticket that has the very id that is
 -- presented comes before it.
 local TICKET = '^([%d,-]+) (%d+) %d+ '
-local current, record, adopted = ARGV[5], call('HGET', meta, ARGV[5]), ''
+-- A call that runs again finds what it did the first time.
+local current, record, adopted = ARGV[6], call('HGET', meta, ARGV[6]), ''
+if type(record) ~= 'string' then
+  current, record = ARGV[5], call('HGET', meta, ARGV[5])
+end
 if type(record) ~= 'string' or not match(record, TICKET) then
   current = call('HGET', meta, '~' .. origin)
   current = type(current) == 'string' and current or origin

@@ -7,12 +7,22 @@
 local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local call, format, match, type = redis.call, string.format, string.match, type
 
+-- How long a process's queued requests count without a sign of life from it, how long a granted ticket lives
+-- until its waiter claims it, and how much longer than its last ticket a key may stay (microseconds); a day (ms).
+local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0
+
+-- Redis keeps up to 128 members or 512 fields as a list that it searches from its start, until one is longer than 64 bytes
+-- (https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/memory-optimization/): from FEW on they are made
+-- a table by one that is put in, and from sorted sets taken out again.
+local FEW, LONG = 16, '_________________________________________________________________'
+
 -- Behind the limit, ioredis-mock gets what stands in for its clock, whose TIME runs backwards.
-local own_limit, now, now_text = ARGV[1], 0, match(ARGV[1], ' (%d+)$')
-if now_text then
-  own_limit = match(own_limit, '^%d+')
-else
+local own_limit, limit, now_text = ARGV[1], tonumber(ARGV[1]), nil
+if limit then
   local time = call('TIME')
   now_text = #time[2] == 6 and time[1] .. time[2] or format('%s%06d', time[1], time[2])
+else
+  own_limit, now_text = match(own_limit, '^(%d+) (%d+)$')
+  limit = own_limit * 1.0
 end
-now = now_text * 1.0
+local now = now_text * 1.0

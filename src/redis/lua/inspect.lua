@@ -36,6 +36,6 @@ if arrival ~= '' then
     end
   end
 end
-local limit = format('%.0f', (call('HGET', meta, 'limit') or own_limit) * 1.0)
+local counting = format('%.0f', (call('HGET', meta, 'limit') or own_limit) * 1.0)
 local entries = table.concat(holders, ';') .. '|' .. table.concat(requests, ';')
-return now_text .. '|' .. limit .. '|' .. cursor .. '|' .. arrival .. '|' .. entries
+return now_text .. '|' .. counting .. '|' .. cursor .. '|' .. arrival .. '|' .. entries

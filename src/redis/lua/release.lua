@@ -7,10 +7,10 @@
 -- Cost  O(log n) for each id, expired ticket and grant, and each freed permit
 
 -- include: clock
-local need, giving, listed = math.huge, true, ARGV[3]
+local giving, listed = true, ARGV[3]
 -- include: ids
 local stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
--- include: state
+-- include: state release-all purge
 
 local verdicts = string.rep(released == total and '1' or '0', total)
 if released > 0 and released < total then
@@ -20,6 +20,10 @@ if released > 0 and released < total then
     digits[i], seen[id] = dropped[id] and not seen[id] and '1' or '0', true
   end
   verdicts = table.concat(digits)
+end
+if released == 0 then
+  -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+  call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))
 end
 -- What was a ticket is not in the queue.
 if waiting > 0 and released < total then

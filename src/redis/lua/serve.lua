@@ -12,7 +12,7 @@ if waiting > 0 and held < limit then
     local leaving, left, dead, died = {}, 0, nil, 0
     for i = 1, #heads do
       local id = heads[i]
-      local who, permits = match(id, '^([^.]+)%.[^.]+%.?(%d*)$')
+      local who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)$')
       if not who then
         -- Of an adopted ticket, or none of ours: that is dropped like those of the dead.
         who, permits = match(id, '^([^.]+)%.[^.~]+%.?(%d*)~')

@@ -8,13 +8,13 @@
 -- Cost  O(log n) for each expired ticket and grant
 
 -- include: clock
-local ids, total, need, giving, verdicts, listed = {}, 0, math.huge, false, {}, ''
+local ids, total, giving, verdicts, listed = {}, 0, false, {}, ''
 local late = ARGV[4] ~= '' and now > ARGV[4] * 1.0
 local stored = call('HMGET', meta, 'state', 'limit')
 if not late then
   stored[2] = ARGV[3]
 end
--- include: state
+-- include: state purge
 
 if not late then
   fields, filled = { 'limit', ARGV[3] }, 2

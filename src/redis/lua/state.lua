@@ -1,4 +1,4 @@
--- Fragment: what the last call knew; drops what has expired.
+-- Fragment: what the last call knew.
 --
 -- In `meta`: 'state' is 'last held until limit' and, unless that tells all, ' top gaps count waiting'. `last`: the last
 -- fencing token or arrival number. `held`: permits. No key is needed after `until`, `meta` a day longer. `limit`: that of the
@@ -8,22 +8,16 @@
 -- The field of a ticket's id is 'slots token granted label', its slots written as 0,3,7-9; that of a waiting request's id
 -- is its label.
 --
--- Before it: `ids`, `total` of them, `stored` (state, limit and the fields of those ids), `need` (permits that one request
--- may ask for), `giving` (whether the tickets among the ids are given back).
--- An entry that a key does not have is false, and a JavaScript null in ioredis-mock: hence type(…) == 'string'. Most
--- calls find little to do, so tables are made where something goes into them.
-
--- How long a process's queued requests count without a sign of life from it, how long a granted ticket lives
--- until its waiter claims it, and how much longer than its last ticket a key may stay (microseconds).
-local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0
+-- Before it: `stored`, whose first two entries are state and limit. An entry that a key does not have is false, and a
+-- JavaScript null in ioredis-mock: hence type(…) == 'string'.
 
 local last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-local last_text, until_text, configured, rest, known_state, client = '0', '0', '', nil, false, nil
+local last_text, held_text, until_text, configured, rest, known_state, client = '0', '0', '0', '', nil, false, nil
 if type(stored[1]) == 'string' then
-  last_text, held, until_text, configured, rest = match(stored[1], '^(%d+) (%d+) (%d+) (%d+)(.*)$')
+  last_text, held_text, until_text, configured, rest = match(stored[1], '^(%d+) (%d+) (%d+) (%d+)(.*)$')
   known_state = last_text ~= nil
   if known_state then
-    last, held, until_ = last_text * 1.0, held * 1.0, until_text * 1.0
+    last, held, until_ = last_text * 1.0, held_text * 1.0, until_text * 1.0
     top, count = held, held
     if rest ~= '' then
       top, gaps, count, waiting = match(rest, '^ (%d+) (%d+) (%d+) (%d+)$')
@@ -41,155 +35,10 @@ if type(stored[1]) == 'string' then
 end
 
 -- What the caller is told of the limit where its own is not the one that counts, or not the only one.
-local limit, head = own_limit, now_text
+local head = now_text
 if type(stored[2]) == 'string' then
-  limit = stored[2]
-  head = limit ~= own_limit and now_text .. ' stored ' .. limit or head
-elseif configured ~= limit and count + waiting > 0 then
+  limit = stored[2] * 1.0
+  head = stored[2] ~= own_limit and now_text .. ' stored ' .. stored[2] or head
+elseif configured ~= own_limit and count + waiting > 0 then
   head = now_text .. ' other ' .. configured
 end
-limit = limit * 1.0
-
--- Before anything is refused: do the keys still say the same? One may have been deleted or evicted, or have expired
--- after its last ticket. A ticket counts only with its record, and the other way round.
-local doubtful = not known_state or (count > 0 and until_ <= now) or (gaps > 0 and call('ZCARD', free) ~= gaps)
-if doubtful or ((waiting > 0 or held + need > limit) and call('ZCARD', tickets) ~= count) then
-  local fields, live, used = call('HGETALL', meta), {}, {}
-  local scores = call('ZRANGE', tickets, 0, -1, 'WITHSCORES')
-  top, held, count, until_ = 0.0, 0.0, 0.0, 0.0
-  for i = 1, #scores, 2 do
-    live[scores[i]] = scores[i + 1] * 1.0
-  end
-  for i = 1, #fields, 2 do
-    local id, held_slots, token = fields[i], match(fields[i + 1], '^([%d,-]+) (%d+) %d+ ')
-    if held_slots and id ~= 'state' and live[id] then
-      count, until_, last = count + 1, math.max(until_, live[id] + GRACE), math.max(last, token * 1.0)
-      live[id] = nil
-      for first, final in string.gmatch(held_slots, '(%d+)%-?(%d*)') do
-        for slot = first * 1.0, (final == '' and first or final) * 1.0 do
-          used[slot], held, top = true, held + 1, math.max(top, slot + 1)
-        end
-      end
-    elseif string.find(id, '.', 1, true) then
-      -- Of tickets and requests, not of the semaphore.
-      local key, member = queue, id
-      if string.sub(id, 1, 1) == '~' then
-        key, member = tickets, fields[i + 1]
-      end
-      if type(call('ZSCORE', key, member)) ~= 'string' then
-        call('HDEL', meta, id)
-      end
-    end
-  end
-  for id in pairs(live) do
-    call('ZREM', tickets, id)
-  end
-  call('DEL', free)
-  gaps = 0.0
-  local first
-  for slot = 0.0, top do
-    if slot < top and not used[slot] then
-      first = first or slot
-    elseif first then
-      gaps = gaps + call('ZADD', free, format('%.0f', first), format('%.0f-%.0f', first, slot - 1))
-      first = nil
-    end
-  end
-  waiting = call('ZCARD', queue) * 1.0
-  if waiting > 0 then
-    last = math.max(last, call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] * 1.0)
-    until_ = math.max(until_, now + WAITER_LEASE + GRACE)
-  end
-  last_text, until_text = format('%.0f', last), format('%.0f', until_)
-  for i = 1, 5 do
-    -- Not at once: what has expired is still to be dropped below.
-    call('PEXPIRE', KEYS[i], format('%.0f', math.max(until_ - now, 1000) / 1000 + (i == 5 and DAY or 0)))
-  end
-  stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
-end
-
--- Drops what has expired and then, where `giving`, the tickets among the ids: their slots are free again. Afterwards
--- `expired` has the ids that had expired, if any, `released` is how many tickets were given back and `dropped` has them where
--- several were to be; `firsts` has the first slots of the `spare` ranges that came free, in order if `ordered`, and
--- `finals` their last slots by first.
-local expired, dropped, released = nil, nil, 0
-local firsts, finals, spare, ordered = nil, nil, 0, true
-local purging = count > 0 and call('ZCOUNT', tickets, '-inf', now_text) > 0
-while purging or giving do
-  -- The records of those in the list stand at records[at + i].
-  local list, size, records, at = ids, total, stored, 2
-  if purging then
-    list = call('ZRANGEBYSCORE', tickets, '-inf', now_text, 'LIMIT', '0', '1000')
-    size, records, at = #list, #list > 0 and call('HMGET', meta, unpack(list)), 0
-    expired = expired or {}
-  elseif size > 1 then
-    dropped = {}
-  end
-  -- Those found; no table of their own while they are all of the list.
-  local found, hits, adopted_ids = nil, 0, purging or string.find(listed, '~', 1, true)
-  for i = 1, size do
-    local id, record = list[i], records[at + i]
-    local first, final, mark, after
-    if type(record) == 'string' and not (expired and expired[id]) and not (dropped and dropped[id]) then
-      first, final = match(record, '^(%d+) '), ''
-      if not first then
-        first, final, mark, after = match(record, '^(%d+)%-?(%d*)([, ])()')
-      end
-    end
-    if first then
-      hits = hits + 1
-      if found then
-        found[hits] = id
-      end
-      if adopted_ids and string.find(id, '~', 1, true) then
-        call('HDEL', meta, match(id, '~.+$'))
-      end
-      if purging then
-        expired[id] = true
-      elseif dropped then
-        dropped[id] = true
-      end
-    elseif not found then
-      found = { unpack(list, 1, hits) }
-    end
-    while first do
-      first = first * 1.0
-      final = final == '' and first or final * 1.0
-      held = held - (final - first + 1)
-      if spare == 0 then
-        spare, firsts, finals = 1, { first }, { [first] = final }
-      elseif finals[firsts[spare]] + 1 == first then
-        finals[firsts[spare]] = final
-      else
-        ordered = ordered and firsts[spare] < first
-        spare = spare + 1
-        firsts[spare], finals[first] = first, final
-      end
-      first = nil
-      if mark == ',' then
-        first, final, mark, after = match(record, '^(%d+)%-?(%d*)([, ])()', after)
-      end
-    end
-  end
-  if purging and size > 0 then
-    -- Also those without a record.
-    call('ZREM', tickets, unpack(list))
-  elseif hits > 0 then
-    call('ZREM', tickets, unpack(found or list, 1, hits))
-  end
-  if hits > 0 then
-    call('HDEL', meta, unpack(found or list, 1, hits))
-    count = count - hits
-  end
-  released = purging and 0 or hits
-  giving = purging and giving
-  purging = purging and size == 1000
-end
-
--- What this call grants: ids, how many permits if not one each, labels if not `label`, and the places among the requests
--- of this call; others' requests have none and get the claim time, those of this call live for `ttl` from the start and
--- are in `own` by id.
-local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil
-local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0
--- Fields of `meta` to write, the latest expiry among what else was written, and whether `queue` or `waiters` may be new.
-local fields, filled, renewed, queued = nil, 0, 0, false

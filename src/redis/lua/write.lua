@@ -4,7 +4,7 @@
 -- has no right to publish, waiters find their grant by asking.
 
 local told, messages = '', nil
-local first_ticket, final = granted > 0 and count == 0, renewed
+local first_ticket, final = granted > 0 and (count == 0 or strays), renewed
 if held == wanted then
   -- Nothing is in use but what is granted now: from 0 again.
   top, spare = 0.0, 0
@@ -49,6 +49,11 @@ if granted > 0 then
     if digits + granted > 1000000 then
       start, digits = format('%.0f', (start == '' and 0 or start) + 1), 0.0
     end
+  end
+  local grows = count < FEW and count + granted >= FEW
+  if grows then
+    call('ZADD', tickets, now_text, LONG)
+    call('HSET', meta, 'long', LONG)
   end
   local stamp, claim, whole = ' ' .. now_text .. ' ', nil, nil
   for i = 1, granted do
@@ -113,9 +118,13 @@ if granted > 0 then
   if start then
     last_text = start .. format('%06d', digits + granted - 1)
   end
-  last, count = last_text * 1.0, count + granted
+  last = last_text * 1.0
   for first = 1, scores and 2 * granted or 0, 4000 do
     call('ZADD', tickets, unpack(scores, first, math.min(first + 3999, 2 * granted)))
+  end
+  count = count + granted
+  if grows then
+    call('ZREM', tickets, LONG)
   end
 end
 

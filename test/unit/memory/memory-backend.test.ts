@@ -76,6 +76,31 @@ describe('memory backend', () => {
     expect(kinds(await acquire([request('b.1', { wait: false })]))).to.deep.equal(['granted']);
   });
 
+  it('extends no ticket with another token than the one asked for', async () => {
+    const [verdict] = (await acquire(['a.1'], { ttl: 1000 })).verdicts;
+    const token = verdict?.kind === 'granted' ? verdict.fencingToken : NaN;
+    const call = { ...of('a.1', 1), ids: ['a.1'], ttl: 5000 };
+    const other = await backend.extend({ ...call, fencingTokens: [token - 1] });
+    expect(other.extended).to.deep.equal([false]);
+    expect((await inspect()).holders[0]?.expiresIn).to.equal(1000);
+    const same = await backend.extend({ ...call, fencingTokens: [token] });
+    expect(same.extended).to.deep.equal([true]);
+  });
+
+  it('finds what an adoption did before where its old id was granted anew since', async () => {
+    const adopt = () => {
+      const call = { ...of('b.1', 2), ttl: 10_000, label: 'l' };
+      return backend.adopt({ ...call, id: 'a.1', newId: 'b.1~a.1' });
+    };
+    await acquire(['a.1'], { limit: 2 });
+    const { ticket } = await adopt();
+    await acquire(['a.1'], { limit: 2 });
+    const again = (await adopt()).ticket;
+    expect(again).to.deep.equal({ ...ticket, before: 'b.1~a.1' });
+    await release(['a.1', 'b.1~a.1'], 2);
+    expect((await inspect(2)).held).to.equal(0);
+  });
+
   it('ends a claimed ticket of a short ttl in time, too', async () => {
     await acquire(['x.1'], { ttl: 5000 });
     await acquire(['a.1'], { ttl: 300 });
@@ -211,6 +236,26 @@ describe('memory backend', () => {
     holders[0]?.slots.push(98);
     expect((await inspect(3)).holders[0]?.slots).to.deep.equal([0, 1]);
   });
+
+  it('forgets semaphores whose tickets were left to expire, as new ones are used', async () => {
+    const expiring = 50;
+    for (let i = 0; i < expiring; i += 1) await leaveOne(`left ${i}`, 1000);
+    await leaveOne('live', 60_000);
+    expect(backend.size).to.equal(expiring + 1);
+    await clock.advance(1000);
+    for (let i = 0; i < expiring; i += 1)
+      await backend.inspect({ key: keyOf(`new ${i}`), limit: 1 });
+    expect(backend.size).to.equal(1);
+    expect(await backend.inspect({ key: keyOf('live'), limit: 1 })).to.include({ held: 1 });
+  });
+
+  const keyOf = (name: string) => ({ prefix: 'p', name });
+
+  /** A ticket that nobody gives back. */
+  async function leaveOne(name: string, ttl: number): Promise<void> {
+    const call = { ...of('a.1', 1), key: keyOf(name), ttl, label: '', notAfter: undefined };
+    await backend.acquire({ ...call, requests: [request('a.1')] });
+  }
 
   it("uses the process's clock unless told otherwise", async () => {
     const real = new MemoryBackend();

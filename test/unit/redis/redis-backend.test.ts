@@ -113,18 +113,20 @@ describe('redis backend', () => {
         channels.push(channel);
         push = (message) => events.onMessage(message);
         events.onHealth(true);
+        events.onFailed();
         return { close: () => Promise.resolve() };
       },
     });
-    const health: boolean[] = [];
-    backend.listen?.('client', 'p', {
-      onGrants: (given) => grants.push(...given),
-      onHealth: (healthy) => health.push(healthy),
-    });
+    const health: unknown[] = [];
+    const listener = {
+      onGrants: (given: readonly unknown[]) => grants.push(...given),
+      onHealth: (healthy: boolean) => health.push(healthy),
+    };
+    backend.listen?.('client', 'p', { ...listener, onFailed: () => health.push('failed') });
     push('garbage');
     push('');
     expect(grants).to.deep.equal([]);
     expect(channels).to.deep.equal(['p:inbox:client']);
-    expect(health).to.deep.equal([true]);
+    expect(health).to.deep.equal([true, 'failed']);
   });
 });

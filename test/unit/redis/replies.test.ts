@@ -70,9 +70,34 @@ describe('replies', () => {
     expect(() => parseAcquire(`${now}|||`, 1)).to.throw(UnexpectedReplyError);
   });
 
+  it('of acquire count on from the first where each got one permit', () => {
+    expect(parseAcquire(`${now}||n7 1700000000999999|`, 3).verdicts).to.deep.equal([
+      { kind: 'granted', slots: [7], fencingToken: 1_700_000_000_999_999 },
+      { kind: 'granted', slots: [8], fencingToken: 1_700_000_001_000_000 },
+      { kind: 'granted', slots: [9], fencingToken: 1_700_000_001_000_001 },
+    ]);
+  });
+
   it('of acquire with an unknown verdict are refused', () => {
-    for (const verdict of ['x', '+', '-', 'granted', '+x', '1', 'bb b']) {
-      expect(() => parseAcquire(`${now}||${verdict}|`, 1), verdict).to.throw(UnexpectedReplyError);
+    const unknown = [
+      'x',
+      '+',
+      '-',
+      'granted',
+      '+x',
+      '1',
+      'bb b',
+      'n',
+      'n7',
+      'nx 1',
+      'n1-2 3',
+      'n1 x',
+    ];
+    for (const verdict of unknown) {
+      expect(() => parseAcquire(`${now}||${verdict}|`, 1), verdict).to.throw(
+        UnexpectedReplyError,
+        /^the script (?:acquire|slots) got/,
+      );
     }
   });
 

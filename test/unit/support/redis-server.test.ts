@@ -1,9 +1,16 @@
 import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 import { startServer } from '../../support/redis-server.js';
 import { describeWithFakeClock, describeWithServer } from '../../support/require-server.js';
 import { startWorker, type WorkerProcess } from '../../support/worker-process.js';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
 describeWithServer('test server', (server) => {
   it('answers raw commands with parsed replies', async () => {
@@ -90,6 +97,23 @@ describeWithServer('test server whose test process ends', () => {
       }
     });
   }
+});
+
+describeWithServer('test server of a run with files side by side', () => {
+  it('dies when the run is interrupted', async () => {
+    const args = ['--parallel', '--jobs', '2', 'test/support/fixtures/never-done.ts'];
+    const run = spawn(process.execPath, [mocha, ...args], { cwd: root });
+    const pid = await new Promise<number>((resolve) => {
+      run.stdout.setEncoding('utf8').on('data', (text: string) => {
+        const [, told] = /server (\d+)/.exec(text) ?? [];
+        if (told !== undefined) resolve(Number(told));
+      });
+    });
+    expect(isRunning(pid)).to.equal(true);
+    run.kill('SIGINT');
+    await once(run, 'close');
+    await untilGone(pid);
+  });
 });
 
 describeWithFakeClock('test server with a clock of its own', (server) => {

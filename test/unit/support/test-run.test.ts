@@ -47,6 +47,18 @@ describe('test setup', () => {
   });
 });
 
+describe('test run with files side by side', () => {
+  const parallel = [...bare, '--parallel', '--jobs', '2', '--require', 'test/setup.ts'];
+
+  it('counts what passed, failed and was skipped in all of them', async () => {
+    const names = ['mixed-results', 'ends-its-process', 'background-problems'];
+    const files = names.map((name) => `${fixtures}/${name}.ts`);
+    const run = await runNode([mocha, ...parallel, ...files]);
+    expect(run).to.include({ code: 5, lastLine: '2 passed, 5 failed, 1 skipped' });
+    expect(run.output).to.include('nobody listens').and.to.include('terminated');
+  });
+});
+
 describe('test run without a server', () => {
   const args = ['--import', 'tsx', 'test/support/run.ts', '--no-config', '--node-option'];
   const run = [...args, 'import=tsx', ...reporter, '--spec', `${fixtures}/needs-server.ts`];

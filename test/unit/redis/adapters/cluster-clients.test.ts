@@ -75,6 +75,7 @@ describe('node-redis cluster', () => {
     expect(messages).to.deep.equal(['hello']);
     subscriber?.emit('error', new Error('Socket closed unexpectedly'));
     expect(health).to.deep.equal([true, false]);
+    await turn();
     expect(subscriber?.ended).to.equal(1);
     await subscription?.close();
   });

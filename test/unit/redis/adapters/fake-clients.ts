@@ -50,11 +50,13 @@ export class FakeSubscriber extends EventEmitter {
 export function collected() {
   const messages: string[] = [];
   const health: boolean[] = [];
+  const failures: string[] = [];
   const events = {
     onMessage: (message: string): void => void messages.push(message),
     onHealth: (healthy: boolean): void => void health.push(healthy),
+    onFailed: (): void => void failures.push('failed'),
   };
-  return { messages, health, events };
+  return { messages, health, failures, events };
 }
 
 /** Lets promises settle. */

@@ -43,9 +43,9 @@ describe('ioredis adapter', () => {
       duplicate: () => subscriber,
       subscribe: () => Promise.resolve(),
     } as Parameters<typeof ioredisConnection>[0]);
-    const { messages, health, events } = collected();
+    const { messages, health, failures, events } = collected();
     const open = () => connection.subscribe?.('p:inbox:c', events);
-    return { subscriber, messages, health, open };
+    return { subscriber, messages, health, failures, open };
   }
 
   it('is told by the methods, never by the class', () => {
@@ -136,13 +136,24 @@ describe('ioredis adapter', () => {
     }
   });
 
-  it('gives up and ends its connection when it is refused', async () => {
-    const { subscriber, health, open } = subscribing();
+  it('says so when it is refused', async () => {
+    const { subscriber, health, failures, open } = subscribing();
     subscriber.onSubscribe = () => Promise.reject(new Error('NOPERM'));
     open();
     await turn();
     expect(health).to.deep.equal([false]);
-    expect(subscriber.ended).to.equal(1);
+    expect(failures).to.have.length(1);
+  });
+
+  it('does not speak against its successor when it is refused after it was closed', async () => {
+    const { subscriber, health, failures, open } = subscribing();
+    let refuse: (error: Error) => void = () => {};
+    subscriber.onSubscribe = () => new Promise((_resolve, reject) => (refuse = reject));
+    const subscription = open();
+    await subscription?.close();
+    refuse(new Error('NOPERM'));
+    await turn();
+    expect([...health, ...failures]).to.deep.equal([]);
   });
 
   it('says nothing more once it is closed', async () => {

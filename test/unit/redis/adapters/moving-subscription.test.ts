@@ -35,7 +35,7 @@ describe('a subscription that moves', () => {
   function moving() {
     const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const steps: Step[] = [];
-    const { health, events } = collected();
+    const { health, failures, events } = collected();
     const subscription = movingSubscription((onLost) => {
       const step = new Step(onLost);
       steps.push(step);
@@ -46,7 +46,7 @@ describe('a subscription that moves', () => {
       if (found === undefined) throw new Error(`there were only ${steps.length} attempts`);
       return found;
     };
-    return { clock, steps, step, health, subscription };
+    return { clock, steps, step, health, failures, subscription };
   }
 
   it('is healthy once the server has confirmed it', async () => {
@@ -90,13 +90,14 @@ describe('a subscription that moves', () => {
     expect(steps.length).to.be.at.least(2);
   });
 
-  it('stays away where it is refused', async () => {
-    const { clock, steps, step, health } = moving();
+  it('says so and stays away where it is refused', async () => {
+    const { clock, steps, step, health, failures } = moving();
     step(0).fail(new Error('NOPERM no permissions'));
     await clock.tickAsync(0);
     step(0).onLost();
     await clock.tickAsync(60_000);
     expect(health).to.deep.equal([false]);
+    expect(failures).to.have.length(1);
     expect(step(0).closed).to.equal(1);
     expect(steps).to.have.length(1);
   });
@@ -119,6 +120,14 @@ describe('a subscription that moves', () => {
       });
       clock.restore();
     }
+  });
+
+  it('does not speak against its successor when it is refused after it was closed', async () => {
+    const { clock, step, health, failures, subscription } = moving();
+    await subscription.close();
+    step(0).fail(new Error('NOPERM no permissions'));
+    await clock.tickAsync(0);
+    expect([...health, ...failures]).to.deep.equal([]);
   });
 
   it('takes a node that is ready, and no other', () => {

@@ -24,9 +24,9 @@ describe('node-redis adapter', () => {
     const subscriber = new FakeSubscriber();
     const whole = { ...client(), duplicate: () => subscriber, subscribe: () => Promise.resolve() };
     const connection = nodeRedisConnection(whole);
-    const { messages, health, events } = collected();
+    const { messages, health, failures, events } = collected();
     const open = () => connection.subscribe?.('p:inbox:c', events);
-    return { subscriber, messages, health, open };
+    return { subscriber, messages, health, failures, open };
   }
 
   it('is told by the methods, never by the class', () => {
@@ -139,12 +139,13 @@ describe('node-redis adapter', () => {
   });
 
   for (const step of ['onConnect', 'onSubscribe'] as const) {
-    it(`gives up and ends its connection when ${step.slice(2).toLowerCase()} is refused`, async () => {
-      const { subscriber, health, open } = subscribing();
+    it(`says so and ends its connection when ${step.slice(2).toLowerCase()} is refused`, async () => {
+      const { subscriber, health, failures, open } = subscribing();
       subscriber[step] = () => Promise.reject(new Error('NOPERM'));
       open();
       await turn();
       expect(health.at(-1)).to.equal(false);
+      expect(failures).to.have.length(1);
       expect(subscriber.ended).to.equal(1);
     });
   }
@@ -163,7 +164,7 @@ describe('node-redis adapter', () => {
   });
 
   it('does not speak against its successor when its connecting fails after it was closed', async () => {
-    const { subscriber, health, open } = subscribing();
+    const { subscriber, health, failures, open } = subscribing();
     let fail: (error: Error) => void = () => {};
     subscriber.onConnect = () => new Promise((_resolve, reject) => (fail = reject));
     const subscription = open();
@@ -171,7 +172,7 @@ describe('node-redis adapter', () => {
     subscriber.emit('error', new Error('Socket closed unexpectedly'));
     fail(new Error('The client is closed'));
     await turn();
-    expect(health).to.deep.equal([]);
+    expect([...health, ...failures]).to.deep.equal([]);
   });
 
   it('never rejects when it is closed', async () => {

@@ -34,9 +34,9 @@ class FakeSentinel extends EventEmitter {
 describe('node-redis sentinel', () => {
   function subscribing() {
     const sentinel = new FakeSentinel();
-    const { messages, health, events } = collected();
+    const { messages, health, failures, events } = collected();
     const open = () => nodeRedisConnection(sentinel).subscribe?.('p:inbox:c', events);
-    return { sentinel, messages, health, open };
+    return { sentinel, messages, health, failures, open };
   }
 
   it('subscribes on the client itself', async () => {
@@ -90,19 +90,21 @@ describe('node-redis sentinel', () => {
     expect(health).to.deep.equal([true]);
   });
 
-  it('tries again after a failure, and not after a refusal', async () => {
+  it('tries again after a failure, and after a refusal says so instead', async () => {
     const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { sentinel, health, open } = subscribing();
+    const { sentinel, health, failures, open } = subscribing();
     sentinel.answer = () => Promise.reject(new Error('Disconnects client'));
     open();
     await clock.tickAsync(1000);
     expect(sentinel.asked).to.be.within(3, 10);
     expect(new Set(health)).to.deep.equal(new Set([false]));
+    expect(failures).to.have.length(0);
     sentinel.answer = () => Promise.reject(new Error('NOPERM no permissions'));
     await clock.tickAsync(1000);
     const { asked } = sentinel;
     await clock.tickAsync(10_000);
     expect(sentinel.asked).to.equal(asked);
+    expect(failures).to.have.length(1);
   });
 
   it('leaves nothing behind when it is closed, and says nothing more', async () => {

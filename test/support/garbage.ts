@@ -3,7 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+/** A whole collection, now. */
+export const collectGarbage = runInNewContext('gc') as () => void;
 
 /** Collects garbage until `done` says so, or for `timeout` milliseconds; tells whether it did. */
 export async function collectUntil(done: () => boolean, timeout = 5000): Promise<boolean> {
@@ -11,7 +12,7 @@ export async function collectUntil(done: () => boolean, timeout = 5000): Promise
   for (;;) {
     // A WeakRef keeps its target until the end of the turn in which it was made or read.
     await sleep(10);
-    collect();
+    collectGarbage();
     await sleep(0);
     if (done()) return true;
     if (performance.now() > deadline) return false;
