@@ -9,6 +9,8 @@ export interface Job {
   readonly limit: number;
   /** How many callers acquire at the same time. */
   readonly tasks: number;
+  /** Milliseconds between the first calls of two of them; default: all at once. */
+  readonly apart?: number;
   /** How often each of them does. */
   readonly rounds?: number;
   /** How long each holds its permit, in milliseconds. */
@@ -40,29 +42,34 @@ export async function startContenders(contenders: readonly Contender[]): Promise
 }
 
 export class ContenderPool {
-  readonly #workers: readonly WorkerProcess[];
+  readonly workers: readonly WorkerProcess[];
 
   constructor(workers: readonly WorkerProcess[]) {
-    this.#workers = workers;
+    this.workers = workers;
   }
 
   get size(): number {
-    return this.#workers.length;
+    return this.workers.length;
   }
 
   /** Starts a job in every process; gives what each process reports, in the order of its tasks and rounds. */
   run(job: Job | ((worker: number) => Job)): Promise<(readonly Interval[])[]> {
     return Promise.all(
-      this.#workers.map(async (worker, index) => {
-        worker.send({ type: 'run', data: typeof job === 'function' ? job(index) : job });
-        const { intervals, error } = (await worker.next('result')).data as JobResult;
-        if (intervals === undefined) throw new Error(error ?? 'no result');
-        return intervals;
-      }),
+      this.workers.map((worker, index) =>
+        runIn(worker, typeof job === 'function' ? job(index) : job),
+      ),
     );
   }
 
   stop(): void {
-    for (const worker of this.#workers) worker.kill();
+    for (const worker of this.workers) worker.kill();
   }
+}
+
+/** Rejects when the process ends before it has reported. */
+export async function runIn(worker: WorkerProcess, job: Job): Promise<readonly Interval[]> {
+  worker.send({ type: 'run', data: job });
+  const { intervals, error } = (await worker.next('result')).data as JobResult;
+  if (intervals === undefined) throw new Error(error ?? 'no result');
+  return intervals;
 }

@@ -25,7 +25,10 @@ async function reportRun(job: Job): Promise<void> {
 async function run(job: Job): Promise<Interval[]> {
   const { name, limit, ttl = 30_000, retry = {} } = job;
   const sem = new Semaphore(client.target, name, { limit, ttl, retry });
-  const tasks = Array.from({ length: job.tasks }, () => runTask(sem, job));
+  const tasks = Array.from({ length: job.tasks }, async (_, nth) => {
+    if (job.apart !== undefined) await sleep(nth * job.apart);
+    return runTask(sem, job);
+  });
   const intervals = (await Promise.all(tasks)).flat();
   await sem.close();
   return intervals;
@@ -42,14 +45,14 @@ async function runTask(sem: Semaphore, job: Job): Promise<Interval[]> {
 async function hold(sem: Semaphore, job: Job): Promise<Interval> {
   const handle = await sem.acquire(job.timeout ?? 20_000);
   const from = machineTime();
-  const { id, slot, fencingToken: token } = handle;
+  const { id, slot, fencingToken: token, expiresIn: life } = handle;
   const level = await count(client, job, 1);
   await sleep(job.hold);
   await count(client, job, -1);
   handle.assertHeld();
   const to = machineTime();
   await handle[Symbol.asyncDispose]();
-  return { id, slot, token, from, to, level };
+  return { id, slot, token, from, to, level, life };
 }
 
 /** Where connections are cut, counting would fail or run twice. */

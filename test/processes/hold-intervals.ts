@@ -10,6 +10,8 @@ export interface Interval {
   readonly to: number;
   /** How many holders the server had counted with this one. */
   readonly level: number;
+  /** Milliseconds for which its holder was sure of it at first. */
+  readonly life?: number;
 }
 
 export function machineTime(): number {

@@ -130,8 +130,8 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
 
   it('back while a permit is held and awaited: the limit is kept, tokens rise, nobody is lost', async () => {
     const name = 'back';
-    const holder = new Semaphore(holding.target, name, { limit, ttl: 900 });
-    const waiter = new Semaphore(waiting.target, name, { limit, ttl: 900 });
+    const holder = new Semaphore(holding.target, name, { limit, ttl: 3000 });
+    const waiter = new Semaphore(waiting.target, name, { limit, ttl: 3000 });
     const first = await holder.acquire();
     const acquiring = waiter.acquire();
     await untilQueued(holder);
