@@ -46,7 +46,7 @@ export function readCommandLine(args: readonly string[]): DemoOptions | undefine
   const permits = integer('--permits', flags.permits ?? '4', 1, 20);
   const allowed = integer('--allowed', flags.allowed ?? String(permits), 1, 20);
   // The permit of the killed worker must be back before a short run ends.
-  const ttl = Math.min(2000, seconds * 300);
+  const ttl = Math.min(2000, seconds * 500);
   return { workers: 20, permits, allowed, seconds, ttl };
 }
 

@@ -1,3 +1,4 @@
+import { config } from 'chai';
 import type { Context, Test } from 'mocha';
 import { restore } from 'sinon';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -7,12 +8,15 @@ import { killOwned } from './support/owned-processes.js';
 const fatalWarnings = new Set(['MaxListenersExceededWarning', 'TimeoutOverflowWarning']);
 const problems: Error[] = [];
 
+// What a command printed says why a test failed: shown whole.
+config.truncateThreshold = 0;
+
 /** How long the process may take to end once the last test has, in milliseconds. */
 const END_PATIENCE = 30_000;
 
-process.on('unhandledRejection', (reason) => {
+function noteRejection(reason: unknown): void {
   problems.push(new Error('unhandled rejection', { cause: reason }));
-});
+}
 
 process.on('warning', (warning) => {
   if (fatalWarnings.has(warning.name)) problems.push(warning);
@@ -51,16 +55,27 @@ function endAnyway(): void {
   process.exit();
 }
 
+process.on('unhandledRejection', noteRejection);
+
 export const mochaHooks = {
+  /** Where files run side by side, mocha removes these listeners after each. */
+  beforeAll(): void {
+    process.off('unhandledRejection', noteRejection);
+    process.on('unhandledRejection', noteRejection);
+  },
   beforeEach(this: Context): void {
     if (this.currentTest !== undefined) checkInside(this.currentTest);
   },
   afterEach(): void {
     restore();
   },
+  /** Where files run side by side, after each of them: it may be the last of this process. */
   async afterAll(): Promise<void> {
     killOwned();
-    setTimeout(endAnyway, END_PATIENCE).unref();
     await throwProblems();
   },
 };
+
+export function mochaGlobalTeardown(): void {
+  setTimeout(endAnyway, END_PATIENCE).unref();
+}

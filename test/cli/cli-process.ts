@@ -1,19 +1,16 @@
 import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { eventually } from '../conformance/eventually.js';
 import { spawnOwned } from '../support/owned-processes.js';
+import { programOf } from '../support/program-file.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
-/** What runs the program from its source; `args` follow. */
+/** What runs the program; `args` follow. */
 export const COMMAND: readonly string[] = [
   process.execPath,
-  '--import',
-  tsx,
-  `${root}src/cli/main.ts`,
+  ...programOf(`${root}src/cli/main.ts`),
 ];
 
 /** The same as words of a shell; `redsem` is then a function. */

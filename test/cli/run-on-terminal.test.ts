@@ -15,8 +15,9 @@ describeOnTerminal('redsem run on a terminal', (server) => {
   });
 
   it('lets Ctrl-C reach the command once, and waits for what it makes of it', async () => {
-    const command = `sh -c 'trap "echo caught" INT; echo up; i=0
-      while [ $i -lt 50 ]; do sleep 0.02 & wait; i=$((i + 1)); done; exit 5'`;
+    const command = `sh -c 'i=-1; trap "echo caught; i=0" INT; echo up
+      while [ $i -lt 0 ]; do sleep 0.02 & wait; done
+      while [ $i -lt 20 ]; do sleep 0.02 & wait; i=$((i + 1)); done; exit 5'`;
     const running = startOnTerminal(
       `trap : INT; redsem run keys -- ${command}; echo code $?`,
       server().url,
@@ -45,9 +46,10 @@ describeOnTerminal('redsem run on a terminal', (server) => {
   });
 
   it('passes SIGTERM on to all that the command has started, but not to its caller', async () => {
-    const command = `sh -c 'sh -c "trap \\"echo grandchild TERM; exit\\" TERM; echo up; while :; do sleep 0.02; done" & wait'`;
+    const command = `sh -c 'sh -c "trap \\"sleep 0.3; echo grandchild TERM; exit\\" TERM; echo up; while :; do sleep 0.02; done" & wait'`;
+    // The caller stays until it is told to end: with it the terminal hangs up, which ends whoever is slower.
     const running = startOnTerminal(
-      `redsem run tree -- ${command}; echo caller got $?`,
+      `redsem run tree -- ${command}; echo caller got $?; read line`,
       server().url,
     );
     await running.shows('up');
@@ -55,6 +57,7 @@ describeOnTerminal('redsem run on a terminal', (server) => {
     process.kill(nodeUnder(running.child.pid), 'SIGTERM');
     await running.shows('grandchild TERM');
     await running.shows('caller got 143');
+    running.type('\r');
     await running.result;
   });
 

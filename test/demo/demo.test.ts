@@ -57,7 +57,7 @@ describeWithServer('demo on a server', (server) => {
     const { exitCode, stdout, milliseconds } = result;
     expect(stdout + result.stderr).to.match(/worker \d+ killed \(SIGKILL\) holding slot [0-3]/);
     expect(stdout).to.match(/the permit of worker \d+ \(slot [0-3]\) is back after \d\.\d s/);
-    expect(stdout).to.match(/^killed worker: .* permit back after \d+ ms \(ttl 1200 ms\)$/m);
+    expect(stdout).to.match(/^killed worker: .* permit back after \d+ ms \(ttl 2000 ms\)$/m);
     expect(stdout).to.contain('20 processes, 10 with redis and 10 with ioredis');
     expect(stdout).to.contain('peak in flight: 4 of 4 allowed, never 5');
     expect(exitCode).to.equal(0);

@@ -1,7 +1,19 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT, runOrThrow } from './run-program.js';
+
+/** All that the package is made of, and made with. */
+const SOURCES = [
+  'package.json',
+  'README.md',
+  'LICENSE',
+  'CHANGELOG.md',
+  'src',
+  'scripts',
+  'tsconfig.json',
+  'tsconfig.build.json',
+] as const;
 
 interface PackReport {
   readonly filename: string;
@@ -22,7 +34,7 @@ export class PackedProject {
   static async create(): Promise<PackedProject> {
     const root = await mkdtemp(join(tmpdir(), 'redsem-packed-'));
     try {
-      const project = new PackedProject(root, await pack(root));
+      const project = new PackedProject(root, await packSources(root));
       await project.#install();
       return project;
     } catch (error) {
@@ -75,7 +87,16 @@ export class PackedProject {
   }
 }
 
-async function pack(destination: string, folder = '.'): Promise<PackReport> {
+/** Packing empties and builds `dist`: in a copy, for another test may do the same at the same time. */
+async function packSources(root: string): Promise<PackReport> {
+  const copy = join(root, 'sources');
+  await mkdir(copy);
+  for (const name of SOURCES) await cp(join(ROOT, name), join(copy, name), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'junction');
+  return pack(root, copy);
+}
+
+async function pack(destination: string, folder: string): Promise<PackReport> {
   const flags = ['--json', '--foreground-scripts=false', '--pack-destination', destination];
   const args = ['pack', ...flags, folder];
   const { stdout } = await runOrThrow('npm', args);

@@ -5,12 +5,15 @@ import { createServer } from 'node:net';
 // node's bus port (port + 10000): nobody takes the port of a server that is down for a moment.
 const lowest = 10_000;
 const highest = 22_000;
+// Where test files run side by side, each process has ports of its own: the others know nothing of a server that is down.
+const SLICES = 4;
+const slice = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % SLICES;
 const given = new Set<number>();
 
 /** A port of 127.0.0.1 that was free just now, never the same one twice in this process. */
 export async function pickLoopbackPort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    const port = randomInt(lowest, highest);
+    const port = lowest + slice + SLICES * randomInt((highest - lowest) / SLICES);
     if (given.has(port)) continue;
     given.add(port);
     if (await isFree(port)) return port;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { canInstallPackages, installPackages } from './debian-packages.js';
@@ -24,9 +24,14 @@ function installMissing(): void {
   if (packages.length > 0 && canInstallPackages()) installPackages(packages);
 }
 
-/** Without a file among mocha's arguments: all test files. (Files in .mocharc.json would always run, too.) */
+/**
+ * Without a file among mocha's arguments: all test files, several at a time, for most of the time tests wait for servers
+ * and processes. (Files in .mocharc.json would always run, too.)
+ */
 function withFiles(args: readonly string[]): string[] {
-  return args.some((arg) => arg.endsWith('.ts')) ? [...args] : [...args, 'test/**/*.test.ts'];
+  if (args.some((arg) => arg.endsWith('.ts'))) return [...args];
+  const jobs = String(Math.min(Math.max(availableParallelism(), 2), 4));
+  return ['--parallel', '--jobs', jobs, ...args, 'test/**/*.test.ts'];
 }
 
 /** What tests cannot have here, as environment variables for them; ends the run where that may not be. */

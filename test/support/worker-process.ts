@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 import { shiftedClockEnvironment } from './faketime.js';
 import { hasExited, spawnOwned } from './owned-processes.js';
+import { programOf } from './program-file.js';
 
 export interface Message {
   readonly type: string;
@@ -25,7 +26,6 @@ interface Reader {
   readonly reject: (error: Error) => void;
 }
 
-// Where `--import tsx` finds tsx, wherever the tests were started from.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Runs a TypeScript file in a Node process of its own; that file uses `worker-side.ts`. */
@@ -37,7 +37,7 @@ export function startWorker(
   const path = script instanceof URL || script.startsWith('file:') ? fileURLToPath(script) : script;
   const { wallClockOffset } = options;
   const clock = wallClockOffset === undefined ? {} : shiftedClockEnvironment(wallClockOffset);
-  const child = spawnOwned(process.execPath, ['--import', 'tsx', path], {
+  const child = spawnOwned(process.execPath, [...programOf(path)], {
     cwd: root,
     env: { ...process.env, ...clock, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args ?? null) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

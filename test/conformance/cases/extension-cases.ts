@@ -79,7 +79,7 @@ export const extensionCases: CaseGroup = {
 
     'of one holder cannot shorten or end what another holds [RS#28, V]': async (scope) => {
       const long = await scope.semaphore({ limit: 2, ttl: 60_000 }).acquire();
-      const brief = scope.elsewhere({ limit: 2, ttl: 100, extendEvery: 0 });
+      const brief = scope.elsewhere({ limit: 2, ttl: 10_000, extendEvery: 0 });
       const short = await brief.acquire();
       await short.extend();
       await short.release();
@@ -93,7 +93,7 @@ export const extensionCases: CaseGroup = {
       'keys',
       async (scope) => {
         await scope.semaphore({ limit: 2, ttl: 60_000 }).acquire();
-        const short = await scope.elsewhere({ limit: 2, ttl: 100, extendEvery: 0 }).acquire();
+        const short = await scope.elsewhere({ limit: 2, ttl: 10_000, extendEvery: 0 }).acquire();
         await short.extend();
         await short.release();
         const keys = await scope.ownKeys();

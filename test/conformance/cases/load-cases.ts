@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 
 import type { Semaphore } from '../../../src/index.js';
+import { collectGarbage } from '../../support/garbage.js';
 import type { CaseGroup } from '../case-group.js';
 import { eventually } from '../eventually.js';
 import { Gauge } from '../gauge.js';
@@ -18,14 +17,6 @@ async function runInside(semaphore: Semaphore, gauge: Gauge, hold: number): Prom
     await sleep(hold);
     gauge.leave();
   }, 25_000);
-}
-
-/** Collects garbage now; the flag that makes this possible is set for one moment only. */
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  setFlagsFromString('--no-expose-gc');
-  collect();
 }
 
 function codeOf(warning: Error): unknown {

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, renameSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { buildSync } from 'esbuild';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const folder = join(root, 'node_modules', '.cache', 'redsem-tests');
+const made = new Map<string, readonly string[]>();
+
+/**
+ * What Node.js is told to run a TypeScript file of this project: one plain JavaScript file, made anew in each test process. A process
+ * that compiles for itself uses five times the processor time until it has started. Only coverage wants the sources themselves.
+ */
+export function programOf(source: string): readonly string[] {
+  let words = made.get(source);
+  if (words === undefined) {
+    words = process.env['NODE_V8_COVERAGE'] === undefined ? [bundle(source)] : compiling(source);
+    made.set(source, words);
+  }
+  return words;
+}
+
+function compiling(source: string): readonly string[] {
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  return ['--import', tsx, source];
+}
+
+function bundle(source: string): string {
+  mkdirSync(folder, { recursive: true });
+  const name = createHash('sha1').update(source).digest('hex').slice(0, 16);
+  const [mine, shared] = [join(folder, `${name}-${process.pid}.mjs`), join(folder, `${name}.mjs`)];
+  buildSync({
+    entryPoints: [source],
+    outfile: mine,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    keepNames: true,
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(source).href) },
+    logLevel: 'error',
+  });
+  // Other test processes may be starting it.
+  renameSync(mine, shared);
+  return shared;
+}
