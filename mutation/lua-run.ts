@@ -11,9 +11,12 @@ const NAMES = [
   'adopt',
   'clock',
   'extend',
+  'grant-all',
   'ids',
   'inspect',
+  'purge',
   'release',
+  'release-all',
   'revoke',
   'serve',
 ];
@@ -25,6 +28,8 @@ export const LUA_FILES: readonly string[] = [...NAMES, 'set-limit', 'state', 'wr
 /** The tests that may notice, the quick ones first; each stage runs only for what the one before let live. */
 const STAGES: readonly (readonly string[])[] = [
   [
+    'shortcuts',
+    'long-keys',
     'queue-order',
     'granting-tickets',
     'repeated-calls',

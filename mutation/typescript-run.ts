@@ -8,10 +8,11 @@ import { instrument } from './typescript-mutants.js';
 /** The code that holds permits and the code that talks to the scripts. */
 const HOLDING = ['lease', 'handle', 'heartbeat', 'coordinator', 'wait-loop', 'ticket-returns'];
 const AROUND_IT = ['server-clock', 'permit-request', 'inbox', 'time-limit', 'wake-timer'];
+const SMALL = ['group-commit', 'linked-list', 'lazy-emitter'];
 const REDIS = ['replies', 'redis-backend', 'run-script', 'retryable-error', 'keys'];
 
 export const TYPESCRIPT_FILES: readonly string[] = [
-  ...[...HOLDING, ...AROUND_IT, 'group-commit'].map((name) => `src/${name}.ts`),
+  ...[...HOLDING, ...AROUND_IT, ...SMALL].map((name) => `src/${name}.ts`),
   ...REDIS.map((name) => `src/redis/${name}.ts`),
 ];
 
