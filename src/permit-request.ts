@@ -45,6 +45,8 @@ export class PermitRequest<O = unknown> implements Linked<PermitRequest> {
   readonly deadline: number;
   state: RequestState = 'sent';
   arrival: number | undefined = undefined;
+  /** Whether a reply has told that it waits. */
+  queued = false;
   attempts = 0;
   /** The number of its last call among those of its wait loop. */
   call = 0;
@@ -112,7 +114,7 @@ export class PermitRequest<O = unknown> implements Linked<PermitRequest> {
     if (this.lastError !== undefined) return this.lastError;
     const waited = now - this.sentAt;
     const unanswered = this.state === 'sent' && this.attempts > 0;
-    const silent = unanswered && (this.arrival === undefined || waited >= SILENCE);
+    const silent = unanswered && (!this.queued || waited >= SILENCE);
     return silent ? new NoReplyError(waited) : undefined;
   }
 

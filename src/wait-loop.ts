@@ -208,9 +208,13 @@ export class WaitLoop {
       this.#forget(request);
       request.refuse();
     } else {
-      if (verdict.kind === 'queued') request.arrival = verdict.arrival;
-      // The server's clock was stepped, or the call was delayed: soon again, now that the clock is known anew.
-      else this.#failing = true;
+      if (verdict.kind === 'queued') {
+        request.queued = true;
+        request.arrival = verdict.arrival;
+      } else {
+        // The server's clock was stepped, or the call was delayed: soon again, now that the clock is known anew.
+        this.#failing = true;
+      }
       this.#park(request);
     }
   }

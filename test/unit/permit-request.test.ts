@@ -33,19 +33,19 @@ describe('why a request has no permit yet', () => {
   });
 
   it('is a silence of 50 ms or more, where it answered before', () => {
-    Object.assign(request, { attempts: 2, sentAt: 100, arrival: 7 });
+    Object.assign(request, { attempts: 2, sentAt: 100, queued: true });
     expect(request.trouble(149)).to.equal(undefined);
     expect(request.trouble(150)).to.be.instanceOf(NoReplyError);
   });
 
   it('is the lack of permits alone, where it waits in the queue', () => {
-    Object.assign(request, { attempts: 1, arrival: 7, state: 'waiting' });
+    Object.assign(request, { attempts: 1, queued: true, state: 'waiting' });
     expect(request.trouble(10_000)).to.equal(undefined);
   });
 
   it('is its last error, whatever else', () => {
     const error = new Error('away');
-    Object.assign(request, { attempts: 1, arrival: 7, state: 'waiting', lastError: error });
+    Object.assign(request, { attempts: 1, queued: true, state: 'waiting', lastError: error });
     expect(request.trouble(10_000)).to.equal(error);
   });
 });

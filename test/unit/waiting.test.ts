@@ -56,6 +56,19 @@ describe('waiting', () => {
       expect(new Set(late).size).to.be.above(20);
     });
 
+    it('names no cause when its time is over just after a try, whether or not there is a queue', async () => {
+      for (const arrival of [1, undefined]) {
+        const { backend, clock, acquire } = bench();
+        backend.onAcquire = (call, index) =>
+          index === 0 ? backend.verdicts(call, () => ({ kind: 'queued', arrival })) : never();
+        const waiting = acquire(30);
+        await clock.advance(30);
+        expect(backend.acquires).to.have.length(2);
+        expect(waiting.error).to.be.instanceOf(AcquireTimeoutError);
+        expect(waiting.error).to.not.have.property('cause');
+      }
+    });
+
     it('starts with short pauses again after everybody got a permit', async () => {
       const { backend, clock, acquire } = bench();
       acquire(5000);
