@@ -32,7 +32,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       await withdrawn(connection);
       late.gate.open();
       await late.over;
-      await eventually(async () => expect(await stored.queue()).to.deep.equal([]), 1000);
+      await eventually(async () => expect(await stored.queue()).to.deep.equal([]));
       expect(await first.release()).to.equal(true);
       // Well before a claim time is over: nobody was granted the permit meanwhile.
       await stored.expectEmpty(1000);
@@ -53,7 +53,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
         await withdrawn(connection);
         late.gate.open();
         await late.over;
-        await eventually(async () => expect(await stored.queue()).to.deep.equal([]), 1000);
+        await eventually(async () => expect(await stored.queue()).to.deep.equal([]));
         await first?.release();
         await stored.expectEmpty(1000);
       }
@@ -67,8 +67,8 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       const late = holdBack(connection, 'unheard');
       expect(await rejectionOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
       await withdrawn(connection);
-      // What the client cannot know exactly of the server's clock is a few milliseconds.
-      await sleep(50);
+      // Longer than a call can take by which the client saw the server's clock: no more does it not know of it.
+      await sleep(400);
       late.gate.open();
       await late.over;
       expect(await stored.queue()).to.deep.equal([]);
@@ -142,9 +142,9 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       void gate.opened.then(run).catch(() => undefined);
       return Promise.reject(new Error('read ECONNRESET'));
     };
-    const handle = await semaphore.acquire(50);
+    const handle = await semaphore.acquire(400);
     expect(await handle.release()).to.equal(true);
-    await sleep(100);
+    await sleep(800);
     gate.open();
     await sleep(50);
     await stored.expectEmpty(100);

@@ -6,7 +6,7 @@ import * as scripts from '../../src/redis/scripts.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type ClientBench, itThroughBothClients, newName } from './client-bench.js';
 import { leastRights } from './least-rights.js';
-import { eventually, rejectionOf, timedRejection } from './outcomes.js';
+import { atOnce, eventually, rejectionOf, timedRejection } from './outcomes.js';
 import { StoredSemaphore } from './stored-semaphore.js';
 import { expectUsable } from './usable.js';
 
@@ -78,7 +78,7 @@ describeWithServer("a user's rights", (server) => {
       ];
       for (const call of calls) {
         const { took, lag, error } = await timedRejection(call);
-        expect(took).to.be.below(500 + lag);
+        expect(took).to.be.below(atOnce + lag);
         expect(error).to.be.instanceOf(BackendError);
         expect(String((error as BackendError).cause)).to.match(
           /NOPERM|can't run this command|ACL failure/,

@@ -5,7 +5,7 @@ import { BackendError } from '../../src/index.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type ClientBench, itThroughBothClients, newName } from './client-bench.js';
 import type { FaultyConnection, Operation } from './faulty-connection.js';
-import { timedRejection } from './outcomes.js';
+import { atOnce, timedRejection } from './outcomes.js';
 import { StoredSemaphore } from './stored-semaphore.js';
 import { expectUsable } from './usable.js';
 
@@ -122,5 +122,5 @@ async function expectRefusal(call: () => Promise<unknown>, reply: unknown): Prom
   const { took, lag, error } = await timedRejection(call);
   expect(error, shown).to.be.instanceOf(BackendError);
   expect(error, shown).to.have.property('cause').that.is.instanceOf(Error);
-  expect(took, shown).to.be.below(500 + lag);
+  expect(took, shown).to.be.below(atOnce + lag);
 }

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 
 import type { Handle, HandleLostError, Semaphore } from '../../src/index.js';
 import { AcquireTimeoutError } from '../../src/index.js';
-import { eventually, LagMeter, timedRejection } from '../faults/outcomes.js';
+import { eventually, timedRejection } from '../faults/outcomes.js';
+import { LagMeter } from '../support/lag.js';
 
 /** Whether, when and why a handle is lost. */
 export class LossWatch {

@@ -18,7 +18,7 @@ describe('clock', () => {
 
   it("reads the process's clocks", async () => {
     const start = instant(systemClock);
-    expect(start.wall).to.be.closeTo(Date.now(), 100);
+    expect(start.wall).to.be.closeTo(Date.now(), 5000);
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect(elapsedSince(start, systemClock)).to.be.at.least(4);
     expect(systemClock.monotonic()).to.be.above(start.monotonic);
