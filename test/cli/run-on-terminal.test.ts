@@ -67,14 +67,14 @@ describeOnTerminal('redsem run on a terminal', (server) => {
       `redsem run --ttl 3s -k 200ms lost -- ${command}; echo code $?`,
       server().url,
     );
-    await running.shows(/pid:\d+/);
+    await running.shows(/pid:\d+\s/);
     const stubborn = Number(/pid:(\d+)/.exec(running.stdout)?.[1]);
     await withSemaphore(server(), 'lost', 1, async (own) => {
       const { holders } = await own.inspect();
       await own.semaphore.revoke(holders[0]?.id ?? '');
     });
     await running.shows('code 79');
-    await eventually(() => expect(isRunning(stubborn)).to.equal(false));
+    await eventually(() => expect(isRunning(stubborn)).to.equal(false), 20_000);
     await running.result;
   });
 });

@@ -162,7 +162,7 @@ describeWithServer('redsem run and signals', (server) => {
     });
 
     it('does so when the server is away for longer than the ttl', async () => {
-      const running = start('--ttl', '2s', 'away', '--', 'sh', '-c', TREE);
+      const running = start(...SOON, 'away', '--', 'sh', '-c', TREE);
       await running.shows('up');
       server().pause();
       const { code, stderr } = await running.result.finally(() => server().resume());

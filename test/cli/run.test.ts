@@ -150,12 +150,12 @@ describeWithServer('redsem run', (server) => {
         await own.acquire();
         const touch = ['busy', '--', 'touch', join(server().directory, 'ran')];
         const results = await Promise.all([
-          run('--timeout', '300ms', ...touch),
+          run('--timeout', '2s', ...touch),
           run('-t', '0', ...touch),
           run('-t', '0', '-E', '1', ...touch),
         ]);
         expect(results.map(({ code }) => code)).to.deep.equal([75, 75, 1]);
-        expect(results[0]?.stderr).to.contain('no permit of "busy" came free within 300 ms');
+        expect(results[0]?.stderr).to.contain('no permit of "busy" came free within 2000 ms');
         expect(await own.inspect()).to.deep.include({ held: 1, waiting: 0 });
         expect(() => readFileSync(join(server().directory, 'ran'))).to.throw('ENOENT');
       });
@@ -186,7 +186,7 @@ describeWithServer('redsem run', (server) => {
     it('69 when the server does not answer: to who connects, and to who waits', async () => {
       await withSemaphore(server(), 'hung', 1, async (own) => {
         await own.acquire();
-        const waiting = startRedsem(['run', '-t', '3s', 'hung', '--', 'true'], {
+        const waiting = startRedsem(['run', '-t', '6s', 'hung', '--', 'true'], {
           url: server().url,
         });
         await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
@@ -198,7 +198,7 @@ describeWithServer('redsem run', (server) => {
           const waited = await waiting.result;
           expect(waited).to.include({ code: 69 });
           expect(waited.stderr).to.match(
-            /no permit of "hung" came free within 3000 ms.*last error/,
+            /no permit of "hung" came free within 6000 ms.*last error/,
           );
         } finally {
           server().resume();

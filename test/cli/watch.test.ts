@@ -73,7 +73,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
       watching.type('r');
       await eventually(() => {
         expect(watching.stdout.lastIndexOf('y/N')).to.be.above(before);
-      });
+      }, 20_000);
       watching.type('y');
       await watching.shows(`revoked ${second.id}`);
       await watching.shows('1 of 2 permits held');
@@ -96,7 +96,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
       await eventually(() => {
         const { stdout } = watching;
         expect(stdout.lastIndexOf('enter open')).to.be.above(stdout.lastIndexOf('esc all'));
-      });
+      }, 20_000);
       watching.type('q');
       await watching.result;
     });

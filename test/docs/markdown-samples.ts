@@ -19,15 +19,22 @@ export interface Page {
 
 /** All pages under docs. */
 export async function readPages(): Promise<Page[]> {
-  const entries = await readdir(join(ROOT, 'docs'), { recursive: true });
-  const own = entries.filter((entry) => !/(?:^|[\\/])node_modules[\\/]/.test(entry));
-  const paths = own.filter((entry) => entry.endsWith('.md')).toSorted();
+  const paths = (await pathsUnder('docs')).toSorted();
   return Promise.all(
-    paths.map(async (entry) => {
-      const path = `docs/${entry.replaceAll('\\', '/')}`;
-      return { path, text: await readFile(join(ROOT, path), 'utf8') };
-    }),
+    paths.map(async (path) => ({ path, text: await readFile(join(ROOT, path), 'utf8') })),
   );
+}
+
+/** Never looks into node_modules: another test file may be installing there, and a folder that vanishes is an error. */
+async function pathsUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(join(ROOT, folder), { withFileTypes: true });
+  const own = entries.filter(({ name }) => name !== 'node_modules');
+  const lists = own.map((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return pathsUnder(path);
+    return path.endsWith('.md') ? [path] : [];
+  });
+  return (await Promise.all(lists)).flat();
 }
 
 export function samplesOf({ path, text }: Page): Sample[] {

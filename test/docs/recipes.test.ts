@@ -22,7 +22,7 @@ describeWithServer('recipes with the real frameworks', (server) => {
   const project = new SampleProject({ modules: modulesOf(FOLDER) });
 
   before('npm ci in docs/guides', async function () {
-    this.timeout(INSTALL_TIMEOUT);
+    this.timeout(2 * INSTALL_TIMEOUT + 10_000);
     await needPackages(this, FOLDER);
     await project.prepare(files);
   });

@@ -25,7 +25,7 @@ async function matrix(): Promise<{ node: readonly number[]; server: readonly str
 
 describeWithServer('files for development', () => {
   before('npm ci in .github', async function () {
-    this.timeout(INSTALL_TIMEOUT);
+    this.timeout(2 * INSTALL_TIMEOUT + 10_000);
     await needPackages(this, WORKFLOW_FOLDER);
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT, runOrThrow } from './run-program.js';
 
-/** Long enough for `npm ci` on a slow line. */
+/** Long enough for `npm ci` on a slow line; who waits for another to do it may need it twice. */
 export const INSTALL_TIMEOUT = 120_000;
 
 /** Where the packages of a folder are that has a package.json of its own, so that the root's install stays small. */

@@ -57,7 +57,7 @@ describe('workflows', () => {
   let manifest: Manifest;
 
   before('npm ci in .github', async function () {
-    this.timeout(INSTALL_TIMEOUT);
+    this.timeout(2 * INSTALL_TIMEOUT + 10_000);
     await needPackages(this, WORKFLOW_FOLDER);
     [ci, publish] = [await parseYaml(CI), await parseYaml(PUBLISH)];
     manifest = JSON.parse(await readText('package.json')) as Manifest;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { clearTimeout, setTimeout } from 'node:timers';
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
 
 /** What a proxy does to the bytes at the moment; one object for all its lanes. */
 export interface Faults {
@@ -60,8 +60,12 @@ export class ProxyLane {
 
   #pumpLater(wait: number): void {
     this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.pump();
+      // Behind a look at the sockets: after a pause of the machine two timers run without one between them, and a receiver of
+      // this process would read two pieces as one chunk.
+      setImmediate(() => {
+        this.#timer = undefined;
+        this.pump();
+      });
     }, wait);
   }
 

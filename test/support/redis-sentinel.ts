@@ -12,7 +12,7 @@ import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.j
 import { waitUntil } from './wait-until.js';
 
 /** How long the master may be silent before a sentinel takes it for dead, in ms. */
-const DOWN_AFTER = 500;
+const DOWN_AFTER = 1000;
 
 /** Longer than a client waits before it connects again, in ms. */
 const RETRY = 2500;

@@ -129,10 +129,10 @@ function suite(
     });
 
     it('tells of extensions that failed, and of the loss that follows', async () => {
-      const handle = await semaphore({ ttl: 600 }).acquire();
+      const handle = await semaphore({ ttl: 3000 }).acquire();
       server().pause();
       try {
-        await eventually(() => expect(handle.held).to.equal(false));
+        await eventually(() => expect(handle.held).to.equal(false), 10_000);
         await eventually(async () => {
           const expired = { 'redsem.lost.reason': 'expired' };
           expect(await otel.value('redsem.permit.losses', expired)).to.equal(1);

@@ -56,8 +56,7 @@ describe('fault proxy', () => {
     const client = await connect();
     proxy.swallowReplies(true);
     client.socket.write('lost');
-    await until(() => heard === 'lost');
-    await sleep(30);
+    await until(() => heard === 'lost' && proxy.replies === 4);
     proxy.swallowReplies(false);
     client.socket.write('kept');
     await client.until('kept');

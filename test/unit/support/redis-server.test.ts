@@ -104,8 +104,10 @@ describeWithServer('test server of a run with files side by side', () => {
     const args = ['--parallel', '--jobs', '2', 'test/support/fixtures/never-done.ts'];
     const run = spawn(process.execPath, [mocha, ...args], { cwd: root });
     const pid = await new Promise<number>((resolve) => {
+      let output = '';
       run.stdout.setEncoding('utf8').on('data', (text: string) => {
-        const [, told] = /server (\d+)/.exec(text) ?? [];
+        output += text;
+        const [, told] = /server (\d+)\n/.exec(output) ?? [];
         if (told !== undefined) resolve(Number(told));
       });
     });
@@ -173,7 +175,7 @@ function isRunning(pid: number): boolean {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  const deadline = performance.now() + 3000;
+  const deadline = performance.now() + 15_000;
   while (isRunning(pid)) {
     if (performance.now() > deadline) throw new Error(`process ${pid} still runs`);
     await pause(10);

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const fixtures = 'test/support/fixtures';
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const reporter = ['--reporter', './test/support/totals-reporter.ts'];
-const bare = ['--no-config', '--node-option', 'import=tsx', ...reporter];
+const bare = ['--no-config', '--timeout', '30000', '--node-option', 'import=tsx', ...reporter];
 
 interface Outcome {
   readonly code: number | null;
