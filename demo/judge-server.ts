@@ -4,25 +4,32 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Judge, type Visit } from './judge.js';
 import { listenOnLoopback } from './loopback-port.js';
 
-const FASTEST_ANSWER = 150;
-const SLOWEST_ANSWER = 300;
+/** Milliseconds that an answer takes. */
+interface AnswerTime {
+  readonly fastest: number;
+  readonly slowest: number;
+}
 
-/** The HTTP server that must never have more than so many requests in flight. It takes 150 to 300 ms for an answer. */
+const ANSWER_TIME: AnswerTime = { fastest: 150, slowest: 300 };
+
+/** The HTTP server that must never have more than so many requests in flight. */
 export class JudgeServer {
   readonly judge: Judge;
   readonly #server: Server;
+  readonly #answerTime: AnswerTime;
   #port = 0;
   readonly #answers = new Map<Visit, NodeJS.Timeout>();
   readonly #arrivalListeners = new Set<(visit: Visit) => void>();
 
-  static async start(allowed: number): Promise<JudgeServer> {
-    const started = new JudgeServer(allowed);
+  static async start(allowed: number, answerTime = ANSWER_TIME): Promise<JudgeServer> {
+    const started = new JudgeServer(allowed, answerTime);
     started.#port = await listenOnLoopback(started.#server);
     return started;
   }
 
-  private constructor(allowed: number) {
+  private constructor(allowed: number, answerTime: AnswerTime) {
     this.judge = new Judge(allowed);
+    this.#answerTime = answerTime;
     this.#server = createServer((request, response) => this.#serve(request, response));
     // A worker may wait longer between two requests than the default of 5 s.
     this.#server.keepAliveTimeout = 60_000;
@@ -75,7 +82,8 @@ export class JudgeServer {
       this.judge.leave(visit, 'answered');
       response.end('done');
     };
-    this.#answers.set(visit, setTimeout(answer, randomInt(FASTEST_ANSWER, SLOWEST_ANSWER)));
+    const { fastest, slowest } = this.#answerTime;
+    this.#answers.set(visit, setTimeout(answer, randomInt(fastest, slowest)));
     response.once('close', () => {
       clearTimeout(this.#answers.get(visit));
       this.#answers.delete(visit);

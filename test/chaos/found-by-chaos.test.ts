@@ -28,7 +28,7 @@ describeWithServer('a ttl below the claim time', (server) => {
   for (const kind of kinds) {
     it(`a pushed grant is believed in no longer than the server keeps it, by ${kind}`, async () => {
       const name = `short ttl ${kind}`;
-      const options = { limit: 1, ttl: 400 };
+      const options = { limit: 1, ttl: 1500 };
       clients = await Promise.all([
         openClient(kind, server().url),
         openClient(kind, `redis://127.0.0.1:${proxy.port}`),

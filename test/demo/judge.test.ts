@@ -55,7 +55,8 @@ describe('the judge of the demo', () => {
   });
 
   it('counts what arrives over HTTP', async () => {
-    const server = await JudgeServer.start(4);
+    // All are there before the first is answered, also where the machine stands still for a while.
+    const server = await JudgeServer.start(4, { fastest: 2000, slowest: 2001 });
     try {
       const urls = [0, 1, 2, 3, 4].map((slot) => jobUrl(server.url, visit(slot + 1, slot)));
       const answers = await Promise.all(urls.map(async (url) => (await fetch(url)).text()));
@@ -68,13 +69,13 @@ describe('the judge of the demo', () => {
   });
 
   it('counts a request that it never answers until its connection closes', async () => {
-    const server = await JudgeServer.start(1);
+    const server = await JudgeServer.start(1, { fastest: 1000, slowest: 1001 });
     const abort = new AbortController();
     try {
       const url = jobUrl(server.url, visit(1, 0));
       const request = fetch(url, { signal: abort.signal }).catch((error: unknown) => error);
       while (server.withholdNewest() === undefined) await sleep(5);
-      await sleep(350);
+      await sleep(1200);
       expect(server.judge.inFlight).to.have.length(1);
       abort.abort();
       await request;

@@ -29,7 +29,7 @@ export async function readPages(): Promise<Page[]> {
 async function pathsUnder(folder: string): Promise<string[]> {
   const entries = await readdir(join(ROOT, folder), { withFileTypes: true });
   const own = entries.filter(({ name }) => name !== 'node_modules');
-  const lists = own.map((entry) => {
+  const lists = own.map(async (entry) => {
     const path = `${folder}/${entry.name}`;
     if (entry.isDirectory()) return pathsUnder(path);
     return path.endsWith('.md') ? [path] : [];

@@ -60,7 +60,7 @@ describeWithServer('contention on a bad network', (server) => {
         await fault(proxy, server());
         return 1;
       };
-      const job = { name, limit: 3, tasks: 10, rounds: 4, hold: 15, ttl: 1000, count: false };
+      const job = { name, limit: 3, tasks: 10, rounds: 4, hold: 15, ttl: 2000, count: false };
       const { value, results: levels } = await whileRepeating(
         5,
         () => liveTickets(server(), name),

@@ -134,6 +134,22 @@ export function toldShare(intervals: readonly Interval[]): number {
   return intervals.filter(({ life = Infinity }) => life <= claimTime).length / intervals.length;
 }
 
+/**
+ * Without pushes a process is told only of those that its own releases served: a part of them that follows from the order
+ * of arrival. By turns that is a quarter; more where a process was held up, and its callers came all at once.
+ */
+export function expectPolled(intervals: readonly Interval[], { arrivals }: Crowd): void {
+  expect(intervals).to.have.lengthOf.at.least(100);
+  const own = new Map<string, number>();
+  for (const [nth, { id, pid }] of arrivals.entries()) {
+    const before = arrivals.slice(Math.max(0, nth - limit), nth);
+    own.set(id, before.filter((one) => one.pid === pid).length / limit);
+  }
+  const expected =
+    intervals.reduce((sum, { id }) => sum + (own.get(id) ?? 0), 0) / intervals.length;
+  expect(toldShare(intervals), 'told of their grants').to.be.at.most(expected + 0.2);
+}
+
 /** Nearly all of them were told. */
 export function expectTold(intervals: readonly Interval[]): void {
   expect(intervals).to.have.lengthOf.at.least(100);

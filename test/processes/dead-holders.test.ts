@@ -12,7 +12,7 @@ import { whileRepeating } from './repeat.js';
 import { expiryOf, liveTickets } from './server-records.js';
 import { until } from './until.js';
 
-const ttl = 600;
+const ttl = 1500;
 /** For the server and the other process, which other load may hold up, in milliseconds. */
 const slack = 1000;
 
@@ -104,7 +104,8 @@ describeWithServer('a holder that is stopped for longer than its ttl', (server) 
       worker = await startHolder({ kind, url: server().url, name, limit: 1, ttl });
       client = await openClient(kind, server().url);
       const stopped = await acquireIn(worker);
-      const sem = new Semaphore(client.target, name, { limit: 1, ttl });
+      // Held for long: it must not be lost while the stopped one is looked at.
+      const sem = new Semaphore(client.target, name, { limit: 1, ttl: 30_000 });
       const acquiring = sem.acquire();
       worker.pause();
       const handle = await acquiring;

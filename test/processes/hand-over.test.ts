@@ -9,7 +9,8 @@ import { expiryOf, liveTickets } from './server-records.js';
 import { TicketProcess } from './ticket-process.js';
 import { until } from './until.js';
 
-const ttl = 900;
+const ttl = 2500;
+const extendEvery = 300;
 /** For the server and the other process, which other load may hold up, in milliseconds. */
 const slack = 1000;
 
@@ -25,7 +26,7 @@ describeWithServer('a hand-over between processes', (server) => {
 
   async function start(name: string, ...kinds: ClientKind[]): Promise<TicketProcess[]> {
     const { url } = server();
-    const options = { limit: 1, ttl };
+    const options = { limit: 1, ttl, extendEvery };
     const started = await Promise.all(
       kinds.map((kind) => TicketProcess.start({ kind, url, name, options })),
     );

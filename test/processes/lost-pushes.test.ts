@@ -19,7 +19,7 @@ describeWithServer('waiting without pushes', (server) => {
       { kind: 'ioredis', url },
     ]);
     pool = contenders;
-    const job = { name: 'cut', limit: 3, tasks: 20, rounds: 4, hold: 5 };
+    const job = { name: 'cut', limit: 3, tasks: 20, rounds: 12, hold: 5 };
     const { results } = await whileRepeating(
       15,
       async () => Number(await server().command('CLIENT', 'KILL', 'TYPE', 'pubsub')),

@@ -92,7 +92,8 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
       const handle = await holder.acquire(5000);
       const [granted] = await waitSubscribedTo(bench, stored, name);
       await kill();
-      await stored.expectListening();
+      // Until another master is there the one that died is asked.
+      await eventually(() => stored.expectListening(), LONG);
       expect(await eventually(() => handle.release(), LONG)).to.equal(true);
       expect((await granted).fencingToken).to.be.above(handle.fencingToken);
     });

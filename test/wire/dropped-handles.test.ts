@@ -12,7 +12,7 @@ describeWithServer('handles that are dropped without release', (server) => {
   afterEach(() => worker?.kill());
 
   it('expire by themselves and are warned of, unless somebody would be told of their loss', async () => {
-    const ttl = 450;
+    const ttl = 2000;
     const args: DroppedArguments = { kind: 'redis', url: server().url, name: 'dropped', ttl };
     worker = startWorker(new URL('dropped-worker.ts', import.meta.url), args);
     const { ids, collected, warnings, lost } = (await worker.next('dropped')).data as Dropped;

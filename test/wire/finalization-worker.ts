@@ -23,7 +23,7 @@ used.mutex = undefined;
 collectGarbage();
 await sleep(10);
 await watch();
-await collectUntil(() => told, 2000);
+await collectUntil(() => told, 10_000);
 report('finalized', told);
 
 async function use(): Promise<Used> {

@@ -29,7 +29,11 @@ describeWithServer('what goes over the wire', (server) => {
       // The first use may have to send the script's text.
       await (await sem.acquire()).release();
       await watched.names();
-      for (const acquire of [() => sem.acquire(), () => sem.acquire(500), () => sem.tryAcquire()]) {
+      for (const acquire of [
+        () => sem.acquire(),
+        () => sem.acquire(20_000),
+        () => sem.tryAcquire(),
+      ]) {
         const handle = await acquire();
         expect(await watched.names()).to.deep.equal(['evalsha']);
         expect(await handle?.release()).to.equal(true);
