@@ -7,7 +7,7 @@ import type { ShortJob } from './fixtures/short-job.js';
 import { StoredSemaphore } from './stored-semaphore.js';
 
 /** For the process to end once its work is done, on a machine under load. */
-const patience = 2000;
+const patience = 4000;
 
 /** ioredis itself keeps a process alive for 2 s (`disconnectTimeout`) when it is closed without a connection. */
 const ioredisFarewell = 2000;

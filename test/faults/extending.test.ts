@@ -157,7 +157,9 @@ describeWithServer('extension', (server) => {
       const { target } = await bench.connect(server().port);
       const first = await bench.semaphore(target, name, { limit: 1 }).acquire();
       const connection = await bench.connectFaulty(server().port);
-      const waiting = bench.semaphore(connection, name, { limit: 1, ttl: long }).acquire(10_000);
+      // It does not poll while its subscription is being made, however long that takes.
+      const options = { limit: 1, ttl: long, retry: { min: 9000, max: 9000 } };
+      const waiting = bench.semaphore(connection, name, options).acquire(10_000);
       await stored.expectListening();
       // Once it listens it asks once more.
       const tries = 2;

@@ -53,7 +53,7 @@ describeWithServer('a server whose memory is full', (server) => {
     const held: Handle[] = [];
     for (let round = 0; round < 12; round += 1) {
       try {
-        const handle = await semaphore.acquire(50);
+        const handle = await semaphore.acquire(held.length < 3 ? 5000 : 50);
         held.push(handle);
       } catch (error) {
         if (held.length < 3) expect(error).to.be.instanceOf(BackendError);

@@ -68,7 +68,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       expect(await rejectionOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
       await withdrawn(connection);
       // Longer than a call can take by which the client saw the server's clock: no more does it not know of it.
-      await sleep(400);
+      await sleep(1000);
       late.gate.open();
       await late.over;
       expect(await stored.queue()).to.deep.equal([]);
@@ -87,7 +87,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
     };
     const handle = await semaphore.acquire(1000);
     expect(await semaphore.tryAcquire()).to.equal(null);
-    expect(await rejectionOf(semaphore.acquire(50))).to.be.instanceOf(AcquireTimeoutError);
+    expect(await rejectionOf(semaphore.acquire(500))).to.be.instanceOf(AcquireTimeoutError);
     await handle.extend();
     await stored.expectHeldBy([handle]);
     expect(replies.length).to.be.at.least(4);
@@ -142,9 +142,9 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       void gate.opened.then(run).catch(() => undefined);
       return Promise.reject(new Error('read ECONNRESET'));
     };
-    const handle = await semaphore.acquire(400);
+    const handle = await semaphore.acquire(1500);
     expect(await handle.release()).to.equal(true);
-    await sleep(800);
+    await sleep(2500);
     gate.open();
     await sleep(50);
     await stored.expectEmpty(100);

@@ -34,7 +34,7 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
 
   after('stop the replica', () => replica?.stop());
 
-  const open = async (bench: ClientBench, atLeast: number, timeout = 200) => {
+  const open = async (bench: ClientBench, atLeast: number, timeout = 2000) => {
     const name = newName();
     const { target } = await bench.connect(server().port);
     const semaphore = bench.semaphore(target, name, { limit: 1, replicas: { atLeast, timeout } });
@@ -52,8 +52,8 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
   });
 
   itThroughBothClients('is given back when too few have it, and tried again', async (bench) => {
-    const { semaphore, stored } = await open(bench, 2, 20);
-    const error = await rejectionOf(semaphore.acquire(300));
+    const { semaphore, stored } = await open(bench, 2, 250);
+    const error = await rejectionOf(semaphore.acquire(1500));
     expect(error).to.have.property('code', 'ACQUIRE_TIMEOUT');
     expect(error).to.have.property('attempts').that.is.above(1);
     expect(String((error as Error).cause)).to.match(/1 of 2 replicas acknowledged/);

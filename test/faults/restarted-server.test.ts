@@ -62,7 +62,7 @@ describeWithServer('a server that loses its data', (server) => {
     const name = newName();
     const stored = new StoredSemaphore(server(), name);
     const { target } = await bench.connect(server().port);
-    const semaphore = bench.semaphore(target, name, { limit: 1, ttl: 600 });
+    const semaphore = bench.semaphore(target, name, { limit: 1, ttl: 2000 });
     const handle = await semaphore.acquire();
     const lost = once(handle, 'lost');
     await kill();

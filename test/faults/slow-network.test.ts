@@ -30,7 +30,7 @@ describeWithServer('a poor network', (server) => {
     const name = newName();
     const stored = new StoredSemaphore(server(), name);
     const { target } = await bench.connect(proxy.port);
-    const semaphore = bench.semaphore(target, name, { limit: 1, ttl: 2000 });
+    const semaphore = bench.semaphore(target, name, { limit: 1, ttl: 3000 });
     await loadScripts(semaphore);
     proxy.delay(200);
     const first = await semaphore.acquire(5000);
@@ -39,7 +39,7 @@ describeWithServer('a poor network', (server) => {
     expect(await semaphore.tryAcquire()).to.equal(null);
     const waiting = semaphore.acquire(10_000);
     // More than one ttl, so that it is the extensions that keep it.
-    await sleep(2000);
+    await sleep(3000);
     expect(first.held).to.equal(true);
     await stored.expectHeldBy([first]);
     expect(await first.release()).to.equal(true);

@@ -76,12 +76,12 @@ describeWithServer('a process that stalls', (server) => {
     ];
     const first = await bench.semaphore(holder.target, name, { limit: 1 }).acquire();
     const semaphore = bench.semaphore(waiter.target, name, { limit: 1 });
-    const waiting = semaphore.acquire(600).catch((error: unknown) => error);
+    const waiting = semaphore.acquire(2000).catch((error: unknown) => error);
     await eventually(async () => expect(await stored.queue()).to.have.length(1));
     await sleep(50);
     const releasing = first.release();
     await new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)));
-    blockEventLoop(700);
+    blockEventLoop(2100);
     const outcome = await waiting;
     expect(await releasing).to.equal(true);
     if (!(outcome instanceof Error)) await (outcome as Handle).release();

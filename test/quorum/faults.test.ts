@@ -77,7 +77,7 @@ for (const kind of ['redis', 'ioredis'] as const) {
     });
 
     it('tell why, node by node, when most are down', async () => {
-      const semaphore = await open(masters(), kind, { limit: 1, ttl: 1000 });
+      const semaphore = await open(masters(), kind, { limit: 1, ttl: 5000 });
       await (await semaphore.acquire(2000)).release();
       const [, ...down] = masters().servers;
       await Promise.all(down.map((server) => server.kill()));

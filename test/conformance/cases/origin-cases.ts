@@ -186,7 +186,7 @@ export const originCases: CaseGroup = {
 
     'O 4c: a backend that cannot answer means not acquired': needing('server', async (scope) => {
       const semaphore = scope.semaphore({ ttl: 150 });
-      await semaphore.inspect();
+      await scope.semaphore().inspect();
       scope.server.pause();
       try {
         await errorOf(scope.within(2000, semaphore.tryAcquire()), BackendError);
