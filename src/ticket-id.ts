@@ -8,9 +8,10 @@ import { inspect } from 'node:util';
  */
 const TICKET_ID = /^([\w-]+)\.[0-9a-z]+(?:\.([0-9]+))?(?:~([\w-]+\.[0-9a-z.]+))?$/;
 
-/** A name for this process's requests on one backend: 72 random bits, so that no two ever collide. */
+/** A name for this process's requests on one backend: nearly 72 random bits, so that no two ever collide. */
 export function newClientId(): string {
-  return randomBytes(9).toString('base64url');
+  // Operators give ids to commands, which take for an option what begins with '-'.
+  return randomBytes(9).toString('base64url').replace(/^-/, '_');
 }
 
 export function ticketId(client: string, number: number, permits: number): string {
