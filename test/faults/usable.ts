@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { Handle, Semaphore } from '../../src/index.js';
-import { unlessStalled } from '../conformance/unless-stalled.js';
+import { unlessStalled } from '../support/unless-stalled.js';
 import type { StoredSemaphore } from './stored-semaphore.js';
 
 /**

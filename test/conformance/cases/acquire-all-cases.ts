@@ -10,6 +10,7 @@ import {
   Semaphore,
   useAll,
 } from '../../../src/index.js';
+import { unlessStalled } from '../../support/unless-stalled.js';
 import { asAnotherProcess } from '../another-process.js';
 import type { BadValue } from '../bad-argument.js';
 import { expectRefusal } from '../bad-argument.js';
@@ -17,7 +18,6 @@ import type { CaseGroup } from '../case-group.js';
 import { eventually } from '../eventually.js';
 import { errorOf, reasonOf } from '../rejection.js';
 import type { Scope } from '../scope.js';
-import { unlessStalled } from '../unless-stalled.js';
 
 const retry = { min: 5, max: 20 };
 

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import type { Handle, Semaphore } from '../../../src/index.js';
 import { AcquireTimeoutError, isRedsemError, RedsemError } from '../../../src/index.js';
 import { timed } from '../../support/lag.js';
+import { unlessStalled } from '../../support/unless-stalled.js';
 import type { CaseGroup } from '../case-group.js';
-import { unlessStalled } from '../unless-stalled.js';
 import { errorOf } from '../rejection.js';
 
 function acquireTimes(semaphore: Semaphore, count: number): Promise<Handle[]> {

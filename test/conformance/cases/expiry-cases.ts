@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import type { Handle } from '../../../src/index.js';
 import { AcquireTimeoutError, HandleLostError } from '../../../src/index.js';
 import { LagMeter } from '../../support/lag.js';
+import { unlessStalled } from '../../support/unless-stalled.js';
 import { thrownBy } from '../bad-argument.js';
 import type { CaseGroup } from '../case-group.js';
 import { inTurns } from '../in-turns.js';
 import { errorOf } from '../rejection.js';
-import { unlessStalled } from '../unless-stalled.js';
 
 const retry = { min: 5, max: 20 };
 

@@ -7,6 +7,7 @@ import {
   HandleLostError,
   KeyedMutex,
 } from '../../../src/index.js';
+import { unlessStalled } from '../../support/unless-stalled.js';
 import { asAnotherProcess } from '../another-process.js';
 import type { BadValue } from '../bad-argument.js';
 import { expectRefusal, thrownBy } from '../bad-argument.js';
@@ -14,7 +15,6 @@ import type { CaseGroup } from '../case-group.js';
 import { eventually } from '../eventually.js';
 import { errorOf, reasonOf } from '../rejection.js';
 import type { Scope } from '../scope.js';
-import { unlessStalled } from '../unless-stalled.js';
 
 const retry = { min: 5, max: 20 };
 

@@ -4,12 +4,12 @@ import { expect } from 'chai';
 import type { Handle, HandleLostError } from '../../../src/index.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { LagMeter } from '../../support/lag.js';
+import { unlessStalled } from '../../support/unless-stalled.js';
 import type { CaseGroup, Run } from '../case-group.js';
 import { needing } from '../case-group.js';
 import { eventually } from '../eventually.js';
 import { errorOf } from '../rejection.js';
 import type { Scope } from '../scope.js';
-import { unlessStalled } from '../unless-stalled.js';
 
 const retry = { min: 5, max: 20 };
 const onServer = (run: Run) => needing(['keys', 'server'], run);

@@ -1,4 +1,4 @@
-import { LagMeter } from '../support/lag.js';
+import { LagMeter } from './lag.js';
 
 /**
  * Runs `body`, again when it failed while the event loop stood still for longer than `tolerated`
