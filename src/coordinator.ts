@@ -11,7 +11,7 @@ import type {
 import { CLAIM_TIME } from './backend.js';
 import { backoffDelay } from './backoff.js';
 import type { Instant } from './clock.js';
-import { instant } from './clock.js';
+import { instant, randomBy } from './clock.js';
 import type { LostReason } from './errors.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
@@ -324,7 +324,11 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     for (const lease of leases) {
       lease.extending = false;
       if (telemetry.extend.active) publishExtend(lease, error);
-      const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
+      const pause = backoffDelay(
+        this.#options.retry,
+        lease.failures,
+        randomBy(this.#options.clock),
+      );
       this.#heartbeat.failed(lease, error, pause);
       if (!retryable) this.#settleAwaited(lease, new BackendError('extending failed', error));
     }

@@ -13,7 +13,7 @@ const sessions = new WeakMap<Backend, WeakMap<Clock, Session>>();
 export class Session implements InboxKeeper {
   readonly #backend: Backend;
   readonly #clock: Clock;
-  readonly #client = newClientId();
+  readonly #client: string;
   // An inbox is kept by its coordinators, its subscription and its timers: unused prefixes take no memory.
   readonly #inboxes = new WeakValues<Inbox>();
   // A coordinator is kept by its semaphores, its handles and its timers: unused names take no memory.
@@ -31,6 +31,7 @@ export class Session implements InboxKeeper {
   constructor(backend: Backend, clock: Clock) {
     this.#backend = backend;
     this.#clock = clock;
+    this.#client = newClientId(clock.random?.bind(clock));
   }
 
   newTicketId(permits: number): string {

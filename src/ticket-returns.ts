@@ -3,6 +3,7 @@ import { WAITER_LEASE } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock } from './clock.js';
+import { randomBy } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Lease } from './lease.js';
@@ -159,7 +160,7 @@ export class TicketReturns {
       if (!retryable) this.#end(item, false, new BackendError('releasing failed', error));
       else if (now >= item.until) this.#end(item, false);
       else {
-        const pause = backoffDelay(retry, item.attempts, Math.random());
+        const pause = backoffDelay(retry, item.attempts, randomBy(clock));
         item.attempts += 1;
         clock.schedule(() => this.#lane.add(item), pause, false);
       }
