@@ -6,12 +6,7 @@ import { join } from 'node:path';
 const SOURCE = new URL('../src/', import.meta.url).pathname;
 
 /** The clocks themselves, what speaks with clients, and the command line. */
-const ALLOWED = [
-  /^clock\.ts$/,
-  /^manual-clock\.ts$/,
-  /^cli\//,
-  /^redis\/adapters\//,
-];
+const ALLOWED = [/^clock\.ts$/, /^manual-clock\.ts$/, /^cli\//, /^redis\/adapters\//];
 /** The one place where names are made by Node's own source of chance. */
 const ALLOWED_IN = new Map([['ticket-id.ts', new Set(['randomBytes'])]]);
 

@@ -100,7 +100,9 @@ describe('ticket ids', () => {
   });
 
   it('never look like an option of a command', () => {
-    const options = Array.from({ length: 5000 }, () => newClientId()).filter((id) => id.startsWith('-'));
+    const options = Array.from({ length: 5000 }, () => newClientId()).filter((id) =>
+      id.startsWith('-'),
+    );
     expect(options).to.deep.equal([]);
   });
 

@@ -1,0 +1,417 @@
+import type {
+  HistoryEvent,
+  ServedEvent,
+  ServedGrant,
+  ServedRequest,
+  ServerEvent,
+} from '../history.js';
+import type { Report } from './violation.js';
+
+/** A ticket as the server's own answers show it. */
+export interface LiveTicket {
+  readonly semaphore: string;
+  readonly id: string;
+  readonly token: number;
+  readonly slots: readonly number[];
+  /** True time of its grant. */
+  readonly grantedAt: number;
+  /** By the server's clock. */
+  expiresAt: number;
+  /** Its end may come early, for the clock was stepped, or old data came back, since it was renewed. */
+  doubtful: boolean;
+}
+
+export type EndCause = 'expired' | 'released' | 'revoked' | 'adopted' | 'lost' | 'stepped';
+
+export interface TicketWatcher {
+  onTicketEnd(ticket: LiveTicket, cause: EndCause, at: number): void;
+}
+
+export interface Waiter {
+  readonly id: string;
+  readonly permits: number;
+  readonly arrival: number;
+}
+
+/** How long a process's requests count without a sign of life from it, in milliseconds. */
+const WAITER_LEASE = 5000;
+
+interface Grant extends ServedGrant {
+  readonly permits: number | undefined;
+}
+
+/** What one semaphore must be on the server, by the calls that it served: who holds, who waits, in which order. */
+export class ModelledSemaphore {
+  readonly name: string;
+  readonly tickets = new Map<string, LiveTicket>();
+  queue: Waiter[] = [];
+  limit: number;
+  readonly #leases = new Map<string, number>();
+  readonly #revoked = new Set<string>();
+  #now = 0;
+
+  constructor(name: string, limit: number) {
+    this.name = name;
+    this.limit = limit;
+  }
+
+  get used(): number {
+    let used = 0;
+    for (const { slots } of this.tickets.values()) used += slots.length;
+    return used;
+  }
+
+  /** Whether a request still counts. */
+  isAlive({ id }: Waiter): boolean {
+    return (this.#leases.get(clientOf(id)) ?? -Infinity) > this.#now;
+  }
+
+  /** Waiters that count and may be served at all, in their order. */
+  waiting(): Waiter[] {
+    return this.queue.filter((one) => one.permits <= this.limit && this.isAlive(one));
+  }
+
+  apply(event: ServedEvent, report: Report, watcher: TicketWatcher): void {
+    this.#now = event.time;
+    this.#expire(event, watcher);
+    const problem = (rule: string, message: string): void => report(rule, event.at, message);
+    switch (event.operation) {
+      case 'acquire':
+        this.#acquire(event, problem);
+        break;
+      case 'extend':
+        this.#extend(event, problem);
+        break;
+      case 'release':
+        this.#release(event, problem, watcher);
+        break;
+      case 'revoke':
+        this.#revoke(event, problem, watcher);
+        break;
+      case 'setLimit':
+        this.#judgeTime(event, event.late === true, problem);
+        if (event.late !== true) this.limit = event.newLimit ?? this.limit;
+        break;
+      case 'adopt':
+        this.#adopt(event, problem, watcher);
+        break;
+    }
+    if (event.operation !== 'acquire') this.#grantAll(event, event.grants, problem);
+    this.#judgeIdle(problem);
+  }
+
+  /** Nothing was served that may explain what has changed. */
+  #expire({ at, time }: ServedEvent, watcher: TicketWatcher): void {
+    for (const ticket of this.tickets.values()) {
+      if (ticket.expiresAt > time) continue;
+      this.tickets.delete(ticket.id);
+      const cause = ticket.doubtful ? 'stepped' : 'expired';
+      watcher.onTicketEnd(ticket, cause, at - (time - ticket.expiresAt));
+    }
+  }
+
+  #acquire(event: ServedEvent, problem: (rule: string, message: string) => void): void {
+    const { requests = [], time, ttl = 0 } = event;
+    const late = requests.length > 0 && requests.every(({ verdict }) => verdict === 'late');
+    this.#judgeTime(event, late, problem);
+    if (!late) this.#enqueueAgain(requests, time);
+    const fresh = requests.filter(
+      ({ id, verdict, token }) => verdict === 'granted' && this.tickets.get(id)?.token !== token,
+    );
+    for (const { id, verdict } of requests) {
+      if (verdict === 'granted' && this.tickets.has(id) && fresh.some((one) => one.id === id)) {
+        problem('idempotent', `${id} was granted another ticket while it had one`);
+      }
+    }
+    for (const request of requests) this.#renew(request, event, problem);
+    const own = fresh.map(({ id, permits, token = 0, slots = [] }) => {
+      return { id, permits, token, slots, expiresAt: time + ttl };
+    });
+    this.#grantAll(event, [...own, ...event.grants], problem);
+    this.#enqueue(requests, time);
+    this.#judgeBusy(requests, problem);
+  }
+
+  #renew(
+    { id, verdict, slots = [] }: ServedRequest,
+    { time, ttl = 0 }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    const ticket = this.tickets.get(id);
+    if (verdict !== 'granted' || ticket === undefined) return;
+    if (slots.join() !== ticket.slots.join()) {
+      problem('idempotent', `${id} had slots ${ticket.slots.join()} and got ${slots.join()}`);
+    }
+    ticket.expiresAt = time + ttl;
+    ticket.doubtful = false;
+  }
+
+  /** What was dropped returns to the place that it names. */
+  #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
+    for (const { id, permits, arrival, verdict } of requests) {
+      if (arrival !== undefined && verdict !== 'late') this.#place({ id, permits, arrival });
+    }
+    const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
+    if (own !== undefined) this.#leases.set(clientOf(own.id), time + WAITER_LEASE);
+  }
+
+  #enqueue(requests: readonly ServedRequest[], time: number): void {
+    for (const { id, permits, place, verdict } of requests) {
+      if (verdict === 'queued') {
+        this.#place({ id, permits, arrival: place ?? Infinity });
+        this.#leases.set(clientOf(id), time + WAITER_LEASE);
+      } else if (verdict !== 'late') this.#leave(id);
+    }
+  }
+
+  #place(waiter: Waiter): void {
+    if (this.tickets.has(waiter.id) || this.queue.some(({ id }) => id === waiter.id)) return;
+    const at = this.queue.findIndex(({ arrival }) => arrival > waiter.arrival);
+    this.queue.splice(at < 0 ? this.queue.length : at, 0, waiter);
+  }
+
+  #leave(id: string): void {
+    this.queue = this.queue.filter((one) => one.id !== id);
+  }
+
+  /** In the order in which they were given. */
+  #grantAll(
+    event: ServedEvent,
+    grants: readonly (ServedGrant | Grant)[],
+    problem: (rule: string, message: string) => void,
+  ): void {
+    const inOrder = grants.toSorted((a, b) => a.token - b.token);
+    for (const grant of inOrder) this.#grant(event, grant, problem);
+  }
+
+  #grant(
+    { at }: ServedEvent,
+    grant: ServedGrant | Grant,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    const { id, token, slots, expiresAt } = grant;
+    const place = this.queue.find((one) => one.id === id);
+    this.#judgeOrder(id, place, problem);
+    const permits = ('permits' in grant ? grant.permits : undefined) ?? place?.permits;
+    const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
+    if (taken.size + slots.length > this.limit) {
+      problem('limit', `${id} makes ${taken.size + slots.length} permits of ${this.limit}`);
+    }
+    const wrong = slots.filter((slot) => taken.has(slot) || slot < 0 || slot >= this.limit);
+    const distinct = new Set(slots).size === slots.length;
+    if (wrong.length > 0 || !distinct || (permits !== undefined && permits !== slots.length)) {
+      problem('slots', `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`);
+    }
+    const ticket = { semaphore: this.name, id, token, slots, grantedAt: at };
+    this.tickets.set(id, { ...ticket, expiresAt, doubtful: false });
+    this.#leave(id);
+  }
+
+  #judgeOrder(
+    id: string,
+    place: Waiter | undefined,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    if (place !== undefined && !this.isAlive(place)) {
+      problem('dead-waiter', `${id} was granted though its process was silent for too long`);
+    }
+    const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
+    const passed = ahead.find((one) => one.permits <= this.limit && this.isAlive(one));
+    if (passed !== undefined) problem('order', `${id} was granted before ${passed.id}, which waits`);
+  }
+
+  #extend(
+    { tickets = [], time, ttl = 0 }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    for (const { id, token, there } of tickets) {
+      const ticket = this.tickets.get(id);
+      const live = ticket !== undefined && (token === undefined || token === ticket.token);
+      if (live !== there) {
+        problem('extend', `${id} was ${there ? '' : 'not '}extended, and is ${live ? '' : 'not '}there`);
+      }
+      if (!live) continue;
+      ticket.expiresAt = time + ttl;
+      ticket.doubtful = false;
+    }
+  }
+
+  #release(
+    { tickets = [], at }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+    watcher: TicketWatcher,
+  ): void {
+    for (const { id, there } of tickets) {
+      const ticket = this.tickets.get(id);
+      if ((ticket !== undefined) !== there) {
+        problem('release', `${id} was ${there ? '' : 'not '}there, by the answer to its release`);
+      }
+      this.#leave(id);
+      if (ticket === undefined) continue;
+      this.tickets.delete(id);
+      watcher.onTicketEnd(ticket, 'released', at);
+    }
+  }
+
+  #revoke(
+    { tickets = [], at }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+    watcher: TicketWatcher,
+  ): void {
+    for (const { id, there } of tickets) {
+      const ticket = this.tickets.get(id);
+      if (ticket !== undefined && !there) problem('revoke', `${id} was there and not revoked`);
+      if (ticket === undefined && there && !this.#revoked.has(id)) {
+        problem('revoke', `${id} was not there and was revoked`);
+      }
+      if (ticket === undefined) continue;
+      this.#revoked.add(id);
+      this.tickets.delete(id);
+      watcher.onTicketEnd(ticket, 'revoked', at);
+    }
+  }
+
+  #adopt(
+    event: ServedEvent,
+    problem: (rule: string, message: string) => void,
+    watcher: TicketWatcher,
+  ): void {
+    this.#judgeTime(event, event.late === true, problem);
+    const { adopted, at, time, ttl = 0 } = event;
+    if (adopted === undefined) return;
+    const { id, before, token, slots } = adopted;
+    const ticket = this.tickets.get(before);
+    if (ticket === undefined || slots.join() !== ticket.slots.join()) {
+      problem('adopt', `${before} became ${id} with slots ${slots.join()}, and was not there with them`);
+      return;
+    }
+    if (before !== id) {
+      this.tickets.delete(before);
+      watcher.onTicketEnd(ticket, 'adopted', at);
+      const { semaphore } = ticket;
+      const renamed = { semaphore, id, token, slots, grantedAt: at, doubtful: false };
+      this.tickets.set(id, { ...renamed, expiresAt: time + ttl });
+    } else {
+      ticket.expiresAt = time + ttl;
+      ticket.doubtful = false;
+    }
+  }
+
+  /** Whoever was told that a call is over must not find that it acts. */
+  #judgeTime(
+    { notAfter = Infinity, time, operation }: ServedEvent,
+    late: boolean,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    if (late === time > notAfter) return;
+    const what = late ? 'refused as late before' : 'acted after';
+    problem('late', `${operation} ${what} the time that it names: ${notAfter}, at ${time}`);
+  }
+
+  #judgeBusy(
+    requests: readonly ServedRequest[],
+    problem: (rule: string, message: string) => void,
+  ): void {
+    for (const { id, permits, verdict } of requests) {
+      if (verdict !== 'busy' || this.used + permits > this.limit) continue;
+      if (this.waiting().length === 0) problem('busy', `${id} was refused while permits were free`);
+    }
+  }
+
+  /** What is free goes to the first who waits, in the very call. */
+  #judgeIdle(problem: (rule: string, message: string) => void): void {
+    const [head] = this.waiting();
+    if (head === undefined || this.used + head.permits > this.limit) return;
+    problem('idle', `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`);
+  }
+}
+
+/** The one server: what it must hold, by its own answers. */
+export class ServerModel {
+  readonly semaphores = new Map<string, ModelledSemaphore>();
+  readonly #report: Report;
+  readonly #watcher: TicketWatcher;
+  readonly #limits = new Map<string, number>();
+  /** What was served since the data began. */
+  #log: ServedEvent[] = [];
+  /** The highest token of each semaphore, and of each of its slots. */
+  readonly #highest = new Map<string, number>();
+  #steppedBack = false;
+
+  constructor(report: Report, watcher: TicketWatcher) {
+    this.#report = report;
+    this.#watcher = watcher;
+  }
+
+  find(semaphore: string, id: string): LiveTicket | undefined {
+    return this.semaphores.get(semaphore)?.tickets.get(id);
+  }
+
+  read(event: HistoryEvent): void {
+    if (event.type === 'run') {
+      for (const { name, limit } of event.semaphores) this.#limits.set(name, limit);
+    } else if (event.type === 'served') {
+      this.#log.push(event);
+      this.#judgeTokens(event);
+      this.#of(event.semaphore).apply(event, this.#report, this.#watcher);
+    } else if (event.type === 'server') this.#change(event);
+  }
+
+  #of(name: string): ModelledSemaphore {
+    let semaphore = this.semaphores.get(name);
+    if (semaphore === undefined) {
+      semaphore = new ModelledSemaphore(name, this.#limits.get(name) ?? 1);
+      this.semaphores.set(name, semaphore);
+    }
+    return semaphore;
+  }
+
+  /** Every new grant has a higher token than all before, over the whole life of the semaphore. */
+  #judgeTokens({ requests = [], grants, adopted, semaphore, at }: ServedEvent): void {
+    const known = this.semaphores.get(semaphore)?.tickets;
+    const given = [...requests, ...grants, ...(adopted === undefined ? [] : [adopted])];
+    const fresh = given.filter(({ id, token }) => token !== undefined && known?.get(id)?.token !== token);
+    const highest = this.#highest.get(semaphore) ?? -Infinity;
+    let top = highest;
+    for (const { id, token = 0 } of fresh) {
+      if (token <= highest) {
+        this.#report('tokens', at, `${id} got token ${token}; ${highest} was given before`);
+      }
+      top = Math.max(top, token);
+    }
+    this.#highest.set(semaphore, top);
+  }
+
+  #change({ change, at, step = 0, upTo = 0 }: ServerEvent): void {
+    if (change === 'stepped') {
+      if (step < 0) this.#steppedBack = true;
+      else this.#doubtAll();
+      return;
+    }
+    const before = this.#tickets();
+    const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
+    this.semaphores.clear();
+    const silent = { onTicketEnd: (): void => undefined };
+    for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
+    this.#log = [...kept];
+    this.#doubtAll();
+    for (const ticket of before) {
+      const now = this.find(ticket.semaphore, ticket.id);
+      if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at);
+    }
+    // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
+    if (this.#steppedBack) this.#highest.clear();
+  }
+
+  #tickets(): LiveTicket[] {
+    return [...this.semaphores.values()].flatMap(({ tickets }) => [...tickets.values()]);
+  }
+
+  #doubtAll(): void {
+    for (const ticket of this.#tickets()) ticket.doubtful = true;
+  }
+}
+
+export function clientOf(id: string): string {
+  return id.slice(0, id.indexOf('.'));
+}

@@ -1,0 +1,78 @@
+import type { HistoryEvent } from '../history.js';
+
+/** How long what a fault has delayed may still come, in milliseconds. */
+const ECHO = new Map([
+  ['straggle', 16_000],
+  ['duplicate', 30_000],
+  ['cut', 1000],
+  ['restart', 1000],
+  ['restart-empty', 1000],
+  ['restart-old', 1000],
+  ['refuse-subscriptions', 6000],
+]);
+
+/** After these a command may run twice, or behind others that were sent after it. */
+const REPEATING = new Set(['straggle', 'duplicate', 'cut', 'restart', 'restart-empty', 'restart-old']);
+
+/** What has struck whom, and when it was over. */
+export class Troubles {
+  readonly #dead = new Set<string>();
+  /** By process; '' is everybody. */
+  readonly #last = new Map<string, number>();
+  readonly #repeating = new Map<string, number>();
+  readonly #stalled = new Map<string, number>();
+  /** Wall clocks that were stepped. */
+  readonly #stepped = new Map<string, number>();
+  readonly rates = new Map<string, number>();
+
+  read(event: HistoryEvent): void {
+    if (event.type === 'started') this.rates.set(event.process, event.rate);
+    if (event.type === 'stall') {
+      this.#stalled.set(event.process, Math.max(event.until, this.stalledUntil(event.process)));
+    }
+    if (event.type !== 'fault') return;
+    const { kind, at, phase, targets = [''] } = event;
+    const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0);
+    for (const target of targets) {
+      if (kind === 'kill' && phase === 'begin') this.#dead.add(target);
+      if (kind === 'step-wall') this.#stepped.set(target, at);
+      note(this.#last, target, over, phase);
+      if (REPEATING.has(kind)) note(this.#repeating, target, over, phase);
+    }
+  }
+
+  isDead(process: string): boolean {
+    return this.#dead.has(process);
+  }
+
+  stalledUntil(process: string): number {
+    return this.#stalled.get(process) ?? -Infinity;
+  }
+
+  steppedAt(process: string): number {
+    return this.#stepped.get(process) ?? -Infinity;
+  }
+
+  /** Until when anything may have struck the process, as of now; Infinity: something does. */
+  struckUntil(process: string): number {
+    return Math.max(latest(this.#last, process), latest(this.#last, ''), this.stalledUntil(process));
+  }
+
+  /** Until when its commands may be repeated. */
+  repeatsUntil(process: string): number {
+    return Math.max(latest(this.#repeating, process), latest(this.#repeating, ''));
+  }
+}
+
+/** How many faults are there now, and until when the others showed. */
+function note(map: Map<string, number>, target: string, over: number, phase: string): void {
+  const active = `${target} active`;
+  const count = (map.get(active) ?? 0) + (phase === 'begin' ? 1 : -1);
+  map.set(active, count);
+  if (phase === 'end') map.set(target, Math.max(map.get(target) ?? -Infinity, over));
+}
+
+function latest(map: ReadonlyMap<string, number>, target: string): number {
+  if ((map.get(`${target} active`) ?? 0) > 0) return Infinity;
+  return map.get(target) ?? -Infinity;
+}
