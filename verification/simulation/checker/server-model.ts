@@ -48,6 +48,10 @@ export class ModelledSemaphore {
   limit: number;
   readonly #leases = new Map<string, number>();
   readonly #revoked = new Set<string>();
+  /** Their process was silent for too long: they may be gone, until they are asked for again. */
+  readonly #dropped = new Set<string>();
+  /** False once places in the queue may be of two clocks: that of before a loss of data, and an earlier one. */
+  ordered = true;
   #now = 0;
 
   constructor(name: string, limit: number) {
@@ -68,12 +72,17 @@ export class ModelledSemaphore {
 
   /** Waiters that count and may be served at all, in their order. */
   waiting(): Waiter[] {
-    return this.queue.filter((one) => one.permits <= this.limit && this.isAlive(one));
+    return this.queue.filter((one) => this.#counts(one));
+  }
+
+  #counts(one: Waiter): boolean {
+    return one.permits <= this.limit && this.isAlive(one) && !this.#dropped.has(one.id);
   }
 
   apply(event: ServedEvent, report: Report, watcher: TicketWatcher): void {
     this.#now = event.time;
     this.#expire(event, watcher);
+    for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
     const problem = (rule: string, message: string): void => report(rule, event.at, message);
     switch (event.operation) {
       case 'acquire':
@@ -149,7 +158,9 @@ export class ModelledSemaphore {
   /** What was dropped returns to the place that it names. */
   #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
     for (const { id, permits, arrival, verdict } of requests) {
-      if (arrival !== undefined && verdict !== 'late') this.#place({ id, permits, arrival });
+      if (arrival === undefined || verdict === 'late') continue;
+      this.#place({ id, permits, arrival });
+      this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
     if (own !== undefined) this.#leases.set(clientOf(own.id), time + WAITER_LEASE);
@@ -159,6 +170,7 @@ export class ModelledSemaphore {
     for (const { id, permits, place, verdict } of requests) {
       if (verdict === 'queued') {
         this.#place({ id, permits, arrival: place ?? Infinity });
+        this.#dropped.delete(id);
         this.#leases.set(clientOf(id), time + WAITER_LEASE);
       } else if (verdict !== 'late') this.#leave(id);
     }
@@ -212,11 +224,12 @@ export class ModelledSemaphore {
     place: Waiter | undefined,
     problem: (rule: string, message: string) => void,
   ): void {
+    if (!this.ordered) return;
     if (place !== undefined && !this.isAlive(place)) {
       problem('dead-waiter', `${id} was granted though its process was silent for too long`);
     }
     const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
-    const passed = ahead.find((one) => one.permits <= this.limit && this.isAlive(one));
+    const passed = ahead.find((one) => this.#counts(one));
     if (passed !== undefined) problem('order', `${id} was granted before ${passed.id}, which waits`);
   }
 
@@ -321,7 +334,7 @@ export class ModelledSemaphore {
   /** What is free goes to the first who waits, in the very call. */
   #judgeIdle(problem: (rule: string, message: string) => void): void {
     const [head] = this.waiting();
-    if (head === undefined || this.used + head.permits > this.limit) return;
+    if (!this.ordered || head === undefined || this.used + head.permits > this.limit) return;
     problem('idle', `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`);
   }
 }
@@ -337,6 +350,7 @@ export class ServerModel {
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
   #steppedBack = false;
+  #restarted = false;
 
   constructor(report: Report, watcher: TicketWatcher) {
     this.#report = report;
@@ -361,6 +375,7 @@ export class ServerModel {
     let semaphore = this.semaphores.get(name);
     if (semaphore === undefined) {
       semaphore = new ModelledSemaphore(name, this.#limits.get(name) ?? 1);
+      semaphore.ordered = !this.#restarted;
       this.semaphores.set(name, semaphore);
     }
     return semaphore;
@@ -400,7 +415,10 @@ export class ServerModel {
       if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at);
     }
     // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
-    if (this.#steppedBack) this.#highest.clear();
+    if (!this.#steppedBack) return;
+    this.#highest.clear();
+    this.#restarted = true;
+    for (const semaphore of this.semaphores.values()) semaphore.ordered = false;
   }
 
   #tickets(): LiveTicket[] {
