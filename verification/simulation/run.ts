@@ -1,4 +1,5 @@
 import { Checker, type Violation } from './checker/checker.js';
+import { isServerFault } from './faults/kinds.js';
 import { type PlannedFault, planFaults } from './faults/plan.js';
 import { strike, victimsOf } from './faults/strike.js';
 import type { HistoryEvent } from './history.js';
@@ -19,7 +20,7 @@ export interface RunResult {
 }
 
 /** Milliseconds for which work goes on when the last fault is over. */
-const CALM = 12_000;
+const CALM = 8000;
 
 /** Beyond the ttl: what the last calls, withdrawals and subscriptions may take to end. */
 const END = 40_000;
@@ -34,12 +35,9 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
   const longest = Math.max(...terms.semaphores.map(({ ttl }) => ttl), terms.keyedTtl);
   const [first] = terms.semaphores;
   const planned = planFaults(settings, first?.ttl ?? longest);
-  const { only, until = Infinity } = settings;
-  const faults = planned.filter(
-    ({ number, at }) => (only === undefined || only.includes(number)) && at <= until,
-  );
-  const quiet = scheduleFaults(faults, world, Math.min(settings.minutes * 60_000, until));
-  const stop = quiet + CALM + longest;
+  const faults = planned.filter((fault) => isChosen(fault, settings));
+  const quiet = scheduleFaults(faults, world, settings.minutes * 60_000);
+  const stop = quiet + CALM;
   const close = stop + longest + END;
   const end = close + longest + END;
   scheduler.at(quiet, () => history.record({ at: scheduler.now, process: 'world', type: 'quiet' }));
@@ -70,6 +68,12 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
   };
 }
 
+function isChosen({ number, kind, target }: PlannedFault, settings: Settings): boolean {
+  const { only, without = [] } = settings;
+  if (!isServerFault(kind) && without.includes(target)) return false;
+  return only === undefined || only.includes(number);
+}
+
 /** Gives when all is over. */
 function scheduleFaults(faults: readonly PlannedFault[], world: World, least: number): number {
   const { scheduler, history } = world;
@@ -95,7 +99,7 @@ function scheduleFaults(faults: readonly PlannedFault[], world: World, least: nu
 /** Nothing that the library does may ever end the process. */
 function catchCrashes({ history, scheduler }: World): () => void {
   const onCrash = (thrown: unknown): void => {
-    const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    const error = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
     history.record({ at: scheduler.now, process: 'world', type: 'crash', error });
   };
   process.on('unhandledRejection', onCrash);

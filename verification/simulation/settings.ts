@@ -13,6 +13,6 @@ export interface Settings {
   readonly pace?: number;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */
   readonly only?: readonly number[];
-  /** When the last fault strikes at the latest, in milliseconds of virtual time. */
-  readonly until?: number;
+  /** Numbers of the processes that are left out; none by default. */
+  readonly without?: readonly number[];
 }

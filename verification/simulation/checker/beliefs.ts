@@ -89,7 +89,11 @@ export class Beliefs implements TicketWatcher {
       if (now > due) {
         this.#open.delete(hold);
         const late = Math.round(now - hold.noticeBy);
-        this.#report('lost-late', now, `${hold.id} ended ${late} ms ago and its holder was not told`);
+        this.#report(
+          'lost-late',
+          now,
+          `${hold.id} ended ${late} ms ago and its holder was not told`,
+        );
       } else this.#next = Math.min(this.#next, due);
     }
   }
@@ -132,10 +136,18 @@ export class Beliefs implements TicketWatcher {
       this.#lastOnSlot.set(place, hold);
       if (other === undefined || other.broken !== undefined) continue;
       if (this.isBelieved(other, at)) {
-        this.#report('exclusion', at, `${hold.id} and ${other.id} hold slot ${slot} of ${hold.semaphore}`);
+        this.#report(
+          'exclusion',
+          at,
+          `${hold.id} and ${other.id} hold slot ${slot} of ${hold.semaphore}`,
+        );
       }
       if (other.token >= hold.token && !this.#isDoubtful(other)) {
-        this.#report('fencing', at, `${hold.id} got token ${hold.token} on slot ${slot} after ${other.token}`);
+        this.#report(
+          'fencing',
+          at,
+          `${hold.id} got token ${hold.token} on slot ${slot} after ${other.token}`,
+        );
       }
     }
   }
@@ -153,7 +165,11 @@ export class Beliefs implements TicketWatcher {
     if (hold.over !== undefined && hold.over <= ended) return;
     if (hold.broken !== undefined || hold.until <= ended + margin) return;
     const more = Math.round(hold.until - ended);
-    this.#report('certainty', at, `${hold.id} was ${cause} ${more} ms before its holder's certainty ends`);
+    this.#report(
+      'certainty',
+      at,
+      `${hold.id} was ${cause} ${more} ms before its holder's certainty ends`,
+    );
   }
 
   #held({ ticket, token, until, at, process }: HeldEvent): void {
@@ -177,10 +193,18 @@ export class Beliefs implements TicketWatcher {
     const ttl = this.#ttls.get(semaphore) ?? Infinity;
     const most = ttl * 1.01;
     if (until - at > most) {
-      this.#report('ttl', at, `${id} is certain for ${Math.round(until - at)} ms, with a ttl of ${ttl}`);
+      this.#report(
+        'ttl',
+        at,
+        `${id} is certain for ${Math.round(until - at)} ms, with a ttl of ${ttl}`,
+      );
     }
     if (broken !== undefined && until > broken.at + most) {
-      this.#report('told', at, `${id} is believed in for more than a ttl after it was ${broken.cause}`);
+      this.#report(
+        'told',
+        at,
+        `${id} is believed in for more than a ttl after it was ${broken.cause}`,
+      );
     }
   }
 

@@ -27,7 +27,12 @@ export class Checker {
     this.#server = new ServerModel(report, this.#beliefs);
     this.#calls = new Calls(this.#troubles, report);
     this.#leftovers = new Leftovers(
-      { troubles: this.#troubles, server: this.#server, beliefs: this.#beliefs, calls: this.#calls },
+      {
+        troubles: this.#troubles,
+        server: this.#server,
+        beliefs: this.#beliefs,
+        calls: this.#calls,
+      },
       report,
     );
   }

@@ -1,7 +1,12 @@
 import type { HistoryEvent } from '../history.js';
 import type { Beliefs } from './beliefs.js';
 import type { Calls } from './calls.js';
-import { clientOf, type LiveTicket, type ModelledSemaphore, type ServerModel } from './server-model.js';
+import {
+  clientOf,
+  type LiveTicket,
+  type ModelledSemaphore,
+  type ServerModel,
+} from './server-model.js';
 import type { Troubles } from './troubles.js';
 import type { Report } from './violation.js';
 
@@ -50,17 +55,19 @@ export class Leftovers {
     if (now < this.#next) return;
     this.#next = now + PERIOD;
     const seen = new Set<string>();
-    for (const semaphore of this.#parts.server.semaphores.values()) this.#look(semaphore, now, seen);
+    for (const semaphore of this.#parts.server.semaphores.values())
+      this.#look(semaphore, now, seen);
     for (const key of this.#unwanted.keys()) if (!seen.has(key)) this.#unwanted.delete(key);
   }
 
   #look(semaphore: ModelledSemaphore, now: number, seen: Set<string>): void {
     for (const ticket of semaphore.tickets.values()) {
-      if (this.#isWanted(ticket, now)) continue;
+      if (ticket.restored === true || this.#isWanted(ticket, now)) continue;
       const what = `${ticket.id} is a ticket that nobody holds`;
       this.#count(`${ticket.id} ${ticket.token}`, ticket.id, now, seen, what);
     }
-    for (const { id } of semaphore.waiting()) {
+    for (const { id, restored } of semaphore.waiting()) {
+      if (restored === true) continue;
       const owner = this.#owners.get(clientOf(id)) ?? '';
       if (this.#parts.calls.isAsking(owner, semaphore.name)) continue;
       this.#count(`${id} waits`, id, now, seen, `${id} is a request that nobody waits for`);

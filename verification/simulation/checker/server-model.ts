@@ -19,6 +19,8 @@ export interface LiveTicket {
   expiresAt: number;
   /** Its end may come early, for the clock was stepped, or old data came back, since it was renewed. */
   doubtful: boolean;
+  /** It came back with old data, whether anybody still wants it or not. */
+  restored?: boolean;
 }
 
 export type EndCause = 'expired' | 'released' | 'revoked' | 'adopted' | 'lost' | 'stepped';
@@ -31,6 +33,8 @@ export interface Waiter {
   readonly id: string;
   readonly permits: number;
   readonly arrival: number;
+  /** It came back with old data, whether anybody still wants it or not. */
+  restored?: boolean;
 }
 
 /** How long a process's requests count without a sign of life from it, in milliseconds. */
@@ -212,7 +216,10 @@ export class ModelledSemaphore {
     const wrong = slots.filter((slot) => taken.has(slot) || slot < 0 || slot >= this.limit);
     const distinct = new Set(slots).size === slots.length;
     if (wrong.length > 0 || !distinct || (permits !== undefined && permits !== slots.length)) {
-      problem('slots', `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`);
+      problem(
+        'slots',
+        `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`,
+      );
     }
     const ticket = { semaphore: this.name, id, token, slots, grantedAt: at };
     this.tickets.set(id, { ...ticket, expiresAt, doubtful: false });
@@ -230,7 +237,8 @@ export class ModelledSemaphore {
     }
     const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
     const passed = ahead.find((one) => this.#counts(one));
-    if (passed !== undefined) problem('order', `${id} was granted before ${passed.id}, which waits`);
+    if (passed !== undefined)
+      problem('order', `${id} was granted before ${passed.id}, which waits`);
   }
 
   #extend(
@@ -241,7 +249,10 @@ export class ModelledSemaphore {
       const ticket = this.tickets.get(id);
       const live = ticket !== undefined && (token === undefined || token === ticket.token);
       if (live !== there) {
-        problem('extend', `${id} was ${there ? '' : 'not '}extended, and is ${live ? '' : 'not '}there`);
+        problem(
+          'extend',
+          `${id} was ${there ? '' : 'not '}extended, and is ${live ? '' : 'not '}there`,
+        );
       }
       if (!live) continue;
       ticket.expiresAt = time + ttl;
@@ -295,7 +306,10 @@ export class ModelledSemaphore {
     const { id, before, token, slots } = adopted;
     const ticket = this.tickets.get(before);
     if (ticket === undefined || slots.join() !== ticket.slots.join()) {
-      problem('adopt', `${before} became ${id} with slots ${slots.join()}, and was not there with them`);
+      problem(
+        'adopt',
+        `${before} became ${id} with slots ${slots.join()}, and was not there with them`,
+      );
       return;
     }
     if (before !== id) {
@@ -335,7 +349,10 @@ export class ModelledSemaphore {
   #judgeIdle(problem: (rule: string, message: string) => void): void {
     const [head] = this.waiting();
     if (!this.ordered || head === undefined || this.used + head.permits > this.limit) return;
-    problem('idle', `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`);
+    problem(
+      'idle',
+      `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`,
+    );
   }
 }
 
@@ -385,7 +402,9 @@ export class ServerModel {
   #judgeTokens({ requests = [], grants, adopted, semaphore, at }: ServedEvent): void {
     const known = this.semaphores.get(semaphore)?.tickets;
     const given = [...requests, ...grants, ...(adopted === undefined ? [] : [adopted])];
-    const fresh = given.filter(({ id, token }) => token !== undefined && known?.get(id)?.token !== token);
+    const fresh = given.filter(
+      ({ id, token }) => token !== undefined && known?.get(id)?.token !== token,
+    );
     const highest = this.#highest.get(semaphore) ?? -Infinity;
     let top = highest;
     for (const { id, token = 0 } of fresh) {
@@ -410,6 +429,7 @@ export class ServerModel {
     for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
     this.#log = [...kept];
     this.#doubtAll();
+    this.#markRestored();
     for (const ticket of before) {
       const now = this.find(ticket.semaphore, ticket.id);
       if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at);
@@ -423,6 +443,13 @@ export class ServerModel {
 
   #tickets(): LiveTicket[] {
     return [...this.semaphores.values()].flatMap(({ tickets }) => [...tickets.values()]);
+  }
+
+  #markRestored(): void {
+    for (const { tickets, queue } of this.semaphores.values()) {
+      for (const ticket of tickets.values()) ticket.restored = true;
+      for (const waiter of queue) waiter.restored = true;
+    }
   }
 
   #doubtAll(): void {

@@ -5,6 +5,10 @@ const ECHO = new Map([
   ['straggle', 16_000],
   ['duplicate', 30_000],
   ['cut', 1000],
+  // A call that nobody answers is waited for this long.
+  ['lose-commands', 5500],
+  ['lose-replies', 5500],
+  ['refuse-writes', 1500],
   ['restart', 1000],
   ['restart-empty', 1000],
   ['restart-old', 1000],
@@ -12,7 +16,14 @@ const ECHO = new Map([
 ]);
 
 /** After these a command may run twice, or behind others that were sent after it. */
-const REPEATING = new Set(['straggle', 'duplicate', 'cut', 'restart', 'restart-empty', 'restart-old']);
+const REPEATING = new Set([
+  'straggle',
+  'duplicate',
+  'cut',
+  'restart',
+  'restart-empty',
+  'restart-old',
+]);
 
 /** What has struck whom, and when it was over. */
 export class Troubles {
@@ -55,7 +66,11 @@ export class Troubles {
 
   /** Until when anything may have struck the process, as of now; Infinity: something does. */
   struckUntil(process: string): number {
-    return Math.max(latest(this.#last, process), latest(this.#last, ''), this.stalledUntil(process));
+    return Math.max(
+      latest(this.#last, process),
+      latest(this.#last, ''),
+      this.stalledUntil(process),
+    );
   }
 
   /** Until when its commands may be repeated. */

@@ -47,9 +47,13 @@ export function planFaults(settings: Settings, ttl: number): PlannedFault[] {
 
 /** A quorum's nodes have no queue, nor a clock that everybody sees; what they need is said in the README. */
 function isForbiddenForNodes(kind: FaultKind): boolean {
-  return ['restart-old', 'step-server', 'cut-subscriber', 'lose-pushes', 'refuse-subscriptions'].includes(
-    kind,
-  );
+  return [
+    'restart-old',
+    'step-server',
+    'cut-subscriber',
+    'lose-pushes',
+    'refuse-subscriptions',
+  ].includes(kind);
 }
 
 function durationOf(kind: FaultKind, random: Random, ttl: number): number {

@@ -169,10 +169,7 @@ export class Caller {
   }
 
   /** Takes down a request and what it got. */
-  async #take(
-    what: Invocation,
-    run: () => Promise<Held | undefined>,
-  ): Promise<Held | undefined> {
+  async #take(what: Invocation, run: () => Promise<Held | undefined>): Promise<Held | undefined> {
     const { process, watch, mailbox } = this.#crew.options;
     return this.#crew.record(what, run, (held) => {
       if (held === undefined) return {};
@@ -224,7 +221,11 @@ export class Caller {
       semaphores: handles.map(({ name }) => name),
       ticket: handles.map(({ id }) => id).join(' '),
     };
-    await this.#crew.record(what, () => held.release(), (result) => ({ result }));
+    await this.#crew.record(
+      what,
+      () => held.release(),
+      (result) => ({ result }),
+    );
   }
 
   #abortSometimes(): AbortSignal | undefined {

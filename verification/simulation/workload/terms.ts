@@ -18,15 +18,7 @@ export interface WorkloadTerms {
 }
 
 export type CallKind =
-  | 'acquire'
-  | 'try'
-  | 'all'
-  | 'keyed'
-  | 'adopt'
-  | 'revoke'
-  | 'set-limit'
-  | 'inspect'
-  | 'reopen';
+  'acquire' | 'try' | 'all' | 'keyed' | 'adopt' | 'revoke' | 'set-limit' | 'inspect' | 'reopen';
 
 export function drawTerms(settings: Settings): WorkloadTerms {
   const { seed, nodes, pace } = settings;

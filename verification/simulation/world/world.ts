@@ -34,7 +34,8 @@ export class World {
   readonly watch: HandleWatch;
   readonly #mailbox = new Mailbox();
   readonly #gates: (ServerGate | NodeGate)[];
-  readonly #incarnations: Incarnation[] = [];
+  /** By their numbers. */
+  readonly #incarnations = new Map<number, Incarnation>();
   readonly #lives: number[] = [];
   #stopping = false;
 
@@ -52,17 +53,16 @@ export class World {
     });
     this.watch = new HandleWatch(this.scheduler, this.history);
     this.#gates = Array.from({ length: nodes }, (_, i) => this.#makeGate(i, openStore));
-    for (let slot = 0; slot < settings.processes; slot += 1) this.start(slot);
+    const { without = [] } = settings;
+    for (let slot = 0; slot < settings.processes; slot += 1) {
+      if (!without.includes(slot)) this.start(slot);
+    }
   }
 
   incarnation(slot: number): Incarnation {
-    const incarnation = this.#incarnations[slot];
+    const incarnation = this.#incarnations.get(slot);
     if (incarnation === undefined) throw new Error(`no process ${slot}`);
     return incarnation;
-  }
-
-  get incarnations(): readonly Incarnation[] {
-    return this.#incarnations;
   }
 
   gate(index: number): ServerGate | NodeGate {
@@ -73,7 +73,7 @@ export class World {
 
   /** A process begins anew in the place of one that was killed. */
   start(slot: number): void {
-    if (this.#incarnations[slot]?.process.alive === true) return;
+    if (this.#incarnations.get(slot)?.process.alive === true) return;
     const life = (this.#lives[slot] ?? 0) + 1;
     this.#lives[slot] = life;
     const name = life === 1 ? `p${slot}` : `p${slot}.${life}`;
@@ -90,8 +90,16 @@ export class World {
     history.record({ at: scheduler.now, process: name, type: 'started', rate });
     const { seed } = this.settings;
     const backend = this.#backendOver(links, process);
-    const crew = new Crew({ process, backend, terms, history, watch, seed, mailbox: this.#mailbox });
-    this.#incarnations[slot] = { process, links, crew };
+    const crew = new Crew({
+      process,
+      backend,
+      terms,
+      history,
+      watch,
+      seed,
+      mailbox: this.#mailbox,
+    });
+    this.#incarnations.set(slot, { process, links, crew });
     if (this.#stopping) crew.stop();
     process.runAt(scheduler.now, () => crew.start());
   }
@@ -113,7 +121,7 @@ export class World {
     const gate = this.gate(index);
     gate.up = false;
     gate.disconnectAll();
-    for (const { links } of this.#incarnations) {
+    for (const { links } of this.#incarnations.values()) {
       links[index]?.cut(0);
       links[index]?.cutSubscribers(0, false);
     }
@@ -132,13 +140,13 @@ export class World {
   /** Nobody begins anything any more, and what is held is given back. */
   stop(): void {
     this.#stopping = true;
-    for (const { process, crew } of this.#incarnations) {
+    for (const { process, crew } of this.#incarnations.values()) {
       process.runAt(this.scheduler.now, () => crew.stop());
     }
   }
 
   close(): void {
-    for (const { process, crew } of this.#incarnations) {
+    for (const { process, crew } of this.#incarnations.values()) {
       process.runAt(this.scheduler.now, () => crew.close());
     }
   }
@@ -151,7 +159,7 @@ export class World {
 
   async recordEnd(): Promise<void> {
     const left = await Promise.all(this.#gates.map((gate) => gate.remains(this.#everyName())));
-    const alive = this.#incarnations.filter(({ process }) => process.alive);
+    const alive = [...this.#incarnations.values()].filter(({ process }) => process.alive);
     const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
     this.history.record({
       at: this.scheduler.now,
