@@ -259,7 +259,7 @@ class Subscriber {
       this.#deliver(() => {
         if (stale()) return;
         if (push.kind === 'grants') listener.onGrants(...push.args);
-        else listener.onEnded?.(push.ended);
+        else listener.onEnded?.(...push.args);
       });
     });
     this.#deliver(() => {

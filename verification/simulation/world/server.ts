@@ -5,7 +5,6 @@ import {
   type AdoptReply,
   type Backend,
   type Call,
-  type EndedTicket,
   type ExtendCall,
   type ExtendReply,
   type GrantListener,
@@ -36,7 +35,10 @@ export type OperationName = (typeof OPERATIONS)[number];
 
 export type Push =
   | { readonly kind: 'grants'; readonly args: Parameters<GrantListener['onGrants']> }
-  | { readonly kind: 'ended'; readonly ended: readonly EndedTicket[] };
+  | {
+      readonly kind: 'ended';
+      readonly args: Parameters<NonNullable<GrantListener['onEnded']>>;
+    };
 
 /** Gets what the server sends to one client. */
 export type PushListener = (push: Push) => void;
@@ -195,7 +197,7 @@ export class SimulatedServer {
     };
     store.listen?.(client, prefix, {
       onGrants: (...args) => push({ kind: 'grants', args }),
-      onEnded: (ended) => push({ kind: 'ended', ended }),
+      onEnded: (...args) => push({ kind: 'ended', args }),
       onHealth: () => undefined,
     });
   }
