@@ -49,14 +49,12 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
     over = true;
   });
   const ended = catchCrashes(world);
-  await scheduler.run(
-    () => over || checker.violations.length > 0,
-    () => {
-      world.observe();
-      checker.passTo(scheduler.now);
-    },
-  );
-  ended();
+  const isOver = (): boolean => over || checker.violations.length > 0;
+  const look = (): void => {
+    world.observe();
+    checker.passTo(scheduler.now);
+  };
+  await scheduler.run(isOver, look).finally(ended);
   return {
     settings,
     faults,

@@ -213,7 +213,9 @@ export class Beliefs implements TicketWatcher {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     if (hold.lost) this.#report('lost-twice', at, `${ticket} was lost twice`);
-    if (hold.over !== undefined && !hold.lost) {
+    // Who gives back what has just run out may hear so of that very call.
+    const atOnce = hold.over === at && hold.until <= at + SLACK;
+    if (hold.over !== undefined && !hold.lost && !atOnce) {
       this.#report('lost-after-release', at, `${ticket} was lost after its release`);
     }
     if (reason === 'missing' && server.find(hold.semaphore, ticket)?.token === token) {

@@ -1,10 +1,12 @@
 import type { Conditions } from '../world/weather.js';
 import type { Incarnation, World } from '../world/world.js';
+import { isServerFault } from './kinds.js';
 import type { PlannedFault } from './plan.js';
 
 /** Brings a fault about; gives what ends it. */
 export function strike(fault: PlannedFault, world: World): () => void {
   const { kind, duration, target, force } = fault;
+  if (isServerFault(kind)) return strikeServer(fault, world);
   const victim = world.incarnation(target);
   const nothing = (): void => undefined;
   switch (kind) {
@@ -23,6 +25,14 @@ export function strike(fault: PlannedFault, world: World): () => void {
     case 'cut-subscriber':
       for (const link of victim.links) link.cutSubscribers(duration, force < 0.5);
       return nothing;
+    default:
+      return worsen(victim, conditionsOf(fault));
+  }
+}
+
+function strikeServer({ kind, duration, target, force }: PlannedFault, world: World): () => void {
+  const nothing = (): void => undefined;
+  switch (kind) {
     case 'hang':
       world.gate(target).hang(duration);
       return nothing;
@@ -35,7 +45,7 @@ export function strike(fault: PlannedFault, world: World): () => void {
       world.stepServer((force - 0.5) * 20_000);
       return nothing;
     default:
-      return worsen(victim, conditionsOf(fault));
+      return nothing;
   }
 }
 
@@ -69,15 +79,6 @@ function conditionsOf({ kind, force }: PlannedFault): Partial<Conditions> {
 }
 
 /** Whom a fault strikes; undefined: everybody. */
-export function victimsOf(fault: PlannedFault, world: World): string[] | undefined {
-  switch (fault.kind) {
-    case 'hang':
-    case 'restart':
-    case 'restart-empty':
-    case 'restart-old':
-    case 'step-server':
-      return undefined;
-    default:
-      return [world.incarnation(fault.target).process.name];
-  }
+export function victimsOf({ kind, target }: PlannedFault, world: World): string[] | undefined {
+  return isServerFault(kind) ? undefined : [world.incarnation(target).process.name];
 }
