@@ -150,7 +150,7 @@ export interface ServedEvent extends Written {
   readonly requests?: readonly ServedRequest[];
   readonly tickets?: readonly ServedTicket[];
   /** To queued requests, of whichever client. */
-  readonly grants: readonly ServedGrant[];
+  readonly grants: readonly QueueGrant[];
   readonly newLimit?: number;
   readonly late?: boolean;
   readonly adopted?: ServedGrant & { readonly before: string };
@@ -180,6 +180,12 @@ export interface ServedGrant {
   readonly token: number;
   readonly slots: readonly number[];
   readonly expiresAt: number;
+}
+
+/** To a request that waited. */
+export interface QueueGrant extends ServedGrant {
+  /** Whether it went to anybody: with the reply, or to a subscriber. */
+  readonly heard: boolean;
 }
 
 /** The server has lost its data, got back that of the time after its `upTo`th call, or its clock was stepped. */

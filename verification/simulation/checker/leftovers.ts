@@ -20,6 +20,9 @@ interface Parts {
 /** How long what nobody wants may stay while nothing is wrong, in milliseconds. */
 const PATIENCE = 2600;
 
+/** How long a grant that its process never hears of keeps its permit at most. */
+const CLAIM = 5000;
+
 /** Between two looks. */
 const PERIOD = 200;
 
@@ -32,6 +35,7 @@ export class Leftovers {
   /** Since when nobody wants it. */
   readonly #unwanted = new Map<string, number>();
   readonly #excused = new Set<string>();
+  readonly #unheard = new Set<string>();
   #next = 0;
 
   constructor(parts: Parts, report: Report) {
@@ -48,6 +52,7 @@ export class Leftovers {
       // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach.
       if (this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
     }
+    for (const { id, heard } of grants) if (!heard) this.#unheard.add(id);
     if (event.adopted !== undefined) this.#owners.set(clientOf(event.adopted.id), client);
   }
 
@@ -62,7 +67,8 @@ export class Leftovers {
 
   #look(semaphore: ModelledSemaphore, now: number, seen: Set<string>): void {
     for (const ticket of semaphore.tickets.values()) {
-      if (ticket.restored === true || this.#isWanted(ticket, now)) continue;
+      const expired = ticket.expiresAt <= this.#parts.server.timeAt(now);
+      if (expired || ticket.restored === true || this.#isWanted(ticket, now)) continue;
       const what = `${ticket.id} is a ticket that nobody holds`;
       this.#count(`${ticket.id} ${ticket.token}`, ticket.id, now, seen, what);
     }
@@ -87,7 +93,8 @@ export class Leftovers {
     const { troubles } = this.#parts;
     const owner = this.#owners.get(clientOf(id)) ?? '';
     if (troubles.isDead(owner) || this.#excused.has(id)) return;
-    if (now - Math.max(since, troubles.struckUntil(owner)) <= PATIENCE) return;
+    const patience = this.#unheard.has(id) ? CLAIM + PATIENCE : PATIENCE;
+    if (now - Math.max(since, troubles.struckUntil(owner)) <= patience) return;
     this.#unwanted.set(key, Infinity);
     this.#report('phantom', now, `${what}, for ${Math.round(now - since)} ms`);
   }

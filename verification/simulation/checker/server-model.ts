@@ -349,6 +349,9 @@ export class ModelledSemaphore {
   #judgeIdle(problem: (rule: string, message: string) => void): void {
     const [head] = this.waiting();
     if (!this.ordered || head === undefined || this.used + head.permits > this.limit) return;
+    // Whether the server has seen that they were silent, nobody knows: they may be there and block.
+    const ahead = this.queue.slice(0, this.queue.indexOf(head));
+    if (ahead.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
     problem(
       'idle',
       `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`,
@@ -364,6 +367,8 @@ export class ServerModel {
   readonly #limits = new Map<string, number>();
   /** What was served since the data began. */
   #log: ServedEvent[] = [];
+  /** Its clock less true time, as of the last call. */
+  #offset = 0;
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
   #steppedBack = false;
@@ -378,10 +383,16 @@ export class ServerModel {
     return this.semaphores.get(semaphore)?.tickets.get(id);
   }
 
+  /** The server's clock at a moment of true time, nearly. */
+  timeAt(now: number): number {
+    return now + this.#offset;
+  }
+
   read(event: HistoryEvent): void {
     if (event.type === 'run') {
       for (const { name, limit } of event.semaphores) this.#limits.set(name, limit);
     } else if (event.type === 'served') {
+      this.#offset = event.time - event.at;
       this.#log.push(event);
       this.#judgeTokens(event);
       this.#of(event.semaphore).apply(event, this.#report, this.#watcher);
@@ -418,6 +429,7 @@ export class ServerModel {
 
   #change({ change, at, step = 0, upTo = 0 }: ServerEvent): void {
     if (change === 'stepped') {
+      this.#offset += step;
       if (step < 0) this.#steppedBack = true;
       else this.#doubtAll();
       return;

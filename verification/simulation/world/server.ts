@@ -17,7 +17,7 @@ import {
   type SetLimitCall,
   type SetLimitReply,
 } from '../../../src/index.js';
-import type { History, SemaphoreTerms, ServedEvent, ServedGrant } from '../history.js';
+import type { History, QueueGrant, SemaphoreTerms, ServedEvent } from '../history.js';
 import type { ServerClock } from './clocks.js';
 import { plainCopy } from './plain-copy.js';
 import type { Scheduler } from './scheduler.js';
@@ -81,7 +81,7 @@ export class SimulatedServer {
   readonly #subscribers = new Map<string, Set<PushListener>>();
   readonly #known = new Map<string, { client: string; prefix: string }>();
   /** What the call under way has sent to anybody. */
-  #grants: ServedGrant[] = [];
+  #grants: QueueGrant[] = [];
 
   constructor({ clock, history, scheduler, open }: ServerOptions) {
     this.clock = clock;
@@ -192,8 +192,11 @@ export class SimulatedServer {
     const store = this.#store;
     const push = (what: Push): void => {
       if (store !== this.#store || this.#replaying) return;
-      if (what.kind === 'grants') this.#grants.push(...what.args[0].map(grantOf));
-      for (const listener of this.#subscribers.get(inbox) ?? []) listener(plainCopy(what));
+      const listeners = [...(this.#subscribers.get(inbox) ?? [])];
+      if (what.kind === 'grants') {
+        this.#grants.push(...what.args[0].map((grant) => grantOf(grant, listeners.length > 0)));
+      }
+      for (const listener of listeners) listener(plainCopy(what));
     };
     store.listen?.(client, prefix, {
       onGrants: (...args) => push({ kind: 'grants', args }),
@@ -203,7 +206,7 @@ export class SimulatedServer {
   }
 
   #record(process: string, operation: OperationName, call: Call, reply: AnyReply, time: number) {
-    const grants = [...reply.grants.map(grantOf), ...this.#grants];
+    const grants = [...reply.grants.map((grant) => grantOf(grant, true)), ...this.#grants];
     this.#grants = [];
     const details = detailsOf(operation, call, reply);
     this.#history.record({
@@ -219,8 +222,8 @@ export class SimulatedServer {
   }
 }
 
-function grantOf({ id, fencingToken, slots, expiresAt }: PushedGrant): ServedGrant {
-  return { id, token: fencingToken, slots, expiresAt };
+function grantOf({ id, fencingToken, slots, expiresAt }: PushedGrant, heard: boolean): QueueGrant {
+  return { id, token: fencingToken, slots, expiresAt, heard };
 }
 
 type Details = Omit<
