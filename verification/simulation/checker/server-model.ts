@@ -56,6 +56,8 @@ export class ModelledSemaphore {
   readonly #dropped = new Set<string>();
   /** False once places in the queue may be of two clocks: that of before a loss of data, and an earlier one. */
   ordered = true;
+  /** False once the clock was set back behind the end of a ticket: whether it was dropped before, nobody can tell. */
+  certain = true;
   #now = 0;
 
   constructor(name: string, limit: number) {
@@ -87,7 +89,9 @@ export class ModelledSemaphore {
     this.#now = event.time;
     this.#expire(event, watcher);
     for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
-    const problem = (rule: string, message: string): void => report(rule, event.at, message);
+    const problem = (rule: string, message: string): void => {
+      if (this.certain) report(rule, event.at, message);
+    };
     switch (event.operation) {
       case 'acquire':
         this.#acquire(event, problem);
@@ -430,8 +434,8 @@ export class ServerModel {
   #change({ change, at, step = 0, upTo = 0 }: ServerEvent): void {
     if (change === 'stepped') {
       this.#offset += step;
-      if (step < 0) this.#steppedBack = true;
-      else this.#doubtAll();
+      if (step > 0) this.#doubtAll();
+      else this.#setBack(this.timeAt(at) - step);
       return;
     }
     const before = this.#tickets();
@@ -455,6 +459,15 @@ export class ServerModel {
 
   #tickets(): LiveTicket[] {
     return [...this.semaphores.values()].flatMap(({ tickets }) => [...tickets.values()]);
+  }
+
+  /** `before`: what the clock showed until now. */
+  #setBack(before: number): void {
+    this.#steppedBack = true;
+    for (const semaphore of this.semaphores.values()) {
+      const ended = [...semaphore.tickets.values()].some(({ expiresAt }) => expiresAt <= before);
+      if (ended) semaphore.certain = false;
+    }
   }
 
   #markRestored(): void {
