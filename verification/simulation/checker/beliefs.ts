@@ -161,7 +161,7 @@ export class Beliefs implements TicketWatcher {
   /** A ticket ended of which its holder is certain. */
   #judgeEnd(hold: Hold, { cause, at: ended }: { cause: EndCause; at: number }, at: number): void {
     // Read off clocks that run at different rates.
-    const margin = cause === 'expired' ? 1 : 0;
+    const margin = cause === 'expired' ? 1 + 0.006 * (at - ended) : 0;
     if (hold.over !== undefined && hold.over <= ended) return;
     if (hold.broken !== undefined || hold.until <= ended + margin) return;
     const more = Math.round(hold.until - ended);
@@ -232,6 +232,11 @@ export class Beliefs implements TicketWatcher {
     const natural = end === undefined || end.cause === 'expired' || end.cause === 'released';
     if (reason !== 'closed' && reason !== 'revoked' && !struck && natural) {
       this.#report('cause', at, `${ticket} was lost (${reason}) while nothing was wrong`);
+    }
+    // Whatever failed, it is tried again well inside the lease.
+    const reachable = this.#troubles.reachableFrom(process) + ttl / 6 + 300;
+    if (reason === 'expired' && !stepped && struck && natural && at > reachable) {
+      this.#report('no-retry', at, `${ticket} was lost though nothing was wrong for long enough`);
     }
     hold.lost = true;
     hold.over ??= at;

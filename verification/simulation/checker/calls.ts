@@ -1,4 +1,11 @@
-import type { HistoryEvent, InvokeEvent } from '../history.js';
+import type {
+  FailEvent,
+  HistoryEvent,
+  InvokeEvent,
+  OkEvent,
+  ServedEvent,
+  UnknownEvent,
+} from '../history.js';
 import type { Troubles } from './troubles.js';
 import type { Report } from './violation.js';
 
@@ -19,6 +26,10 @@ export class Calls {
   readonly #report: Report;
   readonly #open = new Map<string, OpenCall>();
   readonly #ttls = new Map<string, number>();
+  /** When the last setLimit of a process on a semaphore ended, and who has heard of the server at all. */
+  readonly #settled = new Map<string, number>();
+  readonly #heard = new Set<string>();
+  #stepped = false;
   #next = Infinity;
 
   constructor(troubles: Troubles, report: Report) {
@@ -34,8 +45,12 @@ export class Calls {
       const due = event.at + this.#limitOf(event) / rate + SLACK;
       this.#open.set(`${event.process} ${event.call}`, { event, due });
       this.#next = Math.min(this.#next, due);
+    } else if (event.type === 'server') {
+      this.#stepped ||= event.change === 'stepped';
+    } else if (event.type === 'served') {
+      if (event.operation === 'setLimit' && event.late !== true) this.#judgeEffect(event);
     } else if (event.type === 'ok' || event.type === 'fail' || event.type === 'unknown') {
-      this.#open.delete(`${event.process} ${event.call}`);
+      this.#settle(event);
     }
   }
 
@@ -63,6 +78,35 @@ export class Calls {
       }
     }
     return false;
+  }
+
+  #settle({ process, call, at, type }: OkEvent | FailEvent | UnknownEvent): void {
+    const key = `${process} ${call}`;
+    const event = this.#open.get(key)?.event;
+    this.#open.delete(key);
+    for (const name of event?.semaphores ?? []) {
+      const place = `${process} ${name}`;
+      if (event?.operation === 'set-limit') this.#settled.set(place, at);
+      else if (type === 'ok') this.#heard.add(place);
+    }
+  }
+
+  /** Whoever was told that its call failed must not find that it acts: somebody else may have called since. */
+  #judgeEffect({ client, semaphore, at }: ServedEvent): void {
+    const place = `${client} ${semaphore}`;
+    const calls = [...this.#open.values()].map(({ event }) => event);
+    const open = calls.some(
+      (call) =>
+        call.process === client &&
+        call.operation === 'set-limit' &&
+        call.semaphores.includes(semaphore),
+    );
+    const settled = this.#settled.get(place);
+    // The first call of all knows no clock of the server; and one that was stepped nobody knows.
+    if (open || settled === undefined || this.#stepped || !this.#heard.has(place)) return;
+    if (at <= settled + 150) return;
+    const late = Math.round(at - settled);
+    this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after it has ended`);
   }
 
   #limitOf({ operation, timeout, semaphores }: InvokeEvent): number {

@@ -36,6 +36,7 @@ export class Leftovers {
   readonly #unwanted = new Map<string, number>();
   readonly #excused = new Set<string>();
   readonly #unheard = new Set<string>();
+  readonly #told = new Set<string>();
   #next = 0;
 
   constructor(parts: Parts, report: Report) {
@@ -66,6 +67,7 @@ export class Leftovers {
   }
 
   #look(semaphore: ModelledSemaphore, now: number, seen: Set<string>): void {
+    this.#judgeSilence(semaphore, now);
     for (const ticket of semaphore.tickets.values()) {
       const expired = ticket.expiresAt <= this.#parts.server.timeAt(now);
       if (expired || ticket.restored === true || this.#isWanted(ticket, now)) continue;
@@ -77,6 +79,20 @@ export class Leftovers {
       const owner = this.#owners.get(clientOf(id)) ?? '';
       if (this.#parts.calls.isAsking(owner, semaphore.name)) continue;
       this.#count(`${id} waits`, id, now, seen, `${id} is a request that nobody waits for`);
+    }
+  }
+
+  /** Who waits is heard of again before its requests count for nothing. */
+  #judgeSilence(semaphore: ModelledSemaphore, now: number): void {
+    const { troubles, calls, server } = this.#parts;
+    for (const waiter of semaphore.queue) {
+      const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
+      if (semaphore.aliveUntil(waiter) > server.timeAt(now) || this.#told.has(waiter.id)) continue;
+      if (waiter.restored === true || troubles.isDead(owner)) continue;
+      if (!calls.isAsking(owner, semaphore.name)) continue;
+      if (troubles.struckUntil(owner) > now - CLAIM - 1000) continue;
+      this.#told.add(waiter.id);
+      this.#report('silent', now, `${waiter.id} waits, and its process was silent for too long`);
     }
   }
 

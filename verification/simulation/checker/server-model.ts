@@ -76,6 +76,11 @@ export class ModelledSemaphore {
     return (this.#leases.get(clientOf(id)) ?? -Infinity) > this.#now;
   }
 
+  /** Until when its process's requests count, by the server's clock. */
+  aliveUntil({ id }: Waiter): number {
+    return this.#leases.get(clientOf(id)) ?? -Infinity;
+  }
+
   /** Waiters that count and may be served at all, in their order. */
   waiting(): Waiter[] {
     return this.queue.filter((one) => this.#counts(one));
@@ -123,7 +128,7 @@ export class ModelledSemaphore {
       if (ticket.expiresAt > time) continue;
       this.tickets.delete(ticket.id);
       const cause = ticket.doubtful ? 'stepped' : 'expired';
-      watcher.onTicketEnd(ticket, cause, at - (time - ticket.expiresAt));
+      watcher.onTicketEnd(ticket, cause, ticket.doubtful ? at : at - (time - ticket.expiresAt));
     }
   }
 

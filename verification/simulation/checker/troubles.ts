@@ -5,6 +5,7 @@ const ECHO = new Map([
   ['straggle', 16_000],
   ['duplicate', 30_000],
   ['cut', 1000],
+  ['slow', 3000],
   // A call that nobody answers is waited for this long.
   ['lose-commands', 5500],
   ['lose-replies', 5500],
@@ -31,6 +32,8 @@ export class Troubles {
   /** By process; '' is everybody. */
   readonly #last = new Map<string, number>();
   readonly #repeating = new Map<string, number>();
+  /** When the network was itself again. */
+  readonly #calm = new Map<string, number>();
   readonly #stalled = new Map<string, number>();
   /** Wall clocks that were stepped. */
   readonly #stepped = new Map<string, number>();
@@ -48,6 +51,7 @@ export class Troubles {
       if (kind === 'kill' && phase === 'begin') this.#dead.add(target);
       if (kind === 'step-wall') this.#stepped.set(target, at);
       note(this.#last, target, over, phase);
+      note(this.#calm, target, kind === 'slow' ? over : Math.min(over, at), phase);
       if (REPEATING.has(kind)) note(this.#repeating, target, over, phase);
     }
   }
@@ -69,6 +73,15 @@ export class Troubles {
     return Math.max(
       latest(this.#last, process),
       latest(this.#last, ''),
+      this.stalledUntil(process),
+    );
+  }
+
+  /** Since when it can speak with the server as ever; Infinity: it cannot now. */
+  reachableFrom(process: string): number {
+    return Math.max(
+      latest(this.#calm, process),
+      latest(this.#calm, ''),
       this.stalledUntil(process),
     );
   }

@@ -1,0 +1,15 @@
+/** A bug that is put into the sources, to see whether the simulator finds it. */
+export interface PlantedBug {
+  readonly name: string;
+  /** Where it comes from. */
+  readonly origin: string;
+  /** What is wrong. */
+  readonly what: string;
+  /** Below src. */
+  readonly file: string;
+  /** Must be there, once. */
+  readonly find: string;
+  readonly replace: string;
+  /** Independent masters that it takes; default 1. */
+  readonly nodes?: number;
+}
