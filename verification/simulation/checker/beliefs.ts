@@ -70,13 +70,13 @@ export class Beliefs implements TicketWatcher {
   }
 
   /** A ticket is no longer on the server. */
-  onTicketEnd({ id, token }: LiveTicket, cause: EndCause, at: number): void {
+  onTicketEnd({ id, token }: LiveTicket, cause: EndCause, at: number, now: number): void {
     const key = `${id} ${token}`;
     const end = { cause, at };
     this.#ended.set(key, end);
     const hold = this.holds.get(key);
     if (hold === undefined) return;
-    if (cause === 'expired' || cause === 'released') this.#judgeEnd(hold, end, at);
+    if (cause === 'expired' || cause === 'released') this.#judgeEnd(hold, end, now);
     else hold.broken ??= end;
   }
 

@@ -86,8 +86,11 @@ export class Calls {
     this.#open.delete(key);
     for (const name of event?.semaphores ?? []) {
       const place = `${process} ${name}`;
-      if (event?.operation === 'set-limit') this.#settled.set(place, at);
-      else if (type === 'ok') this.#heard.add(place);
+      if (event?.operation === 'set-limit') {
+        // Its time, which the call names, may end later than the call itself.
+        const due = event.at + 1.01 * this.#limitOf(event);
+        this.#settled.set(place, Math.max(at, due, this.#settled.get(place) ?? 0));
+      } else if (type === 'ok') this.#heard.add(place);
     }
   }
 

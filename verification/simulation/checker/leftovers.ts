@@ -87,7 +87,8 @@ export class Leftovers {
     const { troubles, calls, server } = this.#parts;
     for (const waiter of semaphore.queue) {
       const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
-      if (semaphore.aliveUntil(waiter) > server.timeAt(now) || this.#told.has(waiter.id)) continue;
+      const silence = server.timeAt(now) - semaphore.aliveUntil(waiter);
+      if (silence < 0 || silence > 2 * PERIOD || this.#told.has(waiter.id)) continue;
       if (waiter.restored === true || troubles.isDead(owner)) continue;
       if (!calls.isAsking(owner, semaphore.name)) continue;
       if (troubles.struckUntil(owner) > now - CLAIM - 1000) continue;

@@ -26,7 +26,8 @@ export interface LiveTicket {
 export type EndCause = 'expired' | 'released' | 'revoked' | 'adopted' | 'lost' | 'stepped';
 
 export interface TicketWatcher {
-  onTicketEnd(ticket: LiveTicket, cause: EndCause, at: number): void;
+  /** `at`: when it ended; `now`: when that is seen. */
+  onTicketEnd(ticket: LiveTicket, cause: EndCause, at: number, now: number): void;
 }
 
 export interface Waiter {
@@ -128,7 +129,8 @@ export class ModelledSemaphore {
       if (ticket.expiresAt > time) continue;
       this.tickets.delete(ticket.id);
       const cause = ticket.doubtful ? 'stepped' : 'expired';
-      watcher.onTicketEnd(ticket, cause, ticket.doubtful ? at : at - (time - ticket.expiresAt));
+      const ended = ticket.doubtful ? at : at - (time - ticket.expiresAt);
+      watcher.onTicketEnd(ticket, cause, ended, at);
     }
   }
 
@@ -282,7 +284,7 @@ export class ModelledSemaphore {
       this.#leave(id);
       if (ticket === undefined) continue;
       this.tickets.delete(id);
-      watcher.onTicketEnd(ticket, 'released', at);
+      watcher.onTicketEnd(ticket, 'released', at, at);
     }
   }
 
@@ -300,7 +302,7 @@ export class ModelledSemaphore {
       if (ticket === undefined) continue;
       this.#revoked.add(id);
       this.tickets.delete(id);
-      watcher.onTicketEnd(ticket, 'revoked', at);
+      watcher.onTicketEnd(ticket, 'revoked', at, at);
     }
   }
 
@@ -323,7 +325,7 @@ export class ModelledSemaphore {
     }
     if (before !== id) {
       this.tickets.delete(before);
-      watcher.onTicketEnd(ticket, 'adopted', at);
+      watcher.onTicketEnd(ticket, 'adopted', at, at);
       const { semaphore } = ticket;
       const renamed = { semaphore, id, token, slots, grantedAt: at, doubtful: false };
       this.tickets.set(id, { ...renamed, expiresAt: time + ttl });
@@ -453,7 +455,7 @@ export class ServerModel {
     this.#markRestored();
     for (const ticket of before) {
       const now = this.find(ticket.semaphore, ticket.id);
-      if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at);
+      if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at, at);
     }
     // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
     if (!this.#steppedBack) return;
