@@ -48,10 +48,13 @@ export class Beliefs implements TicketWatcher {
         for (const { name, ttl } of event.semaphores) this.#ttls.set(name, ttl);
         break;
       case 'ok':
-        for (const ticket of event.tickets ?? []) this.#begin(event.process, event.at, ticket);
+        for (const ticket of event.tickets ?? []) {
+          const hold = this.#begin(event.process, event.at, ticket);
+          this.#judgeExpiry(hold, event.at, server);
+        }
         break;
       case 'held':
-        this.#held(event);
+        this.#held(event, server);
         break;
       case 'lost':
         this.#lost(event, server);
@@ -107,7 +110,25 @@ export class Beliefs implements TicketWatcher {
     return over === undefined && until > at;
   }
 
-  #begin(process: string, at: number, ticket: Ticket): void {
+  /** Nobody may be certain of a ticket for longer than the server keeps it, as things stand now. */
+  #judgeExpiry(
+    { id, token, semaphore, until, broken }: Hold,
+    at: number,
+    server: ServerModel,
+  ): void {
+    const ticket = server.find(semaphore, id);
+    if (ticket?.token !== token || ticket.doubtful || broken !== undefined) return;
+    const left = ticket.expiresAt - server.timeAt(at);
+    const more = until - at - left * 1.005 - 2;
+    if (more <= 0) return;
+    this.#report(
+      'certainty',
+      at,
+      `${id} is believed in ${Math.round(more)} ms longer than the server keeps it`,
+    );
+  }
+
+  #begin(process: string, at: number, ticket: Ticket): Hold {
     const { semaphore, id, token, slots, until } = ticket;
     const key = `${id} ${token}`;
     if (this.holds.has(key)) this.#report('twice', at, `${id} was handed out twice`);
@@ -127,6 +148,7 @@ export class Beliefs implements TicketWatcher {
     if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at);
     this.#open.add(hold);
     this.#next = Math.min(this.#next, until + SLACK);
+    return hold;
   }
 
   #judgeSlots(hold: Hold, at: number): void {
@@ -172,7 +194,7 @@ export class Beliefs implements TicketWatcher {
     );
   }
 
-  #held({ ticket, token, until, at, process }: HeldEvent): void {
+  #held({ ticket, token, until, at, process }: HeldEvent, server: ServerModel): void {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     const before = hold.until;
@@ -185,6 +207,7 @@ export class Beliefs implements TicketWatcher {
     this.#judgeCertainty(hold, at);
     const end = this.#ended.get(`${ticket} ${token}`);
     if (end !== undefined && until > before) this.#judgeEnd(hold, end, at);
+    if (until > before) this.#judgeExpiry(hold, at, server);
     this.#next = Math.min(this.#next, until + SLACK);
   }
 

@@ -14,18 +14,20 @@ export interface Quarry {
   readonly seeds: number;
 }
 
-/** Takes one seed after the other until a promise is broken, or the time is over. */
-async function hunt(seconds: number, nodes: number): Promise<Quarry> {
+/** Takes one seed after the other until a promise is broken, or the time is over; the first in any case. */
+async function hunt(seconds: number, nodes: number, first: number): Promise<Quarry> {
   const started = performance.now();
   const passed = (): number => (performance.now() - started) / 1000;
-  for (let seed = 1; passed() < seconds; seed += 1) {
+  let seed = first;
+  do {
     const settings = settingsOf(seed, nodes);
     const { violations } = await run(settings);
-    const [first] = violations;
-    if (first === undefined) continue;
-    const { rule, message } = first;
-    return { settings, rule, message, seconds: passed(), seeds: seed };
-  }
+    seed += 1;
+    const [violation] = violations;
+    if (violation === undefined) continue;
+    const { rule, message } = violation;
+    return { settings, rule, message, seconds: passed(), seeds: seed - 1 };
+  } while (passed() < seconds);
   return { settings: undefined, rule: '', message: '', seconds: passed(), seeds: 0 };
 }
 
@@ -33,9 +35,5 @@ function settingsOf(seed: number, nodes: number): Settings {
   return { seed, minutes: 0.5, processes: 3 + (seed % 4), nodes, faults: FAULTS };
 }
 
-const [seconds = '60', nodes = '1', seed] = process.argv.slice(2);
-const quarry =
-  seed === undefined
-    ? await hunt(Number(seconds), Number(nodes))
-    : (await run(settingsOf(Number(seed), Number(nodes)))).violations;
-console.log(JSON.stringify(quarry));
+const [seconds = '60', nodes = '1', first = '1'] = process.argv.slice(2);
+console.log(JSON.stringify(await hunt(Number(seconds), Number(nodes), Number(first))));

@@ -45,14 +45,20 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row
   const file = join(folder, `${bug.name}.mjs`);
   await buildHunt(file, bug);
   const nodes = String(bug.nodes ?? 1);
-  const quarry = await ask<Quarry>(file, [String(PATIENCE), nodes]);
-  const seed = quarry.settings?.seed;
-  if (seed === undefined) return { bug, quarry };
-  const without = await ask<{ rule: string }[]>(clean, ['0', nodes, String(seed)]);
-  if (without.length > 0) {
-    throw new Error(`seed ${seed} fails without ${bug.name} as well: ${JSON.stringify(without)}`);
+  let passed = 0;
+  for (let first = 1; ;) {
+    const found = await ask<Quarry>(file, [String(PATIENCE - passed), nodes, String(first)]);
+    passed += found.seconds;
+    const quarry = { ...found, seconds: passed };
+    const seed = quarry.settings?.seed;
+    if (seed === undefined) return { bug, quarry };
+    const without = await ask<Quarry>(clean, ['-1', nodes, String(seed)]);
+    if (without.settings === undefined) return { bug, quarry };
+    console.log(
+      `seed ${seed} fails without ${bug.name} as well: ${without.rule}, ${without.message}`,
+    );
+    first = seed + 1;
   }
-  return { bug, quarry };
 }
 
 async function ask<T>(file: string, args: readonly string[]): Promise<T> {

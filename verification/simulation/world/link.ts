@@ -154,15 +154,26 @@ export class Link {
         this.#answer(pending, epoch, () => pending.reject(new RefusedError()));
         return;
       }
-      const reply = await this.#gate.execute(this.process.name, pending.operation, pending.call);
+      const answer = await this.#execute(pending);
       const { loseReplies } = this.weather.now;
       if (loseReplies > 0 && this.#random.chance(loseReplies)) return;
-      this.#answer(pending, epoch, () => pending.resolve(reply));
+      this.#answer(pending, epoch, answer);
     });
   }
 
-  async #executeUnheard({ operation, call }: Pending): Promise<void> {
-    if (this.#gate.up) await this.#gate.execute(this.process.name, operation, call);
+  /** Gives what its reply, or the error in its place, does when it arrives. */
+  async #execute({ operation, call, resolve, reject }: Pending): Promise<() => void> {
+    try {
+      const reply = await this.#gate.execute(this.process.name, operation, call);
+      return () => resolve(reply);
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      return () => reject(error);
+    }
+  }
+
+  async #executeUnheard(pending: Pending): Promise<void> {
+    if (this.#gate.up) await this.#execute(pending);
   }
 
   #answer(pending: Pending, epoch: number, answer: () => void): void {
