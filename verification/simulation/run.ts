@@ -34,7 +34,7 @@ export async function run(settings: Settings, openStore?: OpenStore): Promise<Ru
   history.onEvent((event) => checker.read(event));
   const longest = Math.max(...terms.semaphores.map(({ ttl }) => ttl), terms.keyedTtl);
   const [first] = terms.semaphores;
-  const planned = planFaults(settings, first?.ttl ?? longest);
+  const planned = planFaults(settings, first?.ttl ?? longest, longest);
   const faults = planned.filter((fault) => isChosen(fault, settings));
   const quiet = scheduleFaults(faults, world, settings.minutes * 60_000);
   const stop = quiet + CALM;

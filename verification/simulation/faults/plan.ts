@@ -18,7 +18,7 @@ export interface PlannedFault {
 const CALM = 0.12;
 
 /** A seed has some kinds of faults and not others: together they hide from each other what each alone would show. */
-export function planFaults(settings: Settings, ttl: number): PlannedFault[] {
+export function planFaults(settings: Settings, ttl: number, longestTtl: number): PlannedFault[] {
   const { seed, minutes, processes, faults, nodes } = settings;
   const random = streamOf(seed, 'plan');
   const end = minutes * 60_000;
@@ -33,11 +33,13 @@ export function planFaults(settings: Settings, ttl: number): PlannedFault[] {
   for (let at = random.exponential(gap); at < end; at += random.exponential(gap)) {
     const kind = random.pick(kinds);
     const target = random.between(0, (isServerFault(kind) ? nodes : processes) - 1);
+    // A node that lost its data stays away for one ttl.
+    const absence = nodes > 1 && kind === 'restart-empty' ? 1.05 * longestTtl : 0;
     plan.push({
       number: plan.length,
       kind,
       at: Math.round(at * 1000) / 1000,
-      duration: durationOf(kind, random, ttl),
+      duration: durationOf(kind, random, ttl) + absence,
       target,
       force: random.next(),
     });

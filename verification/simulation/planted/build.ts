@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 import { build, type Plugin } from 'esbuild';
 
-import type { PlantedBug } from './bug.js';
+import type { Place, PlantedBug } from './bug.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -22,30 +22,36 @@ export async function buildHunt(file: string, bug: PlantedBug | undefined): Prom
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(${JSON.stringify(import.meta.url)});`,
     },
-    plugins: bug === undefined ? [] : [planting(bug)],
+    plugins: bug === undefined ? [] : [planting(await placeOf(bug))],
   });
 }
 
-function planting(bug: PlantedBug): Plugin {
-  const path = join(ROOT, 'src', bug.file);
+function planting({ file, find, replace }: Place): Plugin {
+  const path = join(ROOT, 'src', file);
   return {
     name: 'plant',
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, async (args) => {
         if (args.path !== path) return undefined;
-        return { contents: plant(await readFile(path, 'utf8'), bug), loader: 'ts' };
+        const source = await readFile(path, 'utf8');
+        return { contents: source.replace(find, () => replace), loader: 'ts' };
       });
     },
   };
 }
 
-/** @throws {Error} when the place is not there, or twice: the sources have changed, and the bug must be planted elsewhere */
-export function plant(source: string, { name, file, find, replace }: PlantedBug): string {
-  const places = source.split(find).length - 1;
-  if (places !== 1) {
-    throw new Error(
-      `planted bug ${name}: expected src/${file} to have once, not ${places} times: ${find}`,
-    );
-  }
-  return source.replace(find, () => replace);
+/** @throws {Error} when there is none, or it is there twice: the sources have changed, and the bug must be planted elsewhere */
+export async function placeOf({ name, places }: PlantedBug): Promise<Place> {
+  const tried = await Promise.all(
+    places.map(async (place) => {
+      const source = await readFile(join(ROOT, 'src', place.file), 'utf8').catch(() => '');
+      return { place, count: source.split(place.find).length - 1 };
+    }),
+  );
+  const found = tried.find(({ count }) => count === 1);
+  if (found !== undefined) return found.place;
+  const wanted = tried.map(
+    ({ place, count }) => `src/${place.file} (${count} times): ${place.find}`,
+  );
+  throw new Error(`planted bug ${name}: expected once, and found not so: ${wanted.join('; ')}`);
 }
