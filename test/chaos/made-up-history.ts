@@ -88,8 +88,8 @@ export class MadeUpHistory {
     for (let at = from + EXTEND_EVERY; at < last; at += EXTEND_EVERY) {
       this.add({ type: 'held', at, process, ticket: id, held: true, until: at + ttl });
     }
-    for (const { at, held, until = at } of hold.looks ?? []) {
-      this.add({ type: 'held', at, process, ticket: id, held, until });
+    for (const look of hold.looks ?? []) {
+      this.add({ type: 'held', process, ticket: id, until: look.at, ...look });
     }
     for (const lost of hold.lost ?? []) this.add({ type: 'lost', process, ticket: id, ...lost });
     if (to !== undefined) this.#release(process, id, to, hold.released ?? true);

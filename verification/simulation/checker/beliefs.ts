@@ -133,7 +133,12 @@ export class Beliefs implements TicketWatcher {
     const key = `${id} ${token}`;
     if (this.holds.has(key)) this.#report('twice', at, `${id} was handed out twice`);
     const hold: Hold = {
-      ...{ process, semaphore, id, token, slots, until },
+      process,
+      semaphore,
+      id,
+      token,
+      slots,
+      until,
       noticeBy: until,
       over: undefined,
       lost: false,

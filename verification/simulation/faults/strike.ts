@@ -3,12 +3,13 @@ import type { Incarnation, World } from '../world/world.js';
 import { isServerFault } from './kinds.js';
 import type { PlannedFault } from './plan.js';
 
+const nothing = (): void => undefined;
+
 /** Brings a fault about; gives what ends it. */
 export function strike(fault: PlannedFault, world: World): () => void {
   const { kind, duration, target, force } = fault;
   if (isServerFault(kind)) return strikeServer(fault, world);
   const victim = world.incarnation(target);
-  const nothing = (): void => undefined;
   switch (kind) {
     case 'stall':
       world.stall(victim, duration);
@@ -31,7 +32,6 @@ export function strike(fault: PlannedFault, world: World): () => void {
 }
 
 function strikeServer({ kind, duration, target, force }: PlannedFault, world: World): () => void {
-  const nothing = (): void => undefined;
   switch (kind) {
     case 'hang':
       world.gate(target).hang(duration);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { build, type Plugin } from 'esbuild';
+import { build as bundle, type Plugin } from 'esbuild';
 
 import type { Place, PlantedBug } from './bug.js';
 
@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The hunt with the sources as they are, or with one bug in them, as one file that Node runs. */
 export async function buildHunt(file: string, bug: PlantedBug | undefined): Promise<void> {
-  await build({
+  await bundle({
     entryPoints: [join(ROOT, 'verification/simulation/planted/hunt.ts')],
     outfile: file,
     bundle: true,
@@ -30,8 +30,8 @@ function planting({ file, find, replace }: Place): Plugin {
   const path = join(ROOT, 'src', file);
   return {
     name: 'plant',
-    setup({ onLoad }) {
-      onLoad({ filter: /\.ts$/ }, async (args) => {
+    setup(build) {
+      build.onLoad({ filter: /\.ts$/ }, async (args) => {
         if (args.path !== path) return undefined;
         const source = await readFile(path, 'utf8');
         return { contents: source.replace(find, () => replace), loader: 'ts' };

@@ -68,7 +68,7 @@ export class Caller {
 
   /** So many that every limit that was ever set allows them, mostly. */
   #permits(name: string): number {
-    const terms = this.#crew.options.terms.semaphores.find((one) => one.name === name);
+    const terms = this.#crew.options.terms.semaphores.find((each) => each.name === name);
     const most = Math.min(terms?.limit ?? 1, this.#crew.semaphore(name).limit);
     return this.#random.chance(0.8) ? 1 : this.#random.between(1, Math.min(most, 3));
   }

@@ -6,6 +6,9 @@ import type { Scheduler } from '../world/scheduler.js';
 /** Milliseconds that are no difference. */
 const SAME = 0.001;
 
+/** Milliseconds within which a handle must find by itself that it is lost. */
+const GRACE = 12;
+
 /** Takes down what handles say of themselves, whenever something has happened in their process. */
 export class HandleWatch {
   readonly #scheduler: Scheduler;
@@ -47,6 +50,8 @@ export class HandleWatch {
   look(process: SimulatedProcess): void {
     const { now } = this.#scheduler;
     for (const [handle, before] of this.#handles.get(process) ?? []) {
+      // Who looks at a handle that has just run out may be the one who finds it lost: its timer shall.
+      if (now >= before && now < before + GRACE) continue;
       const until = this.#certainUntil(process, handle);
       const over = until <= now && before <= now;
       if (over || Math.abs(until - before) < SAME) continue;

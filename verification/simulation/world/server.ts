@@ -20,6 +20,7 @@ import {
 import type { History, QueueGrant, SemaphoreTerms, ServedEvent } from '../history.js';
 import type { ServerClock } from './clocks.js';
 import { plainCopy } from './plain-copy.js';
+import { sumOf } from '../sum-of.js';
 import type { Scheduler } from './scheduler.js';
 
 export const OPERATIONS = [
@@ -110,7 +111,7 @@ export class SimulatedServer {
     this.#log.push({ operation, call, time });
     const reply = plainCopy(await method(call));
     // What is pushed is on its way before the reply, or right behind it.
-    await undefined;
+    await Promise.resolve();
     if (operation !== 'inspect') this.#record(process, operation, call, reply, time);
     return reply;
   }
@@ -149,10 +150,9 @@ export class SimulatedServer {
         this.#store.inspect({ key: { prefix: 'redsem', name }, limit }),
       ),
     );
-    const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0);
     return {
-      held: sum(seen.map(({ held }) => held)),
-      waiting: sum(seen.map(({ waiting }) => waiting)),
+      held: sumOf(seen.map(({ held }) => held)),
+      waiting: sumOf(seen.map(({ waiting }) => waiting)),
     };
   }
 

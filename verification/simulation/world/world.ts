@@ -3,6 +3,7 @@ import { QuorumBackend } from '../../../src/quorum/quorum-backend.js';
 import { History } from '../history.js';
 import { streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
+import { sumOf } from '../sum-of.js';
 import { Crew } from '../workload/crew.js';
 import { HandleWatch } from '../workload/handle-watch.js';
 import { Mailbox } from '../workload/mailbox.js';
@@ -160,16 +161,15 @@ export class World {
   async recordEnd(): Promise<void> {
     const left = await Promise.all(this.#gates.map((gate) => gate.remains(this.#everyName())));
     const alive = [...this.#incarnations.values()].filter(({ process }) => process.alive);
-    const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
     this.history.record({
       at: this.scheduler.now,
       process: 'world',
       type: 'final',
-      held: sum(left.map(({ held }) => held)),
-      waiting: sum(left.map(({ waiting }) => waiting)),
-      timers: sum(alive.map(({ process }) => process.clock.timers)),
-      subscriptions: sum(alive.flatMap(({ links }) => links.map((link) => link.subscriptions))),
-      unsettled: sum(alive.map(({ crew }) => crew.unsettled)),
+      held: sumOf(left.map(({ held }) => held)),
+      waiting: sumOf(left.map(({ waiting }) => waiting)),
+      timers: sumOf(alive.map(({ process }) => process.clock.timers)),
+      subscriptions: sumOf(alive.flatMap(({ links }) => links.map((link) => link.subscriptions))),
+      unsettled: sumOf(alive.map(({ crew }) => crew.unsettled)),
     });
   }
 
