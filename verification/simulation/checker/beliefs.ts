@@ -36,6 +36,7 @@ export class Beliefs implements TicketWatcher {
   readonly #ttls = new Map<string, number>();
   #next = Infinity;
   #steppedBack = false;
+  #hasLostData = false;
 
   constructor(troubles: Troubles, report: Report) {
     this.#troubles = troubles;
@@ -274,7 +275,8 @@ export class Beliefs implements TicketWatcher {
   /** Tokens begin at the server's clock: where that is behind, and the data are lost, they may be lower. */
   #onServer({ change, step = 0 }: ServerEvent): void {
     if (change === 'stepped') this.#steppedBack ||= step < 0;
-    else if (this.#steppedBack) this.#lastOnSlot.clear();
+    else this.#hasLostData = true;
+    if (this.#steppedBack && this.#hasLostData) this.#lastOnSlot.clear();
   }
 
   #release(ids: string, at: number): void {

@@ -90,7 +90,7 @@ export class Calls {
         // Its time, which the call names, may end later than the call itself.
         const due = event.at + 1.01 * this.#limitOf(event);
         this.#settled.set(place, Math.max(at, due, this.#settled.get(place) ?? 0));
-      } else if (type === 'ok') this.#heard.add(place);
+      } else if (type === 'ok' && event?.operation !== 'inspect') this.#heard.add(place);
     }
   }
 

@@ -383,6 +383,7 @@ export class ServerModel {
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
   #steppedBack = false;
+  #hasLostData = false;
   #restarted = false;
 
   constructor(report: Report, watcher: TicketWatcher) {
@@ -458,7 +459,11 @@ export class ServerModel {
       if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at, at);
     }
     // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
-    if (!this.#steppedBack) return;
+    this.#hasLostData = true;
+    if (this.#steppedBack) this.#beginTokensAnew();
+  }
+
+  #beginTokensAnew(): void {
     this.#highest.clear();
     this.#restarted = true;
     for (const semaphore of this.semaphores.values()) semaphore.ordered = false;
@@ -471,6 +476,7 @@ export class ServerModel {
   /** `before`: what the clock showed until now. */
   #setBack(before: number): void {
     this.#steppedBack = true;
+    if (this.#hasLostData) this.#beginTokensAnew();
     for (const semaphore of this.semaphores.values()) {
       const ended = [...semaphore.tickets.values()].some(({ expiresAt }) => expiresAt <= before);
       if (ended) semaphore.certain = false;
