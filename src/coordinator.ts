@@ -5,6 +5,7 @@ import type {
   ExtendReply,
   InspectReply,
   PushedGrant,
+  PushSource,
   ReleaseReply,
   Reply,
 } from './backend.js';
@@ -32,6 +33,9 @@ import { TicketReturns } from './ticket-returns.js';
 import { callLimit, settleWithin } from './time-limit.js';
 import { WaitLoop } from './wait-loop.js';
 
+/** After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call for that. */
+const CLAIM_DELAY = 50;
+
 interface Adoption {
   readonly lease: Lease;
   /** The id that the ticket had until now. */
@@ -51,6 +55,7 @@ interface Awaited {
  */
 export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly waitLoop: WaitLoop;
+  readonly siblings: object | undefined;
   readonly #backend: Backend;
   readonly #call: Call;
   readonly #options: ResolvedOptions;
@@ -63,11 +68,21 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly #extensions = new GroupCommit<Lease>((batch, done) => this.#sendExtensions(batch, done));
   /** Callers of `extend` by the lease that they wait for. */
   readonly #awaited = new Map<Lease, Awaited[]>();
+  /** Those of which a message says that their ticket is gone, until the extension is sent that shows it. */
+  readonly #doubted = new Set<Lease>();
   #extendCalls = 0;
   #limit: number;
   #otherLimit: number | undefined;
 
-  constructor(backend: Backend, call: Call, options: ResolvedOptions, inbox: Inbox) {
+  /** `siblings`: kept for as long as this is, see `Session`. */
+  constructor(
+    backend: Backend,
+    call: Call,
+    options: ResolvedOptions,
+    inbox: Inbox,
+    siblings?: object,
+  ) {
+    this.siblings = siblings;
     const { clock, retry, ttl, extendEvery } = options;
     this.#backend = backend;
     this.#call = call;
@@ -94,6 +109,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       call: (requests, notAfter) => this.#callAcquire(requests, notAfter),
       makeLease: (...ticket) => this.#makeLease(...ticket),
       withdraw: (id) => this.#returns.withdraw(id),
+      onRestored: () => void this.#giveBackStrays(),
     });
   }
 
@@ -127,9 +143,29 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#heartbeat.find(id)?.lose(reason);
   }
 
-  /** A grant that nobody waits for: where it is of a held ticket's id and a later one, that ticket is gone, see `Lease.supersede`. */
-  onUnclaimed({ id, fencingToken }: PushedGrant): void {
-    if (this.#heartbeat.find(id)?.supersede(fencingToken) === true) this.#returns.withdraw(id);
+  /** Whether a request or a ticket of this id is wanted here. */
+  wants(id: string): boolean {
+    return this.waitLoop.has(id) || this.#heartbeat.find(id) !== undefined;
+  }
+
+  /** False when it is for nobody here. */
+  onGrant(grant: PushedGrant): boolean {
+    if (this.waitLoop.onGrant(grant)) return true;
+    const lease = this.#heartbeat.find(grant.id);
+    // A later one under the id of a held ticket: that ticket is gone, see `Lease.supersede`.
+    if (lease !== undefined && grant.fencingToken > lease.fencingToken) this.#doubt(lease);
+    return lease !== undefined;
+  }
+
+  /** A message says that a ticket was taken away. */
+  onEnded(id: string): void {
+    const lease = this.#heartbeat.find(id);
+    if (lease !== undefined) this.#doubt(lease);
+  }
+
+  /** Gives back what the backend has under `id`; `onEnd` when that is over. */
+  withdraw(id: string, onEnd: () => void): void {
+    this.#returns.withdraw(id, onEnd);
   }
 
   /** See `Semaphore.setLimit`, `adopt`, `revoke`. */
@@ -190,6 +226,31 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     if (telemetry.lost.active) publishLost(lease, reason, this.#options.clock.monotonic());
   }
 
+  /** Anybody may have sent the message, so the backend is asked: an extension of a ticket that is gone shows it. */
+  #doubt(lease: Lease): void {
+    if (this.#doubted.has(lease)) return;
+    this.#doubted.add(lease);
+    this.#addExtension(lease);
+  }
+
+  /**
+   * After an interruption the server may have older data, with requests that were served since and tickets that were given
+   * back: nobody else can tell that these are not wanted.
+   */
+  async #giveBackStrays(): Promise<void> {
+    try {
+      const { holders, waiters } = await this.#backend.inspect(this.#call);
+      const ids = [...holders, ...waiters].map(({ id }) => id);
+      this.#inbox.sift(ids, this.#source);
+    } catch {
+      // Each comes to light when it is granted.
+    }
+  }
+
+  get #source(): PushSource {
+    return { name: this.#call.key.name, limit: this.#call.limit };
+  }
+
   /** Starts to keep a ticket: it is extended and watched. */
   #makeLease(
     id: string,
@@ -199,6 +260,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   ): Lease | undefined {
     const { clock, extendEvery } = this.#options;
     const lease = new Lease(this.#terms, id, ticket, certainty);
+    lease.claimed = claimed;
     const { remaining } = lease;
     if (remaining <= 0) return undefined;
     const every = extendEvery === 0 ? Infinity : extendEvery;
@@ -206,7 +268,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const dueAt = claimed
       ? certainty.since.monotonic + every
-      : now + Math.min(every, remaining / 2, CLAIM_TIME / 2);
+      : now + Math.min(every, remaining / 2, CLAIM_DELAY);
     this.#heartbeat.add(lease, dueAt, now + remaining, now);
     return lease;
   }
@@ -248,7 +310,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#serverClock.observe(sent, reply.serverTime);
     this.#limit = reply.storedLimit ?? this.#call.limit;
     if (reply.otherLimit !== undefined) this.#onOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.#inbox.deliver(reply.grants);
+    if (reply.grants.length > 0) this.#inbox.deliver(reply.grants, this.#source);
     return reply;
   }
 
@@ -285,19 +347,27 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
 
   #sendExtensions(batch: Lease[], done: () => void): void {
     const { clock, ttl } = this.#options;
+    const doubted = batch.filter((lease) => this.#doubted.delete(lease));
     const leases = batch.filter(({ state }) => state.kind === 'held');
     if (leases.length === 0) return done();
     const sent = instant(clock);
     this.#extendCalls += 1;
     const number = this.#extendCalls;
-    // Short enough for several tries within a lease.
-    const limit = Math.min(callLimit(ttl), ttl / 6);
+    // Short enough for several tries within a lease, or within the claim time.
+    const unclaimed = leases.some(({ claimed }) => !claimed);
+    const limit = Math.min(callLimit(ttl), ttl / 6, unclaimed ? CLAIM_TIME / 4 : Infinity);
     settleWithin(clock, limit, this.#callExtend(leases), {
-      onReply: ({ extended, revoked }) =>
+      onReply: ({ extended, revoked }) => {
+        const gone = new Set(revoked);
         leases.forEach((lease, i) => {
-          const gone = revoked?.includes(lease.id) === true ? 'revoked' : 'missing';
-          this.#onExtended(lease, extended[i] === true ? undefined : gone, sent, number);
-        }),
+          const reason = gone.has(lease.id) ? 'revoked' : 'missing';
+          this.#onExtended(lease, extended[i] === true ? undefined : reason, sent, number);
+        });
+        // Under its id there may be another ticket by now, which nobody wants.
+        for (const { id, state } of doubted) {
+          if (state.kind === 'lost' && state.error.reason === 'missing') this.#returns.withdraw(id);
+        }
+      },
       onError: (error) => this.#onExtensionError(leases, error),
       onEnd: done,
     });

@@ -41,8 +41,8 @@ interface Waiter {
 
 /** How clients are told: of their grants, and of tickets that were taken from them. */
 export interface Announcer {
-  granted(client: string, grants: readonly PushedGrant[]): void;
-  ended(client: string, ended: EndedTicket): void;
+  granted(client: string, grants: readonly PushedGrant[], limit: number): void;
+  ended(client: string, ended: EndedTicket, limit: number): void;
 }
 
 /**
@@ -151,7 +151,7 @@ export class MemorySemaphore {
     if (ticket !== undefined) {
       this.#drop(call.id);
       this.#revoked.set(call.id, ticket.expiresAt);
-      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' });
+      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' }, call.limit);
     }
     const revoked = this.#revoked.has(call.id);
     return { serverTime: now, ...limits, revoked, grants: this.#grantFreed(call, now) };
@@ -191,7 +191,7 @@ export class MemorySemaphore {
     return undefined;
   }
 
-  #rename(before: string, { newId, label, ttl }: AdoptCall, now: number): void {
+  #rename(before: string, { newId, label, ttl, limit }: AdoptCall, now: number): void {
     const ticket = this.#tickets.get(before);
     if (ticket === undefined) return;
     if (before === newId) return this.#renew(ticket, now + ttl);
@@ -201,7 +201,7 @@ export class MemorySemaphore {
     const renamed = { slots, fencingToken, label, grantedAt: now, expiresAt: now + ttl };
     this.#tickets.set(newId, renamed);
     this.#renew(renamed, now + ttl);
-    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' });
+    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' }, limit);
   }
 
   #purge(now: number): void {
@@ -330,7 +330,7 @@ export class MemorySemaphore {
       byClient.set(client, [...grants, { id, fencingToken, slots: [...slots], expiresAt }]);
     }
     for (const [client, grants] of byClient) {
-      if (client !== call.client) this.#announcer.granted(client, grants);
+      if (client !== call.client) this.#announcer.granted(client, grants, call.limit);
     }
     return byClient.get(call.client) ?? [];
   }
