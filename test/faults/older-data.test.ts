@@ -9,13 +9,14 @@ import { startServer, type TestServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type ClientBench, itThroughBothClients, newName } from './client-bench.js';
 
-/** Long enough that a holder has claimed its ticket: left alone, it would stay for its whole ttl. */
-const HOLD = 60;
-const WORKERS = 12;
+/** Longer than until a holder claims its ticket, in milliseconds. */
+const HOLD = 150;
+const WORKERS = 8;
 
 describeWithServer('data that comes back a little older', (server) => {
   itThroughBothClients('hands no permit to what was served since: a restart', async (bench) => {
     const crew = await Crew.start(bench, server().port);
+    await crew.claimed();
     await server().command('SAVE');
     await crew.serve(10);
     await server().kill();
@@ -28,9 +29,9 @@ describeWithServer('data that comes back a little older', (server) => {
     const crew = await Crew.start(bench, server().port);
     const key = `redsem:{${crew.name}}:queue`;
     await server().command('COPY', key, `${key}:old`);
-    await crew.serve(2 * WORKERS);
+    await crew.serve(WORKERS + 2);
     await server().command('RENAME', `${key}:old`, key);
-    await crew.serve(2 * WORKERS);
+    await crew.serve(WORKERS + 2);
     await crew.stop();
   });
 
@@ -60,8 +61,9 @@ describeWithServer('data that comes back a little older', (server) => {
       await until('the replica has the queue', async () => {
         return Number(await replica.command('ZCARD', `redsem:{${crew.name}}:queue`)) > 0;
       });
+      await crew.claimed();
       replication.hang(true);
-      await crew.serve(2 * WORKERS);
+      await crew.serve(WORKERS + 2);
       await replica.command('REPLICAOF', 'NO', 'ONE');
       relay.turnTo(replica.port);
       await crew.serve(10);
@@ -88,6 +90,16 @@ class Crew {
   constructor(open: (name: string) => Semaphore) {
     this.#semaphore = open(this.name);
     this.#workers = Array.from({ length: WORKERS }, () => this.#work());
+    // Where a test fails they are rejected with nobody waiting for them.
+    void Promise.allSettled(this.#workers);
+  }
+
+  /** Waits for a ticket that would stay for its whole ttl if it were left alone. */
+  async claimed(): Promise<void> {
+    await until('a ticket is claimed', async () => {
+      const { holders } = await this.#semaphore.inspect();
+      return holders.some(({ expiresIn }) => expiresIn > 10_000);
+    });
   }
 
   /** Waits until so many more were served: with one ticket of somebody who is gone this would take too long. */
