@@ -9,19 +9,17 @@ import type {
   ReleaseReply,
   Reply,
 } from './backend.js';
-import { CLAIM_TIME } from './backend.js';
-import { backoffDelay } from './backoff.js';
 import type { Instant } from './clock.js';
 import { instant } from './clock.js';
 import type { LostReason } from './errors.js';
 import { BackendError } from './errors.js';
-import { GroupCommit } from './group-commit.js';
+import { Extensions } from './extensions.js';
 import type { Handle, HandleKeeper } from './handle.js';
 import { Heartbeat } from './heartbeat.js';
 import type { Inbox } from './inbox.js';
 import type { LeaseHolder, LeaseKeeper, LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
-import { publishExtend, publishLost, publishRelease } from './lease-telemetry.js';
+import { publishLost, publishRelease } from './lease-telemetry.js';
 import type { ResolvedOptions } from './options.js';
 import type { PatientCallOptions } from './patient-call.js';
 import { patientCall } from './patient-call.js';
@@ -30,7 +28,7 @@ import type { Certainty } from './server-clock.js';
 import { ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
 import { TicketReturns } from './ticket-returns.js';
-import { callLimit, settleWithin } from './time-limit.js';
+import { callLimit } from './time-limit.js';
 import { WaitLoop } from './wait-loop.js';
 
 /** After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call for that. */
@@ -40,13 +38,6 @@ interface Adoption {
   readonly lease: Lease;
   /** The id that the ticket had until now. */
   readonly before: string;
-}
-
-interface Awaited {
-  /** How many calls were sent before. */
-  readonly asked: number;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
 }
 
 /**
@@ -65,12 +56,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly #serverClock: ServerClock;
   readonly #heartbeat: Heartbeat;
   readonly #returns: TicketReturns;
-  readonly #extensions = new GroupCommit<Lease>((batch, done) => this.#sendExtensions(batch, done));
-  /** Callers of `extend` by the lease that they wait for. */
-  readonly #awaited = new Map<Lease, Awaited[]>();
-  /** Those of which a message says that their ticket is gone, until the extension is sent that shows it. */
-  readonly #doubted = new Set<Lease>();
-  #extendCalls = 0;
+  readonly #extensions: Extensions;
   #limit: number;
   #otherLimit: number | undefined;
 
@@ -97,7 +83,13 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#heartbeat = new Heartbeat({
       clock,
       extendEvery,
-      extend: (lease) => this.#addExtension(lease),
+      extend: (lease) => this.#extensions.add(lease),
+    });
+    this.#extensions = new Extensions({
+      ...shared,
+      call: (leases) => this.#callExtend(leases),
+      heartbeat: this.#heartbeat,
+      withdraw: (id) => this.#returns.withdraw(id),
     });
     this.#returns = new TicketReturns({ ...shared, call: (ids) => this.#callRelease(ids) });
     this.waitLoop = new WaitLoop({
@@ -123,13 +115,8 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return this.#otherLimit;
   }
 
-  /** Settles with the first extension that is sent from now on and confirmed, or when the lease ends. */
   extend(lease: Lease): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const others = this.#awaited.get(lease) ?? [];
-      this.#awaited.set(lease, [...others, { asked: this.#extendCalls, resolve, reject }]);
-      this.#addExtension(lease);
-    });
+    return this.#extensions.extend(lease);
   }
 
   release(lease: Lease, remaining: number, handle: Handle): Promise<boolean> {
@@ -153,14 +140,15 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     if (this.waitLoop.onGrant(grant)) return true;
     const lease = this.#heartbeat.find(grant.id);
     // A later one under the id of a held ticket: that ticket is gone, see `Lease.supersede`.
-    if (lease !== undefined && grant.fencingToken > lease.fencingToken) this.#doubt(lease);
+    if (lease !== undefined && grant.fencingToken > lease.fencingToken)
+      this.#extensions.doubt(lease);
     return lease !== undefined;
   }
 
   /** A message says that a ticket was taken away. */
   onEnded(id: string): void {
     const lease = this.#heartbeat.find(id);
-    if (lease !== undefined) this.#doubt(lease);
+    if (lease !== undefined) this.#extensions.doubt(lease);
   }
 
   /** Gives back what the backend has under `id`; `onEnd` when that is over. */
@@ -216,7 +204,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
 
   onLeaseEnd(lease: Lease): void {
     this.#heartbeat.remove(lease);
-    if (this.#awaited.has(lease)) this.#settleAwaited(lease, lease.lossError());
+    this.#extensions.onLeaseEnd(lease);
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to stop. One that
     // was given up by close() goes at once.
     const { state } = lease;
@@ -224,13 +212,6 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const { reason } = state.error;
     if (reason === 'closed') this.#returns.withdraw(lease.id);
     if (telemetry.lost.active) publishLost(lease, reason, this.#options.clock.monotonic());
-  }
-
-  /** Anybody may have sent the message, so the backend is asked: an extension of a ticket that is gone shows it. */
-  #doubt(lease: Lease): void {
-    if (this.#doubted.has(lease)) return;
-    this.#doubted.add(lease);
-    this.#addExtension(lease);
   }
 
   /**
@@ -337,80 +318,6 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const { key, limit } = this.#call;
     if (telemetry.mismatch.active) {
       telemetry.mismatch.publish({ name: key.name, limit, otherLimit });
-    }
-  }
-
-  #addExtension(lease: Lease): void {
-    lease.extending = true;
-    this.#extensions.add(lease);
-  }
-
-  #sendExtensions(batch: Lease[], done: () => void): void {
-    const { clock, ttl } = this.#options;
-    const doubted = batch.filter((lease) => this.#doubted.delete(lease));
-    const leases = batch.filter(({ state }) => state.kind === 'held');
-    if (leases.length === 0) return done();
-    const sent = instant(clock);
-    this.#extendCalls += 1;
-    const number = this.#extendCalls;
-    // Short enough for several tries within a lease, or within the claim time.
-    const unclaimed = leases.some(({ claimed }) => !claimed);
-    const limit = Math.min(callLimit(ttl), ttl / 6, unclaimed ? CLAIM_TIME / 4 : Infinity);
-    settleWithin(clock, limit, this.#callExtend(leases), {
-      onReply: ({ extended, revoked }) => {
-        const gone = new Set(revoked);
-        leases.forEach((lease, i) => {
-          const reason = gone.has(lease.id) ? 'revoked' : 'missing';
-          this.#onExtended(lease, extended[i] === true ? undefined : reason, sent, number);
-        });
-        // Under its id there may be another ticket by now, which nobody wants.
-        for (const { id, state } of doubted) {
-          if (state.kind === 'lost' && state.error.reason === 'missing') this.#returns.withdraw(id);
-        }
-      },
-      onError: (error) => this.#onExtensionError(leases, error),
-      onEnd: done,
-    });
-  }
-
-  #onExtended(lease: Lease, gone: LostReason | undefined, sent: Instant, number: number): void {
-    lease.extending = false;
-    if (gone !== undefined) {
-      lease.lose(gone);
-    } else if (lease.state.kind === 'lost') {
-      // It was extended after its holder had given up: nobody holds this ticket any more.
-      this.#returns.withdraw(lease.id);
-    } else if (lease.state.kind === 'held') {
-      lease.confirm(sent);
-      if (telemetry.extend.active) publishExtend(lease, undefined);
-      if (lease.remaining <= 0) return lease.lose('expired');
-      this.#heartbeat.confirmed(lease, sent.monotonic);
-      this.#settleAwaited(lease, undefined, number);
-    }
-  }
-
-  #onExtensionError(leases: readonly Lease[], error: unknown): void {
-    const retryable = this.#backend.isRetryable?.(error) ?? true;
-    for (const lease of leases) {
-      lease.extending = false;
-      if (telemetry.extend.active) publishExtend(lease, error);
-      const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
-      this.#heartbeat.failed(lease, error, pause);
-      if (!retryable) this.#settleAwaited(lease, new BackendError('extending failed', error));
-    }
-  }
-
-  /** `number`: that of the call that settles them; whoever asked after it was sent waits for the next one. */
-  #settleAwaited(lease: Lease, error?: Error, number = Infinity): void {
-    const awaited = this.#awaited.get(lease);
-    if (awaited === undefined) return;
-    const later = awaited.filter(({ asked }) => asked >= number);
-    if (later.length > 0) this.#awaited.set(lease, later);
-    else this.#awaited.delete(lease);
-    for (const { asked, resolve, reject } of awaited) {
-      if (asked >= number) continue;
-      if (error === undefined) resolve();
-      else reject(error);
     }
   }
 }
