@@ -232,6 +232,15 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
+export class UnfitServerError extends Error {
+  constructor(what: string, cause?: unknown) {
+    const needs = 'redsem needs Redis 6.2 or newer, or Valkey; of this server';
+    super(`${needs}: ${what}`, cause === undefined ? undefined : { cause });
+    this.name = 'UnfitServerError';
+  }
+}
+
 /** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
 export const CLAIM_TIME = 2000;
 
