@@ -22,6 +22,11 @@ export interface Backend {
   readonly hasReplicas?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
+  /**
+   * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
+   * a day. Left out: nobody gets a warning of another number.
+   */
+  noteStripes?(key: SemaphoreKey, stripes: number): Promise<readonly number[]>;
   /** Tells whether trying again can help. Left out: every error is worth another try. */
   isRetryable?(error: unknown): boolean;
   /**

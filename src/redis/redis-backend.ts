@@ -25,7 +25,7 @@ import type {
 } from '../backend.js';
 import { UnfitServerError } from '../backend.js';
 import type { RedisConnection } from './connection.js';
-import { inboxChannels, keysOf } from './keys.js';
+import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import {
   parseAcquire,
   parseAdopt,
@@ -33,6 +33,7 @@ import {
   parseExtend,
   parseGrants,
   parseInspect,
+  parseNumbers,
   parseRelease,
   parseRevoke,
   parseSetLimit,
@@ -47,6 +48,7 @@ import {
   evictionScript,
   extendScript,
   inspectScript,
+  noteStripesScript,
   releaseScript,
   revokeScript,
   setLimitScript,
@@ -179,6 +181,13 @@ export class RedisBackend implements Backend {
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
     return { limit, held, waiting: waiters.size, holders: bySlot, waiters: [...waiters.values()] };
+  }
+
+  async noteStripes(key: SemaphoreKey, stripes: number): Promise<readonly number[]> {
+    const args = [this.#limitAndTime(1), String(stripes)];
+    return parseNumbers(
+      await runScript(this.#connection, noteStripesScript, stripesKeyOf(key), args),
+    );
   }
 
   /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */

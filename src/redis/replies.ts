@@ -83,6 +83,14 @@ export function parseRevoke(reply: unknown): RevokeReply {
   return { ...parseHead(head), revoked: digit === '1', grants: parseGrants(grants) };
 }
 
+/** Numbers with spaces between. */
+export function parseNumbers(reply: unknown): number[] {
+  if (typeof reply !== 'string' || !/^\d{1,15}(?: \d{1,15})*$/.test(reply)) {
+    throw new UnexpectedReplyError('note-stripes', reply);
+  }
+  return reply.split(' ').map(Number);
+}
+
 export interface InspectPage {
   readonly limit: number;
   /** Where the next page starts among the tickets and among the waiting requests; '' when done. */

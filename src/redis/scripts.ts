@@ -1640,6 +1640,38 @@ export const inspectScript: Script = {
   ].join('\n'),
 };
 
+export const noteStripesScript: Script = {
+  name: 'note-stripes',
+  sha1: '5fa132cd06117f336f8f54054d67a029e7d90c9a',
+  text: [
+    'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
+    'local call, format, match, type = redis.call, string.format, string.match, type',
+    'local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0',
+    "local FEW, LONG = 16, '_________________________________________________________________'",
+    'local own_limit, limit, now_text, now = ARGV[1], tonumber(ARGV[1]), nil, nil',
+    'if limit then',
+    "local time = call('TIME')",
+    'local micros = time[2]',
+    "if type(micros) ~= 'string' then",
+    "return redis.error_reply('REDSEM_TIME a ' .. type(micros))",
+    'end',
+    "now_text = #micros == 6 and time[1] .. micros or format('%s%06d', time[1], micros)",
+    'now = now_text * 1.0',
+    'if now < 1577836800000000.0 then',
+    "return redis.error_reply('REDSEM_TIME ' .. now_text)",
+    'end',
+    'else',
+    "own_limit, now_text = match(own_limit, '^(%d+) (%d+)$')",
+    'limit, now = own_limit * 1.0, now_text * 1.0',
+    'end',
+    'local stripes = KEYS[1]',
+    "call('ZREMRANGEBYSCORE', stripes, '-inf', format('%.0f', now - DAY * 1000))",
+    "call('ZADD', stripes, now_text, ARGV[2])",
+    "call('PEXPIRE', stripes, format('%.0f', DAY))",
+    "return table.concat(call('ZRANGE', stripes, '0', '-1'), ' ')",
+  ].join('\n'),
+};
+
 export const quorumDropScript: Script = {
   name: 'quorum-drop',
   sha1: '27d2cd6f98c1273a5a9284816d430ee928d73877',
