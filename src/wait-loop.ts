@@ -21,6 +21,9 @@ const SAFETY_PAUSE = 1500;
 /** Of how many requests that were given up without a reply the ids are kept. */
 const MOST_UNANSWERED = 1000;
 
+/** How many requests are ended before the event loop has its turn: each makes an error, which takes its time. */
+const MOST_AT_ONCE = 1000;
+
 export interface WaitLoopOptions {
   /** The semaphore's. */
   readonly name: string;
@@ -135,9 +138,12 @@ export class WaitLoop {
   #endOverdue(): void {
     const now = this.#options.clock.monotonic();
     let next = Infinity;
+    let ended = 0;
     for (const request of this.#pending.toArray()) {
-      if (request.deadline <= now) request.giveUp();
-      else next = Math.min(next, request.deadline);
+      if (request.deadline <= now && ended < MOST_AT_ONCE) {
+        ended += 1;
+        request.giveUp();
+      } else next = Math.min(next, request.deadline);
     }
     if (this.#pending.size > 0) this.#deadlines.wakeBy(next, now);
   }

@@ -23,6 +23,27 @@ describe('waiters of one process', () => {
     await semaphore.close();
   });
 
+  it('leave the event loop its turns when thousands of them time out at once', async () => {
+    const { clock } = backend;
+    let inOneTurn = 0;
+    let most = 0;
+    const requests = Array.from({ length: 5000 }, () =>
+      semaphore.acquire(300).catch(() => {
+        inOneTurn += 1;
+        most = Math.max(most, inOneTurn);
+        if (inOneTurn === 1)
+          setImmediate(() => {
+            inOneTurn = 0;
+          });
+      }),
+    );
+    await clock.advance(300);
+    await Promise.all(requests);
+    expect(most).to.be.within(1, 1000);
+    expect(clock.monotonic()).to.equal(300);
+    await semaphore.close();
+  });
+
   it('extend a pushed grant in time, however little of its claim time is left', async () => {
     const { clock } = backend;
     const waiting = watch(clock, semaphore.acquire());

@@ -257,6 +257,19 @@ describe('memory backend', () => {
     await backend.acquire({ ...call, requests: [request('a.1')] });
   }
 
+  it('gives the event loop its turn, however fast each reply makes its caller call again', async () => {
+    let calls = 0;
+    let turned: number | undefined;
+    setImmediate(() => {
+      turned = calls;
+    });
+    for (; calls < 2000; calls += 2) {
+      await acquire(['a.1']);
+      await release(['a.1']);
+    }
+    expect(turned).to.be.within(1, 1000);
+  });
+
   it("uses the process's clock unless told otherwise", async () => {
     const real = new MemoryBackend();
     const call = { ...of('a.1', 1), ttl: 20, label: '', notAfter: undefined };
