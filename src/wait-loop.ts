@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AcquireReply, AcquireVerdict, PushedGrant } from './backend.js';
 import { CLAIM_TIME } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
@@ -95,9 +96,13 @@ export class WaitLoop {
   }
 
   /** Ends all requests of an owner. */
-  abandonAll(owner: RequestOwner, reason: () => Error): void {
+  async abandonAll(owner: RequestOwner, reason: () => Error): Promise<void> {
+    let ended = 0;
     for (const request of this.#pending.toArray()) {
-      if (request.owner === owner) this.abandon(request, reason());
+      if (request.owner !== owner || !request.pending) continue;
+      this.abandon(request, reason());
+      ended += 1;
+      if (ended % MOST_AT_ONCE === 0) await nextTurn();
     }
   }
 

@@ -25,7 +25,7 @@ import { checkClock } from '../options.js';
 import { MemorySemaphore } from './memory-semaphore.js';
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
-const MOST_IN_A_ROW = 1000;
+const MOST_IN_A_ROW = 500;
 
 export interface MemoryBackendOptions {
   /** Default: the process's own clock. Semaphores on this backend use it, too. */
