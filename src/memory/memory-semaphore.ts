@@ -232,7 +232,8 @@ export class MemorySemaphore {
 
   #giveBack({ id, ranges }: Ticket): void {
     this.#slots.giveBack(ranges);
-    if (this.#adopted.size > 0) this.#adopted.delete(firstId(id));
+    const origin = firstId(id);
+    if (this.#adopted.get(origin) === id) this.#adopted.delete(origin);
   }
 
   #renewLease(client: string, now: number): void {
