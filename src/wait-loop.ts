@@ -16,14 +16,14 @@ import { telemetry } from './telemetry.js';
 import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
 
+/** How many requests are ended before the event loop has its turn: each makes an error, which takes its time. */
+const MOST_AT_ONCE = 1000;
+
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
 const SAFETY_PAUSE = 1500;
 
 /** Of how many requests that were given up without a reply the ids are kept. */
 const MOST_UNANSWERED = 1000;
-
-/** How many requests are ended before the event loop has its turn: each makes an error, which takes its time. */
-const MOST_AT_ONCE = 1000;
 
 export interface WaitLoopOptions {
   /** The semaphore's. */
