@@ -10,7 +10,10 @@ import { showAddress } from './server-url.js';
  * @param deadline milliseconds that it may take at most, however busy the machine is
  * @throws {UnavailableError}
  */
-export async function connect(settings: ServerSettings, deadline: number = Infinity): Promise<Server> {
+export async function connect(
+  settings: ServerSettings,
+  deadline: number = Infinity,
+): Promise<Server> {
   return connectBy(await loadClient(settings.client), settings, deadline);
 }
 

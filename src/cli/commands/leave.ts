@@ -1,6 +1,5 @@
 import type { Handle } from '../../index.js';
 import { describe } from '../failure.js';
-import { complain } from '../output.js';
 import { within } from '../patience.js';
 
 /** How long a server may be silent to a permit that is given back, in milliseconds. It may still read it later. */
@@ -28,11 +27,14 @@ export async function closeAfter(
 }
 
 /** False when the permit had been lost. */
-export async function giveBack(handle: Pick<Handle, 'release'>): Promise<boolean> {
+export async function giveBack(
+  handle: Pick<Handle, 'release'>,
+  warn: (message: string) => void,
+): Promise<boolean> {
   try {
     return await within(RELEASE_TIME, 'releasing', handle.release());
   } catch (error) {
-    complain(`warning: the permit may be free only when its ttl is over: ${describe(error)}`);
+    warn(`warning: the permit may be free only when its ttl is over: ${describe(error)}`);
     return true;
   }
 }

@@ -96,7 +96,7 @@ async function runHolding(
     const isLost = error instanceof HandleLostError;
     code = await tell(isLost ? new Failure(EXIT.lost, error.message, error) : error);
   }
-  if ((await giveBack(handle)) || code !== 0) return code;
+  if ((await giveBack(handle, complain)) || code !== 0) return code;
   complain('the permit was lost before the command had ended');
   return EXIT.lost;
 }
