@@ -1,3 +1,4 @@
+import { command } from './command.js';
 import { contended } from './contended.js';
 import { growth } from './growth.js';
 import { held } from './held.js';
@@ -13,4 +14,5 @@ export const questions: readonly Question[] = [
   growth,
   recovery,
   telemetry,
+  command,
 ];

@@ -42,7 +42,9 @@ class FakePackage {
   }
 }
 
-const failing = (error: Error) => () => Promise.reject(error);
+const failing = (error: Error) => async () => {
+  throw error;
+};
 const withCode = (code: string): Error => Object.assign(new Error(`connect ${code}`), { code });
 const silent = () => new Promise(() => undefined);
 

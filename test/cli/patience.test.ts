@@ -53,7 +53,9 @@ describe('patience of the command line', () => {
   it('gives what the call gives, and leaves no timer behind', async () => {
     const clock = useFakeTimers();
     const refused = new Error('refused');
-    const failing = within(5000, 'connecting', Promise.reject(refused)).catch((error) => error);
+    const failing = within(5000, 'connecting', Promise.reject(refused)).catch(
+      (error: unknown) => error,
+    );
     expect(await within(5000, 'connecting', Promise.resolve(7))).to.equal(7);
     expect(await failing).to.equal(refused);
     await clock.tickAsync(0);
