@@ -23,8 +23,14 @@ than --ttl), all of it gets SIGTERM, then SIGKILL; that is noticed within a thir
 the ttl is over when the server is away. Only kill -9 of redsem leaves COMMAND running without a
 permit. A server that cannot be reached at the start is an error; one that goes away later is waited for.
 
+COMMAND inherits what redsem has, but for what Node.js changes at its start: file descriptors from 3 on are
+closed unless --pass-fd names them; the soft limit on open files is that of redsem's parent (Linux, by
+prlimit; else the hard one); bytes that are no UTF-8 arrive changed; SIGHUP is never ignored (setsid, not
+nohup). Its environment has REDIS_URL, too.
+
 Exit codes other than those of COMMAND: 75 no permit in time (-E changes it), 69 the server cannot be
-reached or refuses, 79 the permit was lost, 64 wrong usage, 126 COMMAND cannot be run, 127 not found.`,
+reached or refuses, 79 the permit was lost, 64 wrong usage, 74 output
+cannot be written, 126 COMMAND cannot be run, 127 not found.`,
   options: RUN_OPTIONS,
   examples: [
     [
