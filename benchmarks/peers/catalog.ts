@@ -3,6 +3,7 @@ import type { Adapter } from './adapter.js';
 export type PeerId =
   | 'redsem-node-redis'
   | 'redsem-ioredis'
+  | 'redsem-memory'
   | 'redis-semaphore'
   | 'redlock'
   | 'bottleneck'
@@ -101,6 +102,15 @@ export const peers: readonly Peer[] = [
   },
 ];
 
+/** redsem without a server. */
+export const embedded: Peer = {
+  ...counting,
+  id: 'redsem-memory',
+  label: 'redsem (in memory)',
+  kind: 'redsem',
+  load: () => import('./redsem-memory.js'),
+};
+
 /** redsem with and without somebody who listens to its channels, and the least that either could cost. */
 export const telemetryPeers: readonly Peer[] = [
   {
@@ -134,7 +144,7 @@ export const programs: readonly Pick<Peer, 'id' | 'label'>[] = [
   { id: 'start-node-redis', label: 'redsem run (node-redis)' },
 ];
 
-const all = [...peers, ...telemetryPeers];
+const all = [...peers, embedded, ...telemetryPeers];
 
 /** In the order in which reports show them. */
 export const peerIds: readonly PeerId[] = [...all, ...programs].map(({ id }) => id);
