@@ -173,9 +173,13 @@ for (const client of ['redis', 'ioredis']) {
 
     it('says what the server refuses', async () => {
       await server().command('SET', 'redsem:{damaged}:meta', 'text');
-      const { code, stdout, stderr } = await call('status', 'damaged');
-      expect({ code, stdout }).to.deep.equal({ code: 69, stdout: '' });
-      expect(stderr).to.match(/^redsem: .*WRONGTYPE.*\n$/);
+      await server().command('SET', 'only:{damaged}:meta', 'text');
+      // By its name, and where there is nothing else.
+      for (const args of [['damaged'], ['--prefix', 'only']]) {
+        const { code, stdout, stderr } = await call('status', ...args);
+        expect({ code, stdout }).to.deep.equal({ code: 69, stdout: '' });
+        expect(stderr).to.match(/^redsem: .*WRONGTYPE.*\n$/);
+      }
     });
   });
 }

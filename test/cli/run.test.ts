@@ -122,6 +122,15 @@ describeWithServer('redsem run', (server) => {
     expect(results.map(({ code }) => code)).to.deep.equal([0, 0]);
   });
 
+  it('runs all commands of a stampede, and never two in one slot', async () => {
+    const script = 'mkdir crowd-$REDSEM_SLOT || echo overlap; rmdir crowd-$REDSEM_SLOT; echo ran';
+    const args = ['run', '-n', '3', 'crowd', '--', 'sh', '-c', script];
+    const options = { url: server().url, cwd: server().directory };
+    const results = await Promise.all(Array.from({ length: 40 }, () => redsem(args, options)));
+    const ran = results.filter(({ stdout, stderr }) => stdout === 'ran\n' && stderr === '');
+    expect(ran.length, JSON.stringify(results)).to.equal(40);
+  }).timeout(180_000);
+
   it('exits as its command did when the permit cannot be given back, and warns', async () => {
     const command = ['run', '--ttl', '60s', 'kept', '--', 'sh', '-c', 'echo up; read line; exit 6'];
     const running = startRedsem(command, { url: server().url, input: undefined });

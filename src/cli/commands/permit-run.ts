@@ -62,17 +62,14 @@ async function take(
   left: number,
   signal: AbortSignal,
 ): Promise<Handle | null> {
-  if (permits > semaphore.limit) {
-    throw new UsageError(
-      `--permits: expected at most the limit, ${semaphore.limit}, got ${permits}`,
-    );
-  }
   signal.throwIfAborted();
-  if (skipIfBusy) return semaphore.tryAcquire({ permits });
   const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
   try {
+    if (skipIfBusy) return await semaphore.tryAcquire({ permits });
     return await semaphore.acquire({ permits, signal, ...patience });
   } catch (error) {
+    // It names the option as the library calls it.
+    if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
     if (!(error instanceof AcquireTimeoutError)) throw error;
     const message = `no permit of ${JSON.stringify(name)} came free within ${timeout} ms`;
     if (error.cause === undefined) throw new Failure(conflictCode, message, error);
