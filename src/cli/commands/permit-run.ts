@@ -32,7 +32,7 @@ export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promis
 /** Milliseconds left of a timeout that runs from now on: connecting counts. 0 is one try, whose calls have their own limits. */
 function countdown(timeout = Infinity): () => number {
   const end = performance.now() + timeout;
-  return () => (timeout === 0 ? Infinity : Math.max(1, Math.round(end - performance.now())));
+  return () => (timeout === 0 ? Infinity : Math.max(1, Math.ceil(end - performance.now())));
 }
 
 async function tellUnlessInterrupted(error: unknown, signals: SignalInbox): Promise<number> {
