@@ -224,7 +224,7 @@ function parseHolder(line: string, now: number): HolderState {
     fencingToken: Number(token),
     expiresIn: milliseconds(expiry) - now,
     heldFor: now - milliseconds(granted),
-    label: decodeURIComponent(label),
+    label: decodedLabel(label),
   };
 }
 
@@ -234,8 +234,17 @@ function parseWaiter(line: string, now: number): Omit<WaiterState, 'position'> {
     id,
     permits: parseTicketId(id)?.permits ?? 1,
     waitingFor: Math.max(0, now - milliseconds(arrival)),
-    label: decodeURIComponent(label),
+    label: decodedLabel(label),
   };
+}
+
+/** One that another program has written is shown as it is: it must not hide the others. */
+function decodedLabel(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function list(text: string): string[] {
