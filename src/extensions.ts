@@ -1,5 +1,5 @@
 import type { ExtendReply } from './backend.js';
-import { CLAIM_TIME } from './backend.js';
+import { CLAIM_TIME, UnfitServerError } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock, Instant } from './clock.js';
@@ -120,7 +120,11 @@ export class Extensions {
       if (telemetry.extend.active) publishExtend(lease, error);
       const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
       this.#options.heartbeat.failed(lease, error, pause);
-      if (!retryable) this.#settle(lease, new BackendError('extending failed', error));
+      if (retryable) continue;
+      const failure = new BackendError('extending failed', error);
+      this.#settle(lease, failure);
+      // At once, and not at the end of its lease: its holder has that long to stop.
+      if (error instanceof UnfitServerError) lease.lose('expired', failure);
     }
   }
 
