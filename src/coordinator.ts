@@ -291,7 +291,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#serverClock.observe(sent, reply.serverTime);
     this.#limit = reply.storedLimit ?? this.#call.limit;
     if (reply.otherLimit !== undefined) this.#onOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.#inbox.deliver(reply.grants, this.#source);
+    if (reply.grants.length > 0) this.#handOver(reply.grants);
     return reply;
   }
 
@@ -310,6 +310,12 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       if (reply.late === true) throw new Error('the call came too late to act');
       return { sent, reply };
     });
+  }
+
+  /** Most are for requests of its own, the rest for others in this process, or for nobody. */
+  #handOver(grants: readonly PushedGrant[]): void {
+    const others = grants.filter((grant) => !this.onGrant(grant));
+    if (others.length > 0) this.#inbox.deliver(others, this.#source);
   }
 
   #onOtherLimit(otherLimit: number): void {
