@@ -5,8 +5,8 @@ import type { Quorum, Terms } from './quorum.js';
 import { nodeLimit, SHORTEST_LIMIT } from './quorum.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
 import type { Answers } from './round.js';
-import { repliesIn } from './round.js';
-import { canStillWin, highestToken, sameSlots, slotsWith, tokenWith } from './tally.js';
+import { repliedIn, repliesIn } from './round.js';
+import { canStillWin, hasAll, highestToken, sameSlots, slotsWith, tokenWith } from './tally.js';
 
 /** Part of the ttl in which a node has to answer: several tries must fit into a lease. */
 const PART = 1 / 12;
@@ -57,9 +57,10 @@ export class Extension {
     const update = (index: number, reply: KeepReply): void => {
       members.forEach(({ holdings }, i) => (holdings[index] = reply.holdings[i]));
     };
+    const claim = this.#quorum.sets.claimOfHolder(this.#terms.key);
     return this.#quorum.ask<KeepReply>({
       limit: Math.max(SHORTEST_LIMIT, Math.min(nodeLimit(this.#terms.ttl), this.#terms.ttl * PART)),
-      send: (node, notAfter) => node.keep({ ...this.#terms, notAfter, requests }),
+      send: (node, notAfter) => node.keep({ ...this.#terms, claim, notAfter, requests }),
       decided: (answers) => {
         repliesIn(answers).forEach((reply, index) => reply !== undefined && update(index, reply));
         return members.every(
@@ -84,18 +85,18 @@ export class Extension {
 
   /** The slots that a majority holds for it, if all that it needs are there. */
   #slots({ known, permits, holdings }: Member): readonly number[] | undefined {
-    const slots = slotsWith(this.#quorum.majority, holdings);
+    const slots = slotsWith(this.#quorum.majorities, holdings);
     if (known === undefined) return slots.length >= permits ? slots.slice(0, permits) : undefined;
-    return known.slots.every((slot) => slots.includes(slot)) ? known.slots : undefined;
+    return hasAll(slots, known.slots) ? known.slots : undefined;
   }
 
   #canWin({ permits, holdings }: Member, pending: number): boolean {
-    return canStillWin({ permits, majority: this.#quorum.majority, pending, holdings });
+    return canStillWin({ permits, majorities: this.#quorum.majorities, pending, holdings });
   }
 
   /** Nodes that gave no reply could make the difference. */
   #isDoubtful(member: Member, answers: Answers<KeepReply>): boolean {
-    const unknown = repliesIn(answers).filter((reply) => reply === undefined).length;
+    const unknown = ~repliedIn(answers);
     return this.#slots(member) === undefined && this.#canWin(member, unknown);
   }
 
@@ -105,7 +106,7 @@ export class Extension {
     const slots = this.#slots(member);
     if (slots === undefined || held.wasReleased(id)) return;
     const token =
-      known?.token ?? tokenWith(this.#quorum.majority, holdings) ?? highestToken(holdings);
+      known?.token ?? tokenWith(this.#quorum.majorities, holdings) ?? highestToken(holdings);
     const attempts = holdings.map((holding) => holding?.attempt ?? 0);
     const attempt = known?.attempt ?? Math.max(...attempts);
     const label = known?.label ?? '';

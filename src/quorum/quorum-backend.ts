@@ -16,7 +16,9 @@ import { systemClock } from '../clock.js';
 import { QuorumError } from '../errors.js';
 import { Acquisition } from './acquisition.js';
 import { Extension } from './extension.js';
+import type { HazardListener } from './hazard-listeners.js';
 import { inspectNodes } from './inspection.js';
+import type { QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
 import { returnTickets } from './return.js';
@@ -56,9 +58,17 @@ export class QuorumBackend implements Backend {
   readonly #quorum: Quorum;
   readonly #running = new Map<string, Acquisition>();
 
-  constructor(nodes: readonly QuorumNode[], clock: Clock = systemClock) {
+  constructor(
+    nodes: readonly QuorumNode[],
+    clock: Clock = systemClock,
+    settings: QuorumSettings = {},
+  ) {
     this.clock = clock;
-    this.#quorum = new Quorum(nodes, clock);
+    this.#quorum = new Quorum(nodes, clock, settings);
+  }
+
+  onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
+    return this.#quorum.listeners.add(key, listener);
   }
 
   /** Tickets that are still to be taken back from nodes that did not answer. */

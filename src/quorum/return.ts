@@ -1,4 +1,5 @@
 import type { ReleaseCall } from '../backend.js';
+import { nodesWhere } from './majorities.js';
 import type { Quorum } from './quorum.js';
 import type { DropReply } from './quorum-node.js';
 import type { Answer, Answers } from './round.js';
@@ -36,15 +37,14 @@ export async function returnTickets(
 }
 
 function verdictOn(
-  { links, majority }: Quorum,
+  { majorities }: Quorum,
   answers: Answers<DropReply>,
   i: number,
 ): boolean | undefined {
   const given = repliesIn(answers).map((reply) => reply?.dropped[i]);
-  const had = given.filter((dropped) => dropped === true).length;
-  const missed = given.filter((dropped) => dropped === false).length;
-  if (had >= majority) return true;
-  return missed > links.length - majority ? false : undefined;
+  if (majorities.reachedBy(nodesWhere(given, (dropped) => dropped === true))) return true;
+  const missed = nodesWhere(given, (dropped) => dropped === false);
+  return majorities.possibleWithout(missed) ? undefined : false;
 }
 
 function hasFailed(answer: Answer<unknown>): boolean {

@@ -9,6 +9,7 @@ import type {
   ListReply,
   NodeTicket,
   QuorumNode,
+  SetClaim,
   TakeCall,
   TakeReply,
 } from '../quorum/quorum-node.js';
@@ -30,16 +31,23 @@ import {
 const PAGE = 500;
 
 const LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
+const SIGNS: Record<SetClaim['record'], string> = {
+  'unless-strangers': '+',
+  instead: '!',
+  never: '?',
+};
 
 /** One independent master, over a client of either library. */
 export class RedisQuorumNode implements QuorumNode {
+  readonly name: string | undefined;
   readonly #connection: RedisConnection;
   /** Knows which errors pass by themselves, and what endangers keys. */
   readonly #backend: RedisBackend;
   /** Scripts that have run there. */
   readonly #known = new Set<Script>();
 
-  constructor(connection: RedisConnection) {
+  constructor(connection: RedisConnection, name?: string) {
+    this.name = name;
     this.#connection = connection;
     this.#backend = new RedisBackend(connection);
   }
@@ -105,9 +113,10 @@ export class RedisQuorumNode implements QuorumNode {
   }
 }
 
-function head({ limit, ttl, notAfter }: GrantingCall): string[] {
+function head({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
   const until = notAfter === undefined ? '' : (notAfter * 1000).toFixed(0);
-  return [String(limit), String(ttl), until];
+  const claimed = claim === undefined ? '' : `${SIGNS[claim.record]}${claim.set}`;
+  return [String(limit), String(ttl), until, claimed];
 }
 
 function inTime(reply: unknown): unknown {
