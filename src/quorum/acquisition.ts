@@ -91,6 +91,8 @@ export class Acquisition {
     const before = this.#quorum.clock.monotonic();
     const answers = await this.#take(candidates);
     this.#roundTime = this.#quorum.clock.monotonic() - before;
+    const permits = candidates.reduce((sum, { request }) => sum + request.permits, 0);
+    this.#quorum.batches.learn(permits, answers);
     const replies = repliesIn(answers);
     for (const candidate of candidates) {
       candidate.slots = wonSlots(this.#votes(candidate, 0)) ?? [];
@@ -150,15 +152,14 @@ export class Acquisition {
     const pending = pendingIn(answers);
     // Being refused is an answer of a majority, too.
     const answered = repliedIn(answers);
-    const settled =
-      majorities.reachedBy(answered) || !majorities.reachedBy(answered | pending);
+    const settled = majorities.reachedBy(answered) || !majorities.reachedBy(answered | pending);
     let won = false;
     for (const candidate of candidates) {
       const votes = this.#votes(candidate, pending);
       if (wonSlots(votes) !== undefined) won = true;
       else if (!settled || canStillWin(votes)) return false;
     }
-    return !won || this.#quorum.isSetSettled(this.#call.key, answers);
+    return this.#quorum.isSetSettled(this.#call.key, answers, won);
   }
 
   /** Agrees on fencing tokens, and makes sure that what was won is still worth something. */

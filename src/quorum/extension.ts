@@ -43,14 +43,16 @@ export class Extension {
   async run(): Promise<boolean[]> {
     const requests = this.#members.map(({ id }) => extending(id));
     const answers = await this.#ask(this.#members, requests);
-    const doubtful = this.#members.filter((member) => this.#isDoubtful(member, answers));
+    const permits = this.#members.reduce((sum, member) => sum + member.permits, 0);
+    this.#quorum.batches.learn(permits, answers);
+    const doubtful = new Set(this.#members.filter((member) => this.#isDoubtful(member, answers)));
     const confirmed = this.#members.map((member) => this.#slots(member) !== undefined);
     this.#members.forEach((member, i) => {
       if (confirmed[i] === true) this.#confirm(member, answers);
-      else if (!doubtful.includes(member)) this.#quorum.held.lose(member.id);
+      else if (!doubtful.has(member)) this.#quorum.held.lose(member.id);
     });
-    if (doubtful.length > 0) await this.#rescue(doubtful, answers);
-    return this.#members.map((member, i) => confirmed[i] === true || doubtful.includes(member));
+    if (doubtful.size > 0) await this.#rescue([...doubtful], answers);
+    return this.#members.map((member, i) => confirmed[i] === true || doubtful.has(member));
   }
 
   #ask(members: readonly Member[], requests: readonly KeepRequest[]): Promise<Answers<KeepReply>> {
@@ -69,10 +71,9 @@ export class Extension {
       },
       onLate: (index, answer) => {
         if (!('reply' in answer)) return;
-        const held = members.filter(({ id }) => this.#quorum.held.get(id) !== undefined);
-        const incomplete = held.filter((member) => {
-          const holding = answer.reply.holdings[members.indexOf(member)];
-          return !this.#isWhole(member.id, holding);
+        const incomplete = members.filter(({ id }, i) => {
+          const held = this.#quorum.held.get(id) !== undefined;
+          return held && !this.#isWhole(id, answer.reply.holdings[i]);
         });
         this.#quorum.restore(
           index,

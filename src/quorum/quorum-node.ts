@@ -22,6 +22,12 @@ export interface QuorumNode {
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
 }
 
+export interface RecordedSet {
+  readonly set: string;
+  /** Somebody has held a ticket in it; else it may be of one who won a ticket for nothing. */
+  readonly proven: boolean;
+}
+
 /** What every call that may grant says. */
 export interface GrantingCall {
   readonly key: SemaphoreKey;
@@ -84,7 +90,7 @@ export interface TakeReply extends NodeReply {
   /** The limit of the last caller, where it is another and tickets are held. */
   readonly otherLimit: number | undefined;
   /** The sets that the node is used in, as recorded before the call. */
-  readonly sets: readonly string[];
+  readonly sets: readonly RecordedSet[];
 }
 
 export interface KeepCall extends GrantingCall {
@@ -112,11 +118,13 @@ export interface KeepReply extends NodeReply {
   /** One for each request: undefined when the node holds nothing for it. */
   readonly holdings: readonly (Holding | undefined)[];
   /** As in `TakeReply`. */
-  readonly sets: readonly string[];
+  readonly sets: readonly RecordedSet[];
 }
 
 export interface DropCall {
   readonly key: SemaphoreKey;
+  /** The set of the caller, and whether the tickets were held in it; if not, it is no longer recorded where no ticket is left. */
+  readonly origin?: { readonly set: string; readonly held: boolean } | undefined;
   readonly tickets: readonly DropRequest[];
 }
 

@@ -3,11 +3,18 @@ import type { Clock } from '../clock.js';
 import { QuorumError } from '../errors.js';
 import { HeldTickets } from './held-tickets.js';
 import { Majorities, nodesWhere } from './majorities.js';
+import { BatchSize } from './batch-size.js';
 import { HazardListeners } from './hazard-listeners.js';
 import { NodeLink } from './node-link.js';
 import type { Told } from './node-sets.js';
 import { NodeSets } from './node-sets.js';
-import type { GrantingCall, KeepRequest, NodeReply, QuorumNode } from './quorum-node.js';
+import type {
+  GrantingCall,
+  KeepRequest,
+  NodeReply,
+  QuorumNode,
+  RecordedSet,
+} from './quorum-node.js';
 import type { Answers, RoundOptions } from './round.js';
 import { askAll, reasonsIn, repliedIn, repliesIn } from './round.js';
 import { setName, shownSet } from './set-name.js';
@@ -54,6 +61,7 @@ export class Quorum {
   /** Told of other sets. */
   readonly listeners = new HazardListeners();
   readonly held: HeldTickets;
+  readonly batches = new BatchSize();
   readonly #undos: readonly Undo[];
   #attempts = 0;
   #longestTtl = 0;
@@ -62,11 +70,16 @@ export class Quorum {
   constructor(nodes: readonly QuorumNode[], clock: Clock, settings: QuorumSettings) {
     this.clock = clock;
     this.links = nodes.map((node) => new NodeLink(node, clock));
-    this.#undos = this.links.map((link) => new Undo(link, clock));
     const lists = settings.lists ?? [nodes.map((_, place) => place)];
     this.majorities = new Majorities(nodes.length, lists);
-    this.sets = new NodeSets(ownSet(settings.names ?? nodes.map(({ name }) => name), lists), this.majorities);
+    this.sets = new NodeSets(
+      ownSet(settings.names ?? nodes.map(({ name }) => name), lists),
+      this.majorities,
+    );
     this.#refusing = settings.otherSet !== 'warn';
+    this.#undos = this.links.map(
+      (link) => new Undo(link, clock, (key) => this.sets.originOf(key, false)),
+    );
     this.held = new HeldTickets(clock);
   }
 
@@ -96,7 +109,7 @@ export class Quorum {
    * Looks whether others use the nodes in another set, and warns of it.
    * @returns the reason not to hold what these answers granted, if there is one
    */
-  findOtherSet(key: SemaphoreKey, answers: Answers<{ sets: readonly string[] }>): OtherSet {
+  findOtherSet(key: SemaphoreKey, answers: Answers<{ sets: readonly RecordedSet[] }>): OtherSet {
     const told = toldIn(answers);
     const verdict = this.sets.judge(key, told);
     if (verdict.kind !== 'other') return { unrecorded: verdict.kind === 'unrecorded' };
@@ -109,9 +122,13 @@ export class Quorum {
     return { error: new QuorumError(this.majorities.needed, reasons, message) };
   }
 
-  /** Whether what was answered so far is enough to know that nobody uses the nodes in another set. */
-  isSetSettled(key: SemaphoreKey, answers: Answers<{ sets: readonly string[] }>): boolean {
-    if (this.sets.isSettled(key, toldIn(answers))) return true;
+  /** Whether what was answered so far is enough to know that nobody uses the nodes in another set. `won`: whether that matters. */
+  isSetSettled(
+    key: SemaphoreKey,
+    answers: Answers<{ sets: readonly RecordedSet[] }>,
+    won: boolean,
+  ): boolean {
+    if (this.sets.isSettled(key, toldIn(answers), won)) return true;
     return answers.every((answer, i) => answer !== undefined || this.links[i]?.silent === true);
   }
 
@@ -200,6 +217,6 @@ function ownSet(
   return setName(lists.map((places) => places.flatMap((place) => names[place] ?? [])));
 }
 
-function toldIn(answers: Answers<{ sets: readonly string[] }>): Told {
+function toldIn(answers: Answers<{ sets: readonly RecordedSet[] }>): Told {
   return repliesIn(answers).map((reply) => reply?.sets);
 }

@@ -28,7 +28,10 @@ export function couldBeAliases(a: string, b: string): boolean {
   return !a.includes('+') && !b.includes('+') && a.split(',').length === b.split(',').length;
 }
 
-/** Nothing that separates, neither here nor in a script's reply. */
+/** Nothing that separates or marks, neither here nor in a script's reply. */
 function encode(name: string): string {
-  return encodeURIComponent(name).replaceAll('%3A', ':').replaceAll('%2F', '/');
+  return encodeURIComponent(name)
+    .replaceAll('%3A', ':')
+    .replaceAll('%2F', '/')
+    .replace(/^-/, '%2D');
 }

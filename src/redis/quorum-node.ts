@@ -72,10 +72,11 @@ export class RedisQuorumNode implements QuorumNode {
   }
 
   async drop(call: DropCall): Promise<DropReply> {
-    const args = call.tickets.flatMap(({ id, attempt }) => [
-      id,
-      attempt === Infinity ? '' : String(attempt),
-    ]);
+    const { origin } = call;
+    const args = [origin === undefined ? '' : `${origin.held ? '' : '-'}${origin.set}`];
+    for (const { id, attempt } of call.tickets) {
+      args.push(id, attempt === Infinity ? '' : String(attempt));
+    }
     const reply = await this.#run(quorumDropScript, call.key, args);
     return parseDrop(reply, call.tickets.length);
   }

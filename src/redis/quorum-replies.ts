@@ -3,6 +3,7 @@ import type {
   Holding,
   KeepReply,
   NodeTicket,
+  RecordedSet,
   TakeReply,
 } from '../quorum/quorum-node.js';
 import { UnexpectedReplyError } from './replies.js';
@@ -88,8 +89,11 @@ function parseSlots(text: string): number[] {
   return text === '' ? [] : text.split(',').map(Number);
 }
 
-function parseSets(text: string): string[] {
-  return text === '' ? [] : text.split(';');
+function parseSets(text: string): RecordedSet[] {
+  if (text === '') return [];
+  return text
+    .split(';')
+    .map((set) => ({ set: set.replace(/^=/, ''), proven: set.startsWith('=') }));
 }
 
 function milliseconds(microseconds: string | undefined): number {

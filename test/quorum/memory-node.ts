@@ -11,6 +11,7 @@ import type {
   ListReply,
   NodeTicket,
   QuorumNode,
+  RecordedSet,
   TakeCall,
   TakeReply,
   TakeRequest,
@@ -24,7 +25,7 @@ interface Slots {
   last: number;
   lastLimit: number | undefined;
   /** The sets of nodes that it is used in, and until when. */
-  sets: Map<string, number>;
+  sets: Map<string, { readonly until: number; readonly proven: boolean }>;
 }
 
 /** A node in this process's memory: the algorithm of the quorum scripts, step by step, for tests without servers. */
@@ -67,12 +68,17 @@ export class MemoryQuorumNode implements QuorumNode {
     return Promise.resolve({ time, holdings, sets });
   }
 
-  drop({ key, tickets }: DropCall): Promise<DropReply> {
+  drop({ key, tickets, origin }: DropCall): Promise<DropReply> {
     const [time, slots] = this.#open(key);
     const dropped = tickets.map(({ id, attempt }) => {
       const ticket = slots.tickets.get(id);
       return ticket !== undefined && ticket.attempt <= attempt && slots.tickets.delete(id);
     });
+    const recorded = origin && slots.sets.get(origin.set);
+    if (origin !== undefined && recorded !== undefined) {
+      if (origin.held) slots.sets.set(origin.set, { ...recorded, proven: true });
+      else if (!recorded.proven && slots.tickets.size === 0) slots.sets.delete(origin.set);
+    }
     return Promise.resolve({ time, dropped });
   }
 
@@ -102,7 +108,7 @@ export class MemoryQuorumNode implements QuorumNode {
     for (const [id, { expiresAt }] of slots.tickets) {
       if (expiresAt <= time) slots.tickets.delete(id);
     }
-    for (const [set, until] of slots.sets) {
+    for (const [set, { until }] of slots.sets) {
       if (until <= time) slots.sets.delete(set);
     }
     return [time, slots];
@@ -179,8 +185,9 @@ function freeSlots(slots: Slots, limit: number): number[] {
   return Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !used.has(slot));
 }
 
-function setsIn(slots: Slots, { claim }: GrantingCall): string[] {
-  return claim === undefined ? [] : [...slots.sets.keys()];
+function setsIn(slots: Slots, { claim }: GrantingCall): RecordedSet[] {
+  if (claim === undefined) return [];
+  return [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
 }
 
 /** As `quorum-set.lua`. */
@@ -188,18 +195,19 @@ function recordSet(
   { sets }: Slots,
   { claim, ttl }: GrantingCall,
   time: number,
-  keeps: boolean,
+  holds: boolean,
 ): void {
   if (claim === undefined) return;
   const { set, record } = claim;
   const strangers = [...sets.keys()].filter((other) => !areFriends(other, set));
   if (record === 'instead') for (const stranger of strangers) sets.delete(stranger);
-  const recorded = record === 'instead' || (record === 'unless-strangers' && strangers.length === 0);
-  const renewed = keeps || record !== 'never' ? time + ttl : 0;
+  const recorded =
+    record === 'instead' || (record === 'unless-strangers' && strangers.length === 0);
+  const renewed = holds || record !== 'never' ? time + ttl : 0;
   for (const one of [set, ...strangers]) {
-    const until = sets.get(one);
-    if (until !== undefined || (one === set && recorded)) {
-      sets.set(one, Math.max(until ?? 0, renewed));
-    }
+    const { until = 0, proven = false } = sets.get(one) ?? {};
+    if (until === 0 && (one !== set || !recorded)) continue;
+    const known = { until: Math.max(until, renewed), proven: proven || (one === set && holds) };
+    sets.set(one, known);
   }
 }
