@@ -76,8 +76,10 @@ export class MemoryQuorumNode implements QuorumNode {
     });
     const recorded = origin && slots.sets.get(origin.set);
     if (origin !== undefined && recorded !== undefined) {
-      if (origin.held) slots.sets.set(origin.set, { ...recorded, proven: true });
-      else if (!recorded.proven && slots.tickets.size === 0) slots.sets.delete(origin.set);
+      if (origin.held && dropped.includes(true))
+        slots.sets.set(origin.set, { ...recorded, proven: true });
+      else if (!origin.held && !recorded.proven && slots.tickets.size === 0)
+        slots.sets.delete(origin.set);
     }
     return Promise.resolve({ time, dropped });
   }
