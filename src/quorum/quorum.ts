@@ -59,9 +59,9 @@ export class Quorum {
   readonly majorities: Majorities;
   readonly sets: NodeSets;
   /** Told of other sets. */
-  readonly listeners = new HazardListeners();
+  readonly listeners: HazardListeners = new HazardListeners();
   readonly held: HeldTickets;
-  readonly batches = new BatchSize();
+  readonly batches: BatchSize = new BatchSize();
   readonly #undos: readonly Undo[];
   #attempts = 0;
   #longestTtl = 0;
