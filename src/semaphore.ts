@@ -352,9 +352,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   async #doClose(): Promise<void> {
     this.#stopHazards?.();
-    this.#coordinator.waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
+    const { waitLoop } = this.#coordinator;
+    const abandoned = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
     // A lost lease is withdrawn by its coordinator.
     for (const lease of this.#coordinator.heldBy(this.#holder)) lease.lose('closed');
+    await abandoned;
     await this.#coordinator.drained();
     await this.#session.closeInbox(this.#key.prefix);
   }
