@@ -181,18 +181,26 @@ export class Acquisition {
       else if (still) this.#keep(candidate, token);
       else this.#giveUp(candidate, 'split', answers);
     }
+    this.#align(winners);
   }
 
   #keep(candidate: Candidate, token: number): void {
-    const { request, attempt, slots, holdings } = candidate;
+    const { request, attempt, slots } = candidate;
     candidate.fate = 'won';
     candidate.token = token;
     const until = this.#quorum.clock.monotonic() + this.#validity();
     this.#quorum.held.set(request.id, { slots, token, attempt, until, label: this.#call.label });
-    holdings.forEach((holding, index) => {
-      if (holding === undefined) return;
-      if (holding.token === token && sameSlots(holding.slots, slots)) return;
-      this.#quorum.restore(index, this.#terms, [request.id]);
+  }
+
+  /** Puts what was won where nodes gave something else, in one call to each. */
+  #align(winners: readonly Candidate[]): void {
+    this.#quorum.links.forEach((_, index) => {
+      const ids = winners.flatMap(({ fate, request, holdings, token, slots }) => {
+        const holding = holdings[index];
+        if (fate !== 'won' || holding === undefined) return [];
+        return holding.token === token && sameSlots(holding.slots, slots) ? [] : request.id;
+      });
+      this.#quorum.restore(index, this.#terms, ids);
     });
   }
 

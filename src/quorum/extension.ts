@@ -48,9 +48,11 @@ export class Extension {
     const doubtful = new Set(this.#members.filter((member) => this.#isDoubtful(member, answers)));
     const confirmed = this.#members.map((member) => this.#slots(member) !== undefined);
     this.#members.forEach((member, i) => {
-      if (confirmed[i] === true) this.#confirm(member, answers);
+      if (confirmed[i] === true) this.#confirm(member);
       else if (!doubtful.has(member)) this.#quorum.held.lose(member.id);
     });
+    const sure = this.#members.filter((_, i) => confirmed[i] === true);
+    this.#restore(sure, answers);
     if (doubtful.size > 0) await this.#rescue([...doubtful], answers);
     return this.#members.map((member, i) => confirmed[i] === true || doubtful.has(member));
   }
@@ -101,7 +103,7 @@ export class Extension {
     return this.#slots(member) === undefined && this.#canWin(member, unknown);
   }
 
-  #confirm(member: Member, answers: Answers<KeepReply>): void {
+  #confirm(member: Member): void {
     const { id, known, holdings } = member;
     const { held } = this.#quorum;
     const slots = this.#slots(member);
@@ -112,9 +114,18 @@ export class Extension {
     const attempt = known?.attempt ?? Math.max(...attempts);
     const label = known?.label ?? '';
     held.set(id, { slots, token, attempt, label, until: this.#started + this.#terms.ttl });
+  }
+
+  /** What nodes that answered lack: a node that lost its data gets all in one call. */
+  #restore(members: readonly Member[], answers: Answers<KeepReply>): void {
     repliesIn(answers).forEach((reply, index) => {
-      if (reply === undefined || this.#isWhole(id, holdings[index])) return;
-      this.#quorum.restore(index, this.#terms, [id]);
+      if (reply === undefined) return;
+      const lacking = members.filter(({ id, holdings }) => !this.#isWhole(id, holdings[index]));
+      this.#quorum.restore(
+        index,
+        this.#terms,
+        lacking.map(({ id }) => id),
+      );
     });
   }
 
@@ -136,8 +147,9 @@ export class Extension {
     const again = await this.#ask(doubtful, wanted);
     for (const member of doubtful) {
       if (this.#slots(member) === undefined) throw failure;
-      this.#confirm(member, again);
+      this.#confirm(member);
     }
+    this.#restore(doubtful, again);
   }
 }
 

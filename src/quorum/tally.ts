@@ -12,11 +12,9 @@ export function slotsWith(majorities: Majorities, holdings: Holdings, pending = 
       holders.set(slot, (holders.get(slot) ?? 0) | (1 << place));
     }
   });
-  const slots: number[] = [];
-  for (const [slot, nodes] of holders) {
-    if (majorities.reachedBy(nodes | pending)) slots.push(slot);
-  }
-  return slots.sort((a, b) => a - b);
+  return [...holders]
+    .flatMap(([slot, nodes]) => (majorities.reachedBy(nodes | pending) ? slot : []))
+    .toSorted((a, b) => a - b);
 }
 
 /** The token that a majority gave to one ticket. */

@@ -3,6 +3,16 @@
  * not show one address: a cluster, a sentinel, a connection of the user's own.
  */
 export function nodeName(client: object): string | undefined {
+  try {
+    const name = addressOf(client);
+    return name?.isWellFormed() === true ? name : undefined;
+  } catch {
+    // A client that does not want to be looked at.
+    return undefined;
+  }
+}
+
+function addressOf(client: object): string | undefined {
   const options = objectIn(client, 'options');
   if (options === undefined) return isNodeRedis(client) ? address({}, undefined) : undefined;
   if (isGiven(options, 'sentinels') || isGiven(options, 'rootNodes')) return undefined;
@@ -21,7 +31,7 @@ function address(place: object, database: unknown): string {
 
 /** One that connects to one server. */
 function isNodeRedis(client: object): boolean {
-  return 'sendCommand' in client && 'isReady' in client && 'evalSha' in client;
+  return 'evalSha' in client && 'isReady' in client && 'select' in client;
 }
 
 function objectIn(holder: object, name: string): object | undefined {

@@ -30,7 +30,7 @@ class Nodes {
   }
 
   process(names: string, settings: QuorumSettings = {}): Process {
-    const nodes = [...names].map((name) => this.node(name));
+    const nodes = names.split('').map((name) => this.node(name));
     return new Process(this.clock, new QuorumBackend(nodes, this.clock, settings));
   }
 
