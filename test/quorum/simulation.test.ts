@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import { ManualClock } from '../../src/index.js';
 import { badNetwork, check, healthyNetwork } from './beliefs.js';
+import type { QuorumSettings } from '../../src/quorum/quorum.js';
 import { RandomNumbers } from '../scripts/random-numbers.js';
 import type { Belief } from './simulated-contender.js';
 import { SimulatedContender } from './simulated-contender.js';
@@ -16,6 +17,7 @@ async function simulate(
   limit: number,
   random: () => number,
   network: Network,
+  namesOf: (contender: number) => string[] | undefined = () => undefined,
 ): Promise<Belief[]> {
   const clock = new ManualClock(1_700_000_000_000);
   const troubled = Array.from({ length: nodes }, (_, i) => {
@@ -25,9 +27,13 @@ async function simulate(
   });
   const end = new AbortController();
   const beliefs: Belief[] = [];
+  const settingsOf = (contender: number): QuorumSettings => {
+    const names = namesOf(contender);
+    return names === undefined ? {} : { names };
+  };
   const world = { clock, nodes: troubled, limit, random, beliefs, end: end.signal };
   const contenders = Array.from({ length: 6 }, async (_, i) =>
-    new SimulatedContender(world, `client${i}`).run(),
+    new SimulatedContender(world, `client${i}`, settingsOf(i)).run(),
   );
   await clock.advance(20_000);
   end.abort();
@@ -60,6 +66,15 @@ describe('a quorum on a bad network', function () {
       }
     });
   }
+
+  it('of 3 nodes, which each contender calls otherwise, never gives a slot twice', async () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const names = (i: number): string[] => ['a', 'b', 'c'].map((node) => `${node}${i % 3}`);
+      const beliefs = await simulate(3, 2, source(seed), badNetwork, names);
+      expect(beliefs.length).to.be.above(15);
+      check(beliefs);
+    }
+  });
 
   it('of 3 nodes keeps on while any one of them is silent', async () => {
     for (let silent = 0; silent < 3; silent += 1) {
