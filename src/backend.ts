@@ -22,6 +22,10 @@ export interface Backend {
   readonly hasReplicas?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
+  /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */
+  onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
+  /** How many permits one request may ask for, whatever the limit. Left out: as many as the limit. */
+  readonly mostPermits?: number;
   /**
    * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
    * a day. Left out: nobody gets a warning of another number.
