@@ -153,6 +153,8 @@ export interface ServedEvent extends Written {
   readonly grants: readonly QueueGrant[];
   readonly newLimit?: number;
   readonly late?: boolean;
+  /** Its answer reaches nobody. */
+  readonly unheard?: boolean;
   readonly adopted?: ServedGrant & { readonly before: string };
 }
 

@@ -46,12 +46,12 @@ export class Leftovers {
 
   read(event: HistoryEvent): void {
     if (event.type !== 'served') return;
-    const { requests = [], grants, client, at } = event;
+    const { requests = [], grants, client, at, unheard } = event;
     for (const { id } of requests) this.#owners.set(clientOf(id), client);
     for (const { id } of [...requests.filter(({ verdict }) => verdict === 'granted'), ...grants]) {
       const owner = this.#owners.get(clientOf(id)) ?? '';
       // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach.
-      if (this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
+      if (unheard === true || this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
     }
     for (const { id, heard } of grants) if (!heard) this.#unheard.add(id);
     if (event.adopted !== undefined) this.#owners.set(clientOf(event.adopted.id), client);

@@ -16,15 +16,8 @@ const ECHO = new Map([
   ['refuse-subscriptions', 6000],
 ]);
 
-/** After these a command may run twice, or behind others that were sent after it. */
-const REPEATING = new Set([
-  'straggle',
-  'duplicate',
-  'cut',
-  'restart',
-  'restart-empty',
-  'restart-old',
-]);
+/** After these an answer may reach nobody, though it was sent. */
+const REPEATING = new Set(['cut', 'restart', 'restart-empty', 'restart-old']);
 
 /** What has struck whom, and when it was over. */
 export class Troubles {
@@ -86,7 +79,7 @@ export class Troubles {
     );
   }
 
-  /** Until when its commands may be repeated. */
+  /** Until when answers may be lost on their way. */
   repeatsUntil(process: string): number {
     return Math.max(latest(this.#repeating, process), latest(this.#repeating, ''));
   }

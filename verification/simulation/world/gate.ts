@@ -33,10 +33,10 @@ export class ServerGate extends Door implements Gate {
     this.server = server;
   }
 
-  execute(process: string, operation: string, call: object): Promise<unknown> {
+  execute(process: string, operation: string, call: object, unheard: boolean): Promise<unknown> {
     const name = OPERATIONS.find((one): one is OperationName => one === operation);
     if (name === undefined) throw new Error(`the server has no ${operation}`);
-    return this.server.execute(process, name, call as Call);
+    return this.server.execute(process, name, call as Call, unheard);
   }
 
   disconnectAll(): void {

@@ -12,7 +12,8 @@ export interface Gate {
   whenAwake(arrive: () => void | Promise<void>): void | Promise<void>;
   /** False while nobody can connect. */
   readonly up: boolean;
-  execute(process: string, operation: string, call: object): Promise<unknown>;
+  /** `unheard`: its answer will reach nobody. */
+  execute(process: string, operation: string, call: object, unheard: boolean): Promise<unknown>;
   subscribe(client: string, prefix: string, listener: (push: Push) => void): () => void;
 }
 
@@ -154,17 +155,21 @@ export class Link {
         this.#answer(pending, epoch, () => pending.reject(new RefusedError()));
         return;
       }
-      const answer = await this.#execute(pending);
       const { loseReplies } = this.weather.now;
-      if (loseReplies > 0 && this.#random.chance(loseReplies)) return;
-      this.#answer(pending, epoch, answer);
+      const lost = loseReplies > 0 && this.#random.chance(loseReplies);
+      const unheard = lost || epoch !== this.#epoch;
+      const answer = await this.#execute(pending, unheard);
+      if (!unheard) this.#answer(pending, epoch, answer);
     });
   }
 
   /** Gives what its reply, or the error in its place, does when it arrives. */
-  async #execute({ operation, call, resolve, reject }: Pending): Promise<() => void> {
+  async #execute(
+    { operation, call, resolve, reject }: Pending,
+    unheard: boolean,
+  ): Promise<() => void> {
     try {
-      const reply = await this.#gate.execute(this.process.name, operation, call);
+      const reply = await this.#gate.execute(this.process.name, operation, call, unheard);
       return () => resolve(reply);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
@@ -173,7 +178,7 @@ export class Link {
   }
 
   async #executeUnheard(pending: Pending): Promise<void> {
-    if (this.#gate.up) await this.#execute(pending);
+    if (this.#gate.up) await this.#execute(pending, true);
   }
 
   #answer(pending: Pending, epoch: number, answer: () => void): void {

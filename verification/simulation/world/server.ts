@@ -99,7 +99,12 @@ export class SimulatedServer {
     return count;
   }
 
-  async execute(process: string, operation: OperationName, given: Call): Promise<unknown> {
+  async execute(
+    process: string,
+    operation: OperationName,
+    given: Call,
+    unheard: boolean,
+  ): Promise<unknown> {
     const call = plainCopy(given);
     if (operation !== 'inspect') this.#know(call);
     const time = this.clock.monotonic();
@@ -112,7 +117,21 @@ export class SimulatedServer {
     const reply = plainCopy(await method(call));
     // What is pushed is on its way before the reply, or right behind it.
     await Promise.resolve();
-    if (operation !== 'inspect') this.#record(process, operation, call, reply, time);
+    if (operation !== 'inspect') {
+      const details = detailsOf(operation, call, reply);
+      const grants = [...reply.grants.map((grant) => grantOf(grant, !unheard)), ...this.#grants];
+      const what = { operation, semaphore: call.key.name, client: process, time };
+      const heard = unheard ? { unheard } : {};
+      this.#history.record({
+        ...this.#now(),
+        type: 'served',
+        ...what,
+        ...details,
+        grants,
+        ...heard,
+      });
+    }
+    this.#grants = [];
     return reply;
   }
 
@@ -202,22 +221,6 @@ export class SimulatedServer {
       onGrants: (...args) => push({ kind: 'grants', args }),
       onEnded: (...args) => push({ kind: 'ended', args }),
       onHealth: () => undefined,
-    });
-  }
-
-  #record(process: string, operation: OperationName, call: Call, reply: AnyReply, time: number) {
-    const grants = [...reply.grants.map((grant) => grantOf(grant, true)), ...this.#grants];
-    this.#grants = [];
-    const details = detailsOf(operation, call, reply);
-    this.#history.record({
-      ...this.#now(),
-      type: 'served',
-      operation,
-      semaphore: call.key.name,
-      client: process,
-      time,
-      ...details,
-      grants,
     });
   }
 }
