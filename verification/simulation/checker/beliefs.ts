@@ -24,6 +24,9 @@ export interface Hold {
 /** Milliseconds that a timer and the rates of two clocks may make. */
 const SLACK = 10;
 
+/** Until somebody has looked at a handle after its end. */
+const LOOK = 5;
+
 /** What holders believe must be so. */
 export class Beliefs implements TicketWatcher {
   readonly #troubles: Troubles;
@@ -89,7 +92,7 @@ export class Beliefs implements TicketWatcher {
     this.#next = Infinity;
     for (const hold of this.#open) {
       const stalled = this.#troubles.stalledUntil(hold.process);
-      const due = Math.max(hold.noticeBy, stalled) + SLACK;
+      const due = Math.max(hold.noticeBy, stalled) + SLACK + LOOK;
       if (now > due) {
         this.#open.delete(hold);
         const late = Math.round(now - hold.noticeBy);
@@ -153,7 +156,7 @@ export class Beliefs implements TicketWatcher {
     // A lease may be over before its holder hears of it: nobody has believed in it.
     if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at);
     this.#open.add(hold);
-    this.#next = Math.min(this.#next, until + SLACK);
+    this.#next = Math.min(this.#next, until + SLACK + LOOK);
     return hold;
   }
 
@@ -204,7 +207,8 @@ export class Beliefs implements TicketWatcher {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     const before = hold.until;
-    if (before < at - SLACK && until > at) {
+    // Between its end and the timer that finds it an extension may still be confirmed: nobody has looked.
+    if (before < at - SLACK - LOOK && until > at) {
       this.#report('held-again', at, `${ticket} was held again after it was not`);
     }
     hold.until = until;
@@ -214,7 +218,7 @@ export class Beliefs implements TicketWatcher {
     const end = this.#ended.get(`${ticket} ${token}`);
     if (end !== undefined && until > before) this.#judgeEnd(hold, end, at);
     if (until > before) this.#judgeExpiry(hold, at, server);
-    this.#next = Math.min(this.#next, until + SLACK);
+    this.#next = Math.min(this.#next, until + SLACK + LOOK);
   }
 
   /** Whatever a holder has heard, it was sent before: nobody is certain for longer than a ttl from now. */
@@ -249,6 +253,10 @@ export class Beliefs implements TicketWatcher {
     }
     if (reason === 'missing' && server.find(hold.semaphore, ticket)?.token === token) {
       this.#report('false-loss', at, `${ticket} was lost as missing, and is there`);
+    }
+    const latest = Math.max(hold.noticeBy, this.#troubles.stalledUntil(process)) + SLACK;
+    if (at > latest) {
+      this.#report('lost-late', at, `${ticket} was lost ${Math.round(at - latest)} ms too late`);
     }
     const ttl = this.#ttls.get(hold.semaphore) ?? 0;
     const stepped = this.#troubles.steppedAt(process) >= at - 1.02 * ttl;

@@ -2,11 +2,10 @@ import type { HistoryEvent } from '../history.js';
 
 /** How long what a fault has delayed may still come, in milliseconds. */
 const ECHO = new Map([
-  ['straggle', 16_000],
-  ['duplicate', 30_000],
+  // A call that nobody answers is waited for this long.
+  ['straggle', 5500],
   ['cut', 1000],
   ['slow', 3000],
-  // A call that nobody answers is waited for this long.
   ['lose-commands', 5500],
   ['lose-replies', 5500],
   ['refuse-writes', 1500],

@@ -229,7 +229,7 @@ export class Caller {
   }
 
   #abortSometimes(): AbortSignal | undefined {
-    if (!this.#random.chance(0.1)) return undefined;
+    if (!this.#random.chance(0.2)) return undefined;
     const { process } = this.#crew.options;
     const controller = new AbortController();
     const due = process.scheduler.now + this.#random.exponential(300);

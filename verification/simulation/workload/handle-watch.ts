@@ -51,7 +51,11 @@ export class HandleWatch {
     const { now } = this.#scheduler;
     for (const [handle, before] of this.#handles.get(process) ?? []) {
       // Who looks at a handle that has just run out may be the one who finds it lost: its timer shall.
-      if (now >= before && now < before + GRACE) continue;
+      if (now >= before && now < before + GRACE) {
+        // Touching the process is enough: then all its handles are looked at.
+        process.runAt(before + GRACE, () => undefined);
+        continue;
+      }
       const until = this.#certainUntil(process, handle);
       const over = until <= now && before <= now;
       if (over || Math.abs(until - before) < SAME) continue;
