@@ -29,6 +29,8 @@ export class Calls {
   /** When the last setLimit of a process on a semaphore ended, and who has heard of the server at all. */
   readonly #settled = new Map<string, number>();
   readonly #heard = new Set<string>();
+  /** Those whose first setLimit could not yet say until when it may act. */
+  readonly #timeless = new Set<string>();
   #stepped = false;
   #next = Infinity;
 
@@ -86,7 +88,8 @@ export class Calls {
     this.#open.delete(key);
     for (const name of event?.semaphores ?? []) {
       const place = `${process} ${name}`;
-      if (event?.operation === 'set-limit') {
+      if (event?.operation === 'set-limit' && !this.#heard.has(place)) this.#timeless.add(place);
+      else if (event?.operation === 'set-limit') {
         // Its time, which the call names, may end later than the call itself.
         const due = event.at + 1.01 * this.#limitOf(event);
         this.#settled.set(place, Math.max(at, due, this.#settled.get(place) ?? 0));
@@ -106,7 +109,7 @@ export class Calls {
     );
     const settled = this.#settled.get(place);
     // The first call of all knows no clock of the server; and one that was stepped nobody knows.
-    if (open || settled === undefined || this.#stepped || !this.#heard.has(place)) return;
+    if (open || settled === undefined || this.#stepped || this.#timeless.has(place)) return;
     if (at <= settled + 150) return;
     const late = Math.round(at - settled);
     this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after it has ended`);

@@ -48,7 +48,8 @@ export class Leftovers {
     if (event.type !== 'served') return;
     const { requests = [], grants, client, at, unheard } = event;
     for (const { id } of requests) this.#owners.set(clientOf(id), client);
-    for (const { id } of [...requests.filter(({ verdict }) => verdict === 'granted'), ...grants]) {
+    const taken = requests.filter(({ verdict }) => verdict === 'granted' || verdict === 'queued');
+    for (const { id } of [...taken, ...grants]) {
       const owner = this.#owners.get(clientOf(id)) ?? '';
       // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach.
       if (unheard === true || this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
