@@ -84,6 +84,8 @@ export type AcquireVerdict =
   /** `arrival`: its place in the queue; undefined where the backend has no queue and must be asked again. */
   | { readonly kind: 'queued'; readonly arrival: number | undefined }
   | { readonly kind: 'busy' }
+  /** It asks for more permits than the limit that counts, and is not queued; one that was queued before stays. */
+  | { readonly kind: 'over'; readonly limit: number }
   | { readonly kind: 'late' };
 
 export interface AcquireReply extends Reply {
@@ -231,6 +233,9 @@ export interface Listening {
   /** Never rejects. */
   close(): Promise<void>;
 }
+
+/** Permits of one ticket at most: each has a slot that is named in replies and messages. */
+export const MOST_PERMITS: number = 2 ** 24;
 
 /** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
 export const CLAIM_TIME = 2000;

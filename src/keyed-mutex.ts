@@ -77,7 +77,7 @@ export class KeyedMutex {
    * @throws the signal's own reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
-    const { timeout, signal } = resolveAcquire(options, 1);
+    const { timeout, signal } = resolveAcquire(options);
     const wanted = await this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);

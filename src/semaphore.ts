@@ -127,7 +127,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#lookOnceForHazards();
   }
 
-  /** The limit that counts, as far as this process knows: what `setLimit` stored, else the one given to the constructor. */
+  /** The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else the one given to the constructor. */
   get limit(): number {
     return this.#coordinator.limit;
   }
@@ -137,6 +137,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or `AcquireOptions`
    * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the backend, if any
    * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @throws {RangeError} when more permits are wanted than the limit, as the backend has it
    * @throws {ClosedError} when the semaphore is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -151,7 +152,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
-      const { timeout, signal, permits } = resolveAcquire(options, this.limit);
+      const { timeout, signal, permits } = resolveAcquire(options);
       signal?.throwIfAborted();
       const wait = timeout > 0;
       // One try takes a round trip, whatever its timeout says.
@@ -163,6 +164,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * One try, one round trip: null when no permit is free or others wait for one.
+   * @throws {RangeError} when more permits are wanted than the limit, as the backend has it
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
@@ -174,7 +176,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
-      const permits = resolveTry(options, this.limit);
+      const permits = resolveTry(options);
       const timeout = callLimit(this.#options.ttl);
       const ask = { permits, wait: false, timeout, signal: undefined };
       this.#request(ask, { resolve, reject, refuse: () => resolve(null), timeout });

@@ -203,8 +203,8 @@ export class TicketReturns {
   }
 
   #onError(items: readonly Return[], error: unknown): void {
-    const { clock, retry, isRetryable } = this.#options;
-    const refused = !isRetryable(error);
+    const { clock, retry } = this.#options;
+    const refused = !this.#options.isRetryable(error);
     const now = clock.monotonic();
     for (const item of items) {
       if (item.done) continue;

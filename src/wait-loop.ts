@@ -9,6 +9,7 @@ import { GroupCommit } from './group-commit.js';
 import type { Inbox } from './inbox.js';
 import type { Lease, LeaseTicket } from './lease.js';
 import { LinkedList } from './linked-list.js';
+import { tooManyPermits } from './options.js';
 import type { PermitRequest, RequestOwner } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
@@ -207,6 +208,8 @@ export class WaitLoop {
     } else if (verdict.kind === 'busy') {
       this.#forget(request);
       request.refuse();
+    } else if (verdict.kind === 'over') {
+      this.#reject(request, tooManyPermits(request.permits, verdict.limit));
     } else {
       if (verdict.kind === 'queued') {
         request.queued = true;
@@ -217,6 +220,13 @@ export class WaitLoop {
       }
       this.#park(request);
     }
+  }
+
+  /** An earlier call of the same request that was not answered may yet come to queue it. */
+  #reject(request: PermitRequest, error: RangeError): void {
+    if (request.attempts > 1) return this.abandon(request, error);
+    this.#forget(request);
+    request.fail(error);
   }
 
   #onError(requests: readonly PermitRequest[], error: unknown): void {

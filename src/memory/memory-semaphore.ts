@@ -297,6 +297,7 @@ export class MemorySemaphore {
     if (ticket === undefined && place !== undefined) {
       return { kind: 'queued', arrival: place.arrival };
     }
+    if (ticket === undefined && permits > limit) return { kind: 'over', limit };
     const behind = blocked || this.#queue.some((waiter) => waiter.permits <= limit);
     if (ticket === undefined && !behind && this.#slots.used + permits <= limit) {
       ticket = this.#grant({ id, permits, label }, now, now + ttl);
@@ -311,8 +312,7 @@ export class MemorySemaphore {
   }
 
   #grantFreed(call: Call, now: number): readonly PushedGrant[] {
-    const { granted } = this.#serveQueue(call, now);
-    return this.#announce(granted, call);
+    return this.#announce(this.#serveQueue(call, now).granted, call);
   }
 
   /** Tells other clients of their grants; those of the caller go with its reply. */
