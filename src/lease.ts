@@ -101,6 +101,18 @@ export class Lease implements Linked<Lease> {
     return Math.max(0, this.#span - margin - elapsedSince(this.#since, this.#clock));
   }
 
+  /**
+   * What a holder is told: as `remaining`, but a lease that is found over is lost from then on. Otherwise a wall clock that is
+   * set back would bring it back. Its observer is told on the next tick, for this is called from getters.
+   */
+  look(): number {
+    const { remaining } = this;
+    if (remaining > 0 || this.#state.kind !== 'held') return remaining;
+    const error = this.#markLost('expired', this.lastError);
+    process.nextTick(() => this.#tell(error));
+    return 0;
+  }
+
   /** Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after `close()`. */
   get overrun(): number {
     const state = this.#state;
@@ -142,12 +154,7 @@ export class Lease implements Linked<Lease> {
   }
 
   lose(reason: LostReason, cause?: unknown): void {
-    if (this.#state.kind !== 'held') return;
-    const error = new HandleLostError(this.name, this.id, reason, cause);
-    this.#state = { kind: 'lost', error, at: this.#clock.monotonic() };
-    this.#end();
-    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
-    observer?.onLost(error);
+    if (this.#state.kind === 'held') this.#tell(this.#markLost(reason, cause));
   }
 
   /** True when it was held until now, also when its certainty had just run out unnoticed. */
@@ -158,11 +165,22 @@ export class Lease implements Linked<Lease> {
     return true;
   }
 
-  /** What `assertHeld` throws. */
+  /** What `assertHeld` throws, once it is over. */
   lossError(): HandleLostError {
     if (this.#state.kind === 'lost') return this.#state.error;
-    const reason = this.#state.kind === 'released' ? 'closed' : 'expired';
-    return new HandleLostError(this.name, this.id, reason, this.lastError);
+    return new HandleLostError(this.name, this.id, 'closed');
+  }
+
+  #markLost(reason: LostReason, cause: unknown): HandleLostError {
+    const error = new HandleLostError(this.name, this.id, reason, cause);
+    this.#state = { kind: 'lost', error, at: this.#clock.monotonic() };
+    this.#end();
+    return error;
+  }
+
+  #tell(error: HandleLostError): void {
+    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
+    observer?.onLost(error);
   }
 
   #end(): void {
