@@ -49,7 +49,8 @@ export async function acquireAll(
 
 /**
  * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or rejects as `fn` does:
- * a release that fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
+ * a release that fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a
+ * `warning` of the semaphore, and changes neither.
  * @param options as `acquireAll`
  */
 export async function useAll<T>(

@@ -142,9 +142,12 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     return { name: this.name, id, slots, fencingToken };
   }
 
-  /** Releases. Never rejects: a permit that cannot be given back now is tried on and at worst expires by itself. */
+  /**
+   * Releases. Never rejects: a permit that cannot be given back now is tried on and at worst expires by itself; the
+   * semaphore tells so by a `warning`.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(() => false);
+    await this.release().catch((error: unknown) => this.#lease.holder?.onReleaseFailed(error));
   }
 
   /** @internal Called by the heartbeat's first extension: from then on the caller's references alone keep this alive. */

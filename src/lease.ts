@@ -20,9 +20,12 @@ export interface LeaseKeeper {
   onLeaseEnd(lease: Lease): void;
 }
 
-/** Told when an extension was confirmed. */
+/** The semaphore object that a lease was acquired by. */
 export interface LeaseHolder {
+  /** An extension was confirmed. */
   onConfirmed(): void;
+  /** Releasing failed, and the caller does not get the error. */
+  onReleaseFailed(error: unknown): void;
 }
 
 /** Told of the one change that a holder does not make itself. */

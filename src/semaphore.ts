@@ -30,10 +30,12 @@ export interface SemaphoreState extends InspectReply {
   readonly name: string;
 }
 
-/** Something that does not keep the semaphore from working now but endangers its promises. */
+/** Something that does not keep the semaphore from working now but that somebody should know. */
 export interface SemaphoreWarning {
-  readonly code: 'EVICTION' | 'LIMIT_MISMATCH';
+  readonly code: 'EVICTION' | 'LIMIT_MISMATCH' | 'RELEASE_FAILED';
   readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */
@@ -41,7 +43,8 @@ export interface SemaphoreEvents {
   /**
    * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
    * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
-   * Each once.
+   * Each of them once. `RELEASE_FAILED`: a permit could not be given back at once, and nobody got the error, for `use` gave the
+   * result of its function, or the handle was disposed of; each time.
    */
   warning: [warning: SemaphoreWarning];
 }
@@ -74,6 +77,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     onConfirmed: () => {
       if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
     },
+    onReleaseFailed: (cause) => this.#warnOfRelease(cause),
   };
   readonly #owner: RequestOwner<Outcome> = {
     onGranted: (request, lease) => {
@@ -185,7 +189,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a release that fails
-   * beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
+   * beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and changes
+   * neither.
    * @param options as `acquire`
    */
   async use<T>(
@@ -337,6 +342,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const other = this.#coordinator.otherLimit;
     const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${other} elsewhere: each process obeys its own until setLimit stores one`;
     process.nextTick(() => this.emit('warning', { code: 'LIMIT_MISMATCH', message }));
+  }
+
+  #warnOfRelease(cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `a permit of ${JSON.stringify(this.name)} is not given back yet: ${why}`;
+    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
   }
 
   #assertOpen(): void {

@@ -160,7 +160,7 @@ describe('lease', () => {
   it('tells the semaphore object that acquired it of each extension, and works without one', () => {
     let told = 0;
     lease.confirm(instant(clock));
-    lease.holder = { onConfirmed: () => (told += 1) };
+    lease.holder = { onConfirmed: () => (told += 1), onReleaseFailed: () => {} };
     lease.confirm(instant(clock));
     lease.confirm(instant(clock));
     expect(told).to.equal(2);
