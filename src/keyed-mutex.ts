@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
 import { BackendError, ClosedError } from './errors.js';
 import type { Handle } from './handle.js';
+import { inSlices } from './in-slices.js';
 import { KeyedHandle } from './keyed-handle.js';
 import { KeyedNames } from './keyed-names.js';
 import { stripeHasher } from './key-stripes.js';
@@ -195,8 +196,9 @@ export class KeyedMutex {
   }
 
   async #doClose(): Promise<void> {
-    const mutexes = [...this.#mutexes.values()];
-    await Promise.all(mutexes.map((mutex) => mutex.close()));
+    const closing: Promise<void>[] = [];
+    await inSlices([...this.#mutexes.values()], (mutex) => void closing.push(mutex.close()));
+    await Promise.all(closing);
   }
 }
 

@@ -5,6 +5,7 @@ import { AcquireTimeoutError, BackendError, ClosedError, HandleLostError } from 
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
+import { inSlices } from './in-slices.js';
 import type { Lease, LeaseHolder } from './lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
@@ -279,7 +280,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. The
+   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. Where they are more than
+   * some hundred, the others follow in the next turns of the event loop, and each handle is held until it is told. The
    * client stays open. Idempotent; never rejects.
    */
   close(): Promise<void> {
@@ -355,9 +357,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   async #doClose(): Promise<void> {
-    this.#coordinator.waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
+    const { waitLoop } = this.#coordinator;
+    const rejected = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
     // A lost lease is withdrawn by its coordinator.
-    for (const lease of this.#coordinator.heldBy(this.#holder)) lease.lose('closed');
+    const leases = this.#coordinator.heldBy(this.#holder);
+    await Promise.all([rejected, inSlices(leases, (lease) => lease.lose('closed'))]);
     await this.#coordinator.drained();
     await this.#session.closeInbox(this.#key.prefix);
   }

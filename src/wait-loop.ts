@@ -6,6 +6,7 @@ import type { Clock, Instant } from './clock.js';
 import { instant } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
+import { inSlices } from './in-slices.js';
 import type { Inbox } from './inbox.js';
 import type { Lease, LeaseTicket } from './lease.js';
 import { LinkedList } from './linked-list.js';
@@ -93,10 +94,11 @@ export class WaitLoop {
   }
 
   /** Ends all requests of an owner. */
-  abandonAll(owner: RequestOwner, reason: () => Error): void {
-    for (const request of this.#pending.toArray()) {
-      if (request.owner === owner) this.abandon(request, reason());
-    }
+  abandonAll(owner: RequestOwner, reason: () => Error): Promise<void> {
+    const own = this.#pending.toArray().filter((request) => request.owner === owner);
+    return inSlices(own, (request) => {
+      if (request.pending) this.abandon(request, reason());
+    });
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
