@@ -162,6 +162,8 @@ export class Lease implements Linked<Lease> {
 
   /** True when it was held until now, also when its certainty had just run out unnoticed. */
   endByRelease(): boolean {
+    // Nor is a loss told to it that was found a moment ago: its holder has stopped.
+    this.#observer = undefined;
     if (this.#state.kind !== 'held') return false;
     this.#state = RELEASED;
     this.#end();

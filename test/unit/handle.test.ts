@@ -164,6 +164,17 @@ describe('handle', () => {
       });
     }
 
+    it('is told to nobody who released it meanwhile', async () => {
+      const told: unknown[] = [];
+      handle.on('lost', (error) => told.push(error));
+      handle.signal.addEventListener('abort', () => told.push('aborted'));
+      backend.clock.stepWall(40_000);
+      expect(handle.held).to.equal(false);
+      expect(await handle.release()).to.equal(false);
+      await backend.clock.advance(5000);
+      expect(told).to.deep.equal([]);
+    });
+
     it('gives the error of a listener to nobody but the process', async () => {
       const thrown = new Error('listener');
       handle.on('lost', () => {
