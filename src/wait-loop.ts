@@ -17,6 +17,9 @@ import { telemetry } from './telemetry.js';
 import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
 
+/** How many requests are ended before the event loop has its turn: each makes an error, which takes its time. */
+const MOST_AT_ONCE = 1000;
+
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
 const SAFETY_PAUSE = 1500;
 
@@ -138,9 +141,12 @@ export class WaitLoop {
   #endOverdue(): void {
     const now = this.#options.clock.monotonic();
     let next = Infinity;
+    let ended = 0;
     for (const request of this.#pending.toArray()) {
-      if (request.deadline <= now) request.giveUp();
-      else next = Math.min(next, request.deadline);
+      if (request.deadline <= now && ended < MOST_AT_ONCE) {
+        ended += 1;
+        request.giveUp();
+      } else next = Math.min(next, request.deadline);
     }
     if (this.#pending.size > 0) this.#deadlines.wakeBy(next, now);
   }

@@ -3,6 +3,7 @@ import type { Adapter } from './adapter.js';
 export type PeerId =
   | 'redsem-node-redis'
   | 'redsem-ioredis'
+  | 'redsem-memory'
   | 'redis-semaphore'
   | 'redlock'
   | 'bottleneck'
@@ -98,6 +99,15 @@ export const peers: readonly Peer[] = [
   },
 ];
 
+/** redsem without a server. */
+export const embedded: Peer = {
+  ...counting,
+  id: 'redsem-memory',
+  label: 'redsem (in memory)',
+  kind: 'redsem',
+  load: () => import('./redsem-memory.js'),
+};
+
 /** redsem with and without somebody who listens to its channels, and the least that either could cost. */
 export const telemetryPeers: readonly Peer[] = [
   {
@@ -124,7 +134,7 @@ export const telemetryPeers: readonly Peer[] = [
   },
 ];
 
-const all = [...peers, ...telemetryPeers];
+const all = [...peers, embedded, ...telemetryPeers];
 
 /** In the order in which reports show them. */
 export const peerIds: readonly PeerId[] = all.map(({ id }) => id);
