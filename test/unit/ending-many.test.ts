@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 
 import { KeyedMutex, Semaphore } from '../../src/index.js';
-import { StubBackend } from './stub-backend.js';
+import { never, StubBackend } from './stub-backend.js';
 
 const MANY = 1200;
 
 /** At most so many in one turn of the event loop. */
 const FEW = 250;
 
-describe('closing what many hold or wait for', () => {
+describe('ending what many hold or wait for', () => {
   let backend: StubBackend;
 
   beforeEach(() => {
@@ -45,6 +45,21 @@ describe('closing what many hold or wait for', () => {
     expect(held()).to.equal(0);
     expect(new Set(backend.givenBack)).to.deep.equal(new Set(handles.map(({ id }) => id)));
     expect(backend.clock.timers).to.equal(0);
+  });
+
+  it('tells some holders at a time whose leases run out at once, and a look tells each', async () => {
+    backend.onExtend = () => never();
+    const semaphore = new Semaphore(backend, 'jobs', { limit: MANY, ttl: 1000 });
+    const handles = await Promise.all(Array.from({ length: MANY }, () => semaphore.acquire()));
+    let told = 0;
+    for (const handle of handles) handle.on('lost', () => (told += 1));
+    await backend.clock.advance(900);
+    backend.clock.stall(100);
+    void backend.clock.advance(10);
+    const turns = await turnsUntil(() => told);
+    expect(Math.max(...turns)).to.equal(FEW);
+    expect(handles.some((handle) => handle.held)).to.equal(false);
+    await semaphore.close();
   });
 
   it('rejects some waiters at a time', async () => {
