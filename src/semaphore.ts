@@ -78,7 +78,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     onConfirmed: () => {
       if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
     },
-    onReleaseFailed: (cause) => this.#warnOfRelease(cause),
+    onReleaseFailed: (cause) => this.warnOfRelease(cause),
   };
   readonly #owner: RequestOwner<Outcome> = {
     onGranted: (request, lease) => {
@@ -346,7 +346,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     process.nextTick(() => this.emit('warning', { code: 'LIMIT_MISMATCH', message }));
   }
 
-  #warnOfRelease(cause: unknown): void {
+  /** @internal A permit could not be given back at once, and nobody got the error. */
+  protected warnOfRelease(cause: unknown): void {
     const why = cause instanceof Error ? cause.message : String(cause);
     const message = `a permit of ${JSON.stringify(this.name)} is not given back yet: ${why}`;
     process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
-import type { SemaphoreWarning } from '../../src/index.js';
-import { acquireAll, BackendError, Semaphore, useAll } from '../../src/index.js';
+import type { KeyedMutexWarning, SemaphoreWarning } from '../../src/index.js';
+import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../src/index.js';
 import { reasonOf } from '../conformance/rejection.js';
 import { StubBackend, watch } from './stub-backend.js';
 
@@ -74,6 +74,21 @@ describe('a release that fails', () => {
     const handle = await acquireAll([jobs, mails]);
     await handle[Symbol.asyncDispose]();
     expect(await told()).to.deep.equal(['mails RELEASE_FAILED', 'mails RELEASE_FAILED']);
+  });
+
+  it('of keys is told by their keyed mutex', async () => {
+    const { backend, clock } = bench();
+    const locks = new KeyedMutex(backend, { name: 'keys' });
+    const warnings: KeyedMutexWarning[] = [];
+    locks.on('warning', (warning) => warnings.push(warning));
+    backend.onRelease = (call) => {
+      if (call.key.name.endsWith('bob')) throw cause;
+      return backend.released(call);
+    };
+    expect(await locks.use(['alice', 'bob'], () => 7)).to.equal(7);
+    await clock.advance(0);
+    expect(warnings.map(({ code }) => code)).to.deep.equal(['RELEASE_FAILED']);
+    expect(warnings[0]?.message).to.match(/^a key of keyed mutex "keys" is not given back yet/);
   });
 
   it('of what was taken for nothing is told, too', async () => {
