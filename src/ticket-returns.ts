@@ -41,6 +41,7 @@ interface Return extends Linked<Return> {
   resolve: ((released: boolean) => void) | undefined;
   reject: ((error: BackendError) => void) | undefined;
   readonly observer: ReleaseObserver | undefined;
+  onEnd: (() => void) | undefined;
 }
 
 /** Pauses between tries while they are refused: whoever mends that may need a while. In milliseconds. */
@@ -104,11 +105,11 @@ export class TicketReturns {
     });
   }
 
-  /** Makes sure that nothing stays behind under `id`. Tells nobody how it went. */
-  withdraw(id: string): void {
+  /** Makes sure that nothing stays behind under `id`. Tells nobody how it went; `onEnd` when it is over. */
+  withdraw(id: string, onEnd?: () => void): void {
     const { clock, ttl, limit } = this.#options;
     const life = Math.max(ttl, WAITER_LEASE) + limit;
-    this.#add(id, clock.monotonic() + life, Infinity, undefined);
+    this.#add(id, clock.monotonic() + life, Infinity, undefined).onEnd = onEnd;
   }
 
   /**
@@ -139,6 +140,7 @@ export class TicketReturns {
       resolve: undefined,
       reject: undefined,
       observer,
+      onEnd: undefined,
       previous: undefined,
       next: undefined,
       list: undefined,
@@ -251,6 +253,7 @@ export class TicketReturns {
     item.done = true;
     this.#failed.delete(item);
     this.#answer(item, released, error);
+    item.onEnd?.();
     if (!item.refused) this.#giveUpHope();
   }
 
