@@ -19,6 +19,7 @@ export type {
   InspectReply,
   Listening,
   PushedGrant,
+  PushSource,
   ReleaseCall,
   ReleaseReply,
   Reply,

@@ -248,7 +248,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (adoption === undefined) throw new HandleLostError(this.name, id, 'missing');
     const { lease, before } = adoption;
     // A call that ran twice found the ticket under its new id already.
-    if (before !== newId) this.#session.onEnded({ id: before, reason: 'missing' });
+    if (before !== newId) this.#session.lose(this.#key, before, 'missing');
     if (telemetry.grant.active) this.#publishGrant(lease, 0, 0);
     const handle = this.#keep(lease);
     // Closed meanwhile: it must not be extended for ever by nobody.
@@ -268,7 +268,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkTicketId(ticketId);
     this.#assertOpen();
     const revoked = await this.#coordinator.revoke(ticketId);
-    if (revoked) this.#session.onEnded({ id: ticketId, reason: 'revoked' });
+    if (revoked) this.#session.lose(this.#key, ticketId, 'revoked');
     return revoked;
   }
 
