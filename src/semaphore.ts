@@ -345,7 +345,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#coordinator.waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
     // A lost lease is withdrawn by its coordinator.
     for (const lease of this.#coordinator.heldBy(this.#holder)) lease.lose('closed');
+    // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
+    const inboxClosed = this.#session.closeInbox(this.#key.prefix);
     await this.#coordinator.drained();
-    await this.#session.closeInbox(this.#key.prefix);
+    await inboxClosed;
   }
 }

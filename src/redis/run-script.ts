@@ -6,14 +6,16 @@ import type { Script } from './scripts.js';
  * have caches of their own and a promoted replica has none, so nothing is remembered between calls.
  * See https://redis.io/docs/latest/commands/evalsha/.
  */
-export function runScript(
+export async function runScript(
   connection: RedisConnection,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
-  return connection.runBySha(script.sha1, keys, args).catch((error: unknown) => {
+  try {
+    return await connection.runBySha(script.sha1, keys, args);
+  } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
     return connection.runByText(script.text, keys, args);
-  });
+  }
 }

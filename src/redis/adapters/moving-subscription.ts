@@ -1,20 +1,22 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 
-/** Between a subscription that was lost and the next one, in milliseconds: polling goes on meanwhile. */
+/** Between a subscription that was lost and the next one, in milliseconds: polling takes over meanwhile. Doubles up to the most while none is confirmed. */
 const PAUSE = 250;
+const MOST_PAUSE = 2000;
 
-/** How long one subscription may take to stand, in milliseconds; a node that hangs accepts a connection and says nothing. */
+/** How long one subscription may take to be confirmed, in milliseconds; a node that hangs accepts a connection and says nothing. */
 const PATIENCE = 5000;
 
+/** One connection with one subscription: when it is lost it ends, and never comes back by itself. */
 export interface Attempt {
   /** Settles when the server has confirmed the subscription, or with why there is none. */
   readonly subscribed: Promise<unknown>;
-  /** Ends it; may be called more than once. */
+  /** Ends it; may be called more than once. Resolves once its connection has ended; never rejects. */
   close(): Promise<void>;
 }
 
 /**
- * A subscription that several nodes can serve: when one is lost, the next is opened, on another node if there is
+ * A subscription that lives longer than one connection: when that is lost, the next is opened, on another node if there is
  * one. `open` calls `onLost` when its subscription may have missed messages.
  */
 export function movingSubscription(
@@ -23,21 +25,29 @@ export function movingSubscription(
 ): Subscription {
   let closed = false;
   let current: Attempt | undefined;
+  let leaving: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let pause = PAUSE;
 
   const leave = (attempt: Attempt): void => {
     current = undefined;
     clearTimeout(timer);
+    leaving = attempt.close();
     events.onHealth(false);
-    void attempt.close();
   };
-  const moveLater = (attempt: Attempt): void => {
-    if (closed || current !== attempt) return;
+  const moveLater = (attempt: Attempt | undefined): void => {
+    if (closed || attempt === undefined || current !== attempt) return;
     leave(attempt);
-    timer = setTimeout(move, PAUSE).unref();
+    // Who hears of the loss may have closed it.
+    if (closed) return;
+    timer = setTimeout(move, pause).unref();
+    pause = Math.min(2 * pause, MOST_PAUSE);
   };
   const move = (): void => {
-    const attempt = open(() => moveLater(attempt));
+    // Undefined to a client that tells of a loss before this has returned: the time limit ends such an attempt.
+    let made: Attempt | undefined = undefined;
+    const attempt = open(() => moveLater(made));
+    made = attempt;
     current = attempt;
     timer = setTimeout(() => moveLater(attempt), PATIENCE).unref();
     void follow(attempt);
@@ -50,10 +60,12 @@ export function movingSubscription(
       if (closed || current !== attempt) return;
       // No other node would allow it.
       leave(attempt);
-      return events.onFailed();
+      if (!closed) events.onFailed();
+      return;
     }
     if (closed || current !== attempt) return;
     clearTimeout(timer);
+    pause = PAUSE;
     events.onHealth(true);
   };
   move();
@@ -61,7 +73,7 @@ export function movingSubscription(
     close: async () => {
       closed = true;
       clearTimeout(timer);
-      await current?.close();
+      await Promise.all([leaving, current?.close()]);
     },
   };
 }

@@ -5,8 +5,13 @@ import { hasMethods } from './shape.js';
 /** Between two tries to subscribe, in milliseconds. */
 const PAUSE = 250;
 
-/** How long the end of a subscription is waited for, in milliseconds: a server that hangs does not confirm it. */
-const GOODBYE = 200;
+/** After these its connection is left to the client, which ends it when it is closed. */
+const TRIES_TO_END = 10;
+
+/** No grant: what a subscription sends to itself. */
+const ECHO = 'echo';
+
+const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
 
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
@@ -25,86 +30,105 @@ export function isSentinel(client: object): client is NodeRedisSentinel {
 /**
  * It makes one connection of its own for subscriptions and takes it along to a new master: a copy of the whole
  * client would add two more, and version 5 cannot be copied. Whether that connection stood all the while it does
- * not tell, so after every sign of trouble the server is asked.
+ * not tell, so after every sign of trouble a message to itself is sent.
  */
 export function subscribeOnSentinel(
   sentinel: NodeRedisSentinel,
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  const listener = (message: string): void => events.onMessage(message);
   let doubts = 1;
-  let asking = false;
+  let asking: Promise<void> | undefined;
   let closed = false;
+  let hear: () => void = () => undefined;
+  const listener = (message: string): void => {
+    if (message === ECHO) hear();
+    else events.onMessage(message);
+  };
 
+  const confirmed = (): Promise<void> => {
+    const heard = new Promise<void>((resolve) => (hear = resolve));
+    return confirm(sentinel, channel, listener, heard);
+  };
   const ask = async (): Promise<void> => {
-    const doubt = doubts;
-    try {
-      await confirm(sentinel, channel, listener);
-      if (closed) return;
-      if (doubt !== doubts) return await ask();
-      events.onHealth(true);
-    } catch (error) {
-      if (closed) return;
-      events.onHealth(false);
-      if (isRefusal(error)) return events.onFailed();
-      await pass(PAUSE);
-      if (!closed) await ask();
+    for (;;) {
+      const doubt = doubts;
+      try {
+        await confirmed();
+        if (doubt !== doubts) continue;
+        if (!closed) events.onHealth(true);
+        return;
+      } catch (error) {
+        if (!closed) events.onHealth(false);
+        // Who hears of that may have closed it.
+        if (closed) return;
+        if (isRefusal(error)) return events.onFailed();
+        await pass(PAUSE);
+        if (closed) return;
+      }
     }
   };
-  const askOnce = async (): Promise<void> => {
-    if (asking) return;
-    asking = true;
-    await ask();
-    asking = false;
+  const askOnce = (): void => {
+    asking ??= ask().finally(() => (asking = undefined));
   };
   const onTrouble = (): void => {
     doubts += 1;
+    askOnce();
     events.onHealth(false);
-    void askOnce();
   };
   const onChange = (change: unknown): void => {
     if (isMasterChange(change)) onTrouble();
   };
   sentinel.on('error', onTrouble);
   sentinel.on('topology-change', onChange);
-  void askOnce();
+  askOnce();
   return {
     close: async () => {
       closed = true;
       sentinel.removeListener('error', onTrouble);
       sentinel.removeListener('topology-change', onChange);
-      await Promise.race([end(sentinel, channel, listener), pass(GOODBYE)]);
+      // Its connection cannot be ended while it is made: it would be nobody's then.
+      await asking;
+      await end(sentinel, channel, confirmed, listener);
     },
   };
 }
 
 /**
  * Not before a script has run: a connection for subscriptions that it opens to a master that is down is tried for
- * ever, even after the client was closed. Subscribed already, it would answer at once by itself; only for a channel
- * that is new to it does it ask the server.
+ * ever, even after the client was closed. Subscribed already, it answers at once by itself. A second channel would ask the
+ * server, but one that is refused because the connection breaks would leave that behind.
  */
 async function confirm(
   sentinel: NodeRedisSentinel,
   channel: string,
   listener: (message: string) => void,
+  heard: Promise<void>,
 ): Promise<void> {
-  const probe = `${channel}:probe`;
   await sentinel.eval('return 1', { keys: [], arguments: [] });
   await sentinel.subscribe(channel, listener);
-  await sentinel.subscribe(probe, ignore);
-  await end(sentinel, probe, ignore);
+  await sentinel.eval(PUBLISH, { keys: [], arguments: [channel, ECHO] });
+  const silence = pass(PAUSE).then(() => {
+    throw new Error(`no echo within ${PAUSE} ms`);
+  });
+  await Promise.race([heard, silence]);
 }
 
+/** Where its connection breaks meanwhile, that comes back with the subscription, and can be ended only then. */
 async function end(
   sentinel: NodeRedisSentinel,
   channel: string,
+  confirmed: () => Promise<void>,
   listener: (message: string) => void,
 ): Promise<void> {
-  try {
-    await sentinel.unsubscribe(channel, listener);
-  } catch {
-    // Its connection is gone, and the subscription with it.
+  for (let tries = 0; tries < TRIES_TO_END; tries += 1) {
+    try {
+      if (tries > 0) await confirmed();
+      await sentinel.unsubscribe(channel, listener);
+      return;
+    } catch {
+      await pass(PAUSE);
+    }
   }
 }
 
@@ -113,8 +137,6 @@ function isMasterChange(change: unknown): boolean {
     typeof change === 'object' && change !== null && Reflect.get(change, 'type') === 'MASTER_CHANGE'
   );
 }
-
-function ignore(): void {}
 
 function pass(duration: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, duration).unref());
