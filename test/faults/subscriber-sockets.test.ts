@@ -105,11 +105,7 @@ async function leavesNothing(
   await eventually(async () => expect(await connections.all()).to.deep.equal([]));
 }
 
-function itLeavesNothing(
-  rows: readonly Row[],
-  connections: () => ClientConnections,
-  times: number,
-) {
+function itLeavesNothing(rows: readonly Row[], connections: () => ClientConnections, times: number) {
   for (const row of rows) {
     for (const { which, moment, once } of moments) {
       const rounds = once ? 1 : times;
@@ -128,10 +124,10 @@ describeWithServer('no socket is left of a subscriber', (server) => {
 
 describeWithCluster('no socket is left of a subscriber on a cluster', (cluster) => {
   const { all, others } = clusterRows(cluster);
-  itLeavesNothing([...all, ...others], () => new ClientConnections(cluster().nodes), 10);
+  itLeavesNothing([...all, ...others], () => new ClientConnections(cluster().nodes), 25);
 });
 
 describeWithSentinels('no socket is left of a subscriber with sentinels', (sentinels) => {
   const rows = sentinelRows(sentinels);
-  itLeavesNothing(rows, () => new ClientConnections(sentinels().servers), 10);
+  itLeavesNothing(rows, () => new ClientConnections(sentinels().servers), 25);
 });

@@ -70,7 +70,8 @@ export class CopyAttempt implements Attempt {
     // It has no listeners of its own; without this one, a lost connection would end the process.
     made.on('error', () => this.#lose());
     made.on('end', () => this.#lose());
-    made.on('connect', () => this.#settle());
+    // Version 4 rejects what nobody listens to yet when it is ended before it has written its first commands.
+    made.on('connect', () => queueMicrotask(() => this.#settle()));
     made.unref?.();
     await this.#connect(made);
     if (this.#closed) return;

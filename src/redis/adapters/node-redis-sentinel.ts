@@ -13,6 +13,9 @@ const ECHO = 'echo';
 
 const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
 
+/** Settles once those that were closed before have ended: an end that meets a beginning would take that with it. */
+const leaving = new WeakMap<NodeRedisSentinel, Promise<void>>();
+
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
@@ -51,6 +54,7 @@ export function subscribeOnSentinel(
     return confirm(sentinel, channel, listener, heard);
   };
   const ask = async (): Promise<void> => {
+    await leaving.get(sentinel);
     for (;;) {
       const doubt = doubts;
       try {
@@ -82,14 +86,19 @@ export function subscribeOnSentinel(
   sentinel.on('error', onTrouble);
   sentinel.on('topology-change', onChange);
   askOnce();
+  const leave = async (): Promise<void> => {
+    // Its connection cannot be ended while it is made: it would be nobody's then.
+    await asking;
+    await end(sentinel, channel, confirmed, listener);
+  };
   return {
-    close: async () => {
+    close: () => {
       closed = true;
       sentinel.removeListener('error', onTrouble);
       sentinel.removeListener('topology-change', onChange);
-      // Its connection cannot be ended while it is made: it would be nobody's then.
-      await asking;
-      await end(sentinel, channel, confirmed, listener);
+      const left = leave();
+      leaving.set(sentinel, left);
+      return left;
     },
   };
 }
