@@ -105,7 +105,11 @@ async function leavesNothing(
   await eventually(async () => expect(await connections.all()).to.deep.equal([]));
 }
 
-function itLeavesNothing(rows: readonly Row[], connections: () => ClientConnections, times: number) {
+function itLeavesNothing(
+  rows: readonly Row[],
+  connections: () => ClientConnections,
+  times: number,
+) {
   for (const row of rows) {
     for (const { which, moment, once } of moments) {
       const rounds = once ? 1 : times;

@@ -64,7 +64,7 @@ export function subscribeOnCopy(
 export class CopyAttempt implements Attempt {
   readonly subscribed: Promise<void>;
   readonly #channel: string;
-  #copy: Subscriber | undefined;
+  readonly #made: Promise<Subscriber>;
   #ended: Promise<void> | undefined;
 
   constructor(
@@ -74,21 +74,21 @@ export class CopyAttempt implements Attempt {
     onLost: () => void,
   ) {
     this.#channel = channel;
-    this.subscribed = this.#open(copy, events, onLost);
+    // A client that somebody has changed may throw, or give a promise.
+    this.#made = Promise.resolve().then(copy);
+    this.subscribed = this.#open(events, onLost);
   }
 
   close(): Promise<void> {
-    this.#ended ??= endOf(this.#copy, this.#channel);
+    this.#ended ??= this.#made.then(
+      (made) => endOf(made, this.#channel),
+      () => undefined,
+    );
     return this.#ended;
   }
 
-  async #open(
-    copy: () => Subscriber,
-    events: SubscriptionEvents,
-    onLost: () => void,
-  ): Promise<void> {
-    const made = copy();
-    this.#copy = made;
+  async #open(events: SubscriptionEvents, onLost: () => void): Promise<void> {
+    const made = await this.#made;
     // A connection that breaks is closed; other errors leave it as it is.
     made.on('error', () => undefined);
     made.on('close', onLost);
@@ -110,18 +110,17 @@ function unref(copy: Subscriber): void {
   }
 }
 
-async function endOf(copy: Subscriber | undefined, channel: string): Promise<void> {
-  if (copy === undefined) return;
+async function endOf(copy: Subscriber, channel: string): Promise<void> {
   try {
     // ioredis-mock keeps the listeners of a connection that is gone.
-    if (isMock(copy)) {
-      await copy.unsubscribe(channel);
-      return copy.disconnect();
-    }
-    if (copy.status === 'end') return;
-    const ended = new Promise<void>((resolve) => void copy.on('end', () => resolve()));
+    if (isMock(copy)) await copy.unsubscribe(channel);
+    else if (copy.status === 'end') return;
+  } catch {
+    // Whether it has ended it cannot say.
+  }
+  try {
     copy.disconnect();
-    await ended;
+    if (!isMock(copy)) await new Promise<void>((resolve) => void copy.on('end', () => resolve()));
   } catch {
     // What cannot be ended was not begun.
   }

@@ -55,7 +55,7 @@ export class CopyAttempt implements Attempt {
     this.#closed = true;
     // Not while it reads: version 4 forgets its subscription at once, and the next message of the same packet ends the process.
     await Promise.resolve();
-    if (!this.#connecting) this.#end();
+    if (!this.#connecting) void this.#end();
     await this.#ended;
   }
 
@@ -96,21 +96,23 @@ export class CopyAttempt implements Attempt {
   /** Its socket is there, or there is none. */
   #settle(): void {
     this.#connecting = false;
-    if (this.#closed) this.#end();
+    if (this.#closed) void this.#end();
   }
 
-  #end(): void {
+  async #end(): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
-    void endOf(this.#copy).then(this.#setEnded);
+    this.#ending = await endOf(this.#copy);
+    this.#setEnded();
   }
 }
 
-/** Version 4 knows no `destroy`. Never rejects. */
-async function endOf(copy: Subscriber | undefined): Promise<void> {
+/** Version 4 knows no `destroy`. False where it was not open, or would not be ended. */
+async function endOf(copy: Subscriber | undefined): Promise<boolean> {
   try {
     await (copy?.destroy === undefined ? copy?.disconnect?.() : copy.destroy());
+    return true;
   } catch {
-    // It was not open.
+    return false;
   }
 }

@@ -157,10 +157,10 @@ describe('ioredis cluster', () => {
     expect(subscriber?.ended).to.equal(1);
   });
 
-  it('leaves it to us to try another node', () => {
+  it('leaves it to us to try another node', async () => {
     const { client, options } = cluster();
     const { events } = collected();
-    void ioredisConnection(client).subscribe?.('p:inbox:c', events).close();
+    await ioredisConnection(client).subscribe?.('p:inbox:c', events).close();
     const [own] = options as [{ retryStrategy(): unknown }];
     expect(own.retryStrategy()).to.equal(null);
   });

@@ -121,6 +121,7 @@ describe('ioredis adapter', () => {
     let subscribed: () => void = () => {};
     subscriber.onSubscribe = () => new Promise((resolve) => (subscribed = resolve));
     open();
+    await turn();
     subscriber.emit('ready');
     expect(health).to.deep.equal([]);
     subscribed();
@@ -130,10 +131,11 @@ describe('ioredis adapter', () => {
     expect(health).to.deep.equal([true]);
     subscriber.emit('close');
     expect(health).to.deep.equal([true, false]);
+    await turn();
     expect(subscriber.ended).to.equal(1);
   });
 
-  it('is a copy that ends with its connection and keeps no process waiting for a goodbye', () => {
+  it('is a copy that ends with its connection and keeps no process waiting for a goodbye', async () => {
     const made: Record<string, unknown>[] = [];
     const duplicate = (options: Record<string, unknown>): Subscriber => {
       made.push(options);
@@ -141,7 +143,7 @@ describe('ioredis adapter', () => {
     };
     const whole = { ...client(), duplicate, subscribe: () => Promise.resolve() };
     const { events } = collected();
-    void ioredisConnection(whole as Parameters<typeof ioredisConnection>[0])
+    await ioredisConnection(whole as Parameters<typeof ioredisConnection>[0])
       .subscribe?.('p:inbox:c', events)
       .close();
     const [{ retryStrategy, ...options } = {}] = made;
