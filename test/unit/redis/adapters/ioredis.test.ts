@@ -148,7 +148,7 @@ describe('ioredis adapter', () => {
       .close();
     const [{ retryStrategy, ...options } = {}] = made;
     expect((retryStrategy as () => unknown)()).to.equal(null);
-    expect(options).to.include({ disconnectTimeout: 100, failoverDetector: false });
+    expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
   });
 
   it('says so when it is refused', async () => {
