@@ -8,7 +8,8 @@ const GOODBYE = 200;
  * what they throw. Here it has no other way to throw, and its subscriptions keep to the port's rules.
  */
 export function guardedConnection(connection: RedisConnection): RedisConnection {
-  const { replication, subscribe } = connection;
+  const replication = connection.replication?.bind(connection);
+  const subscribe = connection.subscribe?.bind(connection);
   return {
     runBySha: (sha1, keys, args) => connection.runBySha(sha1, keys, args),
     runByText: (text, keys, args) => connection.runByText(text, keys, args),
@@ -22,10 +23,10 @@ export function guardedConnection(connection: RedisConnection): RedisConnection 
     get serverClock() {
       return connection.serverClock;
     },
-    ...(replication !== undefined && { replication: replication.bind(connection) }),
+    ...(replication !== undefined && { replication }),
     ...(subscribe !== undefined && {
       subscribe: (channel, events) =>
-        guardedSubscription((heard) => subscribe.call(connection, channel, heard), events),
+        guardedSubscription((heard) => subscribe(channel, heard), events),
     }),
   };
 }

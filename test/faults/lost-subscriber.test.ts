@@ -60,7 +60,7 @@ describeWithServer('the subscriber of an ioredis client', (server) => {
 
 interface Owned {
   readonly target: RedisTarget;
-  end(): unknown;
+  readonly end: () => unknown;
 }
 
 /** None of them connects again by itself; so neither do the copies of some. */

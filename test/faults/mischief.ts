@@ -52,7 +52,7 @@ export class Mischief {
 }
 
 /** Resolves, resolves again, and rejects. */
-class Twice implements PromiseLike<unknown> {
+class Twice {
   readonly #result: unknown;
   readonly #error: Error;
 
@@ -69,6 +69,6 @@ class Twice implements PromiseLike<unknown> {
     const settled = Promise.resolve(this.#result).then(onResult, onError);
     void Promise.resolve(this.#result).then(onResult, onError);
     onError?.(this.#error);
-    return settled as Promise<R | E>;
+    return settled;
   }
 }

@@ -10,7 +10,7 @@ import { Mischief, type Way, ways } from './mischief.js';
 
 interface Opened {
   readonly target: RedisTarget;
-  end(): void;
+  readonly end: () => void;
 }
 
 interface Kind {

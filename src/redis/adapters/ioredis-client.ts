@@ -44,13 +44,13 @@ export function subscribeOnCopy(
 ): Subscription {
   const copy = (): Subscriber =>
     isMock(client) ? client.duplicate() : client.duplicate(COPY_OPTIONS);
-  let lose: () => void = () => undefined;
+  let lose: (() => void) | undefined;
   const subscription = movingSubscription((onLost) => {
     lose = onLost;
     return new CopyAttempt(copy, channel, events, onLost);
   }, events);
   if (!detectsFailover(client)) return subscription;
-  const onClose = (): void => lose();
+  const onClose = (): void => lose?.();
   client.on('close', onClose);
   return {
     close: () => {

@@ -23,59 +23,77 @@ export function movingSubscription(
   open: (onLost: () => void) => Attempt,
   events: SubscriptionEvents,
 ): Subscription {
-  let closed = false;
-  let current: Attempt | undefined;
-  let leaving: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let pause = PAUSE;
+  return new MovingSubscription(open, events);
+}
 
-  const leave = (attempt: Attempt): void => {
-    current = undefined;
-    clearTimeout(timer);
-    leaving = attempt.close();
-    events.onHealth(false);
-  };
-  const moveLater = (attempt: Attempt | undefined): void => {
-    if (closed || attempt === undefined || current !== attempt) return;
-    leave(attempt);
-    // Who hears of the loss may have closed it.
-    if (closed) return;
-    timer = setTimeout(move, pause).unref();
-    pause = Math.min(2 * pause, MOST_PAUSE);
-  };
-  const move = (): void => {
-    // Undefined to a client that tells of a loss before this has returned: the time limit ends such an attempt.
+class MovingSubscription implements Subscription {
+  readonly #open: (onLost: () => void) => Attempt;
+  readonly #events: SubscriptionEvents;
+  #closed = false;
+  #current: Attempt | undefined;
+  /** Settles when the one before has ended. */
+  #left: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #pause = PAUSE;
+
+  constructor(open: (onLost: () => void) => Attempt, events: SubscriptionEvents) {
+    this.#open = open;
+    this.#events = events;
+    this.#move();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await Promise.all([this.#left, this.#current?.close()]);
+  }
+
+  #move(): void {
+    // Undefined to a client that tells of a loss before `open` has returned: its time limit ends such an attempt.
     let made: Attempt | undefined = undefined;
-    const attempt = open(() => moveLater(made));
+    const attempt = this.#open(() => this.#moveLater(made));
     made = attempt;
-    current = attempt;
-    timer = setTimeout(() => moveLater(attempt), PATIENCE).unref();
-    void follow(attempt);
-  };
-  const follow = async (attempt: Attempt): Promise<void> => {
+    this.#current = attempt;
+    this.#timer = setTimeout(() => this.#moveLater(attempt), PATIENCE).unref();
+    void this.#follow(attempt);
+  }
+
+  async #follow(attempt: Attempt): Promise<void> {
     try {
       await attempt.subscribed;
     } catch (error) {
-      if (!isRefusal(error)) return moveLater(attempt);
-      if (closed || current !== attempt) return;
+      if (!isRefusal(error)) return this.#moveLater(attempt);
+      if (!this.#isCurrent(attempt)) return;
       // No other node would allow it.
-      leave(attempt);
-      if (!closed) events.onFailed();
+      this.#leave(attempt);
+      if (!this.#closed) this.#events.onFailed();
       return;
     }
-    if (closed || current !== attempt) return;
-    clearTimeout(timer);
-    pause = PAUSE;
-    events.onHealth(true);
-  };
-  move();
-  return {
-    close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      await Promise.all([leaving, current?.close()]);
-    },
-  };
+    if (!this.#isCurrent(attempt)) return;
+    clearTimeout(this.#timer);
+    this.#pause = PAUSE;
+    this.#events.onHealth(true);
+  }
+
+  #moveLater(attempt: Attempt | undefined): void {
+    if (attempt === undefined || !this.#isCurrent(attempt)) return;
+    this.#leave(attempt);
+    // Who heard of the loss may have closed it.
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => this.#move(), this.#pause).unref();
+    this.#pause = Math.min(2 * this.#pause, MOST_PAUSE);
+  }
+
+  #leave(attempt: Attempt): void {
+    this.#current = undefined;
+    clearTimeout(this.#timer);
+    this.#left = attempt.close();
+    this.#events.onHealth(false);
+  }
+
+  #isCurrent(attempt: Attempt): boolean {
+    return !this.#closed && this.#current === attempt;
+  }
 }
 
 /** The server said no, and will until somebody changes its mind. A connection that was lost says otherwise, and a server that cannot now says LOADING and the like. */

@@ -40,103 +40,105 @@ export function subscribeOnSentinel(
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  let doubts = 1;
-  let asking: Promise<void> | undefined;
-  let closed = false;
-  let hear: () => void = () => undefined;
-  const listener = (message: string): void => {
-    if (message === ECHO) hear();
-    else events.onMessage(message);
+  return new SentinelSubscription(sentinel, channel, events);
+}
+
+class SentinelSubscription implements Subscription {
+  readonly #sentinel: NodeRedisSentinel;
+  readonly #channel: string;
+  readonly #events: SubscriptionEvents;
+  #doubts = 1;
+  #asking: Promise<void> | undefined;
+  #closed = false;
+  #onEcho: (() => void) | undefined;
+
+  constructor(sentinel: NodeRedisSentinel, channel: string, events: SubscriptionEvents) {
+    this.#sentinel = sentinel;
+    this.#channel = channel;
+    this.#events = events;
+    sentinel.on('error', this.#onTrouble);
+    sentinel.on('topology-change', this.#onChange);
+    this.#askOnce();
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#sentinel.removeListener('error', this.#onTrouble);
+    this.#sentinel.removeListener('topology-change', this.#onChange);
+    const left = this.#leave();
+    leaving.set(this.#sentinel, left);
+    return left;
+  }
+
+  readonly #listener = (message: string): void => {
+    if (message === ECHO) this.#onEcho?.();
+    else this.#events.onMessage(message);
   };
 
-  const confirmed = (): Promise<void> => {
-    const heard = new Promise<void>((resolve) => (hear = resolve));
-    return confirm(sentinel, channel, listener, heard);
+  readonly #onTrouble = (): void => {
+    this.#doubts += 1;
+    this.#askOnce();
+    this.#events.onHealth(false);
   };
-  const ask = async (): Promise<void> => {
-    await leaving.get(sentinel);
+
+  readonly #onChange = (change: unknown): void => {
+    if (isMasterChange(change)) this.#onTrouble();
+  };
+
+  #askOnce(): void {
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+  }
+
+  async #ask(): Promise<void> {
+    await leaving.get(this.#sentinel);
     for (;;) {
-      const doubt = doubts;
+      const doubt = this.#doubts;
       try {
-        await confirmed();
-        if (doubt !== doubts) continue;
-        if (!closed) events.onHealth(true);
+        await this.#confirm();
+        if (doubt !== this.#doubts) continue;
+        if (!this.#closed) this.#events.onHealth(true);
         return;
       } catch (error) {
-        if (!closed) events.onHealth(false);
+        if (!this.#closed) this.#events.onHealth(false);
         // Who hears of that may have closed it.
-        if (closed) return;
-        if (isRefusal(error)) return events.onFailed();
+        if (this.#closed) return;
+        if (isRefusal(error)) return this.#events.onFailed();
         await pass(PAUSE);
-        if (closed) return;
+        if (this.#closed) return;
       }
     }
-  };
-  const askOnce = (): void => {
-    asking ??= ask().finally(() => (asking = undefined));
-  };
-  const onTrouble = (): void => {
-    doubts += 1;
-    askOnce();
-    events.onHealth(false);
-  };
-  const onChange = (change: unknown): void => {
-    if (isMasterChange(change)) onTrouble();
-  };
-  sentinel.on('error', onTrouble);
-  sentinel.on('topology-change', onChange);
-  askOnce();
-  const leave = async (): Promise<void> => {
-    // Its connection cannot be ended while it is made: it would be nobody's then.
-    await asking;
-    await end(sentinel, channel, confirmed, listener);
-  };
-  return {
-    close: () => {
-      closed = true;
-      sentinel.removeListener('error', onTrouble);
-      sentinel.removeListener('topology-change', onChange);
-      const left = leave();
-      leaving.set(sentinel, left);
-      return left;
-    },
-  };
-}
+  }
 
-/**
- * Not before a script has run: a connection for subscriptions that it opens to a master that is down is tried for
- * ever, even after the client was closed. Subscribed already, it answers at once by itself. A second channel would ask the
- * server, but one that is refused because the connection breaks would leave that behind.
- */
-async function confirm(
-  sentinel: NodeRedisSentinel,
-  channel: string,
-  listener: (message: string) => void,
-  heard: Promise<void>,
-): Promise<void> {
-  await sentinel.eval('return 1', { keys: [], arguments: [] });
-  await sentinel.subscribe(channel, listener);
-  await sentinel.eval(PUBLISH, { keys: [], arguments: [channel, ECHO] });
-  const silence = pass(PAUSE).then(() => {
-    throw new Error(`no echo within ${PAUSE} ms`);
-  });
-  await Promise.race([heard, silence]);
-}
+  /**
+   * Not before a script has run: a connection for subscriptions that it opens to a master that is down is tried for
+   * ever, even after the client was closed. Subscribed already, it answers at once by itself. A second channel would ask the
+   * server, but one that is refused because the connection breaks would leave that behind.
+   */
+  async #confirm(): Promise<void> {
+    const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
+    await this.#sentinel.eval('return 1', { keys: [], arguments: [] });
+    await this.#sentinel.subscribe(this.#channel, this.#listener);
+    await this.#sentinel.eval(PUBLISH, { keys: [], arguments: [this.#channel, ECHO] });
+    const silence = pass(PAUSE).then(() => {
+      throw new Error(`no echo within ${PAUSE} ms`);
+    });
+    await Promise.race([heard, silence]);
+  }
 
-/** Where its connection breaks meanwhile, that comes back with the subscription, and can be ended only then. */
-async function end(
-  sentinel: NodeRedisSentinel,
-  channel: string,
-  confirmed: () => Promise<void>,
-  listener: (message: string) => void,
-): Promise<void> {
-  for (let tries = 0; tries < TRIES_TO_END; tries += 1) {
-    try {
-      if (tries > 0) await confirmed();
-      await sentinel.unsubscribe(channel, listener);
-      return;
-    } catch {
-      await pass(PAUSE);
+  /**
+   * Its connection cannot be ended while it is made: it would be nobody's then. Where it breaks meanwhile, it comes
+   * back with the subscription, and can be ended only then.
+   */
+  async #leave(): Promise<void> {
+    await this.#asking;
+    for (let tries = 0; tries < TRIES_TO_END; tries += 1) {
+      try {
+        if (tries > 0) await this.#confirm();
+        await this.#sentinel.unsubscribe(this.#channel, this.#listener);
+        return;
+      } catch {
+        await pass(PAUSE);
+      }
     }
   }
 }

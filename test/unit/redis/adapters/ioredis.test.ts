@@ -143,9 +143,7 @@ describe('ioredis adapter', () => {
     };
     const whole = { ...client(), duplicate, subscribe: () => Promise.resolve() };
     const { events } = collected();
-    await ioredisConnection(whole as Parameters<typeof ioredisConnection>[0])
-      .subscribe?.('p:inbox:c', events)
-      .close();
+    await ioredisConnection(whole).subscribe?.('p:inbox:c', events).close();
     const [{ retryStrategy, ...options } = {}] = made;
     expect((retryStrategy as () => unknown)()).to.equal(null);
     expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
