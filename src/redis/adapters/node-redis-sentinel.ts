@@ -136,7 +136,9 @@ class SentinelSubscription implements Subscription {
         if (tries > 0) await this.#confirm();
         await this.#sentinel.unsubscribe(this.#channel, this.#listener);
         return;
-      } catch {
+      } catch (error) {
+        // Without the right to unsubscribe, it stays until the client is closed.
+        if (isRefusal(error)) return;
         await pass(PAUSE);
       }
     }
