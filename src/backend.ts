@@ -22,6 +22,11 @@ export interface Backend {
   readonly hasReplicas?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
+  /**
+   * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
+   * a day. Left out: nobody gets a warning of another number.
+   */
+  noteStripes?(key: SemaphoreKey, stripes: number): Promise<readonly number[]>;
   /** Tells whether trying again can help. Left out: every error is worth another try. */
   isRetryable?(error: unknown): boolean;
   /**
@@ -230,6 +235,15 @@ export interface GrantListener {
 export interface Listening {
   /** Never rejects. */
   close(): Promise<void>;
+}
+
+/** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
+export class UnfitServerError extends Error {
+  constructor(what: string, cause?: unknown) {
+    const needs = 'redsem needs Redis 6.2 or newer, or Valkey; of this server';
+    super(`${needs}: ${what}`, cause === undefined ? undefined : { cause });
+    this.name = 'UnfitServerError';
+  }
 }
 
 /** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */

@@ -8,7 +8,7 @@ import type {
   ReleaseReply,
   Reply,
 } from './backend.js';
-import { CLAIM_TIME } from './backend.js';
+import { CLAIM_TIME, UnfitServerError } from './backend.js';
 import { backoffDelay } from './backoff.js';
 import type { Instant } from './clock.js';
 import { instant } from './clock.js';
@@ -326,7 +326,11 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       if (telemetry.extend.active) publishExtend(lease, error);
       const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
       this.#heartbeat.failed(lease, error, pause);
-      if (!retryable) this.#settleAwaited(lease, new BackendError('extending failed', error));
+      if (retryable) continue;
+      const failure = new BackendError('extending failed', error);
+      this.#settleAwaited(lease, failure);
+      // At once, and not at the end of its lease: its holder has that long to stop.
+      if (error instanceof UnfitServerError) lease.lose('expired', failure);
     }
   }
 

@@ -47,7 +47,13 @@ export {
 export type { HandleData, HandleEvents } from './handle.js';
 export { Handle } from './handle.js';
 export { KeyedHandle } from './keyed-handle.js';
-export type { KeyedAcquireOptions, KeyedMutexOptions, Keys } from './keyed-mutex.js';
+export type {
+  KeyedAcquireOptions,
+  KeyedMutexEvents,
+  KeyedMutexOptions,
+  KeyedMutexWarning,
+  Keys,
+} from './keyed-mutex.js';
 export { KeyedMutex } from './keyed-mutex.js';
 export { ManualClock } from './manual-clock.js';
 export type { MemoryBackendOptions } from './memory/memory-backend.js';

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { Clock } from './clock.js';
 import { BackendError, ClosedError } from './errors.js';
 import type { Handle } from './handle.js';
@@ -20,13 +21,31 @@ export interface KeyedMutexOptions extends MutexOptions {
   readonly name?: string;
   /**
    * Hashes the keys onto so many locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
-   * must be the same wherever the keyed mutex is used. Default: each key has a lock of its own.
+   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has a lock of its own.
    */
   readonly stripes?: number;
 }
 
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
+
+/** Something that does not keep the keyed mutex from working now but endangers its promises. */
+export interface KeyedMutexWarning {
+  readonly code: 'STRIPES_MISMATCH';
+  readonly message: string;
+}
+
+/** Every event and what its listeners get. */
+export interface KeyedMutexEvents {
+  /**
+   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a day, and such keyed mutexes
+   * do not exclude each other. Looked up when the first keys are held, and every twelve hours. Emitted once. Not on a quorum.
+   */
+  warning: [warning: KeyedMutexWarning];
+}
+
+/** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
+const HALF_DAY = 43_200_000;
 
 /** One key, or several; duplicates count once. */
 export type Keys = string | readonly string[];
@@ -41,7 +60,7 @@ interface Wanted {
  * that name them in different orders never deadlock. Who holds a key and asks for another in a second call may:
  * take all of them in one call.
  */
-export class KeyedMutex {
+export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   readonly name: string;
   readonly #target: SemaphoreTarget;
   readonly #options: MutexOptions;
@@ -51,12 +70,17 @@ export class KeyedMutex {
   // Kept by their permits and requests alone: unused keys take no memory.
   readonly #mutexes = new WeakValues<Mutex>();
   #closed: Promise<void> | undefined;
+  readonly #prefix: string;
+  #stripesNotedAt = -Infinity;
+  #otherStripes: number | undefined;
+  #warned = false;
 
   /**
    * @param target as for a `Semaphore`
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
+    super();
     const resolved = resolveOptions(withLimitOne(options), clockOf(target));
     const { name = 'default', stripes, ...others } = options;
     this.#names = new KeyedNames(name);
@@ -65,6 +89,7 @@ export class KeyedMutex {
     this.#target = target;
     this.#options = others;
     this.#clock = resolved.clock;
+    this.#prefix = resolved.prefix;
     this.#stripes = stripes;
   }
 
@@ -172,12 +197,43 @@ export class KeyedMutex {
   }
 
   #handle({ partOf }: Wanted, acquisition: OrderedAcquisition): KeyedHandle {
+    if (partOf.size > 0) void this.#compareStripes();
     const byKey = new Map<string, Handle>();
     for (const [key, part] of partOf) {
       const handle = acquisition.handleOf(part);
       if (handle !== undefined) byKey.set(key, handle);
     }
     return new KeyedHandle(this.name, byKey, acquisition.handles);
+  }
+
+  async #compareStripes(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - this.#stripesNotedAt > HALF_DAY) {
+      this.#stripesNotedAt = now;
+      this.#otherStripes = await this.#findOtherStripes();
+    }
+    if (this.#otherStripes !== undefined) this.#warnOfOtherStripes(this.#otherStripes);
+  }
+
+  async #findOtherStripes(): Promise<number | undefined> {
+    const own = this.#stripes ?? 0;
+    const key = { prefix: this.#prefix, name: this.#names.ofAll };
+    try {
+      const noted = await backendOf(this.#target).noteStripes?.(key, own);
+      return noted?.find((stripes) => stripes !== own);
+    } catch {
+      // The keys are held all the same.
+      return undefined;
+    }
+  }
+
+  #warnOfOtherStripes(other: number): void {
+    if (this.#warned || this.listenerCount('warning') === 0) return;
+    this.#warned = true;
+    const [mine, others] = [this.#stripes ?? 'no', other === 0 ? 'none' : other];
+    const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${mine} stripes here and ${others} elsewhere: the two do not exclude each other`;
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('warning', { code: 'STRIPES_MISMATCH', message }));
   }
 
   /** An acquisition that ends because this was closed says so, and not which key it waited for. */

@@ -342,9 +342,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   async #doClose(): Promise<void> {
-    this.#coordinator.waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
+    const { waitLoop } = this.#coordinator;
+    const abandoned = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
     // A lost lease is withdrawn by its coordinator.
     for (const lease of this.#coordinator.heldBy(this.#holder)) lease.lose('closed');
+    await abandoned;
     // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
     const inboxClosed = this.#session.closeInbox(this.#key.prefix);
     await this.#coordinator.drained();

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AcquireReply, AcquireVerdict, PushedGrant } from './backend.js';
 import { CLAIM_TIME } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
@@ -14,6 +15,9 @@ import type { Certainty, ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
 import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
+
+/** How many requests are ended before the event loop has its turn: each makes an error, which takes its time. */
+const MOST_AT_ONCE = 1000;
 
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
 const SAFETY_PAUSE = 1500;
@@ -92,9 +96,13 @@ export class WaitLoop {
   }
 
   /** Ends all requests of an owner. */
-  abandonAll(owner: RequestOwner, reason: () => Error): void {
+  async abandonAll(owner: RequestOwner, reason: () => Error): Promise<void> {
+    let ended = 0;
     for (const request of this.#pending.toArray()) {
-      if (request.owner === owner) this.abandon(request, reason());
+      if (request.owner !== owner || !request.pending) continue;
+      this.abandon(request, reason());
+      ended += 1;
+      if (ended % MOST_AT_ONCE === 0) await nextTurn();
     }
   }
 
@@ -135,9 +143,12 @@ export class WaitLoop {
   #endOverdue(): void {
     const now = this.#options.clock.monotonic();
     let next = Infinity;
+    let ended = 0;
     for (const request of this.#pending.toArray()) {
-      if (request.deadline <= now) request.giveUp();
-      else next = Math.min(next, request.deadline);
+      if (request.deadline <= now && ended < MOST_AT_ONCE) {
+        ended += 1;
+        request.giveUp();
+      } else next = Math.min(next, request.deadline);
     }
     if (this.#pending.size > 0) this.#deadlines.wakeBy(next, now);
   }

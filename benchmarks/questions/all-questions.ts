@@ -1,4 +1,6 @@
+import { command } from './command.js';
 import { contended } from './contended.js';
+import { crowd } from './crowd.js';
 import { growth } from './growth.js';
 import { held } from './held.js';
 import type { Question } from './question.js';
@@ -11,6 +13,8 @@ export const questions: readonly Question[] = [
   contended,
   held,
   growth,
+  crowd,
   recovery,
   telemetry,
+  command,
 ];

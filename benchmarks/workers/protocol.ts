@@ -18,6 +18,8 @@ export interface Protocol {
   letGo: { ask: null; answer: number };
   /** Waits for one permit of each name; tells when each was granted, in ms. */
   await: { ask: { names: readonly string[]; ttl: number }; answer: number[] };
+  /** Lets a crowd wait, and takes many permits at once; tells how long the event loop was blocked. */
+  crowd: { ask: CrowdTask; answer: CrowdResult };
   /** CPU time of the process so far, in microseconds. */
   cpu: { ask: null; answer: number };
 }
@@ -36,6 +38,26 @@ export interface PairsResult {
   readonly cpuUs: number;
   readonly p50Us: number;
   readonly p99Us: number;
+}
+
+export interface CrowdTask {
+  readonly waiters: number;
+  /** What they wait for. */
+  readonly limit: number;
+  /** How many are taken at once, by one ticket of another semaphore. */
+  readonly permits: number;
+  /** For how long the waiters are watched, in ms. */
+  readonly ms: number;
+}
+
+/** The longest time for which the event loop was blocked, in ms. */
+export interface CrowdResult {
+  readonly queueing: number;
+  readonly waiting: number;
+  /** While each in turn got its permit and gave it back. */
+  readonly handingOn: number;
+  readonly taking: number;
+  readonly givingBack: number;
 }
 
 export interface ContendTask {

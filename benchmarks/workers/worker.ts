@@ -3,6 +3,7 @@ import type { Connection } from '../peers/adapter.js';
 import { peerOf } from '../peers/catalog.js';
 import { answering } from './answering.js';
 import { Contention } from './contention.js';
+import { runCrowd } from './crowd.js';
 import { Holding } from './holding.js';
 import { monotonicMs } from './monotonic.js';
 import { runPairs } from './pairs.js';
@@ -38,6 +39,7 @@ answering('await', ({ names, ttl }) =>
     }),
   ),
 );
+answering('crowd', (task) => runCrowd(connection(), task));
 answering('cpu', () => {
   const { user, system } = process.cpuUsage();
   return user + system;

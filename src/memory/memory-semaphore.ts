@@ -20,23 +20,32 @@ import type {
 } from '../backend.js';
 import { CLAIM_TIME, WAITER_LEASE } from '../backend.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
-import { FreeSlots } from './free-slots.js';
+import type { Arrival } from './arrival-queue.js';
+import { ArrivalQueue } from './arrival-queue.js';
+import type { Mortal } from './expiring.js';
+import { Expiring } from './expiring.js';
+import type { SlotRange } from './free-slots.js';
+import { FreeSlots, slotsOf } from './free-slots.js';
 import { LimitRecord } from './limit-record.js';
 
-interface Ticket {
-  readonly slots: number[];
+interface Ticket extends Mortal {
+  readonly ranges: readonly SlotRange[];
   readonly fencingToken: number;
   readonly grantedAt: number;
   readonly label: string;
-  expiresAt: number;
 }
 
-interface Waiter {
-  readonly id: string;
+interface Waiter extends Arrival {
   readonly permits: number;
   readonly client: string;
-  readonly arrival: number;
   readonly label: string;
+}
+
+/** What a call found when it served the queue. */
+interface Served {
+  readonly granted: readonly Waiter[];
+  /** Somebody waits for permits that may come free: whoever comes now must come behind. */
+  blocked: boolean;
 }
 
 /** How clients are told: of their grants, and of tickets that were taken from them. */
@@ -47,20 +56,22 @@ export interface Announcer {
 
 /**
  * One semaphore in this process's memory: the algorithm of the Lua scripts, step by step, for the same
- * promises. Time is handed in, in milliseconds; rising numbers are in microseconds, as on a server.
+ * promises and at the same cost: O(log n) for each request, ticket, grant and range of slots. Time is handed in, in
+ * milliseconds; rising numbers are in microseconds, as on a server.
  */
 export class MemorySemaphore {
   readonly #nextNumber: (now: number) => number;
   readonly #announcer: Announcer;
-  readonly #tickets = new Map<string, Ticket>();
+  readonly #tickets = new Expiring<Ticket>();
+  /** The ids that adopted tickets have now, by their first. */
+  readonly #adopted = new Map<string, string>();
   readonly #slots = new FreeSlots();
-  readonly #leases = new Map<string, number>();
+  /** Clients that have requests in the queue, while they count. */
+  readonly #leases = new Expiring<Mortal>();
   /** Tickets that were revoked, until they would have expired. */
-  readonly #revoked = new Map<string, number>();
-  #queue: Waiter[] = [];
+  readonly #revoked = new Expiring<Mortal>();
+  readonly #queue = new ArrivalQueue<Waiter>();
   readonly #limits = new LimitRecord();
-  /** No ticket expires before this. */
-  #earliest = Infinity;
 
   constructor(nextNumber: (now: number) => number, announcer: Announcer) {
     this.#nextNumber = nextNumber;
@@ -70,7 +81,7 @@ export class MemorySemaphore {
   /** Whether nobody would miss it, once what has expired is gone. */
   isEmptyAt(now: number): boolean {
     this.#purge(now);
-    const idle = this.#tickets.size === 0 && this.#queue.length === 0;
+    const idle = this.#tickets.size === 0 && this.#queue.size === 0;
     return idle && this.#limits.stored === undefined && this.#revoked.size === 0;
   }
 
@@ -78,27 +89,27 @@ export class MemorySemaphore {
     const { call, limits } = this.#begin(given, now);
     const { client, requests, ttl, notAfter } = call;
     const late = notAfter !== undefined && now > notAfter;
-    const own = new Map(requests.map((request) => [request.id, request]));
+    const own = late ? undefined : new Set(requests.map(({ id }) => id));
     if (!late) {
       for (const request of requests) this.#requeue(request, call);
-      if (this.#queue.some(({ id }) => own.has(id))) this.#leases.set(client, now + WAITER_LEASE);
+      if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(client, now);
     }
-    const served = this.#serveQueue(call, now, late ? undefined : own);
+    const served = this.#serveQueue(call, now, own);
     const verdicts = requests.map((request): AcquireVerdict => {
       if (late) return { kind: 'late' };
       const ticket = this.#tickets.get(request.id);
-      if (ticket !== undefined) this.#renew(ticket, now + ttl);
-      return this.#verdict(request, call, now, served.blocked);
+      if (ticket !== undefined) this.#tickets.renew(ticket, now + ttl);
+      return this.#verdict(request, call, now, served);
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
-    if (queued) this.#leases.set(client, now + WAITER_LEASE);
-    const grants = this.#announce(served.granted, call, late ? undefined : own);
+    if (queued) this.#renewLease(client, now);
+    const grants = this.#announce(served.granted, call, own);
     return {
       serverTime: now,
       ...limits,
       verdicts,
       grants,
-      nearestExpiry: queued ? this.#findEarliest() : undefined,
+      nearestExpiry: queued ? this.#tickets.nearest : undefined,
     };
   }
 
@@ -108,7 +119,7 @@ export class MemorySemaphore {
       const ticket = this.#tickets.get(id);
       const token = call.fencingTokens?.[i] ?? ticket?.fencingToken;
       if (ticket === undefined || ticket.fencingToken !== token) return false;
-      this.#renew(ticket, now + call.ttl);
+      this.#tickets.renew(ticket, now + call.ttl);
       return true;
     });
     const revoked = call.ids.filter((id, i) => extended[i] === false && this.#revoked.has(id));
@@ -119,10 +130,7 @@ export class MemorySemaphore {
   release(given: ReleaseCall, now: number): ReleaseReply {
     const { call, limits } = this.#begin(given, now);
     const released = call.ids.map((id) => this.#drop(id));
-    if (this.#queue.length > 0) {
-      const gone = new Set(call.ids);
-      this.#queue = this.#queue.filter(({ id }) => !gone.has(id));
-    }
+    for (const id of call.ids) this.#queue.remove(id);
     return { serverTime: now, ...limits, released, grants: this.#grantFreed(call, now) };
   }
 
@@ -141,8 +149,8 @@ export class MemorySemaphore {
     const reply = { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
     const ticket = this.#tickets.get(call.newId);
     if (found === undefined || ticket === undefined) return { ...reply, ticket: undefined, late };
-    const { slots, fencingToken } = ticket;
-    return { ...reply, ticket: { slots: [...slots], fencingToken, before: found } };
+    const { ranges, fencingToken } = ticket;
+    return { ...reply, ticket: { slots: slotsOf(ranges), fencingToken, before: found } };
   }
 
   revoke(given: RevokeCall, now: number): RevokeReply {
@@ -150,7 +158,8 @@ export class MemorySemaphore {
     const ticket = this.#tickets.get(call.id);
     if (ticket !== undefined) {
       this.#drop(call.id);
-      this.#revoked.set(call.id, ticket.expiresAt);
+      this.#revoked.remove(call.id);
+      this.#revoked.add({ id: call.id, expiresAt: ticket.expiresAt, place: 0 });
       this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' });
     }
     const revoked = this.#revoked.has(call.id);
@@ -160,15 +169,15 @@ export class MemorySemaphore {
   inspect(given: number, now: number): InspectReply {
     this.#purge(now);
     const limit = this.#limits.stored ?? given;
-    const holders = [...this.#tickets].map(([id, ticket]) => ({
-      id,
-      slots: [...ticket.slots],
+    const holders = [...this.#tickets.values()].map((ticket) => ({
+      id: ticket.id,
+      slots: slotsOf(ticket.ranges),
       fencingToken: ticket.fencingToken,
       expiresIn: ticket.expiresAt - now,
       heldFor: now - ticket.grantedAt,
       label: ticket.label,
     }));
-    const waiters = this.#queue
+    const waiters = [...this.#queue]
       .filter(({ client }) => this.#alive(client))
       .map(({ id, permits, arrival, label }, position) => {
         const waitingFor = Math.max(0, now - arrival / 1000);
@@ -179,88 +188,83 @@ export class MemorySemaphore {
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */
   #begin<C extends Call>(given: C, now: number) {
-    const begun = this.#limits.begin(given, this.#tickets.size + this.#queue.length > 0);
+    const begun = this.#limits.begin(given, this.#tickets.size + this.#queue.size > 0);
     this.#purge(now);
     return begun;
   }
 
   /** The id that the ticket to adopt has now. A call that runs again finds what it did the first time. */
   #current({ id, newId }: AdoptCall): string | undefined {
-    for (const each of [newId, id]) if (this.#tickets.has(each)) return each;
-    for (const each of this.#tickets.keys()) if (firstId(each) === firstId(id)) return each;
-    return undefined;
+    const origin = firstId(id);
+    const found = [newId, id, this.#adopted.get(origin) ?? origin];
+    return found.find((each) => this.#tickets.has(each));
   }
 
   #rename(before: string, { newId, label, ttl }: AdoptCall, now: number): void {
     const ticket = this.#tickets.get(before);
     if (ticket === undefined) return;
-    if (before === newId) return this.#renew(ticket, now + ttl);
-    this.#tickets.delete(before);
-    const { slots } = ticket;
+    if (before === newId) return this.#tickets.renew(ticket, now + ttl);
+    this.#tickets.remove(before);
     const fencingToken = this.#nextNumber(now);
-    const renamed = { slots, fencingToken, label, grantedAt: now, expiresAt: now + ttl };
-    this.#tickets.set(newId, renamed);
-    this.#renew(renamed, now + ttl);
+    const { ranges } = ticket;
+    const expiresAt = now + ttl;
+    const times = { grantedAt: now, expiresAt };
+    this.#tickets.add({ id: newId, ranges, fencingToken, label, ...times, place: 0 });
+    this.#adopted.set(firstId(newId), newId);
     this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' });
   }
 
   #purge(now: number): void {
-    for (const [id, until] of this.#revoked) if (until <= now) this.#revoked.delete(id);
-    for (const [client, until] of this.#leases) if (until <= now) this.#leases.delete(client);
-    if (now < this.#earliest) return;
-    for (const [id, { expiresAt }] of this.#tickets) if (expiresAt <= now) this.#drop(id);
-    this.#earliest = this.#findEarliest() ?? Infinity;
-  }
-
-  #renew(ticket: Ticket, until: number): void {
-    ticket.expiresAt = until;
-    this.#earliest = Math.min(this.#earliest, until);
-  }
-
-  #findEarliest(): number | undefined {
-    let earliest: number | undefined;
-    for (const { expiresAt } of this.#tickets.values()) {
-      if (earliest === undefined || expiresAt < earliest) earliest = expiresAt;
+    while (this.#revoked.takeExpired(now) !== undefined);
+    while (this.#leases.takeExpired(now) !== undefined);
+    for (;;) {
+      const ticket = this.#tickets.takeExpired(now);
+      if (ticket === undefined) return;
+      this.#giveBack(ticket);
     }
-    return earliest;
   }
 
   #drop(id: string): boolean {
-    const ticket = this.#tickets.get(id);
-    if (ticket === undefined) return false;
-    this.#tickets.delete(id);
-    this.#slots.giveBack(ticket.slots);
-    return true;
+    const ticket = this.#tickets.remove(id);
+    if (ticket !== undefined) this.#giveBack(ticket);
+    return ticket !== undefined;
+  }
+
+  #giveBack({ id, ranges }: Ticket): void {
+    this.#slots.giveBack(ranges);
+    const origin = firstId(id);
+    if (this.#adopted.get(origin) === id) this.#adopted.delete(origin);
+  }
+
+  #renewLease(client: string, now: number): void {
+    const lease = this.#leases.get(client);
+    const expiresAt = now + WAITER_LEASE;
+    if (lease === undefined) this.#leases.add({ id: client, expiresAt, place: 0 });
+    else this.#leases.renew(lease, expiresAt);
   }
 
   /** A request that was dropped (claim or lease over) returns to its old place. */
   #requeue({ id, permits, arrival }: TicketRequest, { client, label }: AcquireCall): void {
-    if (arrival === undefined || this.#tickets.has(id)) return;
-    if (this.#queue.some((waiter) => waiter.id === id)) return;
-    const at = this.#queue.findIndex((waiter) => waiter.arrival > arrival);
-    const waiter = { id, permits, client, arrival, label };
-    this.#queue.splice(at < 0 ? this.#queue.length : at, 0, waiter);
+    if (arrival === undefined || this.#tickets.has(id) || this.#queue.has(id)) return;
+    this.#queue.add({ id, permits, client, arrival, label });
   }
 
-  /** See `grant.lua`: dead clients' requests are dropped, what can never fit is stepped over, what does not fit now blocks. */
-  #serveQueue(call: Call & { ttl?: number }, now: number, own?: ReadonlyMap<string, unknown>) {
+  /** See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what does not fit now blocks. */
+  #serveQueue(call: Call & { ttl?: number }, now: number, own?: ReadonlySet<string>): Served {
     const granted: Waiter[] = [];
-    const gone = new Set<Waiter>();
-    let blocked = false;
+    if (this.#slots.used >= call.limit) return { granted, blocked: false };
     for (const waiter of this.#queue) {
-      if (this.#slots.used >= call.limit || blocked) break;
-      if (!this.#alive(waiter.client)) gone.add(waiter);
+      if (!this.#alive(waiter.client)) this.#queue.remove(waiter.id);
       else if (waiter.permits <= call.limit) {
-        blocked = this.#slots.used + waiter.permits > call.limit;
-        if (blocked) break;
+        if (this.#slots.used + waiter.permits > call.limit) return { granted, blocked: true };
+        this.#queue.remove(waiter.id);
         const life = own?.has(waiter.id) === true ? (call.ttl ?? CLAIM_TIME) : CLAIM_TIME;
         this.#grant(waiter, now, now + life);
         granted.push(waiter);
-        gone.add(waiter);
+        if (this.#slots.used >= call.limit) break;
       }
     }
-    if (gone.size > 0) this.#queue = this.#queue.filter((waiter) => !gone.has(waiter));
-    return { granted, blocked: blocked || this.#queue.some((w) => w.permits <= call.limit) };
+    return { granted, blocked: false };
   }
 
   #alive(client: string): boolean {
@@ -273,40 +277,37 @@ export class MemorySemaphore {
     until: number,
   ) {
     const ticket: Ticket = {
-      slots: this.#slots.take(permits),
+      id,
+      ranges: this.#slots.take(permits),
       fencingToken: this.#nextNumber(now),
       grantedAt: now,
       label,
       expiresAt: until,
+      place: 0,
     };
-    this.#tickets.set(id, ticket);
-    this.#earliest = Math.min(this.#earliest, until);
+    this.#tickets.add(ticket);
     return ticket;
   }
 
-  #verdict(
-    request: TicketRequest,
-    call: AcquireCall,
-    now: number,
-    blocked: boolean,
-  ): AcquireVerdict {
+  #verdict(request: TicketRequest, call: AcquireCall, now: number, served: Served): AcquireVerdict {
     const { id, permits, wait } = request;
     const { client, label, limit, ttl } = call;
     let ticket = this.#tickets.get(id);
-    const place = this.#queue.find((waiter) => waiter.id === id);
+    const place = this.#queue.get(id);
     if (ticket === undefined && place !== undefined) {
       return { kind: 'queued', arrival: place.arrival };
     }
-    const behind = blocked || this.#queue.some((waiter) => waiter.permits <= limit);
-    if (ticket === undefined && !behind && this.#slots.used + permits <= limit) {
+    if (ticket === undefined && !served.blocked && this.#slots.used + permits <= limit) {
       ticket = this.#grant({ id, permits, label }, now, now + ttl);
     }
     if (ticket !== undefined) {
-      return { kind: 'granted', fencingToken: ticket.fencingToken, slots: [...ticket.slots] };
+      const { fencingToken, ranges } = ticket;
+      return { kind: 'granted', fencingToken, slots: slotsOf(ranges) };
     }
     if (!wait) return { kind: 'busy' };
     const arrival = this.#nextNumber(now);
-    this.#queue.push({ id, permits, client, arrival, label });
+    this.#queue.add({ id, permits, client, arrival, label });
+    served.blocked ||= permits <= limit;
     return { kind: 'queued', arrival };
   }
 
@@ -319,15 +320,16 @@ export class MemorySemaphore {
   #announce(
     granted: readonly Waiter[],
     call: Call,
-    own?: ReadonlyMap<string, unknown>,
+    own?: ReadonlySet<string>,
   ): readonly PushedGrant[] {
     const byClient = new Map<string, PushedGrant[]>();
     for (const { id, client } of granted) {
       const ticket = this.#tickets.get(id);
       if (ticket === undefined || own?.has(id) === true) continue;
-      const { fencingToken, slots, expiresAt } = ticket;
+      const { fencingToken, ranges, expiresAt } = ticket;
       const grants = byClient.get(client) ?? [];
-      byClient.set(client, [...grants, { id, fencingToken, slots: [...slots], expiresAt }]);
+      grants.push({ id, fencingToken, slots: slotsOf(ranges), expiresAt });
+      byClient.set(client, grants);
     }
     for (const [client, grants] of byClient) {
       if (client !== call.client) this.#announcer.granted(client, grants);

@@ -18,6 +18,11 @@ export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, QUORUM_PARTS);
 }
 
+/** Where the numbers of stripes of keyed mutexes are noted. Not `meta`: it is no semaphore. */
+export function stripesKeyOf(key: SemaphoreKey): readonly string[] {
+  return keysFor(key, ['stripes']);
+}
+
 function keysFor({ prefix, name }: SemaphoreKey, parts: readonly string[]): readonly string[] {
   const tag = name.replace(/[{}%]/g, (sign) => ESCAPES[sign] ?? sign);
   return parts.map((part) => `${prefix}:{${tag}}:${part}`);

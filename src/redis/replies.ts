@@ -83,6 +83,14 @@ export function parseRevoke(reply: unknown): RevokeReply {
   return { ...parseHead(head), revoked: digit === '1', grants: parseGrants(grants) };
 }
 
+/** Numbers with spaces between. */
+export function parseNumbers(reply: unknown): number[] {
+  if (typeof reply !== 'string' || !/^\d{1,15}(?: \d{1,15})*$/.test(reply)) {
+    throw new UnexpectedReplyError('note-stripes', reply);
+  }
+  return reply.split(' ').map(Number);
+}
+
 export interface InspectPage {
   readonly limit: number;
   /** Where the next page starts among the tickets and among the waiting requests; '' when done. */
@@ -216,7 +224,7 @@ function parseHolder(line: string, now: number): HolderState {
     fencingToken: Number(token),
     expiresIn: milliseconds(expiry) - now,
     heldFor: now - milliseconds(granted),
-    label: decodeURIComponent(label),
+    label: decodedLabel(label),
   };
 }
 
@@ -226,8 +234,17 @@ function parseWaiter(line: string, now: number): Omit<WaiterState, 'position'> {
     id,
     permits: parseTicketId(id)?.permits ?? 1,
     waitingFor: Math.max(0, now - milliseconds(arrival)),
-    label: decodeURIComponent(label),
+    label: decodedLabel(label),
   };
+}
+
+/** One that another program has written is shown as it is: it must not hide the others. */
+function decodedLabel(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function list(text: string): string[] {

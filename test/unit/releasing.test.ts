@@ -294,6 +294,7 @@ describe('releasing', () => {
       backend.listeners[0]?.onHealth(true);
       expect(backend.closedListeners).to.equal(0);
       void semaphore.close();
+      await backend.clock.advance(0);
       expect(backend.closedListeners).to.equal(1);
       await backend.clock.advance(5000);
       expect(waiting.error).to.have.property('code', 'CLOSED');

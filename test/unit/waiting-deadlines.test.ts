@@ -23,6 +23,33 @@ describe('waiters of one process', () => {
     await semaphore.close();
   });
 
+  const ends: Readonly<Record<string, () => void>> = {
+    'time out at once': () => void backend.clock.advance(300),
+    'are closed': () => void semaphore.close(),
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    it(`leave the event loop its turns when thousands of them ${what}`, async () => {
+      let [inOneTurn, most, over] = [0, 0, false];
+      const onTurn = (): void => {
+        inOneTurn = 0;
+        if (!over) setImmediate(onTurn);
+      };
+      onTurn();
+      const waiting = Array.from({ length: 5000 }, () =>
+        semaphore.acquire(300).catch(() => {
+          inOneTurn += 1;
+          most = Math.max(most, inOneTurn);
+        }),
+      );
+      await backend.clock.advance(0);
+      end();
+      await Promise.all(waiting);
+      over = true;
+      expect(most).to.be.within(1, 1000);
+      expect(backend.clock.monotonic()).to.be.at.most(300);
+    });
+  }
+
   it('extend a pushed grant in time, however little of its claim time is left', async () => {
     const { clock } = backend;
     const waiting = watch(clock, semaphore.acquire());

@@ -7,8 +7,15 @@
 local slots, meta = KEYS[1], KEYS[2]
 local call, format, match, gmatch = redis.call, string.format, string.match, string.gmatch
 local time = call('TIME')
+-- As in clock.lua.
+if type(time[2]) ~= 'string' then
+  return redis.error_reply('REDSEM_TIME a ' .. type(time[2]))
+end
 local now_text = format('%s%06d', time[1], time[2])
 local now = now_text * 1.0
+if now < 1577836800000000.0 then
+  return redis.error_reply('REDSEM_TIME ' .. now_text)
+end
 local DAY, GRACE = 86400000.0, 1000000.0
 
 local function find(id)

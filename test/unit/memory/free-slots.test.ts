@@ -1,23 +1,28 @@
 import { expect } from 'chai';
+import * as fc from 'fast-check';
 
-import { FreeSlots } from '../../../src/memory/free-slots.js';
+import type { SlotRange } from '../../../src/memory/free-slots.js';
+import { FreeSlots, slotsOf } from '../../../src/memory/free-slots.js';
+import { check, timeLimit } from '../../random/reproducible.js';
 
 describe('free slots', () => {
+  const give = (slots: FreeSlots, ...numbers: number[]): void =>
+    slots.giveBack(numbers.map((slot) => ({ first: slot, final: slot })));
+
   it('are given out lowest first', () => {
     const slots = new FreeSlots();
-    expect(slots.take(3)).to.deep.equal([0, 1, 2]);
-    expect(slots.take(1)).to.deep.equal([3]);
-    slots.giveBack([1]);
-    slots.giveBack([0]);
-    expect(slots.take(4)).to.deep.equal([0, 1, 4, 5]);
+    expect(slots.take(3)).to.deep.equal([{ first: 0, final: 2 }]);
+    expect(slotsOf(slots.take(1))).to.deep.equal([3]);
+    give(slots, 1);
+    give(slots, 0);
+    expect(slotsOf(slots.take(4))).to.deep.equal([0, 1, 4, 5]);
     expect(slots.used).to.equal(6);
   });
 
   it('start at 0 again when none is in use', () => {
     const slots = new FreeSlots();
-    const all = slots.take(100);
-    slots.giveBack(all.toReversed());
-    expect([slots.used, slots.take(2)]).to.deep.equal([0, [0, 1]]);
+    give(slots, ...slotsOf(slots.take(100)).toReversed());
+    expect([slots.used, slots.take(2)]).to.deep.equal([0, [{ first: 0, final: 1 }]]);
   });
 
   it('are none for none', () => {
@@ -25,36 +30,55 @@ describe('free slots', () => {
     slots.giveBack([]);
     expect(slots.take(0)).to.deep.equal([]);
     slots.take(3);
-    slots.giveBack([0]);
+    give(slots, 0);
     expect(slots.take(0)).to.deep.equal([]);
     expect(slots.used).to.equal(2);
   });
 
-  it('are always the lowest, through any coming and going', () => {
+  it('are one range again, however many pieces it comes back in', () => {
     const slots = new FreeSlots();
+    slots.take(1001);
+    const pieces = Array.from({ length: 1000 }, (_, slot) => slot);
+    give(slots, ...pieces.filter((slot) => slot % 2 === 0));
+    give(slots, ...pieces.filter((slot) => slot % 2 === 1).toReversed());
+    expect(slots.take(1000)).to.deep.equal([{ first: 0, final: 999 }]);
+  });
+
+  it('are always the lowest, through any coming and going', async function () {
+    this.timeout(timeLimit);
+    const property = fc.asyncProperty(fc.array(step, { size: 'large' }), async (steps) =>
+      compare(steps),
+    );
+    await check(property, 100);
+  });
+
+  /** How many to take, or which of those that are held, counted round, to give back. */
+  const step = fc.oneof(
+    fc.record({ take: fc.integer({ min: 1, max: 9 }) }),
+    fc.record({ back: fc.array(fc.nat(50), { minLength: 1, maxLength: 3 }) }),
+  );
+
+  function compare(steps: readonly ({ take: number } | { back: number[] })[]): void {
+    const slots = new FreeSlots();
+    const held: (readonly SlotRange[])[] = [];
     const used = new Set<number>();
-    let state = 1;
-    const random = (below: number): number => {
-      state = (state * 48_271) % 2_147_483_647;
-      return state % below;
-    };
-    for (let step = 0; step < 3000; step++) {
-      const held = [...used];
-      if (random(100) < 50 || held.length === 0) {
-        const count = 1 + random(4);
+    for (const one of steps) {
+      if ('take' in one) {
         const expected: number[] = [];
-        for (let slot = 0; expected.length < count; slot++)
+        for (let slot = 0; expected.length < one.take; slot += 1)
           if (!used.has(slot)) expected.push(slot);
-        expect(slots.take(count)).to.deep.equal(expected);
+        const ranges = slots.take(one.take);
+        expect(slotsOf(ranges)).to.deep.equal(expected);
         for (const slot of expected) used.add(slot);
+        held.push(ranges);
       } else {
-        const given = new Set(
-          Array.from({ length: 1 + random(5) }, () => held[random(held.length)] ?? 0),
-        );
-        slots.giveBack([...given]);
-        for (const slot of given) used.delete(slot);
+        for (const at of one.back) {
+          const [ranges] = held.splice(at % Math.max(held.length, 1), 1);
+          slots.giveBack(ranges ?? []);
+          for (const slot of slotsOf(ranges ?? [])) used.delete(slot);
+        }
       }
       expect(slots.used).to.equal(used.size);
     }
-  });
+  }
 });

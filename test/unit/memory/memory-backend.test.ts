@@ -101,6 +101,20 @@ describe('memory backend', () => {
     expect((await inspect(2)).held).to.equal(0);
   });
 
+  it('finds an adopted ticket by its first id after another one had that and was released', async () => {
+    const adopt = async (newId: string) => {
+      const call = { ...of(newId, 2), ttl: 10_000, label: 'l' };
+      return (await backend.adopt({ ...call, id: 'a.1', newId })).ticket?.before;
+    };
+    await acquire(['a.1'], { limit: 2 });
+    expect(await adopt('b.1~a.1')).to.equal('a.1');
+    await acquire(['a.1'], { limit: 2 });
+    await release(['a.1'], 2);
+    expect(await adopt('c.1~a.1')).to.equal('b.1~a.1');
+    await release(['c.1~a.1'], 2);
+    expect(await adopt('d.1~a.1')).to.equal(undefined);
+  });
+
   it('ends a claimed ticket of a short ttl in time, too', async () => {
     await acquire(['x.1'], { ttl: 5000 });
     await acquire(['a.1'], { ttl: 300 });
@@ -256,6 +270,19 @@ describe('memory backend', () => {
     const call = { ...of('a.1', 1), key: keyOf(name), ttl, label: '', notAfter: undefined };
     await backend.acquire({ ...call, requests: [request('a.1')] });
   }
+
+  it('gives the event loop its turn, however fast each reply makes its caller call again', async () => {
+    let calls = 0;
+    let turned: number | undefined;
+    setImmediate(() => {
+      turned = calls;
+    });
+    for (; calls < 2000; calls += 2) {
+      await acquire(['a.1']);
+      await release(['a.1']);
+    }
+    expect(turned).to.be.within(1, 1000);
+  });
 
   it("uses the process's clock unless told otherwise", async () => {
     const real = new MemoryBackend();

@@ -169,6 +169,12 @@ describe('replies', () => {
       ],
       waiters: [{ id: 'b.1.2', permits: 2, waitingFor: 10_000, label: '' }],
     });
+    // As another program may have written it.
+    const odd = parseInspect(
+      `${now}|4|||${holder.replace('h%20', '50%')}|b.1 1699999990000001 %zz`,
+    );
+    expect(odd.holders[0]?.label).to.equal('50%%3B%7C');
+    expect(odd.waiters[0]?.label).to.equal('%zz');
     expect(parseInspect(`${now}|4||||`)).to.deep.equal({
       limit: 4,
       cursor: '',

@@ -1,0 +1,55 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+
+import type { Connection, Release } from '../peers/adapter.js';
+import type { CrowdResult, CrowdTask } from './protocol.js';
+
+const ttl = 30_000;
+
+/** How many ask in one turn of the event loop: asking is work of the caller's own loop. */
+const batch = 1000;
+
+const delay = monitorEventLoopDelay({ resolution: 1 });
+
+export async function runCrowd(connection: Connection, task: CrowdTask): Promise<CrowdResult> {
+  const { waiters, limit, permits, ms } = task;
+  const all: Promise<boolean>[] = [];
+  const keepAll = await connection.acquire('crowd', limit, ttl, limit);
+  delay.enable();
+  const queueing = await longestBlock(async () => {
+    while (all.length < waiters) {
+      for (let i = 0; i < batch; i += 1) all.push(pass(connection, limit));
+      await nextTurn();
+    }
+    await sleep(ms / 3);
+  });
+  const waiting = await longestBlock(() => sleep(ms));
+  const handingOn = await longestBlock(async () => {
+    await keepAll();
+    const kept = await Promise.all(all);
+    if (kept.includes(false)) throw new Error('a permit was lost while it was held');
+  });
+  let release: Release | undefined;
+  const taking = await longestBlock(async () => {
+    release = await connection.acquire('many', permits, ttl, permits);
+  });
+  const givingBack = await longestBlock(async () => {
+    if ((await release?.()) !== true) throw new Error('the permits were lost while they were held');
+  });
+  return { queueing, waiting, handingOn, taking, givingBack };
+}
+
+async function pass(connection: Connection, limit: number): Promise<boolean> {
+  const release = await connection.acquire('crowd', limit, ttl);
+  return release();
+}
+
+async function longestBlock(work: () => Promise<unknown>): Promise<number> {
+  delay.reset();
+  // Its first timer is only where it counts from.
+  await sleep(20);
+  await work();
+  // A block is seen by the first timer after it.
+  await sleep(20);
+  return delay.max / 1e6;
+}
