@@ -105,6 +105,21 @@ async function leavesNothing(
   await eventually(async () => expect(await connections.all()).to.deep.equal([]));
 }
 
+/** The owner has closed the client while it was in use. */
+async function leavesNothingBehindItsClient(row: Row, connections: ClientConnections) {
+  const place = await row.open();
+  const scene: Scene = { place, connections, name: newName() };
+  const [semaphore, other] = [place.target, place.other].map(
+    (target) => new Semaphore(target, scene.name, options),
+  );
+  await other?.acquire();
+  const waiting = semaphore?.acquire().catch(() => undefined);
+  await subscribed(scene);
+  await place.close();
+  await Promise.all([semaphore?.close(), other?.close(), waiting]);
+  await eventually(async () => expect(await connections.all()).to.deep.equal([]));
+}
+
 function itLeavesNothing(
   rows: readonly Row[],
   connections: () => ClientConnections,
@@ -116,6 +131,8 @@ function itLeavesNothing(
       it(`of ${row.title} ${which}, times ${rounds}`, () =>
         leavesNothing(row, connections(), moment, rounds));
     }
+    it(`of ${row.title} whose client is closed first`, () =>
+      leavesNothingBehindItsClient(row, connections()));
   }
 }
 

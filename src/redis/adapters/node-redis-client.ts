@@ -68,7 +68,11 @@ export class CopyAttempt implements Attempt {
     if (this.#closed) return;
     this.#copy = made;
     // It has no listeners of its own; without this one, a lost connection would end the process.
-    made.on('error', () => this.#lose());
+    made.on('error', () => {
+      // After its end: that has failed, and it lives on.
+      this.#ending = false;
+      this.#lose();
+    });
     made.on('end', () => this.#lose());
     // Version 4 rejects what nobody listens to yet when it is ended before it has written its first commands.
     made.on('connect', () => queueMicrotask(() => this.#settle()));

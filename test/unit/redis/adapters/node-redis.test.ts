@@ -181,6 +181,23 @@ describe('node-redis adapter', () => {
     expect(subscriber.connected).to.equal(0);
   });
 
+  it('is ended again when it lives on after an end that never settled', async () => {
+    const { subscriber, open } = subscribing();
+    let ends = 0;
+    Object.assign(subscriber, {
+      destroy: () => {
+        ends += 1;
+        return new Promise(() => {});
+      },
+    });
+    open();
+    await turn();
+    for (const expected of [1, 2]) {
+      subscriber.emit('error', new Error('Socket closed unexpectedly'));
+      expect(ends).to.equal(expected);
+    }
+  });
+
   it('never rejects when it is closed', async () => {
     const { subscriber, open } = subscribing();
     subscriber.destroy = () => {
