@@ -22,6 +22,10 @@ export interface Backend {
   readonly hasReplicas?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
+  /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */
+  onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
+  /** How many permits one request may ask for, whatever the limit. Left out: as many as the limit. */
+  readonly mostPermits?: number;
   /**
    * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
    * a day. Left out: nobody gets a warning of another number.
@@ -217,15 +221,22 @@ export interface PushedGrant {
   readonly expiresAt: number;
 }
 
-/** A ticket that was taken from its holder. */
+/** A ticket that was taken from its holder, by what a message says. */
 export interface EndedTicket {
   readonly id: string;
   readonly reason: 'revoked' | 'missing';
 }
 
+/** Which semaphore a message is of. */
+export interface PushSource {
+  readonly name: string;
+  /** That of the call which set it off: what a call on the same semaphore names where nothing else is known of it. */
+  readonly limit: number;
+}
+
 export interface GrantListener {
-  onGrants(grants: readonly PushedGrant[]): void;
-  onEnded?(ended: readonly EndedTicket[]): void;
+  onGrants(grants: readonly PushedGrant[], source: PushSource): void;
+  onEnded?(ended: readonly EndedTicket[], source: PushSource): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
   /** It will not come back by itself, for it was refused, say: it is to be closed, and another may be opened after a pause. */
@@ -247,7 +258,7 @@ export class UnfitServerError extends Error {
 }
 
 /** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
-export const CLAIM_TIME = 2000;
+export const CLAIM_TIME = 5000;
 
 /** How long a process's queued requests count without a sign of life from it, in milliseconds. */
 export const WAITER_LEASE = 5000;

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
+import { IndexedList } from './indexed-list.js';
 import type { Lease, LeaseHolder } from './lease.js';
-import { LinkedList } from './linked-list.js';
 import { telemetry } from './telemetry.js';
 import { WakeTimer } from './wake-timer.js';
 
@@ -19,7 +19,7 @@ export interface HeartbeatOptions {
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  readonly #leases = new LinkedList<Lease>();
+  readonly #leases = new IndexedList<Lease>();
   readonly #timer: WakeTimer;
 
   constructor(options: HeartbeatOptions) {
@@ -39,7 +39,7 @@ export class Heartbeat {
   }
 
   find(id: string): Lease | undefined {
-    return this.#leases.find((lease) => lease.id === id);
+    return this.#leases.get(id);
   }
 
   heldBy(holder: LeaseHolder): Lease[] {

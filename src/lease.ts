@@ -4,6 +4,7 @@ import type { LostReason } from './errors.js';
 import { HandleLostError } from './errors.js';
 import type { Linked } from './linked-list.js';
 import type { Certainty } from './server-clock.js';
+import { certaintyLeft } from './server-clock.js';
 
 type LeaseState =
   | { readonly kind: 'held' }
@@ -58,6 +59,8 @@ export class Lease implements Linked<Lease> {
   readonly heldSince: number;
   /** Monotonic time of the next extension. */
   dueAt: number = Infinity;
+  /** False while its ticket has its claim time only: until it is first extended. */
+  claimed = true;
   /** Whether an extension is under way. */
   extending = false;
   /** Why the last extension failed, if it did. */
@@ -97,8 +100,7 @@ export class Lease implements Linked<Lease> {
   /** Milliseconds of certainty left, read off the clocks now: right even when no timer could run. */
   get remaining(): number {
     if (this.#state.kind !== 'held') return 0;
-    const margin = this.#span * 0.01 + 2;
-    return Math.max(0, this.#span - margin - elapsedSince(this.#since, this.#clock));
+    return Math.max(0, certaintyLeft(this.#since, this.#span, this.#clock));
   }
 
   /** Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after `close()`. */
@@ -122,6 +124,7 @@ export class Lease implements Linked<Lease> {
 
   /** An extension that was sent at `sent` succeeded. A late reply never shortens what is known. */
   confirm(sent: Instant): void {
+    this.claimed = true;
     this.failures = 0;
     this.lastError = undefined;
     this.holder?.onConfirmed();

@@ -32,7 +32,7 @@ export interface SemaphoreState extends InspectReply {
 
 /** Something that does not keep the semaphore from working now but endangers its promises. */
 export interface SemaphoreWarning {
-  readonly code: 'EVICTION' | 'LIMIT_MISMATCH';
+  readonly code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET';
   readonly message: string;
 }
 
@@ -41,7 +41,7 @@ export interface SemaphoreEvents {
   /**
    * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
    * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
-   * Each once.
+   * `NODE_SET`: on several independent masters, somebody else uses the nodes in another set. Each once.
    */
   warning: [warning: SemaphoreWarning];
 }
@@ -104,6 +104,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   };
   #closed: Promise<void> | undefined;
   #toldOfOtherLimit = false;
+  #stopHazards: (() => void) | undefined;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a `Backend`, or an array of
@@ -247,7 +248,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (adoption === undefined) throw new HandleLostError(this.name, id, 'missing');
     const { lease, before } = adoption;
     // A call that ran twice found the ticket under its new id already.
-    if (before !== newId) this.#session.onEnded({ id: before, reason: 'missing' });
+    if (before !== newId) this.#session.lose(this.#key, before, 'missing');
     if (telemetry.grant.active) this.#publishGrant(lease, 0, 0);
     const handle = this.#keep(lease);
     // Closed meanwhile: it must not be extended for ever by nobody.
@@ -267,7 +268,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkTicketId(ticketId);
     this.#assertOpen();
     const revoked = await this.#coordinator.revoke(ticketId);
-    if (revoked) this.#session.onEnded({ id: ticketId, reason: 'revoked' });
+    if (revoked) this.#session.lose(this.#key, ticketId, 'revoked');
     return revoked;
   }
 
@@ -286,6 +287,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #request(ask: Ask, outcome: Outcome): void {
+    const { mostPermits = Infinity } = this.#backend;
+    if (ask.permits > mostPermits) {
+      const most = `${mostPermits} on several masters`;
+      throw new RangeError(`permits: expected at most ${most}, got ${ask.permits}`);
+    }
     const id = this.#session.newTicketId(ask.permits);
     const { clock } = this.#options;
     this.#coordinator.waitLoop.add(new PermitRequest(id, ask, clock, this.#owner, outcome));
@@ -323,6 +329,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   async #lookForHazards(): Promise<void> {
+    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+      process.nextTick(() => this.emit('warning', { code: 'NODE_SET', message }));
+    });
     const hazard = await this.#backend.findHazard?.(this.#key).catch(() => undefined);
     if (hazard === undefined) return;
     // On the next tick, so that what a listener throws is its own uncaught exception.
@@ -342,6 +351,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   async #doClose(): Promise<void> {
+    this.#stopHazards?.();
     const { waitLoop } = this.#coordinator;
     const abandoned = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
     // A lost lease is withdrawn by its coordinator.

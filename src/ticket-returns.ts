@@ -38,6 +38,7 @@ interface Return extends Linked<Return> {
   resolve: ((released: boolean) => void) | undefined;
   reject: ((error: BackendError) => void) | undefined;
   readonly observer: ReleaseObserver | undefined;
+  onEnd: (() => void) | undefined;
 }
 
 /**
@@ -77,11 +78,11 @@ export class TicketReturns {
     });
   }
 
-  /** Makes sure that nothing stays behind under `id`. Tells nobody how it went. */
-  withdraw(id: string): void {
+  /** Makes sure that nothing stays behind under `id`. Tells nobody how it went; `onEnd` when it is over. */
+  withdraw(id: string, onEnd?: () => void): void {
     const { clock, ttl, limit } = this.#options;
     const life = Math.max(ttl, WAITER_LEASE) + limit;
-    this.#add(id, clock.monotonic() + life, Infinity, undefined);
+    this.#add(id, clock.monotonic() + life, Infinity, undefined).onEnd = onEnd;
   }
 
   /** Resolves when nothing is left to give back, or after the time that one call may take. */
@@ -108,6 +109,7 @@ export class TicketReturns {
       resolve: undefined,
       reject: undefined,
       observer,
+      onEnd: undefined,
       previous: undefined,
       next: undefined,
       list: undefined,
@@ -171,6 +173,7 @@ export class TicketReturns {
     item.done = true;
     this.#open.remove(item);
     this.#answer(item, released, error);
+    item.onEnd?.();
     if (this.#open.size > 0) return;
     this.#overdue.stop();
     for (const resolve of this.#drained.splice(0)) resolve();
