@@ -357,7 +357,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     // A lost lease is withdrawn by its coordinator.
     for (const lease of this.#coordinator.heldBy(this.#holder)) lease.lose('closed');
     await abandoned;
+    // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
+    const inboxClosed = this.#session.closeInbox(this.#key.prefix);
     await this.#coordinator.drained();
-    await this.#session.closeInbox(this.#key.prefix);
+    await inboxClosed;
   }
 }
