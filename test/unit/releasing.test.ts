@@ -304,6 +304,24 @@ describe('releasing', () => {
       expect([closing.done, closing.error]).to.deep.equal([true, undefined]);
     });
 
+    it('ends the subscription at once, so that on a silent backend it takes no longer', async () => {
+      const backend = new StubBackend({ pushes: true });
+      backend.onAcquire = (call, index) =>
+        index === 0 ? backend.allGranted(call) : backend.allQueued(call);
+      backend.onRelease = () => never();
+      const semaphore = new Semaphore(backend, 'jobs', { limit: 1, clock: backend.clock });
+      await semaphore.acquire();
+      const waiting = watch(backend.clock, semaphore.acquire());
+      await backend.clock.advance(0);
+      backend.listeners[0]?.onHealth(true);
+      expect(backend.closedListeners).to.equal(0);
+      void semaphore.close();
+      await backend.clock.advance(0);
+      expect(backend.closedListeners).to.equal(1);
+      await backend.clock.advance(5000);
+      expect(waiting.error).to.have.property('code', 'CLOSED');
+    });
+
     it('refuses what comes afterwards', async () => {
       const { clock, semaphore } = await held();
       await semaphore.close();
