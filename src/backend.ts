@@ -93,6 +93,8 @@ export type AcquireVerdict =
   /** `arrival`: its place in the queue; undefined where the backend has no queue and must be asked again. */
   | { readonly kind: 'queued'; readonly arrival: number | undefined }
   | { readonly kind: 'busy' }
+  /** It asks for more permits than the limit that counts, and is not queued; one that was queued before stays. */
+  | { readonly kind: 'over'; readonly limit: number }
   | { readonly kind: 'late' };
 
 export interface AcquireReply extends Reply {
@@ -247,6 +249,9 @@ export interface Listening {
   /** Never rejects. */
   close(): Promise<void>;
 }
+
+/** Permits of one ticket at most: each has a slot that is named in replies and messages. */
+export const MOST_PERMITS: number = 2 ** 24;
 
 /** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
 export class UnfitServerError extends Error {

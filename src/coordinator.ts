@@ -189,7 +189,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   async inspect(): Promise<InspectReply> {
-    return patientCall(this.#patience, 'inspecting', () => this.#backend.inspect(this.#call));
+    const inspect = () => this.#backend.inspect(this.#call);
+    const reply = await patientCall(this.#patience, 'inspecting', inspect);
+    this.#limit = reply.limit;
+    return reply;
   }
 
   /** Those that are kept for a semaphore object. */

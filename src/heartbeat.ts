@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js';
+import { SLICE } from './in-slices.js';
 import { IndexedList } from './indexed-list.js';
 import type { Lease, LeaseHolder } from './lease.js';
 import { telemetry } from './telemetry.js';
@@ -75,10 +76,14 @@ export class Heartbeat {
     const { clock, extendEvery, extend } = this.#options;
     const now = clock.monotonic();
     let wakeAt = Infinity;
+    let over = 0;
     for (const lease of this.#leases.toArray()) {
       const { remaining } = lease;
       if (remaining <= 0) {
-        lease.lose('expired', lease.lastError);
+        // The others in the next turn, and at a look they are lost already.
+        if (over < SLICE) lease.lose('expired', lease.lastError);
+        else wakeAt = now;
+        over += 1;
         continue;
       }
       // Those that are soon due travel with those that are due: one call for all.

@@ -106,8 +106,16 @@ export class Inbox {
   #listen(): void {
     if (this.#listening !== undefined || this.#retry !== undefined) return;
     const pause = this.#opensAt - this.#clock.monotonic();
-    if (pause <= 0) this.#listening = this.#open?.(this);
+    if (pause <= 0) this.#openNow();
     else this.#retry = this.#clock.schedule(() => this.#listenAgain(), pause, false);
+  }
+
+  #openNow(): void {
+    try {
+      this.#listening = this.#open?.(this);
+    } catch {
+      this.#listener.onFailed();
+    }
   }
 
   #listenAgain(): void {

@@ -8,6 +8,7 @@ import { ioredisConnection, isIoredis } from './redis/adapters/ioredis.js';
 import type { NodeRedisClient } from './redis/adapters/node-redis.js';
 import { isNodeRedis, nodeRedisConnection } from './redis/adapters/node-redis.js';
 import type { RedisConnection } from './redis/connection.js';
+import { guardedConnection } from './redis/guarded-connection.js';
 import { nodeName } from './redis/node-name.js';
 import { RedisQuorumNode } from './redis/quorum-node.js';
 import { RedisBackend } from './redis/redis-backend.js';
@@ -139,9 +140,9 @@ function isQuorumNode(target: object): target is QuorumNode {
 }
 
 function connectionOf(target: object): RedisConnection {
-  if (isNodeRedis(target)) return nodeRedisConnection(target);
-  if (isIoredis(target)) return ioredisConnection(target);
-  if (isConnection(target)) return target;
+  if (isNodeRedis(target)) return guardedConnection(nodeRedisConnection(target));
+  if (isIoredis(target)) return guardedConnection(ioredisConnection(target));
+  if (isConnection(target)) return guardedConnection(target);
   throw unknownTarget(target);
 }
 

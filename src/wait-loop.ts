@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AcquireReply, AcquireVerdict, PushedGrant } from './backend.js';
 import { CLAIM_TIME } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
@@ -7,9 +6,11 @@ import type { Clock, Instant } from './clock.js';
 import { instant, randomBy } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
+import { inSlices } from './in-slices.js';
 import type { Inbox } from './inbox.js';
 import { IndexedList } from './indexed-list.js';
 import type { Lease, LeaseTicket } from './lease.js';
+import { tooManyPermits } from './options.js';
 import type { PermitRequest, RequestOwner } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
 import { certaintyLeft } from './server-clock.js';
@@ -91,14 +92,11 @@ export class WaitLoop {
   }
 
   /** Ends all requests of an owner. */
-  async abandonAll(owner: RequestOwner, reason: () => Error): Promise<void> {
-    let ended = 0;
-    for (const request of this.#pending.toArray()) {
-      if (request.owner !== owner || !request.pending) continue;
-      this.abandon(request, reason());
-      ended += 1;
-      if (ended % MOST_AT_ONCE === 0) await nextTurn();
-    }
+  abandonAll(owner: RequestOwner, reason: () => Error): Promise<void> {
+    const own = this.#pending.toArray().filter((request) => request.owner === owner);
+    return inSlices(own, (request) => {
+      if (request.pending) this.abandon(request, reason());
+    });
   }
 
   /** Whether somebody waits under this id. */
@@ -199,6 +197,8 @@ export class WaitLoop {
     } else if (verdict.kind === 'busy') {
       this.#forget(request);
       request.refuse();
+    } else if (verdict.kind === 'over') {
+      this.#reject(request, tooManyPermits(request.permits, verdict.limit));
     } else {
       if (verdict.kind === 'queued') {
         request.queued = true;
@@ -209,6 +209,13 @@ export class WaitLoop {
       }
       this.#park(request);
     }
+  }
+
+  /** An earlier call of the same request that was not answered may yet come to queue it. */
+  #reject(request: PermitRequest, error: RangeError): void {
+    if (request.attempts > 1) return this.abandon(request, error);
+    this.#forget(request);
+    request.fail(error);
   }
 
   #onError(requests: readonly PermitRequest[], error: unknown): void {

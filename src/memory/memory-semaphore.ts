@@ -297,6 +297,7 @@ export class MemorySemaphore {
     if (ticket === undefined && place !== undefined) {
       return { kind: 'queued', arrival: place.arrival };
     }
+    if (ticket === undefined && permits > limit) return { kind: 'over', limit };
     if (ticket === undefined && !served.blocked && this.#slots.used + permits <= limit) {
       ticket = this.#grant({ id, permits, label }, now, now + ttl);
     }
@@ -307,7 +308,7 @@ export class MemorySemaphore {
     if (!wait) return { kind: 'busy' };
     const arrival = this.#nextNumber(now);
     this.#queue.add({ id, permits, client, arrival, label });
-    served.blocked ||= permits <= limit;
+    served.blocked = true;
     return { kind: 'queued', arrival };
   }
 

@@ -92,6 +92,10 @@ export class QuorumBackend implements Backend {
       for (const { id } of call.requests) verdicts.set(id, { kind: 'late' });
     }
     await this.#renewHeld(call, verdicts);
+    const { limit } = call;
+    for (const { id, permits } of call.requests) {
+      if (permits > limit && !verdicts.has(id)) verdicts.set(id, { kind: 'over', limit });
+    }
     // What runs already is answered by the call that runs.
     const fresh = call.requests.filter(({ id }) => !verdicts.has(id) && !this.#running.has(id));
     const otherLimit = await this.#acquireFresh({ ...call, requests: fresh }, verdicts);

@@ -13,10 +13,8 @@ import type {
   SetLimitReply,
   WaiterState,
 } from '../backend.js';
+import { MOST_PERMITS } from '../backend.js';
 import { parseTicketId } from '../ticket-id.js';
-
-/** More slots than one ticket can have in earnest: a defect must not fill the memory. */
-const MOST_SLOTS = 2 ** 24;
 
 /** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */
 export class UnexpectedReplyError extends Error {
@@ -177,10 +175,13 @@ function parseHead(head: string): Head {
 function parseVerdict(text: string, reply: unknown): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
-  if (text.startsWith('q')) {
-    const arrival = Number(text.slice(1));
-    if (!Number.isSafeInteger(arrival)) throw new UnexpectedReplyError('acquire', reply);
-    return { kind: 'queued', arrival };
+  if (text.startsWith('q') || text.startsWith('o')) {
+    const number = Number(text.slice(1));
+    const over = text.startsWith('o');
+    if (!Number.isSafeInteger(number) || (over && number < 1)) {
+      throw new UnexpectedReplyError('acquire', reply);
+    }
+    return over ? { kind: 'over', limit: number } : { kind: 'queued', arrival: number };
   }
   const { fencingToken, slots } = parseTicket('acquire', text, reply);
   return { kind: 'granted', fencingToken, slots };
@@ -217,7 +218,7 @@ export function parseSlots(text: string): number[] {
 
 const SLOTS = /^\d{1,15}(?:[,-]\d{1,15})*$/;
 
-function slotsOf(text: string, most = MOST_SLOTS): number[] | undefined {
+function slotsOf(text: string, most = MOST_PERMITS): number[] | undefined {
   if (/^\d{1,15}$/.test(text)) return [Number(text)];
   if (!SLOTS.test(text)) return undefined;
   const slots: number[] = [];

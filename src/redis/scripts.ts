@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '2e41dcbcb6b1e4d4a41db0be97280c39c530857b',
+  sha1: '90a6465f7b15aa3ff1a94ad594fb0e5b41ef67ff',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -378,7 +378,9 @@ export const acquireScript: Script = {
     'if weighted then',
     "permits = (match(id, '^[^.]+%.[^.~]+%.(%d+)') or 1) * 1.0",
     'end',
-    'if not blocked and held + permits <= limit then',
+    'if permits > limit then',
+    "verdicts[i] = 'o' .. format('%.0f', limit)",
+    'elseif not blocked and held + permits <= limit then',
     'granted, held, wanted = granted + 1, held + permits, wanted + permits',
     'if grant_ids then',
     'grant_ids[granted], places[granted] = id, i',
@@ -392,7 +394,7 @@ export const acquireScript: Script = {
     "elseif kinds ~= '' and string.sub(kinds, i - known, i - known) == 't' then",
     "verdicts[i] = 'b'",
     'else',
-    'blocked, last, arrivals, fields = blocked or permits <= limit, math.max(last + 1, now), arrivals or {}, fields or {}',
+    'blocked, last, arrivals, fields = true, math.max(last + 1, now), arrivals or {}, fields or {}',
     "last_text = format('%.0f', last)",
     'arrivals[comers + 1], arrivals[comers + 2] = last_text, id',
     'fields[filled + 1], fields[filled + 2] = id, label',

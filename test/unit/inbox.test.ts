@@ -26,8 +26,10 @@ describe('inbox', () => {
   let closed: number;
   let closing: Promise<void>;
   let inbox: Inbox;
+  let broken: boolean;
 
   beforeEach(() => {
+    broken = false;
     clock = new NotingClock();
     listeners = [];
     closed = 0;
@@ -35,6 +37,7 @@ describe('inbox', () => {
     const backend = new StubBackend();
     backend.listen = (_client, _prefix, listener) => {
       listeners.push(listener);
+      if (broken) throw new Error('it cannot be opened');
       const close = (): Promise<void> => {
         closed += 1;
         return closing;
@@ -196,6 +199,18 @@ describe('inbox', () => {
       listeners.at(-1)?.onHealth(true);
       expect([listeners.length, inbox.healthy]).to.deep.equal([2, true]);
       expect(one.health).to.deep.equal([true, false, true, 'restored']);
+    });
+
+    it('is the same as one that throws when it is opened', async () => {
+      broken = true;
+      const one = reader();
+      inbox.await(one);
+      await clock.advance(PAUSE - 1);
+      expect([listeners.length, inbox.healthy]).to.deep.equal([1, false]);
+      broken = false;
+      await clock.advance(1);
+      listeners.at(-1)?.onHealth(true);
+      expect([listeners.length, inbox.healthy]).to.deep.equal([2, true]);
     });
 
     it('sets no timer for nobody, and keeps the pause for who comes next', async () => {
