@@ -194,7 +194,9 @@ export class Caller {
       mailbox.tickets.push(handle.toJSON());
       await this.#pause(this.#random.exponential(5 * terms.think), held);
     }
-    await this.#release(held);
+    // What is lost need not be given back.
+    const gone = held.handles.length === 1 && handle?.held === false;
+    if (!gone || this.#random.chance(0.5)) await this.#release(held);
   }
 
   /** Mostly short; sometimes longer than the ttl, so that it must be extended. */

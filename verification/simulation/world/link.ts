@@ -136,7 +136,7 @@ export class Link {
     const epoch = this.#epoch;
     const arrive = (): void | Promise<void> => this.#arrive(pending, epoch);
     if (straggle > 0 && this.#random.chance(straggle)) {
-      this.#scheduler.at(now + this.#random.real(200, 15_000), arrive);
+      this.#scheduler.at(now + this.#random.real(100, 4000), arrive);
       return;
     }
     this.#lastArrival = Math.max(this.#lastArrival, now + this.latency());
