@@ -87,6 +87,13 @@ export class Beliefs implements TicketWatcher {
     else hold.broken ??= end;
   }
 
+  onTicketBack({ id, token }: LiveTicket): void {
+    const key = `${id} ${token}`;
+    this.#ended.delete(key);
+    const hold = this.holds.get(key);
+    if (hold !== undefined) hold.broken = undefined;
+  }
+
   passTo(now: number): void {
     if (now <= this.#next) return;
     this.#next = Infinity;

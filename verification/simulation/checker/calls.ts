@@ -20,6 +20,9 @@ const CALL_LIMIT = 5000;
 /** What a call may be late by: 50 ms, and what a few timers in a row may add. */
 const SLACK = 60;
 
+/** What a client knows of the clock of the server is as old as the reply that told it was slow, in milliseconds. */
+const SLOW = 2500;
+
 /** No call outlives its own time, whatever server and network do. */
 export class Calls {
   readonly #troubles: Troubles;
@@ -110,7 +113,7 @@ export class Calls {
     const settled = this.#settled.get(place);
     // The first call of all knows no clock of the server; and one that was stepped nobody knows.
     if (open || settled === undefined || this.#stepped || this.#timeless.has(place)) return;
-    if (at <= settled + 150) return;
+    if (at <= settled + SLOW) return;
     const late = Math.round(at - settled);
     this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after it has ended`);
   }

@@ -28,6 +28,8 @@ export type EndCause = 'expired' | 'released' | 'revoked' | 'adopted' | 'lost' |
 export interface TicketWatcher {
   /** `at`: when it ended; `now`: when that is seen. */
   onTicketEnd(ticket: LiveTicket, cause: EndCause, at: number, now: number): void;
+  /** It is there again, with old data. */
+  onTicketBack(ticket: LiveTicket): void;
 }
 
 export interface Waiter {
@@ -449,11 +451,13 @@ export class ServerModel {
     const before = this.#tickets();
     const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
     this.semaphores.clear();
-    const silent = { onTicketEnd: (): void => undefined };
+    const nothing = (): void => undefined;
+    const silent = { onTicketEnd: nothing, onTicketBack: nothing };
     for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
     this.#log = [...kept];
     this.#doubtAll();
     this.#markRestored();
+    for (const ticket of this.#tickets()) this.#watcher.onTicketBack(ticket);
     for (const ticket of before) {
       const now = this.find(ticket.semaphore, ticket.id);
       if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at, at);
