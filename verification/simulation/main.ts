@@ -8,6 +8,7 @@ import { run, type RunResult } from './run.js';
 import type { Settings } from './settings.js';
 import { shrink } from './shrink.js';
 import { timelineOf } from './timeline.js';
+import { startRealScripts } from './world/redis-store.js';
 
 interface Sum {
   seeds: number;
@@ -28,11 +29,14 @@ async function main(args: readonly string[]): Promise<void> {
     if (seconds !== undefined) return performance.now() - started > seconds * 1000;
     return sum.seeds >= seeds;
   };
+  const real = command.realScripts ? await startRealScripts() : undefined;
+  const runOne = (settings: Settings): Promise<RunResult> => run(settings, real?.open);
   let last: RunResult | undefined;
   while (!isLast()) {
     const settings = { ...command.settings, seed: command.settings.seed + sum.seeds };
-    last = await runSeed(settings, command, sum);
+    last = await runSeed(settings, command, sum, runOne);
   }
+  await real?.stop();
   if (command.history !== undefined && last !== undefined) {
     writeFileSync(
       command.history,
@@ -47,9 +51,16 @@ async function main(args: readonly string[]): Promise<void> {
   if (sum.failed > 0) process.exitCode = 1;
 }
 
-async function runSeed(settings: Settings, command: Command, sum: Sum): Promise<RunResult> {
+type RunOne = (settings: Settings) => Promise<RunResult>;
+
+async function runSeed(
+  settings: Settings,
+  command: Command,
+  sum: Sum,
+  runOne: RunOne,
+): Promise<RunResult> {
   const began = performance.now();
-  const result = await run(settings);
+  const result = await runOne(settings);
   sum.seeds += 1;
   sum.faults += result.faults.filter(({ at }) => at <= result.lasted).length;
   sum.steps += result.steps;
@@ -64,7 +75,7 @@ async function runSeed(settings: Settings, command: Command, sum: Sum): Promise<
     );
   }
   if (command.twice) {
-    const again = await run(settings);
+    const again = await runOne(settings);
     if (again.digest !== result.digest) {
       sum.failed += 1;
       console.log(`  NOT THE SAME: ${again.digest} the second time; ${replayOf(settings)} --twice`);
@@ -72,18 +83,23 @@ async function runSeed(settings: Settings, command: Command, sum: Sum): Promise<
   }
   if (failed) {
     sum.failed += 1;
-    await report(result, command);
+    await report(result, command, runOne);
   }
   return result;
 }
 
-async function report(result: RunResult, { shrink: shall }: Command): Promise<void> {
-  console.log(`  ${replayOf(result.settings)}`);
-  const smallest = shall ? await shrink(result, run) : result;
+async function report(
+  result: RunResult,
+  { shrink: shall, realScripts }: Command,
+  runOne: RunOne,
+): Promise<void> {
+  const also = realScripts ? ' --real-scripts' : '';
+  console.log(`  ${replayOf(result.settings)}${also}`);
+  const smallest = shall ? await shrink(result, runOne) : result;
   if (smallest !== result) {
     const faults = smallest.faults.map(({ number, kind }) => `${number} ${kind}`).join(', ');
     console.log(`  shrunk to the faults: ${faults || 'none'}`);
-    console.log(`  ${replayOf(smallest.settings)}`);
+    console.log(`  ${replayOf(smallest.settings)}${also}`);
   }
   for (const line of timelineOf(smallest)) console.log(`    ${line}`);
 }

@@ -101,7 +101,8 @@ export class ServerClock implements Clock {
   }
 
   monotonic(): number {
-    return this.#replayed ?? this.#offset + this.#drift.elapsed;
+    // In whole microseconds, as a server's.
+    return this.#replayed ?? Math.floor((this.#offset + this.#drift.elapsed) * 1000) / 1000;
   }
 
   wall(): number {

@@ -55,7 +55,12 @@ type AnyReply = Partial<AcquireReply & ExtendReply & ReleaseReply & AdoptReply &
   SetLimitReply;
 
 /** Opens the store that stands for the server's data. */
-export type OpenStore = (clock: ServerClock) => Backend;
+export type OpenStore = (clock: ServerClock) => Store;
+
+export interface Store extends Backend {
+  /** Resolves when all that it has sent is in; left out: that is at once. */
+  settled?(): Promise<void>;
+}
 
 export interface ServerOptions {
   readonly clock: ServerClock;
@@ -73,7 +78,7 @@ export class SimulatedServer {
   readonly #history: History;
   readonly #scheduler: Scheduler;
   readonly #open: OpenStore;
-  #store: Backend;
+  #store: Store;
   /** What is done again is told nobody again. */
   #replaying = false;
   /** What has been done since the data began. */
@@ -107,6 +112,7 @@ export class SimulatedServer {
   ): Promise<unknown> {
     const call = plainCopy(given);
     if (operation !== 'inspect') this.#know(call);
+    await this.#store.settled?.();
     const time = this.clock.monotonic();
     const method = this.#store[operation]?.bind(this.#store) as
       ((call: Call) => Promise<AnyReply>) | undefined;
@@ -116,7 +122,7 @@ export class SimulatedServer {
     this.#log.push({ operation, call, time });
     const reply = plainCopy(await method(call));
     // What is pushed is on its way before the reply, or right behind it.
-    await Promise.resolve();
+    await (this.#store.settled?.() ?? Promise.resolve());
     if (operation !== 'inspect') {
       const details = detailsOf(operation, call, reply);
       const grants = [...reply.grants.map((grant) => grantOf(grant, !unheard)), ...this.#grants];
@@ -192,7 +198,7 @@ export class SimulatedServer {
       this.clock.replay(time);
       const method = this.#store[operation]?.bind(this.#store) as
         ((call: Call) => Promise<unknown>) | undefined;
-      void method?.(plainCopy(call));
+      void method?.(plainCopy(call)).catch(() => undefined);
     }
     this.clock.replay(undefined);
     for (const inbox of this.#known.keys()) this.#listen(inbox);
