@@ -101,8 +101,8 @@ export class ServerClock implements Clock {
   }
 
   monotonic(): number {
-    // In whole microseconds, as a server's.
-    return this.#replayed ?? Math.floor((this.#offset + this.#drift.elapsed) * 1000) / 1000;
+    // In whole microseconds, as a server's, and such as binary fractions tell exactly.
+    return this.#replayed ?? Math.floor((this.#offset + this.#drift.elapsed) * 8) / 8;
   }
 
   wall(): number {

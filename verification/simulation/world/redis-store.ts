@@ -20,8 +20,12 @@ export async function startRealScripts(): Promise<{ open: OpenStore; stop: () =>
     // In the order in which they are sent.
     void commands.flushall();
     const backend = new RedisBackend(connectionOver(commands, subscriber, channels, clock));
-    // What was published before is in by then, and who subscribed has.
-    return Object.assign(backend, { settled: async () => void (await subscriber.ping()) });
+    const settled = async (): Promise<void> => {
+      await commands.ping();
+      // What was published before is in by then, and who subscribed has.
+      await subscriber.ping();
+    };
+    return Object.assign(backend, { settled });
   };
   const stop = async (): Promise<void> => {
     commands.disconnect();

@@ -81,6 +81,7 @@ export class SimulatedServer {
   #store: Store;
   /** What is done again is told nobody again. */
   #replaying = false;
+  #ready = Promise.resolve();
   /** What has been done since the data began. */
   #log: Logged[] = [];
   /** Who subscribes to what, by inbox. */
@@ -112,6 +113,7 @@ export class SimulatedServer {
   ): Promise<unknown> {
     const call = plainCopy(given);
     if (operation !== 'inspect') this.#know(call);
+    await this.#ready;
     await this.#store.settled?.();
     const time = this.clock.monotonic();
     const method = this.#store[operation]?.bind(this.#store) as
@@ -194,13 +196,19 @@ export class SimulatedServer {
     this.#log = log;
     this.#store = this.#open(this.clock);
     this.#replaying = true;
+    this.#ready = this.#replay(log);
+  }
+
+  /** One call after the other, each at its own time. */
+  async #replay(log: readonly Logged[]): Promise<void> {
     for (const { operation, call, time } of log) {
-      this.clock.replay(time);
       const method = this.#store[operation]?.bind(this.#store) as
         ((call: Call) => Promise<unknown>) | undefined;
-      void method?.(plainCopy(call)).catch(() => undefined);
+      this.clock.replay(time);
+      const done = method?.(plainCopy(call));
+      this.clock.replay(undefined);
+      await done;
     }
-    this.clock.replay(undefined);
     for (const inbox of this.#known.keys()) this.#listen(inbox);
   }
 
