@@ -1,11 +1,13 @@
 import type { Ability } from './row.js';
 
-const SEVERAL_SERVERS = { server: 'it has several, whose failures are cases of test/topologies' };
+const SEVERAL_SERVERS = {
+  server: 'it has several, whose failures are cases of verification/topologies',
+};
 
 const QUORUM: Partial<Record<Ability, string>> = {
   keys: 'they stand on several servers',
   push: 'nobody hands permits on, so nothing is pushed',
-  'server errors': 'several servers say why, see test/quorum',
+  'server errors': 'several servers say why, see verification/quorum',
   server: SEVERAL_SERVERS.server,
 };
 

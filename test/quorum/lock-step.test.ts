@@ -5,7 +5,7 @@ import type { Holding, KeepMode, QuorumNode } from '../../src/quorum/quorum-node
 import { LateCallError } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
 import { errorOf } from '../conformance/rejection.js';
-import { RandomNumbers } from '../scripts/random-numbers.js';
+import { RandomNumbers } from '../support/random-numbers.js';
 import { connectionTo } from './connection-to.js';
 import { MemoryQuorumNode } from './memory-node.js';
 import { describeWithMasters } from './servers.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { ManualClock } from '../../src/index.js';
-import { RandomNumbers } from '../scripts/random-numbers.js';
+import { RandomNumbers } from '../support/random-numbers.js';
 import type { Belief } from './simulated-contender.js';
 import { SimulatedContender } from './simulated-contender.js';
 import type { Fate } from './troubled-node.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 
 import { MemoryBackend, Semaphore } from '../../src/index.js';
-import { itThroughBothClients } from '../faults/client-bench.js';
+import { itThroughBothClients } from '../support/client-bench.js';
 import { describeWithServer } from '../support/require-server.js';
 import { check, timeLimit } from './reproducible.js';
 

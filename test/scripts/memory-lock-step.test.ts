@@ -8,7 +8,7 @@ import { RedisBackend } from '../../src/redis/redis-backend.js';
 import { adoptedId } from '../../src/ticket-id.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type Ask, LockStep, type Member } from './lock-step.js';
-import { RandomNumbers } from './random-numbers.js';
+import { RandomNumbers } from '../support/random-numbers.js';
 
 const MEMBERS: readonly Member[] = [
   { name: 'a', ttl: 5000, label: 'first member; a|b' },
