@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { describeWithServer } from '../support/require-server.js';
-import { eventually } from '../conformance/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { pickLoopbackPort } from '../support/loopback-port.js';
 import { redsem, shell, startRedsem } from './cli-process.js';
 import { withSemaphore } from './semaphore-on.js';
@@ -105,7 +105,7 @@ describeWithServer('redsem run', (server) => {
     for (const { stdout, stderr } of results) {
       expect({ stdout, stderr }).to.deep.equal({ stdout: 'done\ndone\ndone\n', stderr: '' });
     }
-  }).timeout(60_000);
+  });
 
   it('runs so many commands at once as there are permits, each in a slot of its own', async () => {
     // Each ends only once the other runs, too.
@@ -189,7 +189,7 @@ describeWithServer('redsem run', (server) => {
         const waiting = startRedsem(['run', '-t', '6s', 'hung', '--', 'true'], {
           url: server().url,
         });
-        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
         server().pause();
         try {
           const connecting = await run('hung', '--', 'true');

@@ -11,16 +11,22 @@ const QUORUM: Partial<Record<Ability, string>> = {
   server: SEVERAL_SERVERS.server,
 };
 
+/** On a real clock, outside `npm run verify`. */
+export const NO_TIME: Partial<Record<Ability, string>> = { time: 'npm run verify' };
+
+const MEMORY: Partial<Record<Ability, string>> = {
+  keys: 'it has no keys',
+  'server errors': 'it has no commands that fail',
+  server: 'it has no server',
+};
+
 /**
  * Everything that a row cannot do, and why: the one place. The cases that need it are left out of that row when
  * they are defined, its title says so, and `rows.test.ts` fails when no row with a real server runs them.
  */
 const LIMITS: Record<string, Partial<Record<Ability, string>>> = {
-  memory: {
-    keys: 'it has no keys',
-    'server errors': 'it has no commands that fail',
-    server: 'it has no server',
-  },
+  memory: MEMORY,
+  'memory with a manual clock': MEMORY,
   'ioredis-mock': {
     'server errors': 'it replaces the text of what failed inside a script by its own',
     server: 'it has no server process',

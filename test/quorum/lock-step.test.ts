@@ -4,7 +4,7 @@ import { systemClock } from '../../src/index.js';
 import type { Holding, KeepMode, QuorumNode } from '../../src/quorum/quorum-node.js';
 import { LateCallError } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
-import { errorOf } from '../conformance/rejection.js';
+import { errorOf } from '../support/rejection.js';
 import { RandomNumbers } from '../support/random-numbers.js';
 import { connectionTo } from './connection-to.js';
 import { MemoryQuorumNode } from './memory-node.js';

@@ -78,9 +78,7 @@ function bad(random: () => number): Fate {
   return healthy(random);
 }
 
-describe('a quorum on a bad network', function () {
-  this.timeout(60_000);
-
+describe('a quorum on a bad network', () => {
   for (const [nodes, limit] of [
     [2, 1],
     [3, 1],

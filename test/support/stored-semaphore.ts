@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { type Handle, type RedisConnection, Semaphore } from '../../src/index.js';
 import { keysOf } from '../../src/redis/keys.js';
-import { eventually } from '../../verification/faults/outcomes.js';
+import { eventually } from './eventually.js';
 
 /** The last part of every key of a semaphore. */
 export const keyParts = keysOf({ prefix: 'redsem', name: '' }).map((key) => key.slice(10));
@@ -63,13 +63,13 @@ export class StoredSemaphore {
   }
 
   /** No ticket and no queued request is left, now or soon. */
-  async expectEmpty(patience?: number): Promise<void> {
+  async expectEmpty(): Promise<void> {
     await eventually(async () => {
       expect({ tickets: await this.tickets(), queue: await this.queue() }).to.deep.equal({
         tickets: [],
         queue: [],
       });
-    }, patience);
+    });
   }
 
   /** Redis counts exactly these handles, now or soon. */

@@ -1,5 +1,5 @@
 import type { TestServer } from './redis-server.js';
-import { until } from '../../verification/processes/until.js';
+import { eventually } from './eventually.js';
 
 /** For a user who may not subscribe. */
 export async function muteUrl(server: TestServer, port = server.port): Promise<string> {
@@ -14,12 +14,8 @@ export async function cutSubscribers(server: TestServer): Promise<number> {
 }
 
 export async function untilSubscribed(server: TestServer, count: number): Promise<void> {
-  await until(
-    `${count} processes listen`,
-    async () => {
-      const inboxes = await server.command('PUBSUB', 'CHANNELS', 'redsem:inbox:*');
-      return (inboxes as string[]).length === count;
-    },
-    30_000,
-  );
+  await eventually(async () => {
+    const inboxes = await server.command('PUBSUB', 'CHANNELS', 'redsem:inbox:*');
+    return (inboxes as string[]).length === count;
+  }, `${count} processes listen`);
 }

@@ -15,6 +15,7 @@ interface EmbeddedScript {
 /** A small tree of its own, so that the tests may break it. */
 class ScratchTree {
   readonly #root: string;
+  #reads = 0;
 
   private constructor(root: string) {
     this.#root = root;
@@ -45,7 +46,7 @@ class ScratchTree {
   }
 
   async scripts(): Promise<ReadonlyMap<string, EmbeddedScript>> {
-    const url = `${pathToFileURL(this.modulePath).href}?${Date.now()}`;
+    const url = `${pathToFileURL(this.modulePath).href}?${(this.#reads += 1)}`;
     return new Map(Object.entries((await import(url)) as Record<string, EmbeddedScript>));
   }
 

@@ -8,9 +8,10 @@ import { acquireCases } from '../../test/conformance/cases/acquire-cases.js';
 import { extensionCases } from '../../test/conformance/cases/extension-cases.js';
 import { fencingCases } from '../../test/conformance/cases/fencing-cases.js';
 import { waitingCases } from '../../test/conformance/cases/waiting-cases.js';
-import { eventually } from '../../test/conformance/eventually.js';
-import { reasonOf } from '../../test/conformance/rejection.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 import { secure, securedRows } from './rows/secured-rows.js';
+import { realPassage as passage } from './real-passage.js';
 import { semaphoreSuite } from '../../test/conformance/semaphore-suite.js';
 
 const missing = noServer() ?? noTls();
@@ -61,6 +62,9 @@ function defineSuite(): void {
       }
     });
 
-    semaphoreSuite(row, [acquireCases, waitingCases, fencingCases, extensionCases]);
+    semaphoreSuite(row, {
+      groups: [acquireCases, waitingCases, fencingCases, extensionCases],
+      passage,
+    });
   }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { eventually } from '../../test/conformance/eventually.js';
+import { eventually } from '../../test/support/eventually.js';
 import { ROOT, runOrThrow } from '../../test/tooling/run-program.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import type { Output } from './run-typescript.js';
@@ -85,7 +85,7 @@ describeWithServer('examples', (server) => {
       text = await (await fetch(url)).text();
       expect(text).to.match(/redsem_permit_wait_time_seconds_count\{.*\} [1-9]/);
       expect(text).to.match(/redsem_permit_use_time_seconds_count\{.*\} [1-9]/);
-    }, 10_000);
+    });
     const job = 'redsem_semaphore_name="example-jobs"';
     expect(text).to.match(new RegExp(`^redsem_permit_count\\{${job}\\} [012]$`, 'm'));
     expect(text).to.match(new RegExp(`^redsem_permit_waits_total\\{${job}\\} \\d+$`, 'm'));

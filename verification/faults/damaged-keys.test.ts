@@ -1,16 +1,17 @@
 import { expect } from 'chai';
 
 import { AcquireTimeoutError, BackendError, type Handle, type Semaphore } from '../../src/index.js';
-import { timed } from '../../test/support/lag.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import {
   type ClientBench,
   itThroughBothClients,
   newName,
 } from '../../test/support/client-bench.js';
-import { atOnce, eventually, rejectionOf, timedRejection } from './outcomes.js';
 import { keyParts, StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
+import { AT_ONCE_MS, timed, timedRejection } from '../support/timed.js';
 
 describeWithServer('a semaphore whose keys are damaged', (server) => {
   for (const part of keyParts) {
@@ -55,11 +56,11 @@ describeWithServer('a semaphore whose keys are damaged', (server) => {
       const before = await stored.dump(part);
       const putRight = await putWrong(stored.key(part));
       const timeout = part === 'free' ? 300 : 5000;
-      const { took, lag, error } = await timedRejection(() => semaphore.acquire(timeout));
+      const { took, error } = await timedRejection(() => semaphore.acquire(timeout));
       // No slot was ever given back: `free` is not needed.
       if (part === 'free') expect(error).to.be.instanceOf(AcquireTimeoutError);
       else expectWrongType(error);
-      if (part !== 'free') expect(took).to.be.below(atOnce + lag);
+      if (part !== 'free') expect(took).to.be.below(AT_ONCE_MS);
       if (part !== 'free') {
         await eventually(async () => expect(await stored.dump(part)).to.deep.equal(before));
       }
@@ -95,7 +96,7 @@ describeWithServer('a semaphore whose keys are damaged', (server) => {
     const { target } = await bench.connect(server().port);
     const semaphore = bench.semaphore(target, name, { limit: 1 });
     await server().command('SET', stored.key('tickets'), 'wrong');
-    expectWrongType(await rejectionOf(semaphore.acquire(0)));
+    expectWrongType(await reasonOf(semaphore.acquire(0)));
   });
 
   /** Puts a text where a key stands; what it gives back puts the old value there again. */
@@ -124,7 +125,7 @@ describeWithServer('a semaphore whose keys are damaged', (server) => {
     const { stored, held, waiting } = await crowd(bench);
     const putRight = await putWrong(stored.key('tickets'));
     // Their next try meets it: at most 1.5 s later.
-    expectWrongType(await rejectionOf(waiting));
+    expectWrongType(await reasonOf(waiting));
     await putRight();
     for (const handle of held) expect(await handle.release()).to.equal(true);
     await stored.expectWithin(3);
@@ -165,13 +166,13 @@ describeWithServer('a semaphore whose keys are damaged', (server) => {
 
 /** Null where a wrong type was met; any other failure is one of the test. */
 async function grantedOrRefused<T>(call: () => Promise<T>): Promise<T | null> {
-  const { value, took, lag } = await timed(() =>
+  const { value, took } = await timed(() =>
     call().catch((error: unknown) => {
       expectWrongType(error);
       return null;
     }),
   );
-  expect(took).to.be.below(atOnce + lag);
+  expect(took).to.be.below(AT_ONCE_MS);
   return value;
 }
 

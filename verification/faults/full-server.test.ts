@@ -3,15 +3,16 @@ import { expect } from 'chai';
 import { BackendError, type Handle } from '../../src/index.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { itThroughBothClients, newName } from '../../test/support/client-bench.js';
-import { eventually, rejectionOf } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 
 describeWithServer('a server whose memory is full', (server) => {
   async function fill(): Promise<void> {
     await server().command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
     await server().command('CONFIG', 'SET', 'maxmemory', '1');
-    const refusal = await rejectionOf(server().command('SET', 'anything', 'x'));
+    const refusal = await reasonOf(server().command('SET', 'anything', 'x'));
     expect(String(refusal)).to.match(/OOM/);
   }
 

@@ -9,9 +9,10 @@ import {
   newName,
 } from '../../test/support/client-bench.js';
 import { type FaultyConnection, Gate } from '../../test/support/faulty-connection.js';
-import { eventually, rejectionOf } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 
 describeWithServer('a call that runs late, as through a pool', (server) => {
   for (const bracketed of [true, false]) {
@@ -20,7 +21,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
     itThroughBothClients(`leaves no ticket when it was given up, ${known}`, async (bench) => {
       const { connection, semaphore, stored } = await prepare(bench, bracketed);
       const late = holdBack(connection);
-      expect(await rejectionOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
+      expect(await reasonOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
       await withdrawn(connection);
       late.gate.open();
       await late.over;
@@ -32,14 +33,14 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       const { connection, semaphore, stored, holder } = await prepare(bench, bracketed);
       const first = await holder.acquire();
       const late = holdBack(connection);
-      expect(await rejectionOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
+      expect(await reasonOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
       await withdrawn(connection);
       late.gate.open();
       await late.over;
       await eventually(async () => expect(await stored.queue()).to.deep.equal([]));
       expect(await first.release()).to.equal(true);
       // Well before a claim time is over: nobody was granted the permit meanwhile.
-      await stored.expectEmpty(1000);
+      await stored.expectEmpty();
       await expectUsable(semaphore, stored);
     });
 
@@ -49,7 +50,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
         const first = busy ? await holder.acquire() : undefined;
         const late = holdBack(connection);
         const abort = new AbortController();
-        const acquiring = rejectionOf(semaphore.acquire({ timeout: 60_000, signal: abort.signal }));
+        const acquiring = reasonOf(semaphore.acquire({ timeout: 60_000, signal: abort.signal }));
         await eventually(() => expect(connection.of('acquire').length).to.be.above(0));
         await sleep(10);
         abort.abort(new Error('no longer wanted'));
@@ -59,7 +60,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
         await late.over;
         await eventually(async () => expect(await stored.queue()).to.deep.equal([]));
         await first?.release();
-        await stored.expectEmpty(1000);
+        await stored.expectEmpty();
       }
     });
   }
@@ -69,7 +70,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       const { connection, semaphore, stored, holder } = await prepare(bench, true);
       const first = busy ? await holder.acquire() : undefined;
       const late = holdBack(connection, 'unheard');
-      expect(await rejectionOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
+      expect(await reasonOf(semaphore.acquire(60))).to.be.instanceOf(AcquireTimeoutError);
       await withdrawn(connection);
       // Longer than a call can take by which the client saw the server's clock: no more does it not know of it.
       await sleep(1000);
@@ -91,7 +92,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
     };
     const handle = await semaphore.acquire(1000);
     expect(await semaphore.tryAcquire()).to.equal(null);
-    expect(await rejectionOf(semaphore.acquire(500))).to.be.instanceOf(AcquireTimeoutError);
+    expect(await reasonOf(semaphore.acquire(500))).to.be.instanceOf(AcquireTimeoutError);
     await handle.extend();
     await stored.expectHeldBy([handle]);
     expect(replies.length).to.be.at.least(4);
@@ -151,7 +152,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
     await sleep(2500);
     gate.open();
     await sleep(50);
-    await stored.expectEmpty(100);
+    await stored.expectEmpty();
     await expectUsable(semaphore, stored);
   });
 
@@ -163,7 +164,7 @@ describeWithServer('a call that runs late, as through a pool', (server) => {
       operation === 'extend' ? gate.opened.then(run) : undefined;
     let losses = 0;
     handle.on('lost', () => (losses += 1));
-    const extending = rejectionOf(handle.extend());
+    const extending = reasonOf(handle.extend());
     await eventually(() => expect(connection.of('extend')).to.have.length(1));
     expect(await handle.release()).to.equal(true);
     gate.open();

@@ -3,16 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { AcquireTimeoutError, BackendError, type Handle } from '../../src/index.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
-import { timed } from '../../test/support/lag.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import {
   type ClientBench,
   itThroughBothClients,
   newName,
 } from '../../test/support/client-bench.js';
-import { eventually, rejectionOf, timedRejection } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
+import { LATE_MS, timed, timedRejection } from '../support/timed.js';
 
 describeWithServer('replies and requests that get lost', (server) => {
   let proxy: FaultProxy;
@@ -50,9 +51,9 @@ describeWithServer('replies and requests that get lost', (server) => {
     itThroughBothClients(`leave no ticket when acquire rejected (${state})`, async (bench) => {
       const { semaphore, stored } = await prepare(bench, warm);
       proxy.swallowReplies(true);
-      const { took, lag, error } = await timedRejection(() => semaphore.acquire(150));
+      const { took, error } = await timedRejection(() => semaphore.acquire(150));
       expect(error).to.be.instanceOf(AcquireTimeoutError);
-      expect(took).to.be.within(149, 200 + lag);
+      expect(took).to.be.within(149, 200 + LATE_MS);
       reconnect();
       await stored.expectEmpty();
       await expectUsable(semaphore, stored);
@@ -87,7 +88,7 @@ describeWithServer('replies and requests that get lost', (server) => {
     const { semaphore, stored, other } = await prepare(bench, true);
     const holder = await other.acquire({ permits: 2 });
     proxy.swallowReplies(true);
-    const waiting = rejectionOf(semaphore.acquire(1000));
+    const waiting = reasonOf(semaphore.acquire(1000));
     await eventually(async () => expect(await stored.queue()).to.have.length(1));
     expect(await waiting).to.be.instanceOf(AcquireTimeoutError);
     reconnect();
@@ -102,13 +103,13 @@ describeWithServer('replies and requests that get lost', (server) => {
     for (const lose of ['swallowReplies', 'swallowRequests'] as const) {
       const handle = await semaphore.acquire(5000);
       proxy[lose](true);
-      const { value, took, lag } = await timed(async () => {
+      const { value, took } = await timed(async () => {
         const releasing = handle.release();
         await sleep(50);
         reconnect();
         return releasing;
       });
-      expect(took).to.be.below(5050 + lag);
+      expect(took).to.be.below(5050 + LATE_MS);
       expect(value).to.be.a('boolean');
       await stored.expectEmpty();
     }
@@ -141,9 +142,9 @@ describeWithServer('replies and requests that get lost', (server) => {
     let losses = 0;
     handle.on('lost', () => (losses += 1));
     proxy.hang(true);
-    const { took, lag, error } = await timedRejection(() => semaphore.acquire(100));
+    const { took, error } = await timedRejection(() => semaphore.acquire(100));
     expect(error).to.be.instanceOf(AcquireTimeoutError);
-    expect(took).to.be.at.most(150 + lag);
+    expect(took).to.be.at.most(150 + LATE_MS);
     await eventually(() => expect(losses).to.equal(1));
     expect(handle.held).to.equal(false);
     // All that was held back now arrives late.

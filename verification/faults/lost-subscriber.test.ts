@@ -5,8 +5,8 @@ import { Semaphore } from '../../src/index.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { newName } from '../../test/support/client-bench.js';
-import { eventually } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('the subscriber of an ioredis client', (server) => {
   let proxy: FaultProxy;

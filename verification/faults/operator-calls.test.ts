@@ -11,9 +11,11 @@ import {
   Gate,
 } from '../../test/support/faulty-connection.js';
 import { leastRights } from '../../test/support/least-rights.js';
-import { atOnce, eventually, rejectionOf, timedRejection } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
+import { AT_ONCE_MS, LATE_MS, timedRejection } from '../support/timed.js';
 
 /** The next call runs, and its reply is lost. */
 function loseNextReply(): Fault {
@@ -91,7 +93,7 @@ describeWithServer('setLimit, adopt and revoke', (server) => {
         [adopted.id, adopted.fencingToken],
       ]);
       await adopted.extend();
-      const lost = await rejectionOf(first.extend());
+      const lost = await reasonOf(first.extend());
       expect(lost).to.be.instanceOf(HandleLostError).and.to.have.property('reason', 'missing');
       expect(await first.release()).to.equal(false);
       expect(await adopted.release()).to.equal(true);
@@ -105,7 +107,7 @@ describeWithServer('setLimit, adopt and revoke', (server) => {
       expect(await semaphore.revoke(first.id)).to.equal(true);
       connection.fault = undefined;
       await stored.expectHeldBy([other]);
-      const lost = await rejectionOf(first.extend());
+      const lost = await reasonOf(first.extend());
       expect(lost).to.have.property('reason', 'revoked');
       await other.extend();
       expect(await other.release()).to.equal(true);
@@ -127,10 +129,10 @@ describeWithServer('setLimit, adopt and revoke', (server) => {
     const { semaphore, first, stored } = await prepare(bench, 1000);
     server().pause();
     const calls = callsOf(semaphore, first).map(timedRejection);
-    for (const { took, lag, error } of await Promise.all(calls)) {
+    for (const { took, error } of await Promise.all(calls)) {
       expect(error).to.be.instanceOf(BackendError);
       expect((error as BackendError).cause).to.be.instanceOf(Error);
-      expect(took).to.be.within(999, 1000 + 50 + lag);
+      expect(took).to.be.within(999, 1000 + LATE_MS);
     }
     server().resume();
     // What the server still had in its sockets may run now; whatever it did ends with its lease.
@@ -143,7 +145,7 @@ describeWithServer('setLimit, adopt and revoke', (server) => {
     const { connection, semaphore, holder, first, stored } = await prepare(bench, 1000);
     connection.fault = () => new Promise(() => undefined);
     const before = (await stored.tickets()).map(({ id }) => id);
-    const errors = await Promise.all(callsOf(semaphore, first).map((call) => rejectionOf(call())));
+    const errors = await Promise.all(callsOf(semaphore, first).map((call) => reasonOf(call())));
     for (const error of errors) expect(error).to.have.property('code', 'BACKEND');
     connection.fault = undefined;
     expect(before).to.deep.equal([first.id]);
@@ -160,12 +162,12 @@ describeWithServer('setLimit, adopt and revoke', (server) => {
     const { target } = await bench.connect(server().port, login);
     const semaphore = bench.semaphore(target, first.name, { limit: 2 });
     for (const call of callsOf(semaphore, first).slice(0, 4)) {
-      const { took, lag, error } = await timedRejection(call);
+      const { took, error } = await timedRejection(call);
       expect(error).to.be.instanceOf(BackendError);
       expect(String((error as BackendError).cause)).to.match(
         /NOPERM|can't run this command|ACL failure/,
       );
-      expect(took).to.be.below(atOnce + lag);
+      expect(took).to.be.below(AT_ONCE_MS);
     }
     await first.extend();
     await stored.expectHeldBy([first]);
@@ -229,7 +231,7 @@ describeWithServer('setLimit, adopt and revoke', (server) => {
       late = gate.opened.then(run);
       return late;
     };
-    expect(await rejectionOf(act())).to.be.instanceOf(BackendError);
+    expect(await reasonOf(act())).to.be.instanceOf(BackendError);
     connection.fault = undefined;
     return async (): Promise<void> => {
       gate.open();

@@ -9,8 +9,10 @@ import {
   newName,
 } from '../../test/support/client-bench.js';
 import { failNext, type FaultyCall } from '../../test/support/faulty-connection.js';
-import { atOnce, eventually, rejectionOf, timedRejection } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
+import { AT_ONCE_MS, LATE_MS, timedRejection } from '../support/timed.js';
 
 const passing: readonly string[] = [
   'LOADING Redis is loading the dataset in memory',
@@ -69,12 +71,12 @@ describeWithServer('errors of the backend', (server) => {
     const message = 'CLUSTERDOWN The cluster is down';
     const { connection, semaphore, stored } = await prepare(bench);
     connection.fault = failNext(Infinity, message);
-    const { took, lag, error } = await timedRejection(() => semaphore.acquire(1500));
-    expect(took).to.be.within(1499, 1550 + lag);
+    const { took, error } = await timedRejection(() => semaphore.acquire(1500));
+    expect(took).to.be.within(1499, 1550 + LATE_MS);
     expect(error).to.be.instanceOf(AcquireTimeoutError);
     expect(error).to.have.nested.property('cause.message', message);
     expect(connection.of('acquire').length).to.be.above(2);
-    expect(await rejectionOf(semaphore.tryAcquire())).to.be.instanceOf(BackendError);
+    expect(await reasonOf(semaphore.tryAcquire())).to.be.instanceOf(BackendError);
     connection.fault = undefined;
     await stored.expectEmpty();
   });
@@ -100,17 +102,17 @@ describeWithServer('errors of the backend', (server) => {
     for (const message of lasting) {
       const { connection, semaphore, stored } = await prepare(bench);
       connection.fault = failNext(1, message, 'acquire');
-      const { took, lag, error } = await timedRejection(() => semaphore.acquire(5000));
-      expect(took).to.be.below(atOnce + lag);
+      const { took, error } = await timedRejection(() => semaphore.acquire(5000));
+      expect(took).to.be.below(AT_ONCE_MS);
       expect(error).to.be.instanceOf(BackendError);
       expect(error).to.have.nested.property('cause.message', message);
       expect(connection.of('acquire')).to.have.length(1);
       const handle = await semaphore.acquire(1000);
       connection.fault = failNext(1, message, 'extend');
-      expect(await rejectionOf(handle.extend())).to.have.nested.property('cause.message', message);
+      expect(await reasonOf(handle.extend())).to.have.nested.property('cause.message', message);
       expect(handle.held).to.equal(true);
       connection.fault = failNext(1, message, 'release');
-      const refusal = await rejectionOf(handle.release());
+      const refusal = await reasonOf(handle.release());
       expect(refusal).to.have.nested.property('cause.message', message);
       connection.fault = undefined;
       await server().command('DEL', stored.key('tickets'));

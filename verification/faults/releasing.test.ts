@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ManualClock } from '../../src/index.js';
 import { startProxy } from '../../test/support/fault-proxy.js';
-import { timed } from '../../test/support/lag.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import {
   type ClientBench,
@@ -11,9 +10,10 @@ import {
   newName,
 } from '../../test/support/client-bench.js';
 import { failNext, Gate } from '../../test/support/faulty-connection.js';
-import { atOnce, eventually, timedRejection } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { AT_ONCE_MS, LATE_MS, timed, timedRejection } from '../support/timed.js';
 
 describeWithServer('release', (server) => {
   for (const moment of ['before it is run', 'before its reply comes'] as const) {
@@ -111,9 +111,9 @@ describeWithServer('release', (server) => {
       const handle = await semaphore.acquire();
       proxy.refuse(true);
       proxy.cut();
-      const { value, took, lag } = await timed(() => handle.release());
+      const { value, took } = await timed(() => handle.release());
       expect(value).to.equal(false);
-      expect(took).to.be.at.most(450 + lag);
+      expect(took).to.be.at.most(450 + LATE_MS);
       proxy.refuse(false);
       await stored.expectEmpty();
       await expectUsable(semaphore, stored);
@@ -131,8 +131,8 @@ describeWithServer('release', (server) => {
     const other = bench.semaphore((await bench.connect(server().port)).target, name, { limit: 1 });
     client.destroy();
     await sleep(20);
-    const { took, lag, error } = await timedRejection(() => handle.release());
-    expect(took).to.be.below(atOnce + lag);
+    const { took, error } = await timedRejection(() => handle.release());
+    expect(took).to.be.below(AT_ONCE_MS);
     expect(error).to.have.property('code', 'BACKEND');
     await stored.expire(handle.id);
     await expectUsable(other, stored);

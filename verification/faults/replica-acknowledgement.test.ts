@@ -8,8 +8,9 @@ import {
   itThroughBothClients,
   newName,
 } from '../../test/support/client-bench.js';
-import { eventually, rejectionOf } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 
 describeWithServer('a permit that replicas must acknowledge', (server) => {
   let replica: TestServer;
@@ -57,12 +58,12 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
 
   itThroughBothClients('is given back when too few have it, and tried again', async (bench) => {
     const { semaphore, stored } = await open(bench, 2, 250);
-    const error = await rejectionOf(semaphore.acquire(1500));
+    const error = await reasonOf(semaphore.acquire(1500));
     expect(error).to.have.property('code', 'ACQUIRE_TIMEOUT');
     expect(error).to.have.property('attempts').that.is.above(1);
     expect(String((error as Error).cause)).to.match(/1 of 2 replicas acknowledged/);
     await stored.expectEmpty();
-    expect(await rejectionOf(semaphore.tryAcquire())).to.have.property('code', 'BACKEND');
+    expect(await reasonOf(semaphore.tryAcquire())).to.have.property('code', 'BACKEND');
     await stored.expectEmpty();
   });
 
@@ -70,7 +71,7 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
     const { name, target, semaphore, stored } = await open(bench, 2, 20);
     const other = bench.semaphore(target, name, { limit: 1 });
     const held = await other.acquire();
-    await rejectionOf(semaphore.acquire(200));
+    await reasonOf(semaphore.acquire(200));
     await stored.expectHeldBy([held]);
     expect(await held.release()).to.equal(true);
     await stored.expectEmpty();

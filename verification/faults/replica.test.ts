@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describeWithServer } from '../../test/support/require-server.js';
 import { itThroughBothClients, newName } from '../../test/support/client-bench.js';
-import { eventually, timedRejection } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { LATE_MS, timedRejection } from '../support/timed.js';
 
 describeWithServer('a server that is no master', (server) => {
   // Its master never answers, so that it keeps its data and refuses to write.
@@ -38,8 +39,8 @@ describeWithServer('a server that is no master', (server) => {
         () => semaphore.tryAcquire(),
       ];
       for (const call of calls) {
-        const { took, lag, error } = await timedRejection(call);
-        expect(took).to.be.at.most(1050 + lag);
+        const { took, error } = await timedRejection(call);
+        expect(took).to.be.at.most(1050 + LATE_MS);
         expect(error).to.have.property('code').that.is.oneOf(['BACKEND', 'ACQUIRE_TIMEOUT']);
         expect(String((error as Error).cause)).to.include(word);
       }

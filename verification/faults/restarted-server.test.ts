@@ -9,9 +9,10 @@ import {
   itThroughBothClients,
   newName,
 } from '../../test/support/client-bench.js';
-import { eventually, rejectionOf } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 
 describeWithServer('a server that loses its data', (server) => {
   let isUp = true;
@@ -70,8 +71,8 @@ describeWithServer('a server that loses its data', (server) => {
     const handle = await semaphore.acquire();
     const lost = once(handle, 'lost');
     await kill();
-    const waiting = rejectionOf(semaphore.acquire(300));
-    const single = rejectionOf(semaphore.acquire(0));
+    const waiting = reasonOf(semaphore.acquire(300));
+    const single = reasonOf(semaphore.acquire(0));
     expect(await waiting).to.be.instanceOf(AcquireTimeoutError);
     expect(await single).to.be.instanceOf(AcquireTimeoutError);
     const [error] = (await lost) as [HandleLostError];
@@ -88,7 +89,7 @@ describeWithServer('a server that loses its data', (server) => {
     const semaphore = bench.semaphore(target, newName(), { limit: 1, ttl: 200 });
     await kill();
     for (const timeout of [0, 100, 400]) {
-      const error = await rejectionOf(semaphore.acquire(timeout));
+      const error = await reasonOf(semaphore.acquire(timeout));
       expect(error).to.be.instanceOf(AcquireTimeoutError);
       expect(error, `acquire(${timeout})`).to.have.property('cause').that.is.instanceOf(Error);
     }

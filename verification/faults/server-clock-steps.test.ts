@@ -8,8 +8,8 @@ import {
   itThroughBothClients,
   newName,
 } from '../../test/support/client-bench.js';
-import { eventually } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { eventually } from '../../test/support/eventually.js';
 
 const minute = 60_000;
 

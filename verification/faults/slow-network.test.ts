@@ -10,8 +10,8 @@ import {
   itThroughBothClients,
   newName,
 } from '../../test/support/client-bench.js';
-import { eventually } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('a poor network', (server) => {
   let proxy: FaultProxy;

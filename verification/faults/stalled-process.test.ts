@@ -11,9 +11,10 @@ import {
   newName,
 } from '../../test/support/client-bench.js';
 import { Gate } from '../../test/support/faulty-connection.js';
-import { eventually, rejectionOf } from './outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { expectUsable } from './usable.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 
 describeWithServer('a process that stalls', (server) => {
   it('knows of its loss at the first statement after 2.5 s (both clients at once)', async () => {
@@ -58,7 +59,7 @@ describeWithServer('a process that stalls', (server) => {
       const handle = await semaphore.acquire(1000);
       let losses = 0;
       handle.on('lost', () => (losses += 1));
-      const extending = rejectionOf(handle.extend());
+      const extending = reasonOf(handle.extend());
       // It is written to the socket on the next tick; the reply then comes while nobody can read it.
       await new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)));
       blockEventLoop(300);
@@ -113,7 +114,7 @@ describeWithServer('a process that stalls', (server) => {
     const { handle, stored, losses } = await holdOn(bench, clock);
     clock.stepWall(1000);
     expectNotHeld(handle);
-    expect(await rejectionOf(handle.extend())).to.be.instanceOf(HandleLostError);
+    expect(await reasonOf(handle.extend())).to.be.instanceOf(HandleLostError);
     // Within one period the heartbeat notices, too.
     await clock.advance(1000 / 3 + 1);
     expect(losses.map(({ reason }) => reason)).to.deep.equal(['expired']);
@@ -143,7 +144,7 @@ describeWithServer('a process that stalls', (server) => {
     const gate = new Gate();
     connection.fault = ({ operation, run }) =>
       operation === 'extend' ? run().then((reply) => gate.opened.then(() => reply)) : undefined;
-    const extending = rejectionOf(handle.extend());
+    const extending = reasonOf(handle.extend());
     await clock.advance(0);
     clock.stall(1001);
     gate.open();

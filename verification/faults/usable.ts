@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 
 import type { Handle, Semaphore } from '../../src/index.js';
-import { unlessStalled } from '../../test/support/unless-stalled.js';
 import type { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 
 /**
@@ -13,21 +12,18 @@ export async function expectUsable(
   stored: StoredSemaphore,
   above = 0,
 ): Promise<void> {
-  // A short lease may rightly be lost while the machine stands still.
-  await unlessStalled(50, async () => {
-    const handles: Handle[] = [];
-    try {
-      for (let count = 0; count < semaphore.limit; count += 1) {
-        handles.push(await semaphore.acquire(5000));
-      }
-      expect(handles.map(({ slot }) => slot)).to.have.members(handles.map((_, index) => index));
-      for (const { fencingToken } of handles) expect(fencingToken).to.be.above(above);
-      expect(await semaphore.tryAcquire()).to.equal(null);
-      await stored.expectHeldBy(handles);
-      for (const handle of handles) expect(await handle.release()).to.equal(true);
-    } finally {
-      await Promise.allSettled(handles.map((handle) => handle.release()));
+  const handles: Handle[] = [];
+  try {
+    for (let count = 0; count < semaphore.limit; count += 1) {
+      handles.push(await semaphore.acquire(5000));
     }
-    await stored.expectEmpty();
-  });
+    expect(handles.map(({ slot }) => slot)).to.have.members(handles.map((_, index) => index));
+    for (const { fencingToken } of handles) expect(fencingToken).to.be.above(above);
+    expect(await semaphore.tryAcquire()).to.equal(null);
+    await stored.expectHeldBy(handles);
+    for (const handle of handles) expect(await handle.release()).to.equal(true);
+  } finally {
+    await Promise.allSettled(handles.map((handle) => handle.release()));
+  }
+  await stored.expectEmpty();
 }

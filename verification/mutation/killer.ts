@@ -69,8 +69,8 @@ async function carryOut(order: KillerOrder): Promise<KillerAnswer> {
 }
 
 async function load(files: readonly string[]): Promise<Loaded> {
-  const setup: unknown = await import(resolve('test/setup.js'));
-  if (!hasHooks(setup)) throw new Error('test/setup has no mochaHooks');
+  const setup: unknown = await import(resolve('test/support/setup.js'));
+  if (!hasHooks(setup)) throw new Error('test/support/setup has no mochaHooks');
   const mocha = new Mocha({ timeout: 20_000, reporter: NoReport });
   mocha.cleanReferencesAfterRun(false);
   mocha.rootHooks(setup.mochaHooks);

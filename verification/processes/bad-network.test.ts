@@ -9,7 +9,7 @@ import { expectFencing, peakOf } from './hold-intervals.js';
 import { leftKeys } from './holder-count.js';
 import { whileRepeating } from './repeat.js';
 import { liveTickets } from './server-records.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 type Fault = (proxy: FaultProxy, server: TestServer) => Promise<unknown>;
 
@@ -74,7 +74,7 @@ describeWithServer('contention on a bad network', (server) => {
       expectFencing(intervals);
       // What could not be given back at once expires by itself.
       const left = async (): Promise<string> => (await leftKeys(server(), name)).join();
-      await until('nothing is left', async () => (await left()) === 'meta');
+      await eventually(async () => (await left()) === 'meta', 'nothing is left');
     });
   }
 });

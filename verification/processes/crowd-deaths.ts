@@ -8,7 +8,7 @@ import { claimTime, expectBack, leaseOf, ticketsOf } from './crowd-tickets.js';
 import type { Interval } from './hold-intervals.js';
 import { whileRepeating } from './repeat.js';
 import { liveTickets, serverTime } from './server-records.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 /** Microseconds. */
 const waiterLease = 5_000_000;
@@ -67,9 +67,9 @@ export async function grantWhilePaused(
   // Calls that it has sent run before this one: behind the gate they would be claims.
   await crowd.waiting();
   await crowd.openGate();
-  await until('it is granted a permit', async () => {
+  await eventually(async () => {
     return (await ticketsOf(server, crowd, dead)).length > 0;
-  });
+  }, 'it is granted a permit');
 }
 
 export async function expectOthersServed(
@@ -78,9 +78,9 @@ export async function expectOthersServed(
   intervals: readonly Interval[],
   living: readonly Arrival[],
 ): Promise<void> {
-  await until(
-    'no dead one has a ticket',
+  await eventually(
     async () => (await liveTickets(server, crowd.name)) === 0,
+    'no dead one has a ticket',
   );
   await crowd.dropExpired();
   await crowd.expectServed(intervals, living);
@@ -94,7 +94,7 @@ async function checkDeathInQueue(
   const { worker, dead, living } = split(pool, crowd);
   await crowd.kill(worker);
   const lease = await leaseOf(server, crowd, dead);
-  await until('its lease is over', async () => (await serverTime(server)) > lease);
+  await eventually(async () => (await serverTime(server)) > lease, 'its lease is over');
   const { value, results } = await whileRepeating(
     10,
     async () => (await ticketsOf(server, crowd, dead)).length,

@@ -7,7 +7,7 @@ import { type ContenderPool, type Job, runIn, startContenders } from './contende
 import { expectFencing, type Interval, peakOf } from './hold-intervals.js';
 import { leftKeys, readPeaks } from './holder-count.js';
 import { type OpenClient, openClient } from '../../test/support/open-client.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 const kinds = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
 const perProcess = 250;
@@ -56,7 +56,7 @@ export class Crowd {
     const size = perProcess * pool.size;
     const waiting = async (): Promise<boolean> => (await sem.inspect()).waiting === size;
     try {
-      await Promise.race([until('all wait', waiting, 30_000), anyEnd(results.values())]);
+      await Promise.race([eventually(waiting, 'all wait'), anyEnd(results.values())]);
       const { waiters } = await sem.inspect();
       return new Crowd(waiters.map(arrivalOf), { server, client, sem, gate, results });
     } catch (error) {
@@ -85,7 +85,7 @@ export class Crowd {
   /** Waits until so many are left at most. */
   async thinOut(left: number): Promise<void> {
     const what = `no more than ${left} wait`;
-    await until(what, async () => (await this.waiting()) <= left, timeout);
+    await eventually(async () => (await this.waiting()) <= left, what);
   }
 
   async kill(worker: WorkerProcess): Promise<void> {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 
 import { Semaphore } from '../../src/index.js';
-import { timed } from '../../test/support/lag.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import type { WorkerExit, WorkerProcess } from '../../test/support/worker-process.js';
 import { acquireIn, type Lost, type Sample, startHolder } from './holder-process.js';
@@ -10,7 +9,8 @@ import { leftKeys } from './holder-count.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { whileRepeating } from './repeat.js';
 import { expiryOf, liveTickets } from './server-records.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
+import { LATE_MS, timed } from '../support/timed.js';
 
 const ttl = 1500;
 /** For the server and the other process, which other load may hold up, in milliseconds. */
@@ -67,9 +67,9 @@ describeWithServer('a holder that dies', (server) => {
       const sem = new Semaphore(client.target, name, { limit: 1, ttl });
       const look = async (): Promise<number> => ((await sem.tryAcquire()) === null ? 0 : 1);
       const acquiring = sem.acquire();
-      await until('it waits', async () => (await sem.inspect()).waiting === 1);
+      await eventually(async () => (await sem.inspect()).waiting === 1, 'it waits');
       let expiry = await expiryOf(server(), name, dead.id);
-      const { value, took, lag } = await timed(() =>
+      const { value, took } = await timed(() =>
         // Each look gives away what has expired: it must not do so too early, nor overtake the one that waits.
         whileRepeating(10, look, async () => {
           die(worker as WorkerProcess);
@@ -80,7 +80,7 @@ describeWithServer('a holder that dies', (server) => {
         }),
       );
       expect(value.results).to.not.include(1);
-      expect(took).to.be.below(ttl + slack + lag);
+      expect(took).to.be.below(ttl + LATE_MS + slack);
       // A token is the time of the grant in microseconds, wherever that is higher than the last token.
       expect(value.value.fencingToken).to.be.at.least(expiry ?? Infinity);
       await sem.close();

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 
 import { type Handle, Semaphore } from '../../src/index.js';
-import { timed } from '../../test/support/lag.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import type { WorkerProcess } from '../../test/support/worker-process.js';
 import { type Acquired, startHolder } from './holder-process.js';
 import { leftKeys } from './holder-count.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { serverTime } from './server-records.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
+import { LATE_MS, timed } from '../support/timed.js';
 
 const ttl = 30_000;
 const claimTime = 2000;
@@ -43,9 +43,9 @@ describeWithServer('a waiter that dies', (server) => {
     sem = new Semaphore(client.target, name, { limit: 1, ttl });
     const handle = await sem.acquire();
     for (let nth = 0; nth < count; nth += 1) worker.send({ type: 'acquire' });
-    await until('the others wait', async () => (await sem.inspect()).waiting === count);
+    await eventually(async () => (await sem.inspect()).waiting === count, 'the others wait');
     const living = sem.acquire();
-    await until('this one waits', async () => (await sem.inspect()).waiting === count + 1);
+    await eventually(async () => (await sem.inspect()).waiting === count + 1, 'this one waits');
     return { handle, living };
   }
 
@@ -59,11 +59,11 @@ describeWithServer('a waiter that dies', (server) => {
     const now = await serverTime(server());
     expect((dead.until - now) / 1000).to.be.within(0, waiterLease);
     await server().command('ZADD', key, String(now - 1), dead.client);
-    const { took, lag } = await timed(async () => {
+    const { took } = await timed(async () => {
       await handle.release();
       await living;
     });
-    expect(took).to.be.below(slack + lag);
+    expect(took).to.be.below(LATE_MS + slack);
     await expectNothingLeft();
   });
 
@@ -77,11 +77,11 @@ describeWithServer('a waiter that dies', (server) => {
     // Dead for 4.5 of its 5 seconds: the first of the ten is granted once more, none after it.
     const soon = (await serverTime(server())) + 500_000;
     await server().command('ZADD', key, String(soon), deadClient);
-    const { took, lag } = await timed(async () => {
+    const { took } = await timed(async () => {
       await handle.release();
       await living;
     });
-    expect(took).to.be.below(claimTime + slack + lag);
+    expect(took).to.be.below(claimTime + LATE_MS + slack);
     await expectNothingLeft();
   });
 
@@ -92,9 +92,9 @@ describeWithServer('a waiter that dies', (server) => {
     const second = await living;
     // It came last, but before it the stopped one had arrived.
     const last = sem.acquire();
-    await until('the last one waits', async () => (await sem.inspect()).waiting >= 1);
+    await eventually(async () => (await sem.inspect()).waiting >= 1, 'the last one waits');
     worker?.resume();
-    await until('both wait', async () => (await sem.inspect()).waiting === 2);
+    await eventually(async () => (await sem.inspect()).waiting === 2, 'both wait');
     await second.release();
     const resumed = (await worker?.next('acquired'))?.data as Acquired;
     expect(resumed.token).to.be.above(second.fencingToken);

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 
 import { type Handle, type HandleData, Semaphore } from '../../src/index.js';
-import { timed } from '../../test/support/lag.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { leftKeys } from './holder-count.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { expiryOf, liveTickets } from './server-records.js';
 import { TicketProcess } from './ticket-process.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
+import { LATE_MS, timed } from '../support/timed.js';
 
 const ttl = 2500;
 const extendEvery = 300;
@@ -39,17 +39,17 @@ describeWithServer('a hand-over between processes', (server) => {
     const sem = new Semaphore(client.target, name, { limit: 1, ttl });
     const waiting = sem.acquire(20_000);
     waiting.catch(() => undefined);
-    await until('it waits', async () => (await sem.inspect()).waiting === 1);
+    await eventually(async () => (await sem.inspect()).waiting === 1, 'it waits');
     return { sem, waiting };
   }
 
   /** Its ticket was extended twice since now. */
   async function untilExtended(name: string, id: string): Promise<void> {
     const before = (await expiryOf(server(), name, id)) ?? Infinity;
-    await until('it is extended', async () => {
+    await eventually(async () => {
       const expiry = await expiryOf(server(), name, id);
       return expiry !== undefined && expiry > before + ttl * 1000;
-    });
+    }, 'it is extended');
   }
 
   for (const [from, to] of [
@@ -93,13 +93,13 @@ describeWithServer('a hand-over between processes', (server) => {
       const adopted = await second.ask('adopt', ticket);
       await first.nextLoss();
       let expiry = 0;
-      const { value, took, lag } = await timed(async () => {
+      const { value, took } = await timed(async () => {
         second.worker.kill();
         await second.worker.exited;
         expiry = (await expiryOf(server(), name, adopted.id)) ?? Infinity;
         return waiting;
       });
-      expect(took).to.be.below(ttl + slack + lag);
+      expect(took).to.be.below(ttl + LATE_MS + slack);
       // A token is the time of its grant in microseconds: not before the ticket was over.
       expect(value.fencingToken).to.be.at.least(expiry);
       await sem.close();

@@ -9,7 +9,7 @@ import { leftKeys, ticketsKey } from './holder-count.js';
 import { type OpenClient, openClient } from '../../test/support/open-client.js';
 import { serverTime } from './server-records.js';
 import { TicketProcess } from './ticket-process.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 /** The tokens of live tickets, read at one moment. */
 const LIVE = `
@@ -62,7 +62,7 @@ describeWithServer('a limit that is changed while processes contend', (server) =
       await operator.setLimit(limit);
       const since = await serverTime(server());
       const levels = new Set<number>();
-      await until(`${limit} hold`, async () => {
+      await eventually(async () => {
         const tokens = await liveTokens(server(), name);
         // Nobody loses a permit when it shrinks; but what is granted from then on is granted within it.
         if (tokens.every((token) => token < since)) return false;
@@ -70,7 +70,7 @@ describeWithServer('a limit that is changed while processes contend', (server) =
         levels.add(tokens.length);
         expect(over, 'the contenders had ended').to.equal(false);
         return levels.has(limit);
-      });
+      }, `${limit} hold`);
     }
     await operator.setLimit(20);
     const intervals = (await running)?.flat() ?? [];
@@ -100,9 +100,9 @@ describeWithServer('a limit that is changed by another process', (server) => {
     processes.push(one, two);
     const first = await one.ask('acquire', 5000);
     await two.ask('wait', 1);
-    await until('it waits', async () => {
+    await eventually(async () => {
       return Number(await server().command('ZCARD', `redsem:{${name}}:queue`)) === 1;
-    });
+    }, 'it waits');
     await one.ask('setLimit', 2);
     const second = await two.nextGrant();
     expect(second.slots).to.deep.equal([1]);

@@ -8,7 +8,7 @@ import { DEATHS, expectOthersServed, grantWhilePaused, split } from './crowd-dea
 import { claimTime, expectBack, leaseOf, type Ticket, ticketsOf } from './crowd-tickets.js';
 import { serverTime } from './server-records.js';
 import { muteUrl } from '../../test/support/subscribers.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 for (const subscriber of ['on', 'off'] as const) {
   const title = `a thousand waiters of whose processes one is killed (subscriber ${subscriber})`;
@@ -63,11 +63,11 @@ describeWithServer('a thousand waiters that poll, of whose processes one is kill
     const resumed = await serverTime(server());
     worker.resume();
     let lost: Ticket[] = [];
-    await until('it claims one', async () => {
+    await eventually(async () => {
       const tickets = await ticketsOf(server(), all, dead);
       lost = tickets.filter(({ granted, expiry }) => expiry > granted + claimTime);
       return lost.length > 0;
-    });
+    }, 'it claims one');
     const claimed = await serverTime(server());
     const lease = await leaseOf(server(), all, dead);
     await all.kill(worker);

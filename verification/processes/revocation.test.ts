@@ -5,7 +5,7 @@ import { describeWithServer } from '../../test/support/require-server.js';
 import { leftKeys } from './holder-count.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { TicketProcess } from './ticket-process.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('a revocation by another process', (server) => {
   let holder: TicketProcess | undefined;
@@ -33,10 +33,10 @@ describeWithServer('a revocation by another process', (server) => {
       const { id } = await process.ask('acquire', 5000);
       const other = await process.ask('acquire', 5000);
       await process.ask('wait', 2);
-      await until('it listens', async () => {
+      await eventually(async () => {
         const channels = (await server().command('PUBSUB', 'CHANNELS')) as string[];
         return channels.includes(`redsem:inbox:${id.split('.')[0]}`);
-      });
+      }, 'it listens');
       expect(await operator.revoke(id)).to.equal(true);
       expect(await process.nextLoss()).to.deep.equal({ id, reason: 'revoked' });
       expect(await process.ask('held', other.id)).to.equal(true);
@@ -51,7 +51,7 @@ describeWithServer('a revocation by another process', (server) => {
       const { process, operator } = await prepare(kind, name, 1, 2000);
       const { id, fencingToken } = await process.ask('acquire', 5000);
       const waiting = operator.acquire(10_000);
-      await until('it waits', async () => (await operator.inspect()).waiting === 1);
+      await eventually(async () => (await operator.inspect()).waiting === 1, 'it waits');
       expect(await operator.revoke(id)).to.equal(true);
       const next = await waiting;
       expect(next.fencingToken).to.be.above(fencingToken);

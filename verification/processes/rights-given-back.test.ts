@@ -3,16 +3,16 @@ import { expect } from 'chai';
 import { Semaphore } from '../../src/index.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { type ClientKind, clientKinds, openClient } from '../../test/support/open-client.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('the right to subscribe, given back while somebody waits', (server) => {
   it('is found again where the first subscription was refused', () =>
     throughAllClients(async (kind, waiting) => {
       await allow(kind, '-subscribe');
       await waiting(async () => {
-        await until(`${kind} is refused`, async () => (await refusals(kind)) > 0);
+        await eventually(async () => (await refusals(kind)) > 0, `${kind} is refused`);
         await allow(kind, '+subscribe');
-        await until(`${kind} listens`, () => listens(kind));
+        await eventually(() => listens(kind), `${kind} listens`);
         expect(await refusals(kind)).to.equal(1);
       });
     }));
@@ -21,12 +21,12 @@ describeWithServer('the right to subscribe, given back while somebody waits', (s
     throughAllClients(async (kind, waiting) => {
       await allow(kind, '+subscribe');
       await waiting(async () => {
-        await until(`${kind} listens`, () => listens(kind));
+        await eventually(() => listens(kind), `${kind} listens`);
         await allow(kind, '-subscribe');
         await server().command('CLIENT', 'KILL', 'USER', kind, 'TYPE', 'pubsub');
-        await until(`${kind} is refused`, async () => (await refusals(kind)) > 0);
+        await eventually(async () => (await refusals(kind)) > 0, `${kind} is refused`);
         await allow(kind, '+subscribe');
-        await until(`${kind} listens again`, () => listens(kind));
+        await eventually(() => listens(kind), `${kind} listens again`);
       });
     }));
 
@@ -58,7 +58,7 @@ describeWithServer('the right to subscribe, given back while somebody waits', (s
       await sem.close();
       await client.close();
     }
-    await until(`nothing of ${kind} listens`, async () => !(await listens(kind)));
+    await eventually(async () => !(await listens(kind)), `nothing of ${kind} listens`);
   }
 
   async function allow(kind: ClientKind, right: '+subscribe' | '-subscribe'): Promise<void> {

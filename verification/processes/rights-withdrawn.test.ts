@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Semaphore } from '../../src/index.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { clientKinds, type OpenClient, openClient } from '../../test/support/open-client.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('the right to subscribe, withdrawn while waiters listen', (server) => {
   let client: OpenClient | undefined;
@@ -18,14 +18,14 @@ describeWithServer('the right to subscribe, withdrawn while waiters listen', (se
       const sem = new Semaphore(client.target, `rights-${kind}`, { limit: 1, prefix: kind });
       const handle = await sem.acquire();
       const acquiring = sem.acquire(10_000);
-      await until('the subscription stands', async () => {
+      await eventually(async () => {
         const channels = await server().command('PUBSUB', 'CHANNELS', `${kind}:*`);
         return (channels as string[]).length > 0;
-      });
+      }, 'the subscription stands');
       const before = await refusals();
       // Ends the subscriber's connection, too; its client connects and subscribes again by itself.
       await server().command('ACL', 'SETUSER', kind, 'resetchannels');
-      await until('it is refused', async () => (await refusals()) > before);
+      await eventually(async () => (await refusals()) > before, 'it is refused');
       await sleep(20);
       await handle.release();
       expect((await acquiring).held).to.equal(true);

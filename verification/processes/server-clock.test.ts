@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type HandleLostError, Semaphore } from '../../src/index.js';
-import { timed } from '../../test/support/lag.js';
 import { describeWithFakeClock } from '../../test/support/require-server.js';
 import { leftKeys } from './holder-count.js';
 import { type OpenClient, openClient } from '../../test/support/open-client.js';
 import { expiryOf, liveTickets, serverTime } from './server-records.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
+import { LATE_MS, timed } from '../support/timed.js';
 
 const limit = 1;
 /** For the server, which other load may hold up, in milliseconds. */
@@ -30,12 +30,12 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
   afterEach(() => Promise.all(clients.map((client) => client.close())));
 
   async function untilQueued(sem: Semaphore, count = 1): Promise<void> {
-    await until('it waits', async () => (await sem.inspect()).waiting === count);
+    await eventually(async () => (await sem.inspect()).waiting === count, 'it waits');
   }
 
   async function untilPushesArrive(): Promise<void> {
     const channels = async (): Promise<unknown> => server().command('PUBSUB', 'CHANNELS');
-    await until('the subscription stands', async () => ((await channels()) as []).length > 0);
+    await eventually(async () => ((await channels()) as []).length > 0, 'the subscription stands');
     // The waiter hears of that, and asks once more.
     await sleep(100);
   }
@@ -50,8 +50,8 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
     await untilQueued(holder);
     await untilPushesArrive();
     await server().shiftClock(5000);
-    const { value: second, took, lag } = await timed(() => acquiring);
-    expect(took).to.be.below(pause + slack + lag);
+    const { value: second, took } = await timed(() => acquiring);
+    expect(took).to.be.below(pause + LATE_MS + slack);
     expect(await liveTickets(server(), name)).to.equal(1);
     expect((await lost)[0].reason).to.equal('missing');
     expect(first.held).to.equal(false);
@@ -72,16 +72,12 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
     await server().shiftClock(5000);
     await first.extend();
     expect(first.held).to.equal(true);
-    const {
-      value: second,
-      took,
-      lag,
-    } = await timed(async () => {
+    const { value: second, took } = await timed(async () => {
       expect(await first.release()).to.equal(true);
       return acquiring;
     });
     // The step has ended the waiter's lease, too: it asks again for its place.
-    expect(took).to.be.below(pause + slack + lag);
+    expect(took).to.be.below(pause + LATE_MS + slack);
     expect(second.fencingToken).to.be.above(first.fencingToken);
     await Promise.all([holder.close(), waiter.close()]);
   });
@@ -97,9 +93,9 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
     await (await acquiring).release();
     for (const acquire of [() => waiter.acquire(1000), () => waiter.tryAcquire()]) {
       await server().shiftClock(10_000);
-      const { value: handle, took, lag } = await timed(acquire);
+      const { value: handle, took } = await timed(acquire);
       expect(handle).to.not.equal(null);
-      expect(took).to.be.below(slack + lag);
+      expect(took).to.be.below(LATE_MS + slack);
       await handle?.release();
     }
     await Promise.all([holder.close(), waiter.close()]);
@@ -120,10 +116,9 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
     const claimUntil = (await expiryOf(server(), name, second.id)) ?? 0;
     const left = (claimUntil - (await serverTime(server()))) / 1000;
     expect(second.expiresIn).to.be.at.most(left);
-    await until(
-      'the ticket is extended, or its holder knows that it is not certain',
+    await eventually(
       async () => ((await expiryOf(server(), name, second.id)) ?? 0) > claimUntil || !second.held,
-      2000,
+      'the ticket is extended, or its holder knows that it is not certain',
     );
     await Promise.all([holder.close(), waiter.close()]);
   });
@@ -138,15 +133,11 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
     await server().shiftClock(-5000);
     await first.extend();
     expect(await liveTickets(server(), name)).to.equal(1);
-    const {
-      value: second,
-      took,
-      lag,
-    } = await timed(async () => {
+    const { value: second, took } = await timed(async () => {
       expect(await first.release()).to.equal(true);
       return acquiring;
     });
-    expect(took).to.be.below(slack + lag);
+    expect(took).to.be.below(LATE_MS + slack);
     expect(second.held).to.equal(true);
     expect(second.fencingToken).to.be.above(first.fencingToken);
     await second.extend();
@@ -173,8 +164,8 @@ describeWithFakeClock('a server whose clock is stepped', (server) => {
     const acquiring = waiter.acquire();
     await untilQueued(waiter);
     await server().shiftClock(5000);
-    const { value: next, took, lag } = await timed(() => acquiring);
-    expect(took).to.be.below(ttl + pause + slack + lag);
+    const { value: next, took } = await timed(() => acquiring);
+    expect(took).to.be.below(ttl + pause + LATE_MS + slack);
     expect(next.fencingToken).to.be.above(dead.fencingToken);
     await waiter.close();
     expect(dead.held).to.equal(false);

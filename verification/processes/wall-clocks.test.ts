@@ -7,7 +7,7 @@ import { acquireIn, startHolder } from './holder-process.js';
 import { expectFencing, peakOf } from './hold-intervals.js';
 import { leftKeys, readPeaks } from './holder-count.js';
 import { expiryOf, liveTickets, serverTime } from './server-records.js';
-import { until } from './until.js';
+import { eventually } from '../../test/support/eventually.js';
 
 const offsets = [60_000, -60_000];
 
@@ -50,10 +50,10 @@ describeWithFakeClock('processes whose wall clocks are a minute off', (server) =
     for (const expiry of born) {
       expect(((expiry ?? 0) - bornAt) / 1000).to.be.within(1, args.ttl);
     }
-    await until('all are extended', async () => {
+    await eventually(async () => {
       const expiries = tickets.map(({ id }) => expiryOf(server(), args.name, id));
       return (await Promise.all(expiries)).every((expiry = 0) => expiry > bornAt + args.ttl * 1000);
-    });
+    }, 'all are extended');
     expect(await liveTickets(server(), args.name)).to.equal(2);
     expect(holders.flatMap(({ messages }) => messages.map(({ type }) => type))).to.not.include(
       'lost',

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import { ManualClock } from '../../src/index.js';
 import { newName } from '../../test/support/client-bench.js';
-import { eventually } from '../faults/outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithCluster } from '../../test/support/require-topology.js';
@@ -10,6 +9,7 @@ import { meeting } from './meeting.js';
 import { expectBounded, type LossWatch } from './outage.js';
 import { untilReplicated } from './replicated.js';
 import { clusterClient, throughBothClients, type TopologyBench } from './topology-bench.js';
+import { eventually } from '../../test/support/eventually.js';
 
 /** Longer, and much shorter, than a failover takes. */
 const LONG = 25_000;
@@ -41,7 +41,7 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
       await expectBounded(semaphore, 200);
       await brief.expectLostWithin(SHORT, failedAt);
 
-      await eventually(() => handle.extend(), LONG);
+      await eventually(() => handle.extend());
       watch.expectKept();
       await stored.expectHeldBy([handle]);
       expect(await handle.release()).to.equal(true);
@@ -66,7 +66,7 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
       await expectBounded(semaphore, 200);
       await brief.expectLostWithin(SHORT, failedAt);
       const goOn = async (): Promise<void> => {
-        await eventually(() => handle.extend(), LONG);
+        await eventually(() => handle.extend());
         watch.expectKept();
         expect(await handle.release()).to.equal(true);
         const next = await waiting;
@@ -93,8 +93,8 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
       const [granted] = await waitSubscribedTo(bench, stored, name);
       await kill();
       // Until another master is there the one that died is asked.
-      await eventually(() => stored.expectListening(), LONG);
-      expect(await eventually(() => handle.release(), LONG)).to.equal(true);
+      await eventually(() => stored.expectListening());
+      expect(await eventually(() => handle.release())).to.equal(true);
       expect((await granted).fencingToken).to.be.above(handle.fencingToken);
     });
   });

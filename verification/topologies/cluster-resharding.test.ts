@@ -2,14 +2,13 @@ import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { newName } from '../../test/support/client-bench.js';
-import { eventually } from '../faults/outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithCluster } from '../../test/support/require-topology.js';
 import { clusterClient, throughBothClients } from './topology-bench.js';
+import { eventually } from '../../test/support/eventually.js';
 
 /** Some calls that a client loses in the turmoil end with their own limit only, which is 5 s. */
-const LONG = 20_000;
 
 describeWithCluster('a slot of a cluster that is moved', (cluster) => {
   const connect = clusterClient(cluster);
@@ -107,11 +106,11 @@ describeWithCluster('a slot of a cluster that is moved', (cluster) => {
       running.catch(() => undefined);
       for (let round = 0; round < 4; round += 1) {
         const before = done;
-        await eventually(() => expect(done).to.be.above(before + tasks), LONG);
+        await eventually(() => expect(done).to.be.above(before + tasks));
         await move(name);
       }
       const before = done;
-      await eventually(() => expect(done).to.be.above(before + tasks), LONG);
+      await eventually(() => expect(done).to.be.above(before + tasks));
       moved.abort();
       await running;
       expect(peak).to.equal(limit);

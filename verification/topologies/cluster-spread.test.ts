@@ -4,11 +4,11 @@ import type { RedisTarget } from '../../src/index.js';
 import { ManualClock } from '../../src/index.js';
 import { clientKinds, newName } from '../../test/support/client-bench.js';
 import { leastRights } from '../../test/support/least-rights.js';
-import { eventually } from '../faults/outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import type { TestCluster } from '../../test/support/redis-cluster.js';
 import { describeWithCluster } from '../../test/support/require-topology.js';
 import { clusterClient, throughBothClients, TopologyBench } from './topology-bench.js';
+import { eventually } from '../../test/support/eventually.js';
 
 /** On a clock that stands still nobody asks again: a waiter can only be served by a push. */
 const still = { limit: 1, clock: new ManualClock() };

@@ -1,5 +1,5 @@
-import { eventually } from '../faults/outcomes.js';
 import type { TestServer } from '../../test/support/redis-server.js';
+import { eventually } from '../../test/support/eventually.js';
 
 /** Resolves once all that stands on the master when this is called stands on the replicas as well. */
 export async function untilReplicated(

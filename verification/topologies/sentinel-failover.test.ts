@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import type { RedisTarget } from '../../src/index.js';
 import { HandleLostError } from '../../src/index.js';
 import { ClientBench, newName } from '../../test/support/client-bench.js';
-import { eventually, rejectionOf } from '../faults/outcomes.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithSentinels } from '../../test/support/require-topology.js';
@@ -11,6 +10,8 @@ import { meeting } from './meeting.js';
 import { expectBounded, type LossWatch } from './outage.js';
 import { untilReplicated } from './replicated.js';
 import { sentinelClient, throughBothClients, type TopologyBench } from './topology-bench.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 
 /** Longer, and much shorter, than a failover takes. */
 const LONG = 25_000;
@@ -90,11 +91,11 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       await stopReplication();
       const handle = await here.acquire(5000);
       await lose();
-      const next = await eventually(() => there.acquire(1000), LONG);
+      const next = await eventually(() => there.acquire(1000));
       // What asynchronous replication cannot prevent: a second holder, here until the first one asks.
       expect([handle.held, next.held]).to.deep.equal([true, true]);
       expect(next.fencingToken).to.be.above(handle.fencingToken);
-      const error = await rejectionOf(handle.extend());
+      const error = await reasonOf(handle.extend());
       expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'missing');
       expect([handle.held, next.held]).to.deep.equal([false, true]);
       expect(await next.release()).to.equal(true);
@@ -125,7 +126,7 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       await brief.expectLostWithin(SHORT, failedAt);
       await failover();
 
-      await eventually(() => handle.extend(), LONG);
+      await eventually(() => handle.extend());
       watch.expectKept();
       await stored.expectHeldBy([handle]);
       expect(await handle.release()).to.equal(true);

@@ -5,11 +5,12 @@ import { Redis as Redis6 } from 'ioredis-6';
 
 import { Semaphore } from '../../src/index.js';
 import { newName } from '../../test/support/client-bench.js';
-import { eventually, rejectionOf } from '../faults/outcomes.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { MASTER_NAME } from '../../test/support/redis-sentinel.js';
 import { describeWithSentinels } from '../../test/support/require-topology.js';
 import { untilReplicated } from './replicated.js';
+import { eventually } from '../../test/support/eventually.js';
+import { reasonOf } from '../../test/support/rejection.js';
 
 type Client = Redis | Redis6;
 type SentinelOptions = Pick<
@@ -58,7 +59,7 @@ describeWithSentinels('a client that hears of a new master while it asks for one
       await failOverWhileItAsks();
       client.disconnect();
       await endsOnce();
-      const error = await rejectionOf(semaphore.acquire(15_000));
+      const error = await reasonOf(semaphore.acquire(15_000));
       expect(error).to.have.property('code', 'BACKEND');
       expect(client.status).to.equal('end');
       await semaphore.close();

@@ -21,7 +21,6 @@ export class TopologyBench {
   readonly #connect: Connect;
   readonly #clients: Connected[] = [];
   readonly #semaphores: Semaphore[] = [];
-  readonly #watches: LossWatch[] = [];
 
   constructor(kind: ClientKind, connect: Connect) {
     this.kind = kind;
@@ -41,13 +40,10 @@ export class TopologyBench {
   }
 
   watch(handle: Handle): LossWatch {
-    const watch = new LossWatch(handle);
-    this.#watches.push(watch);
-    return watch;
+    return new LossWatch(handle);
   }
 
   async close(): Promise<void> {
-    for (const watch of this.#watches) watch.stop();
     await Promise.all(this.#semaphores.map((semaphore) => semaphore.close()));
     for (const client of this.#clients) await client.destroy();
   }

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Handle, type RedisConnection, Semaphore } from '../../src/index.js';
 import { leftKeys } from '../processes/holder-count.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
-import { until } from '../processes/until.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { startMonitor } from '../../test/support/command-monitor.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('calls that travel together', (server) => {
   const clients: OpenClient[] = [];
@@ -86,10 +86,10 @@ describeWithServer('calls that travel together', (server) => {
     const sem = new Semaphore(target, name, { limit: 1, retry });
     const handle = await sem.acquire();
     const waiting = Array.from({ length: count }, () => sem.use(() => undefined));
-    await until('all wait', async () => (await sem.inspect()).waiting === count);
+    await eventually(async () => (await sem.inspect()).waiting === count, 'all wait');
     const subscribed = async (): Promise<boolean> =>
       ((await server().command('PUBSUB', 'CHANNELS')) as string[]).length > 0;
-    if (pushes) await until('the subscription stands', subscribed);
+    if (pushes) await eventually(subscribed, 'the subscription stands');
     // Once it stands they ask once more.
     await sleep(300);
     const began = performance.now();
@@ -97,7 +97,7 @@ describeWithServer('calls that travel together', (server) => {
     await sleep(1000);
     const calls = async (): Promise<number> => (await scriptCalls(server())) - before;
     // Also where the machine stood still for most of that time.
-    if (!pushes) await until('they poll', async () => (await calls()) >= 5);
+    if (!pushes) await eventually(async () => (await calls()) >= 5, 'they poll');
     const polls = await calls();
     const took = performance.now() - began;
     await handle.release();

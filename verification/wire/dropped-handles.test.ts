@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 
 import { ticketsKey } from '../processes/holder-count.js';
-import { until } from '../processes/until.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
 import type { Dropped, DroppedArguments } from './dropped-report.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('handles that are dropped without release', (server) => {
   let worker: WorkerProcess | undefined;
@@ -20,10 +20,10 @@ describeWithServer('handles that are dropped without release', (server) => {
     expect(warnings).to.deep.equal(Array.from({ length: 3 }, () => 'REDSEM_HANDLE_DROPPED'));
     expect(lost).to.equal(0);
     const kept = [ids['listened'], ids['signalled'], ids['late']];
-    await until('only the kept ones live', async () => {
+    await eventually(async () => {
       const live = await liveIds();
       return live.length === 3 && kept.every((id) => live.includes(id ?? ''));
-    });
+    }, 'only the kept ones live');
     await server().command('DEL', ticketsKey('dropped'));
     worker.send({ type: 'lost?' });
     await worker.next('lost');

@@ -1,9 +1,9 @@
 import { type Handle, Semaphore } from '../../src/index.js';
 import { openClient } from '../../test/support/open-client.js';
-import { until } from '../processes/until.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
 import type { DroppedArguments, Dropped } from './dropped-report.js';
-import { collectUntil } from '../../test/support/garbage.js';
+import { collectOften, collectUntil } from '../../test/support/garbage.js';
+import { eventually } from '../../test/support/eventually.js';
 
 /** Acquires handles and keeps none of them. */
 const { kind, url, name, ttl } = workerArguments<DroppedArguments>();
@@ -35,7 +35,7 @@ await listenLater();
 const gone = (way: string): boolean => refs[way]?.deref() === undefined;
 await collectUntil(() => ['plain', 'released', 'unheard'].every(gone));
 // What is to be kept gets every chance to go, too.
-await collectUntil(() => ['listened', 'signalled', 'late'].some(gone), 2 * ttl);
+await collectOften(ttl / 5);
 report('dropped', {
   ids,
   collected: Object.keys(refs).filter(gone),
@@ -44,7 +44,7 @@ report('dropped', {
 } satisfies Dropped);
 onMessage(
   'lost?',
-  () => void until('told of the loss', () => lost === 3).then(() => report('lost')),
+  () => void eventually(() => lost === 3, 'told of the loss').then(() => report('lost')),
 );
 
 async function acquireAndDrop(way: string, use: (handle: Handle) => void): Promise<void> {

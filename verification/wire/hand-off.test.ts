@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Handle, Semaphore } from '../../src/index.js';
 import { type OpenClient, openClient } from '../../test/support/open-client.js';
-import { until } from '../processes/until.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { type CommandMonitor, startMonitor } from '../../test/support/command-monitor.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describeWithServer('a hand-off to a waiter in another process', (server) => {
   let clients: OpenClient[] = [];
@@ -33,7 +33,7 @@ describeWithServer('a hand-off to a waiter in another process', (server) => {
       ) as [Semaphore, Semaphore];
       // The first round makes the subscription.
       const { first: gate, acquiring: passed } = await queueUp(from, to);
-      await until('the subscription stands', () => hasChannel(prefix));
+      await eventually(() => hasChannel(prefix), 'the subscription stands');
       await gate.release();
       await (await passed).release();
       const { first, acquiring } = await queueUp(from, to);
@@ -61,6 +61,6 @@ async function queueUp(
 ): Promise<{ first: Handle; acquiring: Promise<Handle> }> {
   const first = await from.acquire();
   const acquiring = to.acquire();
-  await until('it waits', async () => (await to.inspect()).waiting === 1);
+  await eventually(async () => (await to.inspect()).waiting === 1, 'it waits');
   return { first, acquiring };
 }

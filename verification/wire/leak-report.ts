@@ -17,7 +17,5 @@ export interface Leftovers {
   /** Timers that the semaphore had set when it was closed. */
   readonly timers: number;
   readonly handles: number;
-  /** Whether all handles were garbage in the end. */
-  readonly collected: boolean;
   readonly alive: number;
 }

@@ -18,12 +18,12 @@ const stop = new AbortController();
 const before = standing();
 await work();
 const after = standing();
+await collectUntil(() => handles.every((handle) => handle.deref() === undefined));
 const left: Leftovers = {
   before,
   after,
   timers: clock.timers,
   handles: handles.length,
-  collected: await collectUntil(() => handles.every((handle) => handle.deref() === undefined)),
   alive: handles.filter((handle) => handle.deref() !== undefined).length,
 };
 report('left', left);

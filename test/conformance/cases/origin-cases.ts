@@ -4,8 +4,9 @@ import type { Handle } from '../../../src/index.js';
 import { AcquireTimeoutError, BackendError, HandleLostError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { eventually } from '../eventually.js';
-import { errorOf } from '../rejection.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
+import { errorOf } from '../../support/rejection.js';
 
 /** Runs `body` only if a permit is free, and gives its result or undefined. */
 async function ifFree<T>(
@@ -63,11 +64,11 @@ export const originCases: CaseGroup = {
       await eventually(async () => {
         const { holders } = await semaphore.inspect();
         expect(Math.min(...holders.map(({ expiresIn }) => expiresIn))).to.be.greaterThan(5000);
-      }, 2900);
+      });
       await two.release();
       await scope.removeTicket(one);
       await eventually(() => expect(one.signal.aborted).to.equal(true));
-      await scope.pass(40);
+      await moment(40);
       expect(two.signal.aborted).to.equal(false);
     },
 
@@ -179,7 +180,7 @@ export const originCases: CaseGroup = {
         const successor = await scope.elsewhere().acquire(0);
         await eventually(() => expect(lost.held).to.equal(false));
         expect(await lost.release()).to.equal(false);
-        await scope.pass(40);
+        await moment(40);
         const { holders } = await scope.elsewhere().inspect();
         expect(holders.map(({ id }) => id)).to.deep.equal([successor.id]);
       },

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 
 import { type Handle, Semaphore } from '../../../src/index.js';
 import { type ClientKind, type OpenClient, openClient } from '../../../test/support/open-client.js';
-import { until } from '../../processes/until.js';
 import { type FaultProxy, startProxy } from '../../../test/support/fault-proxy.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
 import { describeWithFakeClock, describeWithServer } from '../../../test/support/require-server.js';
+import { eventually } from '../../../test/support/eventually.js';
 
 const kinds = ['redis', 'ioredis'] as const satisfies readonly ClientKind[];
 
@@ -54,11 +54,11 @@ async function pushedTo(server: TestServer, from: Semaphore, to: Semaphore): Pro
     const before = await pushes();
     const first = await from.acquire();
     const waiting = to.acquire();
-    await until('it waits for a push', async () => {
+    await eventually(async () => {
       const [client] = (await from.inspect()).waiters[0]?.id.split('.') ?? [];
       const channels = await server.command('PUBSUB', 'CHANNELS', `*${client}*`);
       return client !== undefined && Array.isArray(channels) && channels.length > 0;
-    });
+    }, 'it waits for a push');
     await first.release();
     const second = await waiting;
     if ((await pushes()) > before) return second;
@@ -92,8 +92,8 @@ describeWithFakeClock('data lost while the clock is behind', (server) => {
         ({ target }) => new Semaphore(target, `behind ${kind}`, options),
       );
       if (semaphore === undefined || other === undefined) throw new Error('no semaphores');
-      const untilWaiting = (count: number): Promise<void> =>
-        until(`${count} wait`, async () => (await semaphore.inspect()).waiting === count);
+      const untilWaiting = (count: number): Promise<unknown> =>
+        eventually(async () => (await semaphore.inspect()).waiting === count, `${count} wait`);
       const granted: string[] = [];
       const ask = async (asked: Semaphore, who: string): Promise<void> => {
         const handle = await asked.acquire();

@@ -7,9 +7,10 @@ import { networkKinds } from '../topologies/proxy-faults.js';
 import { moveSlot } from '../topologies/slot-move.js';
 import type { Address, Connection, Topology } from '../topologies/topology.js';
 import { AcquireTimeoutError, Semaphore } from '../../../src/index.js';
-import { eventually, rejectionOf } from '../../faults/outcomes.js';
 import { noServer } from '../../../test/support/require-server.js';
 import { describeWithCluster } from '../../../test/support/require-topology.js';
+import { eventually } from '../../../test/support/eventually.js';
+import { reasonOf } from '../../../test/support/rejection.js';
 
 const missing = noServer();
 const options = { limit: 1, ttl: 2000 };
@@ -59,7 +60,7 @@ function strikeWorkers(name: 'cluster' | 'sentinel'): void {
       for (const semaphore of [here, ...others]) await pass(semaphore);
       const fault = { at: 0, kind: 'hang', lasts: 0, workers: [struck] } as const;
       const undo = await topology.inject(fault, NAME);
-      expect(await rejectionOf(here.acquire(500))).to.be.instanceOf(AcquireTimeoutError);
+      expect(await reasonOf(here.acquire(500))).to.be.instanceOf(AcquireTimeoutError);
       for (const semaphore of others) await pass(semaphore);
       await undo?.();
       await pass(here);
@@ -77,7 +78,7 @@ function strikeWorkers(name: 'cluster' | 'sentinel'): void {
     for (const semaphore of semaphores) await pass(semaphore);
     const undo = await topology.inject({ at: 0, kind: 'hang', lasts: 0 }, NAME);
     for (const semaphore of semaphores) {
-      expect(await rejectionOf(semaphore.acquire(500))).to.be.instanceOf(AcquireTimeoutError);
+      expect(await reasonOf(semaphore.acquire(500))).to.be.instanceOf(AcquireTimeoutError);
     }
     await undo?.();
     for (const semaphore of semaphores) {
@@ -89,7 +90,7 @@ function strikeWorkers(name: 'cluster' | 'sentinel'): void {
 
 /** Takes the permit and gives it back. */
 async function pass(semaphore: Semaphore): Promise<void> {
-  const handle = await eventually(() => semaphore.acquire(2000), 10_000);
+  const handle = await eventually(() => semaphore.acquire(2000));
   expect(await handle.release()).to.equal(true);
 }
 
@@ -106,7 +107,7 @@ describeWithCluster('a moved slot of a chaos run', (cluster) => {
       for (const after of ['to', 'and fro']) {
         const before = await cluster().masterOf(slot);
         const finish = await moveSlot(cluster(), slot);
-        expect(await rejectionOf(semaphore.acquire(300))).to.be.instanceOf(AcquireTimeoutError);
+        expect(await reasonOf(semaphore.acquire(300))).to.be.instanceOf(AcquireTimeoutError);
         await finish();
         const now = await cluster().masterOf(slot);
         expect(now, after).to.not.equal(before);

@@ -1,6 +1,5 @@
 import { startCluster } from '../../../test/support/redis-cluster.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
-import { waitUntil } from '../../../test/support/wait-until.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import { NAME } from '../semaphore-name.js';
 import { Detours } from './detours.js';
@@ -8,6 +7,7 @@ import { Replicated } from './replicated.js';
 import { replicatedKinds } from './replicated-faults.js';
 import { moveSlot } from './slot-move.js';
 import type { Topology } from './topology.js';
+import { eventually } from '../../../test/support/eventually.js';
 
 export const clusterKinds: readonly FaultKind[] = [...replicatedKinds, 'move-slot'];
 
@@ -20,8 +20,9 @@ export async function startClusterTopology(): Promise<Topology> {
     replicas: () => cluster.replicasOf(slot),
     kill: (server: TestServer) => cluster.kill(server),
     pause: (server: TestServer) => cluster.pause(server),
-    untilFailover: (from: TestServer) =>
-      waitUntil(async () => (await cluster.masterOf(slot)) !== from, 'no failover'),
+    untilFailover: async (from: TestServer) => {
+      await eventually(async () => (await cluster.masterOf(slot)) !== from, 'no failover');
+    },
     repair: () => cluster.repair(),
   };
   const ports = cluster.nodes.map(({ port }) => port);

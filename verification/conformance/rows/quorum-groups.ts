@@ -75,7 +75,7 @@ export function quorumGroups(groups: readonly CaseGroup[]): CaseGroup[] {
   if (unknown.length > 0) throw new Error(`there are no groups ${unknown.join(', ')}`);
   return groups
     .filter(({ title }) => !NOT_OFFERED.includes(title))
-    .map(({ title, cases }) => ({ title, cases: without(cases, LEFT_OUT[title] ?? []) }));
+    .map((group) => ({ ...group, cases: without(group.cases, LEFT_OUT[group.title] ?? []) }));
 }
 
 function without(cases: CaseGroup['cases'], titles: readonly string[]): CaseGroup['cases'] {

@@ -5,9 +5,9 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-import { startServer } from '../../support/redis-server.js';
-import { describeWithFakeClock, describeWithServer } from '../../support/require-server.js';
-import { startWorker, type WorkerProcess } from '../../support/worker-process.js';
+import { startServer } from '../../test/support/redis-server.js';
+import { describeWithFakeClock, describeWithServer } from '../../test/support/require-server.js';
+import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');

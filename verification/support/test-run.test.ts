@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { makeTemporaryFolder, removeTemporaryFolder } from '../../support/temporary-folder.js';
+import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const fixtures = 'test/support/fixtures';
@@ -40,7 +40,12 @@ describe('totals reporter', () => {
 
 describe('test setup', () => {
   it('fails the test during which something went wrong unseen', async () => {
-    const args = [...bare, '--require', 'test/setup.ts', `${fixtures}/background-problems.ts`];
+    const args = [
+      ...bare,
+      '--require',
+      'test/support/setup.ts',
+      `${fixtures}/background-problems.ts`,
+    ];
     const run = await runNode([mocha, ...args]);
     expect(run).to.include({ code: 3, lastLine: '1 passed, 3 failed' });
     expect(run.output).to.include('nobody listens').and.to.include('TimeoutOverflowWarning');
@@ -48,7 +53,7 @@ describe('test setup', () => {
 });
 
 describe('test run with files side by side', () => {
-  const parallel = [...bare, '--parallel', '--jobs', '2', '--require', 'test/setup.ts'];
+  const parallel = [...bare, '--parallel', '--jobs', '2', '--require', 'test/support/setup.ts'];
 
   it('counts what passed, failed and was skipped in all of them', async () => {
     const names = ['mixed-results', 'ends-its-process', 'background-problems'];

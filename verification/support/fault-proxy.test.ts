@@ -9,7 +9,7 @@ import {
 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type FaultProxy, startProxy } from '../../support/fault-proxy.js';
+import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 
 describe('fault proxy', () => {
   let echo: Server;

@@ -3,7 +3,8 @@ import type { Context, Test } from 'mocha';
 import { restore } from 'sinon';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { killOwned } from './support/owned-processes.js';
+import { endWaits } from './eventually.js';
+import { killOwned } from './owned-processes.js';
 
 const fatalWarnings = new Set(['MaxListenersExceededWarning', 'TimeoutOverflowWarning']);
 const problems: Error[] = [];
@@ -66,8 +67,11 @@ export const mochaHooks = {
   beforeEach(this: Context): void {
     if (this.currentTest !== undefined) checkInside(this.currentTest);
   },
-  afterEach(): void {
+  afterEach(this: Context): void {
     restore();
+    const waits = endWaits();
+    if (this.currentTest?.timedOut !== true) return;
+    for (const what of waits) console.error('it still waited for:', what);
   },
   /** Where files run side by side, after each of them: it may be the last of this process. */
   async afterAll(): Promise<void> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
-import { noFakeTime } from '../../support/require-server.js';
-import { startWorker, type WorkerProcess } from '../../support/worker-process.js';
+import { noFakeTime } from '../../test/support/require-server.js';
+import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
 
 const fixture = (name: string): URL => new URL(`../../support/fixtures/${name}`, import.meta.url);
 
