@@ -26,6 +26,8 @@ const found = files.flatMap((file) =>
     ),
 );
 if (found.length > 0) {
-  console.error(`real time in files that npm test runs (see CONTRIBUTING.md):\n${found.join('\n')}`);
+  console.error(
+    `real time in files that npm test runs (see CONTRIBUTING.md):\n${found.join('\n')}`,
+  );
   process.exitCode = 1;
 }

@@ -84,7 +84,7 @@ export const serverFailureCases: CaseGroup = {
       },
     ),
 
-    'a hung server that wakes in time loses nothing [P6]': onServer(async (scope) => {
+    'a hung server that wakes in time loses nothing [P6]': timed(async (scope) => {
       const handle = await scope.semaphore({ extendEvery: 20 }).acquire();
       let lost = 0;
       handle.on('lost', () => (lost += 1));
