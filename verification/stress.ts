@@ -3,7 +3,7 @@
  * stopped for 5 to 500 ms now and then. No verdict may change. The table at the end names each run, and each test that failed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -66,7 +66,7 @@ async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<voi
     const chosen = Math.random() < 0.2 ? family : family.filter(() => Math.random() < 0.15);
     for (const pid of chosen) send(pid, 'SIGSTOP');
     await sleep(5 * 100 ** Math.random());
-    for (const pid of chosen) send(pid, 'SIGCONT');
+    for (const pid of chosen) if (!existsSync(`/proc/${pid}/cwd/paused`)) send(pid, 'SIGCONT');
   }
 }
 

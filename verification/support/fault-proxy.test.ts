@@ -10,6 +10,7 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
+import { eventually } from '../../test/support/eventually.js';
 
 describe('fault proxy', () => {
   let echo: Server;
@@ -56,7 +57,7 @@ describe('fault proxy', () => {
     const client = await connect();
     proxy.swallowReplies(true);
     client.socket.write('lost');
-    await until(() => heard === 'lost' && proxy.replies === 4);
+    await eventually(() => heard === 'lost' && proxy.replies === 4);
     proxy.swallowReplies(false);
     client.socket.write('kept');
     await client.until('kept');
@@ -66,7 +67,7 @@ describe('fault proxy', () => {
     const client = await connect();
     proxy.swallowRequests(true);
     client.socket.write('lost');
-    await until(() => proxy.requests === 4);
+    await eventually(() => proxy.requests === 4);
     proxy.swallowRequests(false);
     client.socket.write('kept');
     await client.until('kept');
@@ -75,7 +76,7 @@ describe('fault proxy', () => {
 
   it('cuts what is connected, and takes new connections', async () => {
     const client = await connect();
-    await until(() => proxy.connections === 1);
+    await eventually(() => proxy.connections === 1);
     proxy.cut();
     await once(client.socket, 'close');
     expect(proxy.connections).to.equal(0);
@@ -94,7 +95,7 @@ describe('fault proxy', () => {
     expect([heard, client.received, client.socket.destroyed]).to.deep.equal(['', '', false]);
     proxy.hang(false);
     await client.until('one two');
-    await until(() => proxy.connections === 0);
+    await eventually(() => proxy.connections === 0);
   });
 
   it('keeps a connection that was made while it hung', async () => {
@@ -168,15 +169,7 @@ class Client {
     return this.chunks.join('');
   }
 
-  until(text: string): Promise<void> {
-    return until(() => this.received === text);
-  }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 3000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('the condition did not come true');
-    await sleep(2);
+  async until(text: string): Promise<void> {
+    await eventually(() => this.received === text);
   }
 }

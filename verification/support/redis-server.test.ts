@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { startServer } from '../../test/support/redis-server.js';
 import { describeWithFakeClock, describeWithServer } from '../../test/support/require-server.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
+import { eventually } from '../../test/support/eventually.js';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
 describeWithServer('test server', (server) => {
@@ -86,7 +87,10 @@ describeWithServer('test server whose test process ends', () => {
       // Only Linux can tell a child that its parent was killed.
       if (signal === 'SIGKILL' && process.platform !== 'linux') this.skip();
       for (const stopped of [false, true]) {
-        const fixture = new URL('../../support/fixtures/orphaning-test-run.ts', import.meta.url);
+        const fixture = new URL(
+          '../../test/support/fixtures/orphaning-test-run.ts',
+          import.meta.url,
+        );
         const run = startWorker(fixture, { stopped });
         const { pid, directory } = await readServer(run);
         expect(isRunning(pid)).to.equal(true);
@@ -175,9 +179,5 @@ function isRunning(pid: number): boolean {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while (isRunning(pid)) {
-    if (performance.now() > deadline) throw new Error(`process ${pid} still runs`);
-    await pause(10);
-  }
+  await eventually(() => !isRunning(pid));
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const fixtures = 'test/support/fixtures';
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const reporter = ['--reporter', './test/support/totals-reporter.ts'];

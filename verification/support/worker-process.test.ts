@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { noFakeTime } from '../../test/support/require-server.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
 
-const fixture = (name: string): URL => new URL(`../../support/fixtures/${name}`, import.meta.url);
+const fixture = (name: string): URL =>
+  new URL(`../../test/support/fixtures/${name}`, import.meta.url);
 
 interface ClockReport {
   readonly now: number;
