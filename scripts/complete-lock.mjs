@@ -4,13 +4,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Whose builds a mirror lacked. */
-const BUILDS = /^@(?:oxlint|msgpackr-extract)/;
+const BUILDS = /^@(?:oxlint|msgpackr-extract|unrs)/;
 
 /** `@scope/binding-linux-x64-musl` and the like tell os, cpu and libc by their names. */
 function platformOf(name) {
   const [os, cpu, abi] = name
     .split('/')[1]
-    .replace(/^(?:binding|msgpackr-extract)-/, '')
+    .replace(/^(?:(?:resolver-)?binding|msgpackr-extract)-/, '')
     .split('-');
   const libc = abi?.startsWith('musl') ? ['musl'] : abi === 'gnu' ? ['glibc'] : undefined;
   return { cpu: [cpu], ...(libc && os === 'linux' ? { libc } : {}), os: [os] };

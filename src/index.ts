@@ -19,6 +19,7 @@ export type {
   InspectReply,
   Listening,
   PushedGrant,
+  PushSource,
   ReleaseCall,
   ReleaseReply,
   Reply,
@@ -47,7 +48,13 @@ export {
 export type { HandleData, HandleEvents } from './handle.js';
 export { Handle } from './handle.js';
 export { KeyedHandle } from './keyed-handle.js';
-export type { KeyedAcquireOptions, KeyedMutexOptions, Keys } from './keyed-mutex.js';
+export type {
+  KeyedAcquireOptions,
+  KeyedMutexEvents,
+  KeyedMutexOptions,
+  KeyedMutexWarning,
+  Keys,
+} from './keyed-mutex.js';
 export { KeyedMutex } from './keyed-mutex.js';
 export { ManualClock } from './manual-clock.js';
 export type { MemoryBackendOptions } from './memory/memory-backend.js';
@@ -63,7 +70,8 @@ export type {
   TryUseResult,
 } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
-export type { RedisTarget, SingleTarget } from './targets.js';
+export type { QuorumOptions, RedisTarget, SingleTarget } from './targets.js';
+export { quorum } from './targets.js';
 export type {
   AcquireContext,
   DropMessage,

@@ -1,6 +1,8 @@
+import { EventEmitter } from 'node:events';
 import type { Clock } from './clock.js';
 import { BackendError, ClosedError } from './errors.js';
 import type { Handle } from './handle.js';
+import { inSlices } from './in-slices.js';
 import { KeyedHandle } from './keyed-handle.js';
 import { KeyedNames } from './keyed-names.js';
 import { stripeHasher } from './key-stripes.js';
@@ -20,7 +22,7 @@ export interface KeyedMutexOptions extends MutexOptions {
   readonly name?: string;
   /**
    * Hashes the keys onto so many locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
-   * must be the same wherever the keyed mutex is used. Default: each key has a lock of its own.
+   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has a lock of its own.
    */
   readonly stripes?: number;
 }
@@ -28,8 +30,38 @@ export interface KeyedMutexOptions extends MutexOptions {
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
 
+/** Something that does not keep the keyed mutex from working now but that somebody should know. */
+export interface KeyedMutexWarning {
+  readonly code: 'STRIPES_MISMATCH' | 'RELEASE_FAILED';
+  readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
+}
+
+/** Every event and what its listeners get. */
+export interface KeyedMutexEvents {
+  /**
+   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a day, and such keyed mutexes
+   * do not exclude each other. Looked up when the first keys are held, and every twelve hours. Emitted once. Not on a quorum.
+   * `RELEASE_FAILED`: as of a semaphore.
+   */
+  warning: [warning: KeyedMutexWarning];
+}
+
+/** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
+const HALF_DAY = 43_200_000;
+
 /** One key, or several; duplicates count once. */
 export type Keys = string | readonly string[];
+
+/** The lock of a key, or of a stripe, which nobody listens to but its keyed mutex. */
+class Lock extends Mutex {
+  onReleaseFailed: ((cause: unknown) => void) | undefined;
+
+  protected override warnOfRelease(cause: unknown): void {
+    this.onReleaseFailed?.(cause);
+  }
+}
 
 interface Wanted {
   readonly partOf: ReadonlyMap<string, Part>;
@@ -41,7 +73,7 @@ interface Wanted {
  * that name them in different orders never deadlock. Who holds a key and asks for another in a second call may:
  * take all of them in one call.
  */
-export class KeyedMutex {
+export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   readonly name: string;
   readonly #target: SemaphoreTarget;
   readonly #options: MutexOptions;
@@ -49,14 +81,19 @@ export class KeyedMutex {
   readonly #names: KeyedNames;
   readonly #stripes: number | undefined;
   // Kept by their permits and requests alone: unused keys take no memory.
-  readonly #mutexes = new WeakValues<Mutex>();
+  readonly #mutexes = new WeakValues<Lock>();
   #closed: Promise<void> | undefined;
+  readonly #prefix: string;
+  #stripesNotedAt = -Infinity;
+  #otherStripes: number | undefined;
+  #warned = false;
 
   /**
    * @param target as for a `Semaphore`
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
+    super();
     const resolved = resolveOptions(withLimitOne(options), clockOf(target));
     const { name = 'default', stripes, ...others } = options;
     this.#names = new KeyedNames(name);
@@ -65,6 +102,7 @@ export class KeyedMutex {
     this.#target = target;
     this.#options = others;
     this.#clock = resolved.clock;
+    this.#prefix = resolved.prefix;
     this.#stripes = stripes;
   }
 
@@ -77,7 +115,7 @@ export class KeyedMutex {
    * @throws the signal's own reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
-    const { timeout, signal } = resolveAcquire(options, 1);
+    const { timeout, signal } = resolveAcquire(options);
     const wanted = await this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);
@@ -101,7 +139,8 @@ export class KeyedMutex {
 
   /**
    * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
-   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
+   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and
+   * changes neither.
    * @param options as `acquire`
    */
   async use<T>(
@@ -162,22 +201,60 @@ export class KeyedMutex {
     return (key) => this.#names.ofStripe(stripeOf(key), stripes);
   }
 
-  #mutex(name: string): Mutex {
+  #mutex(name: string): Lock {
     let mutex = this.#mutexes.get(name);
     if (mutex === undefined) {
-      mutex = new Mutex(this.#target, name, this.#options);
+      mutex = new Lock(this.#target, name, this.#options);
+      mutex.onReleaseFailed = (cause) => this.#warnOfRelease(cause);
       this.#mutexes.set(name, mutex);
     }
     return mutex;
   }
 
   #handle({ partOf }: Wanted, acquisition: OrderedAcquisition): KeyedHandle {
+    if (partOf.size > 0) void this.#compareStripes();
     const byKey = new Map<string, Handle>();
     for (const [key, part] of partOf) {
       const handle = acquisition.handleOf(part);
       if (handle !== undefined) byKey.set(key, handle);
     }
     return new KeyedHandle(this.name, byKey, acquisition.handles);
+  }
+
+  async #compareStripes(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - this.#stripesNotedAt > HALF_DAY) {
+      this.#stripesNotedAt = now;
+      this.#otherStripes = await this.#findOtherStripes();
+    }
+    if (this.#otherStripes !== undefined) this.#warnOfOtherStripes(this.#otherStripes);
+  }
+
+  async #findOtherStripes(): Promise<number | undefined> {
+    const own = this.#stripes ?? 0;
+    const key = { prefix: this.#prefix, name: this.#names.ofAll };
+    try {
+      const noted = await backendOf(this.#target).noteStripes?.(key, own);
+      return noted?.find((stripes) => stripes !== own);
+    } catch {
+      // The keys are held all the same.
+      return undefined;
+    }
+  }
+
+  #warnOfOtherStripes(other: number): void {
+    if (this.#warned || this.listenerCount('warning') === 0) return;
+    this.#warned = true;
+    const [mine, others] = [this.#stripes ?? 'no', other === 0 ? 'none' : other];
+    const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${mine} stripes here and ${others} elsewhere: the two do not exclude each other`;
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('warning', { code: 'STRIPES_MISMATCH', message }));
+  }
+
+  #warnOfRelease(cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `a key of keyed mutex ${JSON.stringify(this.name)} is not given back yet: ${why}`;
+    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
   }
 
   /** An acquisition that ends because this was closed says so, and not which key it waited for. */
@@ -195,8 +272,9 @@ export class KeyedMutex {
   }
 
   async #doClose(): Promise<void> {
-    const mutexes = [...this.#mutexes.values()];
-    await Promise.all(mutexes.map((mutex) => mutex.close()));
+    const closing: Promise<void>[] = [];
+    await inSlices([...this.#mutexes.values()], (mutex) => void closing.push(mutex.close()));
+    await Promise.all(closing);
   }
 }
 

@@ -17,6 +17,11 @@ export class KeyedNames {
     }
   }
 
+  /** The name of the whole, where one thing is kept of all of them. */
+  get ofAll(): string {
+    return `keyed:${this.#own}`;
+  }
+
   ofKey(key: string): string {
     return `${this.#start}${key}`;
   }

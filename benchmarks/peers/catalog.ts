@@ -12,7 +12,10 @@ export type PeerId =
   | 'floor-ioredis'
   | 'telemetry-removed'
   | 'telemetry-unheard'
-  | 'telemetry-heard';
+  | 'telemetry-heard'
+  | 'start-node'
+  | 'start-ioredis'
+  | 'start-node-redis';
 
 /** A worker program: the whole of redsem in it, or one from which its telemetry is removed. */
 export type Build = 'whole' | 'without-telemetry';
@@ -134,10 +137,17 @@ export const telemetryPeers: readonly Peer[] = [
   },
 ];
 
+/** What a shell starts; no worker does it. */
+export const programs: readonly Pick<Peer, 'id' | 'label'>[] = [
+  { id: 'start-node', label: 'node -e 0' },
+  { id: 'start-ioredis', label: 'redsem run (ioredis)' },
+  { id: 'start-node-redis', label: 'redsem run (node-redis)' },
+];
+
 const all = [...peers, embedded, ...telemetryPeers];
 
 /** In the order in which reports show them. */
-export const peerIds: readonly PeerId[] = all.map(({ id }) => id);
+export const peerIds: readonly PeerId[] = [...all, ...programs].map(({ id }) => id);
 
 /** All that limit permits, the floors aside. */
 export const semaphores: readonly Peer[] = peers.filter(({ kind }) => kind !== 'floor');

@@ -1,3 +1,4 @@
+import { command } from './command.js';
 import { contended } from './contended.js';
 import { crowd } from './crowd.js';
 import { growth } from './growth.js';
@@ -15,4 +16,5 @@ export const questions: readonly Question[] = [
   crowd,
   recovery,
   telemetry,
+  command,
 ];

@@ -17,7 +17,7 @@ export interface Column {
 export function scenarioTable(
   results: Results,
   scenario: string,
-  peers: readonly Peer[],
+  peers: readonly Pick<Peer, 'id' | 'label'>[],
   columns: readonly Column[],
 ): Table {
   const rows = peers.flatMap((peer) => {

@@ -1,27 +1,12 @@
 import { createRequire } from 'node:module';
-import { isRedsemError } from '../index.js';
 import { Arguments } from './arguments.js';
 import type { Command } from './command.js';
-import { limitCommand } from './commands/limit.js';
-import { listCommand } from './commands/list.js';
-import { revokeCommand } from './commands/revoke.js';
-import { runCommand } from './commands/run.js';
-import { statusCommand } from './commands/status.js';
-import { watchCommand } from './commands/watch.js';
+import { COMMANDS } from './commands/all-commands.js';
 import { COMMON_OPTIONS } from './common-options.js';
 import { EXIT } from './exit-code.js';
-import { Failure, UsageError } from './failure.js';
-import { commandHelp, mainHelp } from './help.js';
-import { complain, print } from './output.js';
-
-const COMMANDS: readonly Command[] = [
-  runCommand,
-  statusCommand,
-  listCommand,
-  watchCommand,
-  limitCommand,
-  revokeCommand,
-];
+import { UsageError } from './failure.js';
+import { print } from './output.js';
+import { report } from './report.js';
 
 /** Runs the program and resolves with its exit code; never rejects. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
@@ -36,12 +21,13 @@ async function dispatch([name, ...argv]: readonly string[]): Promise<number> {
   if (name === '--version' || name === '-V') return show(`${version()}\n`);
   const [topic] = argv;
   if (name === '--help' || name === '-h' || (name === 'help' && topic === undefined)) {
-    return show(mainHelp(COMMANDS));
+    const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
+    return show((await import('./help.js')).mainHelp(commands));
   }
-  if (name === 'help') return show(commandHelp(find(topic)));
-  const command = find(name);
+  if (name === 'help') return showHelp(await find(topic));
+  const command = await find(name);
   // Before all else is checked: with --help nothing else needs to be right.
-  if (asksForHelp(argv)) return show(commandHelp(command));
+  if (asksForHelp(argv)) return showHelp(command);
   return command.run(parse(command, argv));
 }
 
@@ -60,11 +46,15 @@ function asksForHelp(argv: readonly string[]): boolean {
   return own.includes('--help') || own.includes('-h');
 }
 
-function find(name: string | undefined): Command {
+async function find(name: string | undefined): Promise<Command> {
   if (name === undefined) throw new UsageError('expected a command; redsem --help lists them');
-  const command = COMMANDS.find((each) => each.name === name);
-  if (command !== undefined) return command;
+  const load = COMMANDS.get(name);
+  if (load !== undefined) return load();
   throw new UsageError(`no command is called ${JSON.stringify(name)}; redsem --help lists them`);
+}
+
+async function showHelp(command: Command): Promise<number> {
+  return show((await import('./help.js')).commandHelp(command));
 }
 
 async function show(text: string): Promise<number> {
@@ -76,17 +66,4 @@ function version(): string {
   // Both src/cli and dist/cli stand two folders below it.
   const manifest: unknown = createRequire(import.meta.url)('../../package.json');
   return String(Reflect.get(Object(manifest), 'version'));
-}
-
-function report(error: unknown): number {
-  if (error instanceof Failure) {
-    complain(error.message);
-    return error.exitCode;
-  }
-  if (isRedsemError(error)) {
-    complain(error.message);
-    return EXIT.unavailable;
-  }
-  complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  return EXIT.internal;
 }

@@ -1,31 +1,88 @@
 import { loadClient } from './clients/load-client.js';
 import type { ServerSettings } from './common-options.js';
-import { describe, UnavailableError } from './failure.js';
+import { describe, isTimeout, UnavailableError } from './failure.js';
 import { CONNECT_TIME, within } from './patience.js';
-import type { Server } from './server.js';
+import type { ClientAdapter, Server } from './server.js';
 import { showAddress } from './server-url.js';
 
 /**
  * Connects. A server that cannot be reached now is an error at once; one that goes away later is waited for.
+ * @param deadline milliseconds that it may take at most, however busy the machine is
  * @throws {UnavailableError}
  */
-export async function connect(settings: ServerSettings): Promise<Server> {
-  let ready = false;
-  let last: unknown;
-  const client = loadClient(settings.client).create({
-    settings,
-    ready: () => ready,
-    onError: (error) => {
-      last = error;
-    },
-  });
-  const where = settings.addresses.map(showAddress).join(', ');
+export async function connect(
+  settings: ServerSettings,
+  deadline: number = Infinity,
+): Promise<Server> {
+  return connectBy(await loadClient(settings.client), settings, deadline);
+}
+
+export async function connectBy(
+  adapter: ClientAdapter,
+  settings: ServerSettings,
+  deadline: number,
+): Promise<Server> {
+  const attempts = new Attempts(adapter, settings);
   try {
-    await within(CONNECT_TIME, 'connecting', client.connect());
+    return await within(CONNECT_TIME, 'connecting', attempts.first(), deadline);
   } catch (error) {
-    client.server.disconnect();
-    throw new UnavailableError(`cannot connect to ${where}: ${describe(last ?? error)}`, error);
+    const { lastError } = attempts;
+    attempts.giveUp();
+    const where = settings.addresses.map(showAddress).join(', ');
+    // A server that waits for a whole line of its own protocol says nothing.
+    const hint =
+      settings.tls !== undefined && lastError === undefined ? ' (is it a TLS port?)' : '';
+    throw new UnavailableError(
+      `cannot connect to ${where}: ${describe(lastError ?? error)}${hint}`,
+      error,
+    );
   }
-  ready = true;
-  return client.server;
+}
+
+/** Tries with one client after the other, for as long as they only find that time is over: a client's own limit knows no busy machine. */
+class Attempts {
+  readonly #adapter: ClientAdapter;
+  readonly #settings: ServerSettings;
+  #current: Server | undefined;
+  #ready = false;
+  #over = false;
+  /** For a failed `connect` does not always name the cause. */
+  lastError: unknown;
+
+  constructor(adapter: ClientAdapter, settings: ServerSettings) {
+    this.#adapter = adapter;
+    this.#settings = settings;
+  }
+
+  async first(): Promise<Server> {
+    for (;;) {
+      try {
+        return await this.#next();
+      } catch (error) {
+        this.lastError ??= error;
+        if (this.#over || !isTimeout(this.lastError)) throw error;
+        this.#current?.disconnect();
+      }
+    }
+  }
+
+  giveUp(): void {
+    this.#over = true;
+    this.#current?.disconnect();
+  }
+
+  async #next(): Promise<Server> {
+    this.lastError = undefined;
+    const client = this.#adapter.create({
+      settings: this.#settings,
+      ready: () => this.#ready,
+      onError: (error) => {
+        this.lastError = error;
+      },
+    });
+    this.#current = client.server;
+    await client.connect();
+    this.#ready = true;
+    return client.server;
+  }
 }

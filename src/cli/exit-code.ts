@@ -8,6 +8,8 @@ export const EXIT = {
   unavailable: 69,
   /** An error of this program. */
   internal: 70,
+  /** The output cannot be written. */
+  cannotWrite: 74,
   /** `run`: no permit in time. */
   notAcquired: 75,
   /** `run`: the permit was lost. The first code that sysexits.h leaves free. */

@@ -38,9 +38,21 @@ export function usageOf<T>(call: () => T): T {
   }
 }
 
+/** Whether a client gave up because of the time that it took; a host may have several addresses, each with its error. */
+export function isTimeout(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isTimeout);
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? error.code : undefined;
+  return code === 'ETIMEDOUT' || error.message === 'Connection timeout';
+}
+
 /** The text of an error; sockets give one without a message where every address of a host failed. */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // OpenSSL's message also names its source file and line.
+  if ('library' in error && 'reason' in error && typeof error.reason === 'string') {
+    return `TLS: ${error.reason}`;
+  }
   if (error.message !== '') return error.message;
   return error instanceof AggregateError ? error.errors.map(describe).join('; ') : error.name;
 }

@@ -8,6 +8,12 @@ import { metaKey, metaPattern, nameInMetaKey } from './stored-names.js';
 /** As `inspect` tells it, but for the limit: null where nobody has said one. */
 export type Sight = Omit<SemaphoreState, 'limit'> & { readonly limit: number | null };
 
+/** A semaphore whose keys somebody else has written, and what the server or the library says of it. */
+export interface Unreadable {
+  readonly name: string;
+  readonly error: string;
+}
+
 const AT_A_TIME = 20;
 
 /** Looks at semaphores and changes them, without being one of those who hold or wait. */
@@ -47,13 +53,24 @@ export class Operator {
     return { ...state, limit };
   }
 
-  /** Some at a time: faster than one by one, and still no burden. */
-  async inspectAll(names: readonly string[]): Promise<Sight[]> {
-    const sights: Sight[] = [];
+  /**
+   * Some at a time: faster than one by one, and still no burden. One that cannot be read does not hide the others.
+   * @throws when the server does not answer, or none can be read
+   */
+  async inspectAll(names: readonly string[]): Promise<(Sight | Unreadable)[]> {
+    const sights: (Sight | Unreadable)[] = [];
+    const errors: unknown[] = [];
     for (let i = 0; i < names.length; i += AT_A_TIME) {
-      const some = names.slice(i, i + AT_A_TIME).map((name) => this.inspect(name));
+      const some = names.slice(i, i + AT_A_TIME).map((name) =>
+        this.inspect(name).catch((error: unknown) => {
+          if (!isAnswer(error)) throw error;
+          errors.push(error);
+          return { name, error: describe(error) };
+        }),
+      );
       sights.push(...(await Promise.all(some)));
     }
+    if (errors.length > 0 && errors.length === names.length) throw errors[0];
     return sights;
   }
 
@@ -62,7 +79,8 @@ export class Operator {
     const key = metaKey(this.#prefix, name);
     const [stored, state] = await own('HMGET', this.#server.fields(key, ['limit', 'state']));
     const text = stored ?? /^\d+ \d+ \d+ (\d+)/.exec(state ?? '')?.[1];
-    return text === undefined || text === null ? null : Number(text);
+    const limit = Number(text ?? Number.NaN);
+    return Number.isSafeInteger(limit) && limit > 0 ? limit : null;
   }
 
   async setLimit(name: string, limit: number): Promise<void> {
@@ -95,6 +113,13 @@ async function own<T>(command: string, promise: Promise<T>): Promise<T> {
     if (error instanceof UnavailableError) throw error;
     throw new UnavailableError(`${command} failed: ${describe(error)}`, error);
   }
+}
+
+/** Whether the server said something, so that it may have more to say of the next name. */
+function isAnswer(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (!(cause instanceof Error)) return false;
+  return cause.name === 'UnexpectedReplyError' || /^[A-Z]+ /.test(cause.message);
 }
 
 function rethrow(error: unknown): never {

@@ -1,19 +1,30 @@
 import { writeSync } from 'node:fs';
+import { getSystemErrorMap } from 'node:util';
+import { EXIT } from './exit-code.js';
+import { Failure } from './failure.js';
 
 /** Exit code of a program that writes into a pipe that nobody reads any more: 128 + SIGPIPE. */
 const BROKEN_PIPE = 141;
 
-/** Writes to stdout and waits until it is out. Where nobody reads any more, the program ends. */
+/**
+ * Writes to stdout and waits until it is out. Where nobody reads any more, the program ends.
+ * @throws {Failure} where it cannot be written, as on a full disk
+ */
 export function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.once('error', ignore);
     process.stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
       if (error?.code === 'EPIPE') process.exit(BROKEN_PIPE);
-      if (error !== null && error !== undefined) return reject(error);
+      if (error !== null && error !== undefined) return reject(cannotWrite(error));
       process.stdout.off('error', ignore);
       resolve();
     });
   });
+}
+
+function cannotWrite(error: NodeJS.ErrnoException): Failure {
+  const why = getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
+  return new Failure(EXIT.cannotWrite, `cannot write: ${why}`, error);
 }
 
 /** The event comes after the callback, which has the same error. */
@@ -31,10 +42,22 @@ export function complain(message: string): void {
   }
 }
 
-/** Names and labels are anybody's: control characters must not reach a terminal. */
+/**
+ * Names and labels are anybody's: what controls a terminal or cannot be seen must not reach it. The joiner U+200D is left, for
+ * emoji are made with it.
+ */
 export function printable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
-    (sign) => `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
-  );
+  return text.replace(/(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);
+}
+
+/** As lines of JSON, in which nothing but the line breaks is a control character. */
+export function jsonText(value: unknown): string {
+  const lines = JSON.stringify(value, null, 2).split('\n');
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+/** In the way of JSON: one escape for each UTF-16 unit. */
+function escaped(sign: string): string {
+  const units = Array.from({ length: sign.length }, (_, i) => sign.charCodeAt(i));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }

@@ -6,12 +6,36 @@ export const CONNECT_TIME = 5000;
 /** How long a command of this program's own may take, in milliseconds. */
 export const COMMAND_TIME = 5000;
 
-/** No client bounds every call by itself. What settles too late is ignored. */
-export function within<T>(milliseconds: number, what: string, promise: Promise<T>): Promise<T> {
+const LOOK_EVERY = 100;
+
+/**
+ * Limits the time of a call, for no client limits every call by itself. What settles too late is ignored. Where the
+ * machine is so busy that this program hardly runs, only the time in which it runs counts: that is no silence of the server.
+ * @param milliseconds how long the server may be silent
+ * @param deadline milliseconds after which the call is given up in any case
+ */
+export function within<T>(
+  milliseconds: number,
+  what: string,
+  promise: Promise<T>,
+  deadline: number = Infinity,
+): Promise<T> {
+  const started = performance.now();
+  const longest = Math.round(Math.min(milliseconds, deadline));
+  let [looked, silence] = [started, 0];
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new UnavailableError(`${what}: no answer within ${milliseconds} ms`));
-    }, milliseconds);
+    const wait = (): NodeJS.Timeout => {
+      const left = Math.min(milliseconds - silence, started + deadline - performance.now());
+      return setTimeout(look, Math.min(LOOK_EVERY, Math.max(0, left)));
+    };
+    const look = (): void => {
+      const now = performance.now();
+      silence += Math.min(now - looked, 2 * LOOK_EVERY);
+      looked = now;
+      if (silence < milliseconds && now - started < deadline) timer = wait();
+      else reject(new UnavailableError(`${what}: no answer within ${longest} ms`));
+    };
+    let timer = wait();
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

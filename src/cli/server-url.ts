@@ -13,13 +13,16 @@ export interface ServerAddress {
 
 /** @param source named in errors, which never show the URL itself: it may have a password */
 export function parseServerUrl(source: string, text: string): ServerAddress {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // A URL has no name and password without a host; a socket has no host.
+  const full = text.replace(/^(unix:\/\/[^/?#]*@)(?=\/)/, '$1localhost');
+  const url = URL.canParse(full) ? new URL(full) : undefined;
   if (url === undefined || !['redis:', 'rediss:', 'unix:'].includes(url.protocol)) {
     throw new UsageError(`${source}: expected redis://, rediss:// or unix:// and an address`);
   }
   const isSocket = url.protocol === 'unix:';
   const path = isSocket ? decode(source, url.pathname) : undefined;
-  const database = isSocket ? (url.searchParams.get('db') ?? '') : url.pathname.slice(1);
+  const inPath = isSocket ? '' : url.pathname.slice(1);
+  const database = inPath || (url.searchParams.get('db') ?? '');
   if (path === '' || !/^\d*$/.test(database)) {
     throw new UsageError(`${source}: expected a number of a database after the last slash`);
   }

@@ -1,6 +1,6 @@
 import type { HolderState, WaiterState } from '../index.js';
 import { showDuration } from './duration.js';
-import type { Sight } from './operator.js';
+import type { Sight, Unreadable } from './operator.js';
 import { printable } from './output.js';
 import { table } from './table.js';
 
@@ -31,14 +31,17 @@ export function sightLines(sight: Sight): string[] {
 }
 
 /** Many semaphores, a line for each. */
-export function overviewLines(sights: readonly Sight[]): string[] {
-  const rows = sights.map(({ name, held, waiting, limit }) => [
-    name,
-    limit === null ? '?' : String(limit),
-    String(held),
-    String(waiting),
-  ]);
+export function overviewLines(sights: readonly (Sight | Unreadable)[]): string[] {
+  const rows = sights.map((sight) => {
+    if ('error' in sight) return [sight.name, '?', '?', '?', unreadable(sight)];
+    const { name, held, waiting, limit } = sight;
+    return [name, limit === null ? '?' : String(limit), String(held), String(waiting)];
+  });
   return table(['NAME', 'LIMIT', 'HELD', 'WAITING'], rows);
+}
+
+export function unreadable({ error }: Unreadable): string {
+  return `cannot be read: ${error}`;
 }
 
 export function headline({ name, held, waiting, limit }: Sight): string {

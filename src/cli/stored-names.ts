@@ -8,12 +8,16 @@ export function metaPattern(prefix: string): string {
   return `${prefix.replace(/[\\*?[\]]/g, String.raw`\$&`)}:{*}:meta`;
 }
 
+/** What the library allows, in bytes. */
+const LONGEST_NAME = 512;
+
 /** The semaphore's name in such a key; undefined for a key of somebody else's that looks like one. */
 export function nameInMetaKey(prefix: string, key: string): string | undefined {
   const [start, end] = [`${prefix}:{`, '}:meta'];
   if (!key.startsWith(start) || !key.endsWith(end)) return undefined;
   const tag = key.slice(start.length, -end.length);
   const name = tag.replace(/%7B|%7D|%25/g, (escape) => SIGNS[escape] ?? escape);
+  if (name === '' || Buffer.byteLength(name) > LONGEST_NAME) return undefined;
   return metaKey(prefix, name) === key ? name : undefined;
 }
 

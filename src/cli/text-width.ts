@@ -1,6 +1,11 @@
 import { printable } from './output.js';
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when it is needed, for that takes its time. */
+function graphemes(): Intl.Segmenter {
+  return (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
+}
 
 /** Emoji, and the East Asian blocks that terminals show two columns wide (Unicode's EastAsianWidth W and F). */
 const WIDE =
@@ -13,7 +18,7 @@ export function widthOf(text: string): number {
   // Most are, and this costs a hundredth.
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemes().segment(text)) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -22,7 +27,7 @@ export function fit(text: string, columns: number): string {
   const safe = printable(text);
   if (widthOf(safe) <= columns) return safe;
   let [kept, width] = ['', 0];
-  for (const { segment } of graphemes.segment(safe)) {
+  for (const { segment } of graphemes().segment(safe)) {
     width += WIDE.test(segment) ? 2 : 1;
     if (width > columns - 1) break;
     kept += segment;

@@ -24,6 +24,9 @@ import { systemClock } from '../clock.js';
 import { checkClock } from '../options.js';
 import { MemorySemaphore } from './memory-semaphore.js';
 
+/** In milliseconds. */
+const DAY = 86_400_000;
+
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
 
@@ -41,6 +44,8 @@ export class MemoryBackend implements Backend {
   readonly #semaphores = new Map<string, MemorySemaphore>();
   /** Where the look for those that nobody calls any more goes on. */
   #unlooked = this.#semaphores.entries();
+  /** By place: number of stripes -> when it was last used. */
+  readonly #stripes = new Map<string, Map<number, number>>();
   readonly #listeners = new Map<string, GrantListener>();
   readonly #epoch: number;
   #lastNumber = 0;
@@ -88,6 +93,17 @@ export class MemoryBackend implements Backend {
     return this.#on(call.key, 1, (semaphore, now) => semaphore.inspect(call.limit, now));
   }
 
+  async noteStripes({ prefix, name }: SemaphoreKey, stripes: number): Promise<readonly number[]> {
+    const [place, now] = [JSON.stringify([prefix, name]), this.#now()];
+    const noted = this.#stripes.get(place) ?? new Map<number, number>();
+    this.#stripes.set(place, noted.set(stripes, now));
+    for (const [other, numbers] of this.#stripes) {
+      for (const [number, at] of numbers) if (now - at > DAY) numbers.delete(number);
+      if (numbers.size === 0) this.#stripes.delete(other);
+    }
+    return [...noted.keys()];
+  }
+
   listen(client: string, prefix: string, listener: GrantListener): Listening {
     const inbox = JSON.stringify([prefix, client]);
     this.#listeners.set(inbox, listener);
@@ -112,8 +128,10 @@ export class MemoryBackend implements Backend {
     if (semaphore === undefined) {
       this.#forgetExpired();
       semaphore = new MemorySemaphore((now) => this.#nextNumber(now), {
-        granted: (client, grants) => this.#tell(key, client, (to) => to.onGrants(grants)),
-        ended: (client, ended) => this.#tell(key, client, (to) => to.onEnded?.([ended])),
+        granted: (client, grants, limit) =>
+          this.#tell(key, client, (to) => to.onGrants(grants, { name: key.name, limit })),
+        ended: (client, ended, limit) =>
+          this.#tell(key, client, (to) => to.onEnded?.([ended], { name: key.name, limit })),
       });
       this.#semaphores.set(place, semaphore);
     }

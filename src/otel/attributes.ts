@@ -1,3 +1,5 @@
+import { isRedsemError } from '../errors.js';
+
 /** Names of attributes, by https://opentelemetry.io/docs/specs/semconv/general/naming/. */
 export const ERROR_TYPE = 'error.type';
 export const SEMAPHORE_NAME = 'redsem.semaphore.name';
@@ -13,6 +15,16 @@ export const ATTEMPTS = 'redsem.acquire.attempts';
 /** What `error.type` says: the class, as the README's table of errors has it. */
 export function errorType(error: unknown): string {
   return error instanceof Error ? error.name : '_OTHER';
+}
+
+/**
+ * The same of a request that failed. A caller may abort it with any reason, and a metrics store keeps a series for each type:
+ * what is neither of this package nor of the language is `_OTHER`.
+ */
+export function requestErrorType(error: unknown): string {
+  const known = isRedsemError(error) || error instanceof DOMException;
+  const badArgument = error instanceof TypeError || error instanceof RangeError;
+  return known || badArgument ? error.name : '_OTHER';
 }
 
 export function errorMessage(error: unknown): string {

@@ -1,9 +1,17 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
-import { metrics, trace } from '@opentelemetry/api';
+import { metrics, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { PermitMetrics } from './permit-metrics.js';
 import { PermitSpans } from './permit-spans.js';
+import { SharedParts } from './shared-parts.js';
+import { VERSION } from '../version.js';
 
 const SCOPE = 'redsem';
+
+// What runs on a provider, for however many callers.
+const permitMetrics = new SharedParts<MeterProvider, PermitMetrics>((one, other) => one === other);
+const permitSpans = new SharedParts<TracerProvider, PermitSpans>(
+  (one, other) => one === other || behind(one) === behind(other),
+);
 
 export interface InstrumentOptions {
   /** Default: the global one, as it is at the call: set it before. */
@@ -21,7 +29,8 @@ export interface InstrumentOptions {
  * Tells OpenTelemetry what all semaphores of this process do, from now on: metrics and spans are listed in the
  * guide on telemetry. Modelled on the conventions for connection pools
  * (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/); held, waited, overages and reclaims
- * are the counts of Sidekiq Enterprise's concurrent limiter.
+ * are the counts of Sidekiq Enterprise's concurrent limiter. On a provider that is instrumented already, nothing is counted a
+ * second time: the two share what runs there, with the `groupBy` of the first, until both have ended it.
  * @returns ends it: nothing more is told, permits held leave the count, open spans end. May be called twice
  */
 export function instrument(options: InstrumentOptions = {}): () => void {
@@ -30,10 +39,21 @@ export function instrument(options: InstrumentOptions = {}): () => void {
     tracerProvider = trace.getTracerProvider(),
     groupBy = (name) => name,
   } = options;
-  const permitMetrics = new PermitMetrics(meterProvider.getMeter(SCOPE), groupBy);
-  const permitSpans = new PermitSpans(tracerProvider.getTracer(SCOPE));
+  const endMetrics = permitMetrics.share(
+    meterProvider,
+    () => new PermitMetrics(meterProvider.getMeter(SCOPE, VERSION), groupBy),
+  );
+  const endSpans = permitSpans.share(
+    tracerProvider,
+    () => new PermitSpans(tracerProvider.getTracer(SCOPE, VERSION)),
+  );
   return () => {
-    permitMetrics.end();
-    permitSpans.end();
+    endMetrics();
+    endSpans();
   };
+}
+
+/** The global provider hands on to the one that was, or will be, registered. */
+function behind(provider: TracerProvider): TracerProvider {
+  return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }

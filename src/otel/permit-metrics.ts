@@ -6,7 +6,14 @@ import type {
   LostMessage,
   ReleaseMessage,
 } from '../telemetry.js';
-import { ERROR_TYPE, errorType, LOST_REASON, seconds, SEMAPHORE_NAME } from './attributes.js';
+import {
+  ERROR_TYPE,
+  errorType,
+  LOST_REASON,
+  requestErrorType,
+  seconds,
+  SEMAPHORE_NAME,
+} from './attributes.js';
 import type { Instruments } from './instruments.js';
 import { makeInstruments } from './instruments.js';
 import type { EndedAcquire } from './subscriptions.js';
@@ -67,7 +74,7 @@ export class PermitMetrics {
     if (about === undefined) return;
     if (ended.result === null) this.#instruments.refusals.add(1, about);
     if (ended.result !== undefined) return;
-    this.#instruments.failures.add(1, { ...about, [ERROR_TYPE]: errorType(ended.error) });
+    this.#instruments.failures.add(1, { ...about, [ERROR_TYPE]: requestErrorType(ended.error) });
   }
 
   #onGrant({ name, id, slots, waited, attempts }: GrantMessage): void {

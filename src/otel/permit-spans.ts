@@ -15,6 +15,7 @@ import {
   FENCING_TOKEN,
   LOST_REASON,
   PERMITS,
+  requestErrorType,
   seconds,
   SEMAPHORE_NAME,
   SLOTS,
@@ -87,7 +88,7 @@ export class PermitSpans {
     const { span, parent } = acquiring;
     const { result, error } = ended;
     const grant = result === undefined || result === null ? undefined : this.#take(result.id);
-    if (result === undefined) fail(span, errorType(error), error);
+    if (result === undefined) fail(span, requestErrorType(error), error);
     if (grant !== undefined) {
       const { waited, attempts } = grant;
       span.setAttributes({ [WAITED]: seconds(waited), [ATTEMPTS]: attempts });

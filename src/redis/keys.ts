@@ -18,10 +18,26 @@ export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, QUORUM_PARTS);
 }
 
+/** Where the numbers of stripes of keyed mutexes are noted. Not `meta`: it is no semaphore. */
+export function stripesKeyOf(key: SemaphoreKey): readonly string[] {
+  return keysFor(key, ['stripes']);
+}
+
 function keysFor({ prefix, name }: SemaphoreKey, parts: readonly string[]): readonly string[] {
   const tag = name.replace(/[{}%]/g, (sign) => ESCAPES[sign] ?? sign);
   return parts.map((part) => `${prefix}:{${tag}}:${part}`);
 }
+
+/** The name that stands between the braces of its keys; undefined where none can. */
+export function nameOf(tag: string): string | undefined {
+  if (tag.length > 3 * LONGEST_NAME) return undefined;
+  // A copy: part of a string keeps all of it in memory.
+  const bytes = Buffer.from(tag.replace(/%7B|%7D|%25/g, (sign) => decodeURIComponent(sign)));
+  return bytes.length > 0 && bytes.length <= LONGEST_NAME ? bytes.toString() : undefined;
+}
+
+/** In bytes, see `checkName`. */
+const LONGEST_NAME = 512;
 
 const ESCAPES: Record<string, string> = { '{': '%7B', '}': '%7D', '%': '%25' };
 

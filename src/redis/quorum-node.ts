@@ -7,8 +7,10 @@ import type {
   KeepMode,
   KeepReply,
   ListReply,
+  NodeReply,
   NodeTicket,
   QuorumNode,
+  SetClaim,
   TakeCall,
   TakeReply,
 } from '../quorum/quorum-node.js';
@@ -17,8 +19,9 @@ import type { RedisConnection } from './connection.js';
 import { quorumKeysOf } from './keys.js';
 import { parseDrop, parseKeep, parseList, parseTake } from './quorum-replies.js';
 import { RedisBackend } from './redis-backend.js';
-import { runScript } from './run-script.js';
+import { runScript, runText } from './run-script.js';
 import type { Script } from './scripts.js';
+import { ServerCheck } from './server-check.js';
 import {
   quorumDropScript,
   quorumKeepScript,
@@ -30,18 +33,27 @@ import {
 const PAGE = 500;
 
 const LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
+const SIGNS: Record<SetClaim['record'], string> = {
+  'unless-strangers': '+',
+  instead: '!',
+  never: '?',
+};
 
 /** One independent master, over a client of either library. */
 export class RedisQuorumNode implements QuorumNode {
+  readonly name: string | undefined;
   readonly #connection: RedisConnection;
   /** Knows which errors pass by themselves, and what endangers keys. */
   readonly #backend: RedisBackend;
+  readonly #check: ServerCheck;
   /** Scripts that have run there. */
   readonly #known = new Set<Script>();
 
-  constructor(connection: RedisConnection) {
+  constructor(connection: RedisConnection, name?: string) {
+    this.name = name;
     this.#connection = connection;
     this.#backend = new RedisBackend(connection);
+    this.#check = new ServerCheck(connection);
   }
 
   async take(call: TakeCall): Promise<TakeReply> {
@@ -49,8 +61,8 @@ export class RedisQuorumNode implements QuorumNode {
     for (const { id, attempt, permits, token, aim } of call.requests) {
       args.push(id, String(attempt), String(permits), token.toFixed(0), aim.join());
     }
-    const reply = await this.#run(quorumTakeScript, call.key, args);
-    return parseTake(inTime(reply), call.requests.length);
+    const take = this.#run(quorumTakeScript, call.key, args);
+    return this.#checked(call.key, take, (reply) => parseTake(reply, call.requests.length));
   }
 
   async keep(call: KeepCall): Promise<KeepReply> {
@@ -59,15 +71,16 @@ export class RedisQuorumNode implements QuorumNode {
       args.push(id, LETTERS[mode], String(attempt), slots.join(), token.toFixed(0));
       args.push(encodeURIComponent(label));
     }
-    const reply = await this.#run(quorumKeepScript, call.key, args);
-    return parseKeep(inTime(reply), call.requests.length);
+    const keep = this.#run(quorumKeepScript, call.key, args);
+    return this.#checked(call.key, keep, (reply) => parseKeep(reply, call.requests.length));
   }
 
   async drop(call: DropCall): Promise<DropReply> {
-    const args = call.tickets.flatMap(({ id, attempt }) => [
-      id,
-      attempt === Infinity ? '' : String(attempt),
-    ]);
+    const { origin } = call;
+    const args = [origin === undefined ? '' : `${origin.held ? '' : '-'}${origin.set}`];
+    for (const { id, attempt } of call.tickets) {
+      args.push(id, attempt === Infinity ? '' : String(attempt));
+    }
     const reply = await this.#run(quorumDropScript, call.key, args);
     return parseDrop(reply, call.tickets.length);
   }
@@ -91,6 +104,17 @@ export class RedisQuorumNode implements QuorumNode {
     return this.#backend.findHazard(key);
   }
 
+  /** A call that may grant, on a server that must be fit for it. */
+  #checked<R extends NodeReply>(
+    key: SemaphoreKey,
+    call: Promise<unknown>,
+    parse: (reply: unknown) => R,
+  ): Promise<R> {
+    const parsed = call.then((reply) => parse(inTime(reply)));
+    if (this.#check.passed) return parsed;
+    return this.#check.confirm(parsed, ({ time }) => time, quorumKeysOf(key));
+  }
+
   /**
    * The first call of a script carries its text. One that is sent again, for the node does not know the script, runs behind
    * what was sent meanwhile: a release that two of three nodes have confirmed behind the take of the next holder, which the third
@@ -99,15 +123,16 @@ export class RedisQuorumNode implements QuorumNode {
   async #run(script: Script, key: SemaphoreKey, args: readonly string[]): Promise<unknown> {
     const keys = quorumKeysOf(key);
     if (this.#known.has(script)) return runScript(this.#connection, script, keys, args);
-    const reply = await this.#connection.runByText(script.text, keys, args);
+    const reply = await runText(this.#connection, script, keys, args);
     this.#known.add(script);
     return reply;
   }
 }
 
-function head({ limit, ttl, notAfter }: GrantingCall): string[] {
+function head({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
   const until = notAfter === undefined ? '' : (notAfter * 1000).toFixed(0);
-  return [String(limit), String(ttl), until];
+  const claimed = claim === undefined ? '' : `${SIGNS[claim.record]}${claim.set}`;
+  return [String(limit), String(ttl), until, claimed];
 }
 
 function inTime(reply: unknown): unknown {

@@ -14,6 +14,7 @@ import type {
   Listening,
   ReleaseCall,
   ReleaseReply,
+  Reply,
   RevokeCall,
   RevokeReply,
   SemaphoreKey,
@@ -22,20 +23,21 @@ import type {
   TicketRequest,
   WaiterState,
 } from '../backend.js';
+import { UnfitServerError } from '../backend.js';
 import type { RedisConnection } from './connection.js';
-import { inboxChannels, keysOf } from './keys.js';
+import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import {
   parseAcquire,
   parseAdopt,
-  parseEnded,
   parseExtend,
-  parseGrants,
   parseInspect,
+  parseNumbers,
   parseRelease,
   parseRevoke,
   parseSetLimit,
   UnexpectedReplyError,
 } from './replies.js';
+import { parsePush } from './push-message.js';
 import { isReadOnlyError, isRetryableError } from './retryable-error.js';
 import { runScript } from './run-script.js';
 import type { Script } from './scripts.js';
@@ -45,10 +47,12 @@ import {
   evictionScript,
   extendScript,
   inspectScript,
+  noteStripesScript,
   releaseScript,
   revokeScript,
   setLimitScript,
 } from './scripts.js';
+import { ServerCheck } from './server-check.js';
 
 /** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
 const PAGE = 500;
@@ -63,17 +67,21 @@ export class RedisBackend implements Backend {
   #readOnlySince = -Infinity;
   #readOnlyAt = -Infinity;
   readonly #keys = new WeakMap<SemaphoreKey, readonly string[]>();
+  readonly #check: ServerCheck;
   readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
+    this.#check = new ServerCheck(connection);
     const subscribe = connection.subscribe?.bind(connection);
     if (subscribe === undefined) return;
     this.listen = (client, prefix, listener) =>
       subscribe(inboxChannels(prefix) + client, {
         onMessage: (message) => {
-          listener.onGrants(parseGrants(message));
-          listener.onEnded?.(parseEnded(message));
+          const push = parsePush(message, client);
+          if (push === undefined) return;
+          if (push.grants.length > 0) listener.onGrants(push.grants, push.source);
+          if (push.ended.length > 0) listener.onEnded?.(push.ended, push.source);
         },
         onHealth: (healthy) => listener.onHealth(healthy),
         onFailed: () => listener.onFailed?.(),
@@ -176,6 +184,13 @@ export class RedisBackend implements Backend {
     return { limit, held, waiting: waiters.size, holders: bySlot, waiters: [...waiters.values()] };
   }
 
+  async noteStripes(key: SemaphoreKey, stripes: number): Promise<readonly number[]> {
+    const args = [this.#limitAndTime(1), String(stripes)];
+    return parseNumbers(
+      await runScript(this.#connection, noteStripesScript, stripesKeyOf(key), args),
+    );
+  }
+
   /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */
   async findHazard(key: SemaphoreKey): Promise<string | undefined> {
     const meta = this.#keysOf(key).slice(-1);
@@ -186,7 +201,7 @@ export class RedisBackend implements Backend {
   }
 
   isRetryable(error: unknown): boolean {
-    if (error instanceof UnexpectedReplyError) return false;
+    if (error instanceof UnexpectedReplyError || error instanceof UnfitServerError) return false;
     if (this.#connection.isClosed?.() === true) return false;
     if (!isReadOnlyError(error)) return isRetryableError(error);
     // A failover passes; a client that was pointed at a replica stays read-only.
@@ -196,7 +211,7 @@ export class RedisBackend implements Backend {
     return now - this.#readOnlySince < READ_ONLY_PATIENCE;
   }
 
-  #run<R>(
+  #run<R extends Reply>(
     script: Script,
     call: Call,
     rest: readonly string[],
@@ -204,10 +219,14 @@ export class RedisBackend implements Backend {
   ): Promise<R> {
     const inbox = inboxChannels(call.key.prefix) + call.client;
     const args = [this.#limitAndTime(call.limit), inbox, ...rest];
-    return runScript(this.#connection, script, this.#keysOf(call.key), args).then((reply) => {
+    const keys = this.#keysOf(call.key);
+    const ran = runScript(this.#connection, script, keys, args).then((reply) => {
       this.#readOnlyAt = -Infinity;
       return parse(reply);
     });
+    return this.#check.passed
+      ? ran
+      : this.#check.confirm(ran, ({ serverTime }) => serverTime, keys);
   }
 
   #keysOf(key: SemaphoreKey): readonly string[] {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { spy } from 'sinon';
+import { spy, stub } from 'sinon';
 import { ioredisAdapter } from '../../src/cli/clients/ioredis.js';
 import { nodeRedisAdapter } from '../../src/cli/clients/node-redis.js';
 import { UnavailableError } from '../../src/cli/failure.js';
@@ -26,6 +26,8 @@ class FakeClient {
   on(): this {
     return this;
   }
+
+  disconnect(): void {}
 }
 
 const redis = {
@@ -76,6 +78,20 @@ describe('client packages of the command line', () => {
       expect(strategyOf(way, false)(1, cause)).to.be.oneOf([cause, null]);
     });
   }
+
+  it('do not work in database 0 where a later SELECT is refused', () => {
+    const disconnect = stub(FakeClient.prototype, 'disconnect');
+    const on = stub(FakeClient.prototype, 'on');
+    serverOf(io, true);
+    const refuse = (command: string): void => {
+      const error = new Error('NOPERM this user has no permissions');
+      on.callArgWith(1, Object.assign(error, { command: { name: command } }));
+    };
+    refuse('auth');
+    expect(disconnect.callCount).to.equal(0);
+    refuse('select');
+    expect(disconnect.args).to.deep.equal([[true]]);
+  });
 
   it("are disconnected in the way of their version, and an error of that is nobody's", async () => {
     const destroy = spy();

@@ -129,11 +129,57 @@ for (const client of ['redis', 'ioredis']) {
       expect(refused.stderr).to.match(/^redsem: .*NOPERM.*\n$/);
     });
 
+    it('shows what can be read beside what somebody else has damaged', async () => {
+      const prefix = ['--prefix', 'hurt'];
+      const own = new OwnSemaphore(server(), 'whole', 2, 'hurt');
+      const { id } = await own.acquire();
+      const damage = [
+        ['SET', 'hurt:{text}:meta', 'not a hash'],
+        ['HSET', 'hurt:{no number}:meta', 'limit', 'three'],
+        ['HSET', 'hurt:{}:meta', 'a', 'b'],
+        ['HSET', `hurt:{${'x'.repeat(513)}}:meta`, 'a', 'b'],
+        // A label as no client writes it.
+        ['ZADD', 'hurt:{label}:tickets', '9e15', 'peer.1'],
+        ['HSET', 'hurt:{label}:meta', 'peer.1', '0 7 8 50%'],
+      ];
+      for (const command of damage) await server().command(...command);
+      const names = ['label', 'no number', 'text', 'whole'];
+      expect(parsed(await call('list', ...prefix, '--json'))).to.deep.equal(names);
+      const overview = await call('status', ...prefix);
+      expect(overview).to.include({ code: 0, stderr: '' });
+      expect(overview.stdout).to.match(/^label +\? +1 +0$/m);
+      expect(overview.stdout).to.match(/^no number +\? +\? +\? +cannot be read: \S.*$/m);
+      expect(overview.stdout).to.match(/^text +\? +\? +\? +cannot be read: .*WRONGTYPE.*$/m);
+      expect(overview.stdout).to.match(/^whole +2 +1 +0$/m);
+      const [label, , text, whole] = parsed(await call('status', ...prefix, '--json')) as object[];
+      expect(label).to.have.nested.property('holders[0].label', '50%');
+      expect(text).to.have.keys('name', 'error').and.include({ name: 'text' });
+      expect(whole).to.have.nested.property('holders[0].id', id);
+      await own.close();
+    });
+
+    it('writes JSON that does nothing to a terminal and says the same', async () => {
+      const name = 'a\u009b2J\u202e\u{e0041}\u061c\u200b\u007f 👩‍👧 \n';
+      const own = new OwnSemaphore(server(), name, 1, 'signs');
+      await own.acquire();
+      for (const args of [['status'], ['status', '--', name], ['list']]) {
+        const result = await call(args[0] ?? '', '--prefix', 'signs', '--json', ...args.slice(1));
+        expect(result.stdout).not.to.match(/(?![\n\u200d])[\p{Cc}\p{Cf}]/u);
+        const [first] = [parsed(result)].flat();
+        expect(args[0] === 'list' ? first : Reflect.get(Object(first), 'name')).to.equal(name);
+      }
+      await own.close();
+    });
+
     it('says what the server refuses', async () => {
       await server().command('SET', 'redsem:{damaged}:meta', 'text');
-      const { code, stdout, stderr } = await call('status', 'damaged');
-      expect({ code, stdout }).to.deep.equal({ code: 69, stdout: '' });
-      expect(stderr).to.match(/^redsem: .*WRONGTYPE.*\n$/);
+      await server().command('SET', 'only:{damaged}:meta', 'text');
+      // By its name, and where there is nothing else.
+      for (const args of [['damaged'], ['--prefix', 'only']]) {
+        const { code, stdout, stderr } = await call('status', ...args);
+        expect({ code, stdout }).to.deep.equal({ code: 69, stdout: '' });
+        expect(stderr).to.match(/^redsem: .*WRONGTYPE.*\n$/);
+      }
     });
   });
 }

@@ -3,9 +3,15 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { describeWithServer } from '../support/require-server.js';
 import { eventually } from '../support/eventually.js';
+import { findExecutable } from '../support/find-executable.js';
 import { pickLoopbackPort } from '../support/loopback-port.js';
 import { redsem, shell, startRedsem } from './cli-process.js';
 import { withSemaphore } from './semaphore-on.js';
+
+/** By a program of util-linux. */
+function canRestoreLimit(): boolean {
+  return process.platform === 'linux' && findExecutable('prlimit') !== undefined;
+}
 
 describeWithServer('redsem run', (server) => {
   const run = (...args: string[]) => redsem(['run', ...args], { url: server().url });
@@ -116,6 +122,15 @@ describeWithServer('redsem run', (server) => {
     expect(results.map(({ code }) => code)).to.deep.equal([0, 0]);
   });
 
+  it('runs all commands of a stampede, and never two in one slot', async () => {
+    const script = 'mkdir crowd-$REDSEM_SLOT || echo overlap; rmdir crowd-$REDSEM_SLOT; echo ran';
+    const args = ['run', '-n', '3', 'crowd', '--', 'sh', '-c', script];
+    const options = { url: server().url, cwd: server().directory };
+    const results = await Promise.all(Array.from({ length: 16 }, () => redsem(args, options)));
+    const ran = results.filter(({ stdout, stderr }) => stdout === 'ran\n' && stderr === '');
+    expect(ran.length, JSON.stringify(results)).to.equal(16);
+  });
+
   it('exits as its command did when the permit cannot be given back, and warns', async () => {
     const command = ['run', '--ttl', '60s', 'kept', '--', 'sh', '-c', 'echo up; read line; exit 6'];
     const running = startRedsem(command, { url: server().url, input: undefined });
@@ -125,9 +140,31 @@ describeWithServer('redsem run', (server) => {
     const { code, stderr } = await running.result.finally(() => server().resume());
     expect(code).to.equal(6);
     expect(stderr).to.match(
-      /^redsem: warning: the permit comes back only when its ttl is over: .*\n$/,
+      /^redsem: warning: the permit may be free only when its ttl is over: .*\n$/,
     );
   });
+
+  it('gives the command the file descriptors that it is told of, and no others', async () => {
+    const cwd = server().directory;
+    const script = `
+      echo data > file
+      redsem run --pass-fd 9 --pass-fd 5 fds -- sh -c 'read a <&9; read b <&5; echo $a $b; read c <&4; echo $c' \
+        4<file 5<file 9<file`;
+    const { stdout, stderr } = await shell(script, { url: server().url, cwd });
+    expect(stdout).to.equal('data data\n\n');
+    expect(stderr).to.match(/4: Bad file descriptor/);
+  });
+
+  (canRestoreLimit() ? it : it.skip)(
+    'gives the command the soft limit on open files that it was started with',
+    async () => {
+      const script = `ulimit -Sn 256; redsem run limit -- sh -c 'ulimit -Sn; exit 3'; echo code $?
+      redsem run limit -- ./no-such-command; echo code $?`;
+      const { stdout, stderr } = await shell(script, { url: server().url });
+      expect(stdout).to.equal('256\ncode 3\ncode 127\n');
+      expect(stderr).to.equal('redsem: ./no-such-command: command not found\n');
+    },
+  );
 
   describe('exit codes', () => {
     it('128 + n when a signal ended the command', async () => {
@@ -206,10 +243,25 @@ describeWithServer('redsem run', (server) => {
       });
     });
 
+    it('69 when the server does not answer within --timeout: connecting counts', async () => {
+      server().pause();
+      try {
+        const { code, stderr } = await run('-t', '1s', 'hung', '--', 'true');
+        expect(code).to.equal(69);
+        expect(stderr).to.match(/^redsem: cannot connect .*: no answer within \d{3,4} ms\n$/);
+        expect(stderr).not.to.contain('5000');
+      } finally {
+        server().resume();
+      }
+    });
+
     it('64 for a wrong command line, with what is wrong in one line', async () => {
       const cases: [args: string[], message: RegExp][] = [
         [['x'], /^redsem: expected -- and a command after the name: .*\n$/],
         [['--ttl', '5ms', 'x', '--', 'true'], /^redsem: ttl: expected 100 to .*\n$/],
+        [['--pass-fd', '1', 'x', '--', 'true'], /^redsem: --pass-fd: expected .*, 3 to .*\n$/],
+        [['--pass-fd', '999', 'x', '--', 'true'], /^redsem: --pass-fd: .* open .*, got 999\n$/],
+        [['--cluster', '--url', 'redis://h/3', 'x', '--', 'true'], /^redsem: --cluster: .*\n$/],
         [['--permits', '2', 'x', '--', 'true'], /^redsem: --permits: .* the limit, 1, got 2\n$/],
       ];
       for (const [args, message] of cases) {

@@ -43,6 +43,13 @@ describe('texts of the command line', () => {
       path: '/run/r.sock',
       database: 2,
     });
+    for (const host of ['', 'localhost']) {
+      const url = `unix://us%40er:p%2Fw@${host}/run/r@x.sock?db=2`;
+      const login = { username: 'us@er', password: 'p/w' };
+      const expected = { path: '/run/r@x.sock', database: 2, ...login };
+      expect(parseServerUrl('--url', url)).to.include(expected);
+    }
+    expect(parseServerUrl('--url', 'redis://h?db=3')).to.include({ database: 3 });
   });
 
   it('refuse a URL without showing its password', () => {
@@ -75,6 +82,9 @@ describe('texts of the command line', () => {
       'ap:{a}:meta',
       'app:{}',
       'app:{a}b}:meta',
+      // No names of the library's.
+      'app:{}:meta',
+      `app:{${'é'.repeat(256)}x}:meta`,
     ]) {
       expect(nameInMetaKey('app', key), key).to.equal(undefined);
     }
@@ -84,6 +94,10 @@ describe('texts of the command line', () => {
   it('show control characters as escapes', () => {
     expect(printable('a\u001b[2J\n\u0085\u202e漢 🚀')).to.equal(
       'a\\u001b[2J\\u000a\\u0085\\u202e漢 🚀',
+    );
+    // What cannot be seen, but for the joiner of emoji.
+    expect(printable('\u200b\ufeff\u061c\u{e0041}👩‍👧\u2028')).to.equal(
+      '\\u200b\\ufeff\\u061c\\udb40\\udc41👩‍👧\\u2028',
     );
   });
 
@@ -144,6 +158,9 @@ describe('texts of the command line', () => {
     );
     expect(describeError(new RangeError())).to.equal('RangeError');
     expect(describeError('text')).to.equal('text');
+    const openssl = { library: 'SSL routines', reason: 'tlsv13 alert certificate required' };
+    const tls = Object.assign(new Error('80EC:error:0A00045C:SSL routines:…\n'), openssl);
+    expect(describeError(tls)).to.equal('TLS: tlsv13 alert certificate required');
   });
 
   it('blame the command line for what the library refuses, and for nothing else', () => {

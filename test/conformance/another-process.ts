@@ -6,10 +6,12 @@ import type { Target } from './row.js';
 export function asAnotherProcess(target: Target): Backend {
   const backend = backendOf(target);
   const { clock } = backend;
+  const noteStripes = backend.noteStripes?.bind(backend);
   const listen = backend.listen?.bind(backend);
   return {
     ...(clock === undefined ? {} : { clock }),
     ...(listen === undefined ? {} : { listen }),
+    ...(noteStripes === undefined ? {} : { noteStripes }),
     acquire: (call) => backend.acquire(call),
     extend: (call) => backend.extend(call),
     release: (call) => backend.release(call),

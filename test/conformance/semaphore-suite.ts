@@ -44,6 +44,7 @@ import { revokeCases } from './cases/revoke-cases.js';
 import { serverFailureCases } from './cases/server-failure-cases.js';
 import { serverRefusalCases } from './cases/server-refusal-cases.js';
 import { sharingCases } from './cases/sharing-cases.js';
+import { stripesMismatchCases } from './cases/stripes-mismatch-cases.js';
 import { tryUseCases } from './cases/try-use-cases.js';
 import { useCases } from './cases/use-cases.js';
 import { waitingCases } from './cases/waiting-cases.js';
@@ -81,6 +82,7 @@ export const allGroups: readonly CaseGroup[] = [
   originCases,
   mutexCases,
   keyedMutexCases,
+  stripesMismatchCases,
   acquireAllCases,
   loadCases,
   serverRefusalCases,

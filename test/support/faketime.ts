@@ -50,18 +50,22 @@ export function movableClockEnvironment(file: string): NodeJS.ProcessEnv {
 
 const tried = new Map<string, boolean>();
 
+/** A server starts with these, and ends with status 1: it has nowhere to listen, and a module that it cannot load. */
+const START_AND_END = ['--port', '0', '--save', '', '--loadmodule', '/nonexistent'];
+
 /**
- * Whether a server program can get a movable clock. Debian's valkey-server cannot: it takes some memory from the
- * jemalloc that it is linked with and some from the C library that goes first, and ends with SIGSEGV.
+ * Whether a server program can get a movable clock. Debian's valkey-server and Redis 8 cannot: they take some memory from
+ * the jemalloc that they are linked with and some from the C library that goes first, and end with SIGSEGV; Redis 8 only
+ * when it starts to serve, so that `--version` does not tell.
  */
 export function runsOnFakeClock(binary: string): boolean {
   const known = tried.get(binary);
   if (known !== undefined) return known;
   const { faketime, libc } = needFakeTime();
   const env = { ...process.env, LD_PRELOAD: `${faketime}:${libc}`, FAKETIME: describeOffset(0) };
-  const { status } = spawnSync(binary, ['--version'], { env, timeout: 10_000, stdio: 'ignore' });
-  tried.set(binary, status === 0);
-  return status === 0;
+  const { status } = spawnSync(binary, START_AND_END, { env, timeout: 10_000, stdio: 'ignore' });
+  tried.set(binary, status === 1);
+  return status === 1;
 }
 
 /** By rename, so that the process never reads half an offset. */

@@ -28,19 +28,19 @@ export class OtelBench {
   readonly #name: string;
   readonly #reader = new Reader();
   readonly #exporter = new InMemorySpanExporter();
-  readonly #meterProvider = new MeterProvider({ readers: [this.#reader] });
+  readonly meterProvider: MeterProvider = new MeterProvider({ readers: [this.#reader] });
 
   constructor(name: string, options: InstrumentOptions = {}) {
     this.#name = name;
     const spanProcessors = [new SimpleSpanProcessor(this.#exporter)];
     this.tracerProvider = new BasicTracerProvider({ spanProcessors });
-    const [meterProvider, tracerProvider] = [this.#meterProvider, this.tracerProvider];
+    const { meterProvider, tracerProvider } = this;
     this.stop = instrument({ meterProvider, tracerProvider, ...options });
   }
 
   async close(): Promise<void> {
     this.stop();
-    await this.#meterProvider.shutdown();
+    await this.meterProvider.shutdown();
     await this.tracerProvider.shutdown();
   }
 
@@ -62,6 +62,14 @@ export class OtelBench {
     return metrics.map(({ descriptor: { name, unit, description } }) => {
       return { name, unit, description };
     });
+  }
+
+  /** Name and version of every scope of metrics or spans. */
+  async scopes(): Promise<Set<string>> {
+    const { resourceMetrics } = await this.#reader.collect();
+    const ofMetrics = resourceMetrics.scopeMetrics.map(({ scope }) => scope);
+    const ofSpans = this.#exporter.getFinishedSpans().map((span) => span.instrumentationScope);
+    return new Set([...ofMetrics, ...ofSpans].map(({ name, version }) => `${name} ${version}`));
   }
 
   /** Spans that have ended, of this name. */

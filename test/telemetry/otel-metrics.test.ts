@@ -74,6 +74,13 @@ describe('OpenTelemetry metrics', () => {
     expect(await otel.value('redsem.permit.refusals')).to.equal(1);
     expect(await failed('AcquireTimeoutError')).to.equal(1);
     expect(await failed('RangeError')).to.equal(1);
+    // Anything may be a caller's reason.
+    const own = Object.assign(new Error('no more'), { name: `Error of ${Math.random()}` });
+    for (const reason of [own, 'no more', undefined]) {
+      await sem.acquire({ signal: AbortSignal.abort(reason) }).catch(() => undefined);
+    }
+    expect(await failed('_OTHER')).to.equal(2);
+    expect(await failed('AbortError')).to.equal(1);
     expect(await otel.value('redsem.permit.pending_requests')).to.equal(0);
   });
 

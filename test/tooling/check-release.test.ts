@@ -13,6 +13,8 @@ describe('the release check', () => {
     const script = 'scripts/check-release.mjs';
     await cp(join(ROOT, script), join(folder, script));
     await writeFile(join(folder, 'package.json'), '{ "version": "1.2.3" }');
+    await mkdir(join(folder, 'src'));
+    await writeFile(join(folder, 'src/version.ts'), "export const VERSION = '1.2.3';\n");
   });
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -41,5 +43,12 @@ describe('the release check', () => {
       expect(result).to.include({ exitCode: 1 });
       expect(result.stderr).to.match(message);
     }
+  });
+
+  it('refuses a build that has another version', async () => {
+    await cp(join(ROOT, 'src/version.ts'), join(folder, 'src/version.ts'));
+    const { exitCode, stderr } = await check(entry);
+    expect(exitCode).to.equal(1);
+    expect(stderr).to.match(/src\/version\.ts says \S+, package\.json says 1\.2\.3/);
   });
 });

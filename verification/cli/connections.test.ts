@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { leastRights } from '../../test/support/least-rights.js';
 import { describeWithServer, noServer } from '../../test/support/require-server.js';
 import { describeWithCluster } from '../../test/support/require-topology.js';
@@ -52,6 +53,11 @@ for (const client of CLIENTS) {
         expect(stderr)
           .to.match(/WRONGPASS/)
           .and.not.contain('wrong@');
+        // Neither works in database 0 instead.
+        const none = `redis://me:p%40ss%2Fword@127.0.0.1:${server().port}/9`;
+        const refused = await redsem(['list', '--client', client], { url: none });
+        expect(refused).to.include({ code: 69, stdout: '' });
+        expect(refused.stderr).to.match(/^redsem: cannot connect to .*: ERR DB index .*\n$/);
         // Only the database of the URL has it.
         const other = `redis://me:p%40ss%2Fword@127.0.0.1:${server().port}/2`;
         expect(await redsem(['list', '--client', client], { url: other })).to.include({
@@ -70,13 +76,31 @@ for (const client of CLIENTS) {
         const list = await redsem(['list', '--client', client], { url });
         expect(list).to.include({ code: 69, stdout: '' });
         expect(list.stderr).to.match(/^redsem: SCAN failed: NOPERM/);
+        const watch = await redsem(['watch', '--client', client], { url });
+        expect(watch).to.deep.equal({ ...list, stdout: '' });
+        const third = await redsem(['run', '--client', client, 'few', ...SCRIPT], {
+          url: `${url}/3`,
+        });
+        expect(third).to.include({ code: 69, stdout: '' });
+        expect(third.stderr).to.match(/^redsem: cannot connect to .*: NOPERM.*select/);
         await server().command('ACL', 'SETUSER', 'few', '+scan');
         const allowed = await redsem(['list', '--client', client], { url });
         expect(allowed).to.include({ code: 0, stdout: 'few\n' });
       }).timeout(PATIENCE);
 
+      it('says that a password is missing', async () => {
+        const admin = new Redis(server().port, { username: 'me', password: 'p@ss/word' });
+        await admin.acl('SETUSER', 'default', 'resetpass', '>needed');
+        const url = `redis://127.0.0.1:${server().port}`;
+        const { code, stderr } = await redsem(['status', '--client', client, 'x'], { url });
+        await admin.acl('SETUSER', 'default', 'nopass');
+        await admin.quit();
+        expect(code).to.equal(69);
+        expect(stderr).to.match(/^redsem: cannot connect to \S+ NOAUTH/);
+      });
+
       it('goes by a Unix socket', async () => {
-        const url = `unix://me:p%40ss%2Fword@localhost${join(server().directory, 'redis.sock')}`;
+        const url = `unix://me:p%40ss%2Fword@${join(server().directory, 'redis.sock')}`;
         await expectAllToWork('by socket', ['--client', client, '--url', url]);
       }).timeout(PATIENCE);
     },

@@ -18,6 +18,7 @@ describeWithServer('redsem as it is installed', (server) => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     const outDir = ['--outDir', join(installed, 'dist')];
     await runOrThrow(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...outDir]);
+    await runOrThrow(process.execPath, ['scripts/bundle-command.mjs', join(installed, 'dist')]);
     copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
     link(installed, 'xxhash-wasm');
   });

@@ -45,7 +45,6 @@ const lasting: readonly string[] = [
   "OOM command not allowed when used memory > 'maxmemory'.",
   "CROSSSLOT Keys in request don't hash to the same slot",
   'ERR Error running script (call to f_0a1b): @user_script:12: WRONGTYPE Operation against a key holding the wrong kind of value',
-  "ERR unknown command 'evalsha'",
 ];
 
 describeWithServer('errors of the backend', (server) => {

@@ -23,6 +23,39 @@ async function main() {
 main();
 `;
 
+/** As `import` is written in TypeScript, and compiled to `require`. */
+export const CJS_TYPES_CONSUMER: string = `
+import type { Handle } from 'redsem';
+import { MemoryBackend, Semaphore } from 'redsem';
+import { instrument } from 'redsem/otel';
+
+const semaphore: Semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
+export const handle: Promise<Handle> = semaphore.acquire();
+export const stop: () => void = instrument();
+// @ts-expect-error a limit is needed
+new Semaphore(new MemoryBackend(), 'packed');
+`;
+
+export const JEST_CONSUMER: string = `
+const { KeyedMutex, MemoryBackend, Semaphore } = require('redsem');
+const { instrument } = require('redsem/otel');
+
+test('permits', async () => {
+  const stop = instrument();
+  const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
+  expect(await semaphore.use((handle) => handle.slot)).toBe(0);
+  await expect(semaphore.acquire(-1)).rejects.toThrow(RangeError);
+  await semaphore.close();
+  stop();
+});
+
+test('keys', async () => {
+  const mutex = new KeyedMutex(new MemoryBackend(), { stripes: 4 });
+  expect(await mutex.use(['a', 'b'], (handle) => handle.keys)).toEqual(['a', 'b']);
+  await mutex.close();
+});
+`;
+
 /** Everything of the API but the clients, so that it can be checked without their types. */
 export const API_CONSUMER: string = `
 import {
@@ -113,7 +146,7 @@ export async function operate(): Promise<void> {
   // @ts-expect-error without a permit there is no result
   console.log(tried.result);
   semaphore.on('warning', (warning: SemaphoreWarning) => {
-    const code: 'EVICTION' | 'LIMIT_MISMATCH' = warning.code;
+    const code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' = warning.code;
     console.log(code, warning.message, limit, revoked, result);
   });
   // @ts-expect-error a limit is a number

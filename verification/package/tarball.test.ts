@@ -1,15 +1,41 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { API_CONSUMER, CJS_CONSUMER, CLIENTS_CONSUMER, ESM_CONSUMER } from './consumer-sources.js';
+import {
+  API_CONSUMER,
+  CJS_CONSUMER,
+  CJS_TYPES_CONSUMER,
+  CLIENTS_CONSUMER,
+  ESM_CONSUMER,
+  JEST_CONSUMER,
+} from './consumer-sources.js';
 import { PackedProject } from './packed-project.js';
 import { ROOT, runOrThrow } from '../../test/tooling/run-program.js';
 
-const UNPACKED_BUDGET = 700_000;
+const UNPACKED_BUDGET = 1_050_000;
 const CLIENTS = ['redis', 'redis-5', 'redis-4', 'ioredis', 'ioredis-6'];
 const BIN = join(ROOT, 'node_modules');
+
+const TSC = join(BIN, 'typescript/bin/tsc');
+/** A compiler that still resolves as Node.js 10 did: the one that attw brings. */
+const TSC_5 = createRequire(
+  createRequire(import.meta.url).resolve('@arethetypeswrong/core'),
+).resolve('typescript/bin/tsc');
+
+/** How CommonJS is compiled: the compiler, its options, the name of the file. */
+const CJS_TYPES: Readonly<Record<string, readonly [tsc: string, options: object, file: string]>> = {
+  'module commonjs, resolution node10': [
+    TSC_5,
+    { module: 'commonjs', moduleResolution: 'node10', esModuleInterop: true },
+    'commonjs.ts',
+  ],
+  'module node16 of TypeScript 5': [TSC_5, { module: 'node16' }, 'node16.cts'],
+  'module node16': [TSC, { module: 'node16' }, 'node16.cts'],
+  'module nodenext': [TSC, { module: 'nodenext' }, 'nodenext.cts'],
+};
 
 describe('packed tarball', function () {
   this.timeout(180_000);
@@ -17,14 +43,14 @@ describe('packed tarball', function () {
 
   before(async () => {
     project = await PackedProject.create();
-    for (const name of [...CLIENTS, '@types/node']) await project.link(name);
+    for (const name of [...CLIENTS, '@types/node', '@opentelemetry/api']) await project.link(name);
   });
 
   after(() => project?.remove());
 
   it('holds the build and the documents, and nothing else', () => {
     const documents = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'];
-    const built = /^dist\/[\w/-]+(\.js|\.d\.ts|\.js\.map|\.d\.ts\.map)$/;
+    const built = /^dist\/(?:[\w/-]+\.(?:js|d\.ts)(?:\.map)?|(?:otel\/)?index\.(?:cjs|d\.cts))$/;
     const others = project.files.filter((path) => !built.test(path));
     expect(others.toSorted()).to.deep.equal(documents.toSorted());
     expect(project.files).to.include.members(['dist/index.js', 'dist/index.d.ts']);
@@ -44,9 +70,9 @@ describe('packed tarball', function () {
     expect(texts).to.deep.equal([]);
   });
 
-  it('satisfies attw as an ESM-only package', async () => {
+  it('satisfies attw', async () => {
     const attw = join(BIN, '@arethetypeswrong/cli/dist/index.js');
-    const flags = ['--profile', 'esm-only', '--no-definitely-typed', '--no-color', '--no-emoji'];
+    const flags = ['--no-definitely-typed', '--no-color', '--no-emoji'];
     await runOrThrow(process.execPath, [attw, project.tarball, ...flags]);
   });
 
@@ -64,6 +90,44 @@ describe('packed tarball', function () {
     expect(stderr).to.equal('');
   });
 
+  it('runs when required by a Node.js whose require() takes no ES modules', async () => {
+    await project.write('older.cjs', CJS_CONSUMER);
+    const flag = '--no-experimental-require-module';
+    const { stdout, stderr } = await runOrThrow(
+      process.execPath,
+      [flag, 'older.cjs'],
+      project.directory,
+    );
+    expect(JSON.parse(stdout)).to.deep.equal({ result: 0 });
+    expect(stderr).to.equal('');
+  });
+
+  it('is one module to import and require() of one process', async () => {
+    const source = `import { createRequire } from 'node:module';
+import { Semaphore } from 'redsem';
+console.log(createRequire(import.meta.url)('redsem').Semaphore === Semaphore);`;
+    await project.write('both.mjs', source);
+    expect(await runFile('both.mjs')).to.include({ stdout: 'true\n' });
+  });
+
+  it('runs in Jest without options', async () => {
+    await mkdir(join(project.directory, 'jest'), { recursive: true });
+    await project.write('jest/package.json', '{ "name": "jest-consumer", "private": true }');
+    await project.write('jest/redsem.test.js', JEST_CONSUMER);
+    const folder = join(project.directory, 'jest');
+    const flags = ['--ci', '--no-watchman', '--cacheDirectory', join(folder, 'cache')];
+    const jest = join(BIN, 'jest/bin/jest.js');
+    const { stderr } = await runOrThrow(process.execPath, [jest, ...flags], folder);
+    expect(stderr).to.match(/^Tests: +2 passed, 2 total$/m);
+  });
+
+  for (const [title, [tsc, options, file]] of Object.entries(CJS_TYPES)) {
+    it(`type-checks in CommonJS (${title})`, async () => {
+      const resolution = { moduleResolution: undefined, ...options };
+      await typeCheck(file, CJS_TYPES_CONSUMER, { skipLibCheck: false, ...resolution }, tsc);
+    });
+  }
+
   it('type-checks in a strict project that checks libraries too', async () => {
     await typeCheck('api.mts', API_CONSUMER, { skipLibCheck: false });
   });
@@ -79,7 +143,8 @@ describe('packed tarball', function () {
   async function typeCheck(
     file: string,
     source: string,
-    options: { skipLibCheck: boolean },
+    options: object,
+    tsc: string = TSC,
   ): Promise<void> {
     await project.write(file, source);
     const compilerOptions = {
@@ -95,7 +160,7 @@ describe('packed tarball', function () {
       ...options,
     };
     await project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: [file] }));
-    await runOrThrow(process.execPath, [join(BIN, 'typescript/bin/tsc')], project.directory);
+    await runOrThrow(process.execPath, [tsc], project.directory);
   }
 });
 

@@ -11,7 +11,7 @@ import { eventually } from '../../test/support/eventually.js';
 import { LATE_MS, timed } from '../support/timed.js';
 
 const ttl = 30_000;
-const claimTime = 2000;
+const claimTime = 5000;
 const waiterLease = 5000;
 /** For the server and other processes, which other load may hold up, in milliseconds. */
 const slack = 1000;

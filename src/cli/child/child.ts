@@ -5,12 +5,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { EXIT } from '../exit-code.js';
 import { describe, Failure } from '../failure.js';
+import { withSoftLimit } from './open-files.js';
 import { isInForeground } from './process-list.js';
 import type { SignalTarget } from './signal-target.js';
 import { groupTarget, treeTarget } from './signal-target.js';
 
 /** How often is looked whether anything of a terminated command still runs, in milliseconds. */
 const LOOK_EVERY = 50;
+
+/** What a command gets beside its environment and stdin, stdout and stderr. */
+export interface Inherited {
+  /** File descriptors from 3 on. */
+  readonly descriptors: readonly number[];
+  /** On open files. */
+  readonly softLimit: number | undefined;
+}
 
 /** How a command ended. */
 export type Ending = { readonly code: number } | { readonly signal: NodeJS.Signals };
@@ -35,12 +44,15 @@ export class Child {
    * @throws {Failure} with exit code 127 when it is not found, 126 when it cannot be run
    */
   static async start(
-    [program = '', ...args]: readonly string[],
+    command: readonly string[],
     env: NodeJS.ProcessEnv,
+    { descriptors, softLimit }: Inherited,
   ): Promise<Child> {
     const onTerminal = hasTerminal();
+    const [program = '', ...args] = withSoftLimit(command, softLimit);
     try {
-      const child = spawn(program, args, { stdio: 'inherit', detached: !onTerminal, env });
+      const stdio = stdioOf(descriptors);
+      const child = spawn(program, args, { stdio, detached: !onTerminal, env });
       if (child.pid === undefined) throw (await once(child, 'error'))[0];
       const ended = new Promise<Ending>((resolve) => {
         child.once('exit', (code, signal) => {
@@ -50,7 +62,7 @@ export class Child {
       // At once: the caller must hear of signals from the first moment of the command on.
       return new Child(child.pid, onTerminal, ended);
     } catch (error) {
-      throw cannotRun(program, error);
+      throw cannotRun(command[0] ?? '', error);
     }
   }
 
@@ -93,6 +105,17 @@ export function codeOf(ending: Ending): number {
 
 export function signalCode(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
+}
+
+/** Each descriptor has the same number in the command. */
+function stdioOf(descriptors: readonly number[]): ('inherit' | 'ignore' | number)[] {
+  const stdio: ('inherit' | 'ignore' | number)[] = ['inherit', 'inherit', 'inherit'];
+  for (const fd of descriptors) {
+    // From 3 on it means that there is none.
+    while (stdio.length < fd) stdio.push('ignore');
+    stdio[fd] = fd;
+  }
+  return stdio;
 }
 
 function hasTerminal(): boolean {

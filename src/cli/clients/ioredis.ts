@@ -18,8 +18,10 @@ type Client = Commands &
   RedisTarget & {
     connect(): Promise<unknown>;
     on(event: 'error', listener: (error: unknown) => void): unknown;
+    ping(): Promise<unknown>;
+    select(database: number): Promise<unknown>;
     hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
-    disconnect(): void;
+    disconnect(reconnect?: boolean): void;
   };
 
 type Cluster = Client & { nodes(role: 'master'): Commands[] };
@@ -34,8 +36,13 @@ export function ioredisAdapter(client: unknown): ClientAdapter {
       const made = cluster
         ? new client.Cluster(nodesOf(pending), clusterOptions(pending))
         : new client.Redis({ ...address, ...clientOptions(pending) });
-      made.on('error', pending.onError);
-      return { server: serverOf(made), connect: () => made.connect() };
+      made.on('error', (error) => {
+        pending.onError(error);
+        // It would work in database 0 instead: try again with a new connection.
+        if (isRefusedSelect(error)) made.disconnect(true);
+      });
+      const connect = cluster ? () => made.connect() : () => connectOne(made, pending);
+      return { server: serverOf(made), connect };
     },
   };
 }
@@ -44,6 +51,23 @@ function isIoredis(client: unknown): client is Ioredis {
   return ['Redis', 'Cluster'].every(
     (name) => typeof Reflect.get(Object(client), name) === 'function',
   );
+}
+
+/** Its `connect` succeeds also where the server refuses what comes with it. */
+async function connectOne(made: Client, { settings }: Pending): Promise<void> {
+  const [{ database }] = settings.addresses;
+  await made.connect();
+  if (database !== 0) await made.select(database);
+  else {
+    await made.ping().catch((error: unknown) => {
+      // A user without the right to PING, a server that loads: no hindrance.
+      if (error instanceof Error && error.message.startsWith('NOAUTH')) throw error;
+    });
+  }
+}
+
+function isRefusedSelect(error: unknown): boolean {
+  return Reflect.get(Object(Reflect.get(Object(error), 'command')), 'name') === 'select';
 }
 
 function serverOf(made: Client | Cluster): Server {

@@ -4,22 +4,21 @@ import type { ClientPackage } from '../common-options.js';
 import { CLIENT_PACKAGES } from '../common-options.js';
 import { UnavailableError } from '../failure.js';
 import type { ClientAdapter } from '../server.js';
-import { ioredisAdapter } from './ioredis.js';
-import { nodeRedisAdapter } from './node-redis.js';
 
-const ADAPTERS: Record<ClientPackage, (client: unknown) => ClientAdapter> = {
-  redis: nodeRedisAdapter,
-  ioredis: ioredisAdapter,
+/** Loaded only when needed, as the packages are. */
+const ADAPTERS: Record<ClientPackage, () => Promise<(client: unknown) => ClientAdapter>> = {
+  redis: async () => (await import('./node-redis.js')).nodeRedisAdapter,
+  ioredis: async () => (await import('./ioredis.js')).ioredisAdapter,
 };
 
 /** Loads the client package that is asked for, else the first that is installed. */
-export function loadClient(wanted: ClientPackage | undefined): ClientAdapter {
+export async function loadClient(wanted: ClientPackage | undefined): Promise<ClientAdapter> {
   for (const name of wanted === undefined ? CLIENT_PACKAGES : [wanted]) {
     for (const load of loaders()) {
-      if (canResolve(load, name)) return ADAPTERS[name](load(name) as unknown);
+      if (canResolve(load, name)) return (await ADAPTERS[name]())(load(name) as unknown);
     }
   }
-  const needed = wanted ?? 'redis, or: npm install ioredis';
+  const needed = wanted ?? 'ioredis, or: npm install redis';
   const none = wanted === undefined ? 'neither redis nor ioredis is' : `${wanted} is not`;
   throw new UnavailableError(`${none} installed beside redsem: npm install ${needed}`);
 }

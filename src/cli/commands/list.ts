@@ -2,7 +2,7 @@ import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
-import { print, printable } from '../output.js';
+import { jsonText, print, printable } from '../output.js';
 import { withOperator } from '../with-operator.js';
 
 export const listCommand: Command = {
@@ -28,7 +28,7 @@ A name may hold anything: control characters are printed as \\u escapes. Use --j
 
 async function list(operator: Operator, args: Arguments): Promise<number> {
   const names = await operator.names();
-  if (args.flag('json')) await print(`${JSON.stringify(names, null, 2)}\n`);
+  if (args.flag('json')) await print(jsonText(names));
   else if (args.flag('null')) await print(names.map((name) => `${name}\0`).join(''));
   else await print(names.map((name) => `${printable(name)}\n`).join(''));
   return EXIT.ok;

@@ -1,6 +1,10 @@
+import { fstatSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
 import type { Arguments, Options } from '../arguments.js';
+import { parseCount } from '../arguments.js';
+import type { Inherited } from '../child/child.js';
+import { softLimitAtStart } from '../child/open-files.js';
 import type { ServerSettings } from '../common-options.js';
 import { prefixOf, serverSettings } from '../common-options.js';
 import { EXIT } from '../exit-code.js';
@@ -17,7 +21,7 @@ export const RUN_OPTIONS: Options = {
   timeout: {
     short: 't',
     value: 'TIME',
-    help: 'wait at most so long (500ms, 30s, 2m; 0: one try); default: wait for as long as it takes',
+    help: 'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',
   },
   'skip-if-busy': { help: 'when no permit is free, do nothing and exit with 0' },
   'conflict-exit-code': {
@@ -38,8 +42,16 @@ export const RUN_OPTIONS: Options = {
     value: 'TEXT',
     help: 'who holds or waits, for "redsem status"; default host:pid command',
   },
+  'pass-fd': {
+    value: 'N',
+    multiple: true,
+    help: 'COMMAND gets the open file descriptor N, too; may be given several times',
+  },
   quiet: { short: 'q', help: 'no warnings on stderr' },
 };
+
+/** What most systems allow a program unless told otherwise. */
+const MOST_DESCRIPTORS = 1024;
 
 /** What `run` is to do. Times in milliseconds. */
 export interface RunPlan {
@@ -57,6 +69,7 @@ export interface RunPlan {
   readonly killAfter: number;
   readonly label: string;
   readonly quiet: boolean;
+  readonly inherited: Inherited;
 }
 
 export function planOf(args: Arguments): RunPlan {
@@ -82,7 +95,25 @@ export function planOf(args: Arguments): RunPlan {
     killAfter: args.duration('kill-after') ?? 10_000,
     label: args.text('label') ?? defaultLabel(command),
     quiet: args.flag('quiet'),
+    inherited: { descriptors: descriptorsOf(args), softLimit: softLimitAtStart() },
   };
+}
+
+function descriptorsOf(args: Arguments): number[] {
+  return args.texts('pass-fd').map((text) => {
+    const fd = parseCount('--pass-fd', text, 3, MOST_DESCRIPTORS - 1);
+    if (isOpen(fd)) return fd;
+    throw new UsageError(`--pass-fd: expected an open file descriptor, got ${fd}`);
+  });
+}
+
+function isOpen(fd: number): boolean {
+  try {
+    fstatSync(fd);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Without the command's arguments, which may hold secrets. */

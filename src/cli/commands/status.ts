@@ -2,7 +2,7 @@ import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
-import { print } from '../output.js';
+import { jsonText, print } from '../output.js';
 import { overviewLines, sightLines } from '../sight-table.js';
 import { withOperator } from '../with-operator.js';
 
@@ -15,7 +15,8 @@ Shows the permits of a semaphore that are held, by whom, and who waits for one. 
 for each semaphore that was in use within the last day.
 
 The limit is the one that "redsem limit" or setLimit stored, else that of the last process which asked
-for a permit; where nobody did, it is shown as unknown (null in JSON).`,
+for a permit; where nobody did, it is shown as unknown (null in JSON). Keys that something else has written may not be
+readable: without NAME such a semaphore has a line that says why (name and error in JSON).`,
   options: { json: { help: 'print JSON: an object, without NAME an array of them; times in ms' } },
   examples: [
     ['redsem status deploys', 'a table of holders and waiters'],
@@ -29,16 +30,12 @@ async function status(operator: Operator, args: Arguments): Promise<number> {
   const [name] = args.positionals;
   if (name === undefined) {
     const sights = await operator.inspectAll(await operator.names());
-    await print(args.flag('json') ? json(sights) : text(overviewLines(sights)));
+    await print(args.flag('json') ? jsonText(sights) : text(overviewLines(sights)));
   } else {
     const sight = await operator.inspect(name);
-    await print(args.flag('json') ? json(sight) : text(sightLines(sight)));
+    await print(args.flag('json') ? jsonText(sight) : text(sightLines(sight)));
   }
   return EXIT.ok;
-}
-
-function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 function text(lines: readonly string[]): string {

@@ -46,8 +46,8 @@ terminal, each look is a plain line.`,
 
 async function watch(operator: Operator, args: Arguments, interval: number): Promise<number> {
   const [name] = args.positionals;
-  // A name that can be none is an error, not a line on the screen again and again.
-  if (name !== undefined) await operator.inspect(name);
+  // What cannot be is an error, not a line on the screen again and again.
+  await (name === undefined ? operator.names() : operator.inspect(name));
   const watcher = new Watcher(operator);
   if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') {
     return printLines(watcher, name, interval);

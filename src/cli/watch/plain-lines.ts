@@ -9,10 +9,13 @@ export async function printLines(
   name: string | undefined,
   interval: number,
 ): Promise<never> {
+  let told: string | undefined;
   for (;;) {
-    await watcher.look(name);
-    if (watcher.trouble !== undefined) complain(watcher.trouble);
-    else await print(watcher.watched.map(lineOf).join(''));
+    const isNew = await watcher.look(name);
+    const { trouble } = watcher;
+    if (trouble !== undefined && trouble !== told) complain(trouble);
+    told = trouble;
+    if (isNew) await print(watcher.watched.map(lineOf).join(''));
     await sleep(interval);
   }
 }

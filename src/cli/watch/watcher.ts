@@ -1,5 +1,6 @@
 import { describe } from '../failure.js';
-import type { Operator, Sight } from '../operator.js';
+import type { Operator, Sight, Unreadable } from '../operator.js';
+import { unreadable } from '../sight-table.js';
 import { History } from './history.js';
 import type { Watched } from './view.js';
 
@@ -24,20 +25,23 @@ export class Watcher {
     return this.#watched;
   }
 
-  /** Why the last look failed; then `watched` is older. */
+  /** Why the last look failed; then `watched` is older. Or which of them cannot be read. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** Never rejects. `name` undefined: all of them. */
-  async look(name: string | undefined): Promise<void> {
+  /** Resolves with whether `watched` is new; never rejects. `name` undefined: all of them. */
+  async look(name: string | undefined): Promise<boolean> {
     try {
       const names = name === undefined ? await this.#allNames() : [name];
       const sights = await this.#operator.inspectAll(names);
-      this.#watched = sights.map((sight) => this.#remember(sight));
-      this.#trouble = undefined;
+      const damaged = sights.filter((sight) => 'error' in sight);
+      this.#watched = sights.flatMap((sight) => ('error' in sight ? [] : [this.#remember(sight)]));
+      this.#trouble = damaged.length > 0 ? troubleOf(damaged) : undefined;
+      return true;
     } catch (error) {
       this.#trouble = describe(error);
+      return false;
     }
   }
 
@@ -56,4 +60,8 @@ export class Watcher {
     }
     return this.#names;
   }
+}
+
+function troubleOf(damaged: readonly Unreadable[]): string {
+  return damaged.map((each) => `${JSON.stringify(each.name)} ${unreadable(each)}`).join('; ');
 }

@@ -9,7 +9,7 @@ local call, format, match, type = redis.call, string.format, string.match, type
 
 -- How long a process's queued requests count without a sign of life from it, how long a granted ticket lives
 -- until its waiter claims it, and how much longer than its last ticket a key may stay (microseconds); a day (ms).
-local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0
+local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 5000000.0, 1000000.0, 86400000.0
 
 -- Redis keeps up to 128 members or 512 fields as a list that it searches from its start, until one is longer than 64 bytes
 -- (https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/memory-optimization/): from FEW on they are made
@@ -17,12 +17,21 @@ local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86
 local FEW, LONG = 16, '_________________________________________________________________'
 
 -- Behind the limit, ioredis-mock gets what stands in for its clock, whose TIME runs backwards.
-local own_limit, limit, now_text = ARGV[1], tonumber(ARGV[1]), nil
+local own_limit, limit, now_text, now = ARGV[1], tonumber(ARGV[1]), nil, nil
 if limit then
   local time = call('TIME')
-  now_text = #time[2] == 6 and time[1] .. time[2] or format('%s%06d', time[1], time[2])
+  local micros = time[2]
+  -- Servers that only resemble Redis give scripts integers, or no time at all: nothing would ever expire.
+  if type(micros) ~= 'string' then
+    return redis.error_reply('REDSEM_TIME a ' .. type(micros))
+  end
+  now_text = #micros == 6 and time[1] .. micros or format('%s%06d', time[1], micros)
+  now = now_text * 1.0
+  -- Before 2020.
+  if now < 1577836800000000.0 then
+    return redis.error_reply('REDSEM_TIME ' .. now_text)
+  end
 else
   own_limit, now_text = match(own_limit, '^(%d+) (%d+)$')
-  limit = own_limit * 1.0
+  limit, now = own_limit * 1.0, now_text * 1.0
 end
-local now = now_text * 1.0

@@ -3,6 +3,7 @@ import { useFakeTimers } from 'sinon';
 
 import { RedisBackend } from '../../../src/redis/redis-backend.js';
 import { UnexpectedReplyError } from '../../../src/redis/replies.js';
+import { fitServer } from './fit-server.js';
 
 describe('redis backend', () => {
   function bench(reply: unknown = '1700000000000000||b|', closed = false) {
@@ -11,7 +12,7 @@ describe('redis backend', () => {
       calls.push({ keys, args });
       return Promise.resolve(reply);
     };
-    const connection = { runBySha: run, runByText: run, isClosed: () => closed };
+    const connection = { ...fitServer(run), isClosed: () => closed };
     return { backend: new RedisBackend(connection), calls };
   }
 
@@ -55,7 +56,7 @@ describe('redis backend', () => {
       const ids = args.find((arg) => arg.startsWith('c.'))?.split(' ') ?? [];
       return Promise.resolve(`1700000000000000||${ids.map((id) => `q${id.slice(2)}`).join(';')}|`);
     };
-    const echoing = new RedisBackend({ runBySha: echo, runByText: echo });
+    const echoing = new RedisBackend(fitServer(echo));
     const { verdicts } = await echoing.acquire({ ...asking, requests: mixed });
     expect(
       verdicts.map((verdict) => (verdict.kind === 'queued' ? verdict.arrival : 0)),

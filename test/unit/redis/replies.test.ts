@@ -127,11 +127,15 @@ describe('replies', () => {
     });
   });
 
-  it('of acquire tell busy and late', () => {
-    expect(parseAcquire(`${now}||b;l|`, 2).verdicts).to.deep.equal([
+  it('of acquire tell busy, late and the limit that is too small', () => {
+    expect(parseAcquire(`${now}||b;l;o9|`, 3).verdicts).to.deep.equal([
       { kind: 'busy' },
       { kind: 'late' },
+      { kind: 'over', limit: 9 },
     ]);
+    for (const odd of ['o', 'o0', 'o-1', 'o1.5', 'ox']) {
+      expect(() => parseAcquire(`${now}||${odd}|`, 1), odd).to.throw(/unexpected reply/);
+    }
   });
 
   it('read slots alone and in ranges', () => {
@@ -169,6 +173,12 @@ describe('replies', () => {
       ],
       waiters: [{ id: 'b.1.2', permits: 2, waitingFor: 10_000, label: '' }],
     });
+    // As another program may have written it.
+    const odd = parseInspect(
+      `${now}|4|||${holder.replace('h%20', '50%')}|b.1 1699999990000001 %zz`,
+    );
+    expect(odd.holders[0]?.label).to.equal('50%%3B%7C');
+    expect(odd.waiters[0]?.label).to.equal('%zz');
     expect(parseInspect(`${now}|4||||`)).to.deep.equal({
       limit: 4,
       cursor: '',

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 
+import { UnfitServerError } from '../../../src/backend.js';
+import { RedisBackend } from '../../../src/redis/redis-backend.js';
 import { runScript } from '../../../src/redis/run-script.js';
 
 describe('running a script', () => {
@@ -37,6 +39,25 @@ describe('running a script', () => {
       ['return 1', ['k'], ['a']],
     ]);
   });
+
+  for (const message of [
+    // Redis 6.0, 7.0, and 4; a service that forbids TIME; a server without scripts; clock.lua.
+    'ERR Error running script (call to f_0a1b): @user_script:9: @user_script: 9: Unknown Redis command called from Lua script',
+    'ERR Unknown Redis command called from script script: 0a1b, on @user_script:9.',
+    'ERR Error running script: Write commands not allowed after non deterministic commands. Call redis.replicate_commands()',
+    'ERR This Redis command is not allowed from script script: 0a1b, on @user_script:2.',
+    "ERR unknown command 'EVALSHA', with args beginning with: '0a1b' '5'",
+    'REDSEM_TIME 0000000',
+  ]) {
+    it(`names what is needed, for good, after: ${message}`, async () => {
+      const port = connection(() => Promise.reject(new Error(message)));
+      const outcome = await runScript(port, script, [], []).catch((reason: unknown) => reason);
+      expect(outcome).to.be.instanceOf(UnfitServerError);
+      expect(String(outcome)).to.match(/redsem needs Redis 6\.2 or newer, or Valkey/);
+      expect(outcome).to.have.nested.property('cause.message', message);
+      expect(new RedisBackend(port).isRetryable(outcome)).to.equal(false);
+    });
+  }
 
   for (const error of [
     new Error('ERR something NOSCRIPT'),

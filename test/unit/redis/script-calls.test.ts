@@ -14,6 +14,7 @@ import {
   parseSlots,
   UnexpectedReplyError,
 } from '../../../src/redis/replies.js';
+import { fitServer } from './fit-server.js';
 
 const NOW = '1700000000000000';
 const TIME = 1_700_000_000_000;
@@ -99,7 +100,7 @@ describe('arguments of acquire', () => {
       all = args;
       return Promise.resolve(`${NOW}||${requests.map(() => 'b').join(';')}|`);
     };
-    const backend = new RedisBackend({ runBySha: run, runByText: run });
+    const backend = new RedisBackend(fitServer(run));
     const whole = requests.map(({ arrival, ...rest }) => ({ ...rest, arrival }));
     await backend.acquire({ ...call, notAfter: undefined, requests: whole });
     return all.slice(5);

@@ -1,7 +1,12 @@
 import type { CaseGroup } from '../../../test/conformance/case-group.js';
 
-/** Groups about what a quorum does not offer: `setLimit`, `adopt` and `revoke`. */
-const NOT_OFFERED: readonly string[] = ['a live limit', 'hand-over', 'revocation'];
+/** Groups about what a quorum does not offer: `setLimit`, `adopt` and `revoke`, and a note of stripes. */
+const NOT_OFFERED: readonly string[] = [
+  'a live limit',
+  'hand-over',
+  'revocation',
+  'keyed mutexes with different stripes',
+];
 
 /**
  * Cases that look into the queue, or about its order, by group: on a quorum requests that wait ask again and

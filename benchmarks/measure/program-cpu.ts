@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { build } from 'esbuild';
+
+const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const program = fileURLToPath(new URL('../dist/command/cli/main.js', import.meta.url));
+
+/** The command line in one file, as in the package. */
+export async function buildCommand(): Promise<string> {
+  await build({
+    entryPoints: [source],
+    outfile: program,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    minify: true,
+    keepNames: true,
+    logLevel: 'warning',
+  });
+  return program;
+}
+
+/** Processor time that a program takes from its start to its end, user and system, in milliseconds: the mean of some runs. */
+export async function cpuOf(
+  words: readonly string[],
+  runs: number,
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  // The shell's own account of all that it has waited for.
+  const script = `for i in $(seq ${runs}); do "$@" || exit; done; times`;
+  const shell = ['-c', script, 'sh', ...words];
+  const { stdout } = await promisify(execFile)('sh', shell, { env: { ...process.env, ...env } });
+  const [, children = ''] = stdout.trim().split('\n');
+  const times = [...children.matchAll(/(\d+)m([\d.]+)s/g)];
+  if (times.length !== 2) throw new Error(`times printed ${JSON.stringify(stdout)}`);
+  const seconds = times.map(([, minutes, rest]) => Number(minutes) * 60 + Number(rest));
+  return (seconds.reduce((sum, each) => sum + each, 0) * 1000) / runs;
+}

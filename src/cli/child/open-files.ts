@@ -1,0 +1,58 @@
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+interface Limits {
+  readonly soft: number;
+  readonly hard: number;
+}
+
+/**
+ * The soft limit on open files that this program was started with: Node.js raises it to the hard one, and nothing keeps the
+ * old one. The parent's is the same, unless something between the two has set another; that sets the hard one, too, as a rule.
+ * Undefined where it is not lower, or cannot be known.
+ */
+export function softLimitAtStart(
+  own: Limits | undefined = limitsOf('self'),
+  parent: Limits | undefined = limitsOf(String(process.ppid)),
+): number | undefined {
+  if (own === undefined || parent === undefined) return undefined;
+  return parent.hard === own.hard && parent.soft < own.soft ? parent.soft : undefined;
+}
+
+/**
+ * The command line that runs `command` with that limit. As it is where there is nothing that can set it, and where the command
+ * cannot be found, so that the error is its own. Not by a shell: that would drop variables whose names it does not like.
+ */
+export function withSoftLimit(
+  command: readonly string[],
+  limit: number | undefined,
+  path: string = process.env['PATH'] ?? '',
+): readonly string[] {
+  if (limit === undefined || findProgram(command[0] ?? '', path) === undefined) return command;
+  const prlimit = findProgram('prlimit', path);
+  return prlimit === undefined ? command : [prlimit, `--nofile=${limit}:`, '--', ...command];
+}
+
+/** Only Linux tells. */
+function limitsOf(pid: string): Limits | undefined {
+  try {
+    const line = /^Max open files +(\d+) +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'));
+    return line === null ? undefined : { soft: Number(line[1]), hard: Number(line[2]) };
+  } catch {
+    return undefined;
+  }
+}
+
+function findProgram(name: string, path: string): string | undefined {
+  const folders = name.includes('/') ? [''] : path.split(delimiter);
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+import type { Handle } from '../../index.js';
+import { describe } from '../failure.js';
+import { within } from '../patience.js';
+
+/** How long a server may be silent to a permit that is given back, in milliseconds. It may still read it later. */
+const RELEASE_TIME = 600;
+
+/** How long it may keep a program whose outcome is known, in milliseconds. */
+const CLOSE_TIME = 300;
+
+/**
+ * Does the work and closes the semaphore.
+ * @param tell says what went wrong and gives the exit code; called before the semaphore is closed, for that may take its time
+ */
+export async function closeAfter(
+  semaphore: { close(): Promise<void> },
+  tell: (error: unknown) => Promise<number>,
+  work: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    return await tell(error);
+  } finally {
+    await within(CLOSE_TIME, 'closing', semaphore.close()).catch(() => undefined);
+  }
+}
+
+/** False when the permit had been lost. */
+export async function giveBack(
+  handle: Pick<Handle, 'release'>,
+  warn: (message: string) => void,
+): Promise<boolean> {
+  try {
+    return await within(RELEASE_TIME, 'releasing', handle.release());
+  } catch (error) {
+    warn(`warning: the permit may be free only when its ttl is over: ${describe(error)}`);
+    return true;
+  }
+}

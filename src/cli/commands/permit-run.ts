@@ -1,0 +1,146 @@
+import type { Handle } from '../../index.js';
+import { AcquireTimeoutError, HandleLostError, Semaphore } from '../../index.js';
+import { Child, codeOf, signalCode } from '../child/child.js';
+import type { SignalInbox } from '../child/signal-inbox.js';
+import { connect } from '../connect.js';
+import { EXIT } from '../exit-code.js';
+import { describe, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
+import { complain } from '../output.js';
+import { COMMAND_TIME, within } from '../patience.js';
+import { report } from '../report.js';
+import type { Server } from '../server.js';
+import { closeAfter, giveBack } from './leave.js';
+import type { RunPlan } from './run-plan.js';
+
+/** Waits for a permit, runs the command while it has it; resolves with the exit code. */
+export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promise<number> {
+  const left = countdown(plan.timeout);
+  const aborted = untilAborted(signals.interrupted);
+  const tell = (error: unknown): Promise<number> => tellUnlessInterrupted(error, signals);
+  try {
+    const server = await Promise.race([connect(plan.settings, left()), aborted]);
+    const semaphore = await Promise.race([open(server, plan, left()), aborted]);
+    return await closeAfter(semaphore, tell, async () => {
+      const handle = await take(semaphore, plan, left(), signals.interrupted);
+      return handle === null ? EXIT.ok : runHolding(handle, plan, signals, tell);
+    });
+  } catch (error) {
+    return tell(error);
+  }
+}
+
+/** Milliseconds left of a timeout that runs from now on: connecting counts. 0 is one try, whose calls have their own limits. */
+function countdown(timeout = Infinity): () => number {
+  const end = performance.now() + timeout;
+  return () => (timeout === 0 ? Infinity : Math.max(1, Math.ceil(end - performance.now())));
+}
+
+async function tellUnlessInterrupted(error: unknown, signals: SignalInbox): Promise<number> {
+  if (signals.interruptedBy !== undefined) return signalCode(signals.interruptedBy);
+  return report(error);
+}
+
+async function open(server: Server, plan: RunPlan, left: number): Promise<Semaphore> {
+  const { name, prefix, label, ttl, permits, quiet } = plan;
+  const options = { prefix, label, ...(ttl !== undefined && { ttl }) };
+  const make = (limit: number): Semaphore =>
+    usageOf(() => new Semaphore(server.target, name, { ...options, limit }));
+  let semaphore = make(plan.limit);
+  // With the limit that counts, lest more permits than the given limit are refused where there are enough.
+  if (permits > 1) {
+    const { limit } = await within(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
+    semaphore = make(limit);
+  }
+  if (!quiet) semaphore.on('warning', ({ message }) => complain(`warning: ${message}`));
+  return semaphore;
+}
+
+/** Null: there is none, and that is all right. */
+async function take(
+  semaphore: Semaphore,
+  { name, timeout, permits, skipIfBusy, conflictCode }: RunPlan,
+  left: number,
+  signal: AbortSignal,
+): Promise<Handle | null> {
+  signal.throwIfAborted();
+  const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
+  try {
+    if (skipIfBusy) return await semaphore.tryAcquire({ permits });
+    return await semaphore.acquire({ permits, signal, ...patience });
+  } catch (error) {
+    // It names the option as the library calls it.
+    if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
+    if (!(error instanceof AcquireTimeoutError)) throw error;
+    const message = `no permit of ${JSON.stringify(name)} came free within ${timeout} ms`;
+    if (error.cause === undefined) throw new Failure(conflictCode, message, error);
+    throw new UnavailableError(`${message}; last error: ${describe(error.cause)}`, error);
+  }
+}
+
+async function runHolding(
+  handle: Handle,
+  plan: RunPlan,
+  signals: SignalInbox,
+  tell: (error: unknown) => Promise<number>,
+): Promise<number> {
+  let code: number;
+  try {
+    signals.interrupted.throwIfAborted();
+    handle.assertHeld();
+    const child = await Child.start(plan.command, environmentOf(handle), plan.inherited);
+    code = await supervise(child, handle, plan.killAfter, signals);
+  } catch (error) {
+    const isLost = error instanceof HandleLostError;
+    code = await tell(isLost ? new Failure(EXIT.lost, error.message, error) : error);
+  }
+  if ((await giveBack(handle, complain)) || code !== 0) return code;
+  complain('the permit was lost before the command had ended');
+  return EXIT.lost;
+}
+
+/** Waits for the end of the command; resolves with the exit code. */
+async function supervise(
+  child: Child,
+  handle: Handle,
+  killAfter: number,
+  signals: SignalInbox,
+): Promise<number> {
+  signals.listen({
+    onSignal: (signal) => child.pass(signal),
+    onStop: () => child.pause(),
+    onContinue: () => child.resume(),
+  });
+  // One that came while it was being started.
+  if (signals.interruptedBy !== undefined) child.pass(signals.interruptedBy);
+  let terminated: Promise<void> | undefined;
+  handle.on('lost', ({ message }) => {
+    complain(`${message}; ending the command`);
+    terminated = child.terminate(killAfter);
+  });
+  const ending = await child.ended;
+  // What it has left behind on purpose may stay.
+  if (terminated === undefined) handle.removeAllListeners('lost');
+  // What the command started may end later than the command.
+  await terminated;
+  signals.stopListening();
+  return terminated === undefined ? codeOf(ending) : EXIT.lost;
+}
+
+function environmentOf({ name, slot, slots, fencingToken }: Handle): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    REDSEM_NAME: name,
+    REDSEM_SLOT: String(slot),
+    REDSEM_SLOTS: slots.join(','),
+    REDSEM_FENCING_TOKEN: String(fencingToken),
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
+  });
+  // Later on nobody may wait for it any more.
+  aborted.catch(() => undefined);
+  return aborted;
+}

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+
+import { UnfitServerError } from '../../../src/backend.js';
+import { ServerCheck } from '../../../src/redis/server-check.js';
+
+const KEYS = ['p:{n}:tickets', 'p:{n}:meta'];
+
+describe('check of a server', () => {
+  /** A server whose looks tell these times, the last for ever. */
+  function bench(...times: number[]) {
+    const looks: (readonly string[])[] = [];
+    const check = new ServerCheck({
+      runBySha: () => Promise.reject(new Error('NOSCRIPT')),
+      runByText: (_text, keys) => {
+        const time = times[Math.min(looks.length, times.length - 1)] ?? 0;
+        looks.push(keys);
+        return Promise.resolve(String(time * 1000));
+      },
+    });
+    const confirm = (time: number) =>
+      check.confirm(Promise.resolve({ time }), (reply) => reply.time, KEYS);
+    return { check, looks, confirm };
+  }
+
+  it('takes one look, at a key of the semaphore', async () => {
+    const { check, looks, confirm } = bench(1_700_000_000_001);
+    expect(check.passed).to.equal(false);
+    expect(await confirm(1_700_000_000_000)).to.deep.equal({ time: 1_700_000_000_000 });
+    expect(check.passed).to.equal(true);
+    expect(looks).to.deep.equal([['p:{n}:tickets']]);
+  });
+
+  it('takes one look for all calls of a turn', async () => {
+    const { looks, confirm } = bench(5);
+    await Promise.all([confirm(1), confirm(2), confirm(3)]);
+    expect(looks).to.have.length(1);
+  });
+
+  it('bears with a clock that is coarse, or goes back', async () => {
+    const { check, looks, confirm } = bench(5, 5, 5, 4);
+    expect(await confirm(5)).to.deep.equal({ time: 5 });
+    expect(check.passed).to.equal(true);
+    expect(looks).to.have.length(4);
+  });
+
+  it('refuses one that stands still, at each call', async () => {
+    const { check, confirm } = bench(5);
+    for (const call of [() => confirm(5), () => confirm(5)]) {
+      const error: unknown = await call().catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(UnfitServerError);
+      expect(String(error)).to.match(/stands still at 5$/);
+    }
+    expect(check.passed).to.equal(false);
+  });
+
+  it('hands on what the call ran into', async () => {
+    const { check } = bench(5);
+    const failure = new Error('Socket closed unexpectedly');
+    const error: unknown = await check
+      .confirm(Promise.reject(failure), () => 0, KEYS)
+      .catch((reason: unknown) => reason);
+    expect(error).to.equal(failure);
+    expect(check.passed).to.equal(false);
+  });
+
+  it('has nothing to look for where something stands in for the clock', () => {
+    const refuse = () => Promise.reject(new Error('not to be called'));
+    const connection = { runBySha: refuse, runByText: refuse, serverClock: () => 0 };
+    expect(new ServerCheck(connection).passed).to.equal(true);
+  });
+});
