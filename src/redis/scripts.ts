@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '1e4f36f231b12632a2a1aefe85fc86487d081eb8',
+  sha1: 'bd30b82c454c82f14ea2d2e7bbc0164f50a5d41a',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -272,6 +272,9 @@ export const acquireScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -633,7 +636,7 @@ export const acquireScript: Script = {
 
 export const adoptScript: Script = {
   name: 'adopt',
-  sha1: '3fd6d9d3b1e27331fabcfface4c6ada123b5cac2',
+  sha1: '00efd083d685a012eb1f3f5c4379094b52cffdee',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -809,6 +812,9 @@ export const adoptScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -1128,7 +1134,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: '13e9321cfd6fe485bb956bf282df89b2c894732c',
+  sha1: '12ddde3bb3217c75cad7d4d34c498552fa337e9a',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -1316,6 +1322,9 @@ export const extendScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -2168,7 +2177,7 @@ export const quorumTakeScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: '2f9d20a6ad7748a4f06c24fd51b0f05982d20294',
+  sha1: '63c1783dec784ae36cebc87479d7fc55bc36f8f4',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2379,6 +2388,9 @@ export const releaseScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -2648,7 +2660,7 @@ export const releaseScript: Script = {
 
 export const revokeScript: Script = {
   name: 'revoke',
-  sha1: '3353dccb3d7b4f8f197a4c3830624b956c52bef0',
+  sha1: 'bf527b93e9dbec3739978cf565f527bef326db30',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2824,6 +2836,9 @@ export const revokeScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -3088,7 +3103,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: '2050b6b26eb0fee2380120278cee4a77f3e5c031',
+  sha1: 'dffa12bc32e1ee59cae0f7b8c54c69769afe5f39',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -3267,6 +3282,9 @@ export const setLimitScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',

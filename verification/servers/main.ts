@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -71,16 +71,17 @@ async function testOn(server: DebianServer): Promise<Row['tested']> {
 async function runTests(program: string, log: string): Promise<Totals> {
   const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
   const parallel = ['--parallel', '--jobs', String(availableParallelism())];
+  const output = openSync(log, 'w');
   const child = spawn(process.execPath, [mocha, ...parallel, TESTS], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', output, output],
     env: { ...process.env, REDIS_SERVER: program },
   });
   // The only signal that mocha's outer process passes on to the one with the tests.
   const stop = (): boolean => child.kill('SIGINT');
   process.once('SIGINT', stop).once('SIGTERM', stop);
-  const written = child.stdout.pipe(createWriteStream(log));
-  await once(written, 'finish');
+  await once(child, 'exit');
   process.off('SIGINT', stop).off('SIGTERM', stop);
+  closeSync(output);
   const totals = totalsIn(readFileSync(log, 'utf8'));
   if (totals === undefined) throw new Error(`the tests gave no totals: see ${log}`);
   return totals;
