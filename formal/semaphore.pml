@@ -221,7 +221,7 @@ inline serve() {
 #else
            R[head].expiry = CLAIM;
 #endif
-           /* Anyone but a waiter ignores a push. */
+           /* Anyone but a waiter gives it back (Session), which is left out: without that it stays for its claim. */
            if :: R[head].state == WAIT -> R[head].push = 1; R[head].pushAge = CLAIM :: else fi
         fi
      fi

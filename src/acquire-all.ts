@@ -12,7 +12,7 @@ import { shown } from './shown.js';
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
   readonly semaphore: Semaphore;
-  /** How many to take, 1 to its `limit`. Default 1. */
+  /** How many to take, 1 to its limit, and 16 777 216 at most. Default 1. */
   readonly permits?: number;
 }
 
@@ -26,7 +26,7 @@ export interface AcquireAllOptions extends Omit<AcquireOptions, 'permits'> {
  * that name them in different orders never deadlock. A semaphore that is given twice is asked once, for the permits of both.
  * An empty list gives a handle that holds nothing.
  * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
- * @throws {RangeError} at once when more permits are wanted of a semaphore than its limit
+ * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend has it
  * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
  * @throws whatever the semaphores' `acquire` throws
  * @throws the signal's own reason when it aborts
@@ -36,7 +36,7 @@ export async function acquireAll(
   options?: number | AcquireAllOptions,
 ): Promise<CompositeHandle> {
   const given = partsOf(semaphores);
-  const { timeout, signal } = resolveAcquire(options, 1);
+  const { timeout, signal } = resolveAcquire(options);
   const clock = checkClock(
     (typeof options === 'object' ? options.clock : undefined) ?? systemClock,
   );
@@ -49,7 +49,8 @@ export async function acquireAll(
 
 /**
  * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or rejects as `fn` does:
- * a release that fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
+ * a release that fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a
+ * `warning` of the semaphore, and changes neither.
  * @param options as `acquireAll`
  */
 export async function useAll<T>(
@@ -70,11 +71,11 @@ function partsOf(semaphores: unknown): Part[] {
   const given = semaphores.map((entry: unknown) => {
     const { semaphore, permits } = shareOf(entry);
     const part = parts.get(semaphore) ?? { semaphore, permits: 0 };
-    part.permits += checkPermits(permits, semaphore.limit);
+    part.permits += checkPermits(permits);
     parts.set(semaphore, part);
     return part;
   });
-  for (const { semaphore, permits } of parts.values()) checkPermits(permits, semaphore.limit);
+  for (const { permits } of parts.values()) checkPermits(permits);
   return given;
 }
 

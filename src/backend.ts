@@ -22,6 +22,10 @@ export interface Backend {
   readonly hasReplicas?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
+  /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */
+  onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
+  /** How many permits one request may ask for, whatever the limit. Left out: as many as the limit. */
+  readonly mostPermits?: number;
   /**
    * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
    * a day. Left out: nobody gets a warning of another number.
@@ -89,6 +93,8 @@ export type AcquireVerdict =
   /** `arrival`: its place in the queue; undefined where the backend has no queue and must be asked again. */
   | { readonly kind: 'queued'; readonly arrival: number | undefined }
   | { readonly kind: 'busy' }
+  /** It asks for more permits than the limit that counts, and is not queued; one that was queued before stays. */
+  | { readonly kind: 'over'; readonly limit: number }
   | { readonly kind: 'late' };
 
 export interface AcquireReply extends Reply {
@@ -217,15 +223,22 @@ export interface PushedGrant {
   readonly expiresAt: number;
 }
 
-/** A ticket that was taken from its holder. */
+/** A ticket that was taken from its holder, by what a message says. */
 export interface EndedTicket {
   readonly id: string;
   readonly reason: 'revoked' | 'missing';
 }
 
+/** Which semaphore a message is of. */
+export interface PushSource {
+  readonly name: string;
+  /** That of the call which set it off: what a call on the same semaphore names where nothing else is known of it. */
+  readonly limit: number;
+}
+
 export interface GrantListener {
-  onGrants(grants: readonly PushedGrant[]): void;
-  onEnded?(ended: readonly EndedTicket[]): void;
+  onGrants(grants: readonly PushedGrant[], source: PushSource): void;
+  onEnded?(ended: readonly EndedTicket[], source: PushSource): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
   /** It will not come back by itself, for it was refused, say: it is to be closed, and another may be opened after a pause. */
@@ -237,6 +250,9 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** Permits of one ticket at most: each has a slot that is named in replies and messages. */
+export const MOST_PERMITS: number = 2 ** 24;
+
 /** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
 export class UnfitServerError extends Error {
   constructor(what: string, cause?: unknown) {
@@ -247,7 +263,7 @@ export class UnfitServerError extends Error {
 }
 
 /** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
-export const CLAIM_TIME = 2000;
+export const CLAIM_TIME = 5000;
 
 /** How long a process's queued requests count without a sign of life from it, in milliseconds. */
 export const WAITER_LEASE = 5000;

@@ -91,9 +91,16 @@ export class CompositeHandle extends EventEmitter<CompositeHandleEvents> {
     return this.#release;
   }
 
-  /** Releases. Never rejects: a permit that cannot be given back now is tried on and at worst expires by itself. */
+  /**
+   * Releases. Never rejects: permits that cannot be given back now are tried on and at worst expire by themselves; their
+   * semaphores tell so by a `warning`.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(() => false);
+    try {
+      await this.release();
+    } catch {
+      await Promise.all(this.#parts.map((part) => part[Symbol.asyncDispose]()));
+    }
   }
 
   async #doRelease(): Promise<boolean> {

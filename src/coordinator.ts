@@ -5,22 +5,21 @@ import type {
   ExtendReply,
   InspectReply,
   PushedGrant,
+  PushSource,
   ReleaseReply,
   Reply,
 } from './backend.js';
-import { CLAIM_TIME, UnfitServerError } from './backend.js';
-import { backoffDelay } from './backoff.js';
 import type { Instant } from './clock.js';
 import { instant } from './clock.js';
 import type { LostReason } from './errors.js';
 import { BackendError } from './errors.js';
-import { GroupCommit } from './group-commit.js';
+import { Extensions } from './extensions.js';
 import type { Handle, HandleKeeper } from './handle.js';
 import { Heartbeat } from './heartbeat.js';
 import type { Inbox } from './inbox.js';
 import type { LeaseHolder, LeaseKeeper, LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
-import { publishExtend, publishLost, publishRelease } from './lease-telemetry.js';
+import { publishLost, publishRelease } from './lease-telemetry.js';
 import type { ResolvedOptions } from './options.js';
 import type { PatientCallOptions } from './patient-call.js';
 import { patientCall } from './patient-call.js';
@@ -29,20 +28,16 @@ import type { Certainty } from './server-clock.js';
 import { ServerClock } from './server-clock.js';
 import { telemetry } from './telemetry.js';
 import { TicketReturns } from './ticket-returns.js';
-import { callLimit, settleWithin } from './time-limit.js';
+import { callLimit } from './time-limit.js';
 import { WaitLoop } from './wait-loop.js';
+
+/** After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call for that. */
+const CLAIM_DELAY = 50;
 
 interface Adoption {
   readonly lease: Lease;
   /** The id that the ticket had until now. */
   readonly before: string;
-}
-
-interface Awaited {
-  /** How many calls were sent before. */
-  readonly asked: number;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
 }
 
 /**
@@ -51,6 +46,7 @@ interface Awaited {
  */
 export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly waitLoop: WaitLoop;
+  readonly siblings: object | undefined;
   readonly #backend: Backend;
   readonly #call: Call;
   readonly #options: ResolvedOptions;
@@ -60,14 +56,19 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   readonly #serverClock: ServerClock;
   readonly #heartbeat: Heartbeat;
   readonly #returns: TicketReturns;
-  readonly #extensions = new GroupCommit<Lease>((batch, done) => this.#sendExtensions(batch, done));
-  /** Callers of `extend` by the lease that they wait for. */
-  readonly #awaited = new Map<Lease, Awaited[]>();
-  #extendCalls = 0;
+  readonly #extensions: Extensions;
   #limit: number;
   #otherLimit: number | undefined;
 
-  constructor(backend: Backend, call: Call, options: ResolvedOptions, inbox: Inbox) {
+  /** `siblings`: kept for as long as this is, see `Session`. */
+  constructor(
+    backend: Backend,
+    call: Call,
+    options: ResolvedOptions,
+    inbox: Inbox,
+    siblings?: object,
+  ) {
+    this.siblings = siblings;
     const { clock, retry, ttl, extendEvery } = options;
     this.#backend = backend;
     this.#call = call;
@@ -82,7 +83,13 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#heartbeat = new Heartbeat({
       clock,
       extendEvery,
-      extend: (lease) => this.#addExtension(lease),
+      extend: (lease) => this.#extensions.add(lease),
+    });
+    this.#extensions = new Extensions({
+      ...shared,
+      call: (leases) => this.#callExtend(leases),
+      heartbeat: this.#heartbeat,
+      withdraw: (id) => this.#returns.withdraw(id),
     });
     this.#returns = new TicketReturns({ ...shared, call: (ids) => this.#callRelease(ids) });
     this.waitLoop = new WaitLoop({
@@ -94,6 +101,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
       call: (requests, notAfter) => this.#callAcquire(requests, notAfter),
       makeLease: (...ticket) => this.#makeLease(...ticket),
       withdraw: (id) => this.#returns.withdraw(id),
+      onRestored: () => void this.#giveBackStrays(),
     });
   }
 
@@ -107,13 +115,8 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     return this.#otherLimit;
   }
 
-  /** Settles with the first extension that is sent from now on and confirmed, or when the lease ends. */
   extend(lease: Lease): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const others = this.#awaited.get(lease) ?? [];
-      this.#awaited.set(lease, [...others, { asked: this.#extendCalls, resolve, reject }]);
-      this.#addExtension(lease);
-    });
+    return this.#extensions.extend(lease);
   }
 
   release(lease: Lease, remaining: number, handle: Handle): Promise<boolean> {
@@ -127,9 +130,30 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#heartbeat.find(id)?.lose(reason);
   }
 
-  /** A grant that nobody waits for: where it is of a held ticket's id and a later one, that ticket is gone, see `Lease.supersede`. */
-  onUnclaimed({ id, fencingToken }: PushedGrant): void {
-    if (this.#heartbeat.find(id)?.supersede(fencingToken) === true) this.#returns.withdraw(id);
+  /** Whether a request or a ticket of this id is wanted here. */
+  wants(id: string): boolean {
+    return this.waitLoop.has(id) || this.#heartbeat.find(id) !== undefined;
+  }
+
+  /** False when it is for nobody here. */
+  onGrant(grant: PushedGrant): boolean {
+    if (this.waitLoop.onGrant(grant)) return true;
+    const lease = this.#heartbeat.find(grant.id);
+    // A later one under the id of a held ticket: that ticket is gone, see `Lease.supersede`.
+    if (lease !== undefined && grant.fencingToken > lease.fencingToken)
+      this.#extensions.doubt(lease);
+    return lease !== undefined;
+  }
+
+  /** A message says that a ticket was taken away. */
+  onEnded(id: string): void {
+    const lease = this.#heartbeat.find(id);
+    if (lease !== undefined) this.#extensions.doubt(lease);
+  }
+
+  /** Gives back what the backend has under `id`; `onEnd` when that is over. */
+  withdraw(id: string, onEnd: () => void): void {
+    this.#returns.withdraw(id, onEnd);
   }
 
   /** See `Semaphore.setLimit`, `adopt`, `revoke`. */
@@ -165,7 +189,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   }
 
   async inspect(): Promise<InspectReply> {
-    return patientCall(this.#patience, 'inspecting', () => this.#backend.inspect(this.#call));
+    const inspect = () => this.#backend.inspect(this.#call);
+    const reply = await patientCall(this.#patience, 'inspecting', inspect);
+    this.#limit = reply.limit;
+    return reply;
   }
 
   /** Those that are kept for a semaphore object. */
@@ -180,7 +207,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
 
   onLeaseEnd(lease: Lease): void {
     this.#heartbeat.remove(lease);
-    if (this.#awaited.has(lease)) this.#settleAwaited(lease, lease.lossError());
+    this.#extensions.onLeaseEnd(lease);
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to stop. One that
     // was given up by close() goes at once.
     const { state } = lease;
@@ -188,6 +215,24 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     const { reason } = state.error;
     if (reason === 'closed') this.#returns.withdraw(lease.id);
     if (telemetry.lost.active) publishLost(lease, reason, this.#options.clock.monotonic());
+  }
+
+  /**
+   * After an interruption the server may have older data, with requests that were served since and tickets that were given
+   * back: nobody else can tell that these are not wanted.
+   */
+  async #giveBackStrays(): Promise<void> {
+    try {
+      const { holders, waiters } = await this.#backend.inspect(this.#call);
+      const ids = [...holders, ...waiters].map(({ id }) => id);
+      this.#inbox.sift(ids, this.#source);
+    } catch {
+      // Each comes to light when it is granted.
+    }
+  }
+
+  get #source(): PushSource {
+    return { name: this.#call.key.name, limit: this.#call.limit };
   }
 
   /** Starts to keep a ticket: it is extended and watched. */
@@ -199,6 +244,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   ): Lease | undefined {
     const { clock, extendEvery } = this.#options;
     const lease = new Lease(this.#terms, id, ticket, certainty);
+    lease.claimed = claimed;
     const { remaining } = lease;
     if (remaining <= 0) return undefined;
     const every = extendEvery === 0 ? Infinity : extendEvery;
@@ -206,7 +252,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const dueAt = claimed
       ? certainty.since.monotonic + every
-      : now + Math.min(every, remaining / 2, CLAIM_TIME / 2);
+      : now + Math.min(every, remaining / 2, CLAIM_DELAY);
     this.#heartbeat.add(lease, dueAt, now + remaining, now);
     return lease;
   }
@@ -248,7 +294,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     this.#serverClock.observe(sent, reply.serverTime);
     this.#limit = reply.storedLimit ?? this.#call.limit;
     if (reply.otherLimit !== undefined) this.#onOtherLimit(reply.otherLimit);
-    if (reply.grants.length > 0) this.#inbox.deliver(reply.grants);
+    if (reply.grants.length > 0) this.#handOver(reply.grants);
     return reply;
   }
 
@@ -269,82 +315,18 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     });
   }
 
+  /** Most are for requests of its own, the rest for others in this process, or for nobody. */
+  #handOver(grants: readonly PushedGrant[]): void {
+    const others = grants.filter((grant) => !this.onGrant(grant));
+    if (others.length > 0) this.#inbox.deliver(others, this.#source);
+  }
+
   #onOtherLimit(otherLimit: number): void {
     if (this.#otherLimit !== undefined) return;
     this.#otherLimit = otherLimit;
     const { key, limit } = this.#call;
     if (telemetry.mismatch.active) {
       telemetry.mismatch.publish({ name: key.name, limit, otherLimit });
-    }
-  }
-
-  #addExtension(lease: Lease): void {
-    lease.extending = true;
-    this.#extensions.add(lease);
-  }
-
-  #sendExtensions(batch: Lease[], done: () => void): void {
-    const { clock, ttl } = this.#options;
-    const leases = batch.filter(({ state }) => state.kind === 'held');
-    if (leases.length === 0) return done();
-    const sent = instant(clock);
-    this.#extendCalls += 1;
-    const number = this.#extendCalls;
-    // Short enough for several tries within a lease.
-    const limit = Math.min(callLimit(ttl), ttl / 6);
-    settleWithin(clock, limit, this.#callExtend(leases), {
-      onReply: ({ extended, revoked }) =>
-        leases.forEach((lease, i) => {
-          const gone = revoked?.includes(lease.id) === true ? 'revoked' : 'missing';
-          this.#onExtended(lease, extended[i] === true ? undefined : gone, sent, number);
-        }),
-      onError: (error) => this.#onExtensionError(leases, error),
-      onEnd: done,
-    });
-  }
-
-  #onExtended(lease: Lease, gone: LostReason | undefined, sent: Instant, number: number): void {
-    lease.extending = false;
-    if (gone !== undefined) {
-      lease.lose(gone);
-    } else if (lease.state.kind === 'lost') {
-      // It was extended after its holder had given up: nobody holds this ticket any more.
-      this.#returns.withdraw(lease.id);
-    } else if (lease.state.kind === 'held') {
-      lease.confirm(sent);
-      if (telemetry.extend.active) publishExtend(lease, undefined);
-      if (lease.remaining <= 0) return lease.lose('expired');
-      this.#heartbeat.confirmed(lease, sent.monotonic);
-      this.#settleAwaited(lease, undefined, number);
-    }
-  }
-
-  #onExtensionError(leases: readonly Lease[], error: unknown): void {
-    const retryable = this.#backend.isRetryable?.(error) ?? true;
-    for (const lease of leases) {
-      lease.extending = false;
-      if (telemetry.extend.active) publishExtend(lease, error);
-      const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
-      this.#heartbeat.failed(lease, error, pause);
-      if (retryable) continue;
-      const failure = new BackendError('extending failed', error);
-      this.#settleAwaited(lease, failure);
-      // At once, and not at the end of its lease: its holder has that long to stop.
-      if (error instanceof UnfitServerError) lease.lose('expired', failure);
-    }
-  }
-
-  /** `number`: that of the call that settles them; whoever asked after it was sent waits for the next one. */
-  #settleAwaited(lease: Lease, error?: Error, number = Infinity): void {
-    const awaited = this.#awaited.get(lease);
-    if (awaited === undefined) return;
-    const later = awaited.filter(({ asked }) => asked >= number);
-    if (later.length > 0) this.#awaited.set(lease, later);
-    else this.#awaited.delete(lease);
-    for (const { asked, resolve, reject } of awaited) {
-      if (asked >= number) continue;
-      if (error === undefined) resolve();
-      else reject(error);
     }
   }
 }

@@ -95,12 +95,15 @@ export class BackendError extends RedsemError {
   }
 }
 
-/** Too few of the independent masters answered for a majority to be had. `cause` has the reasons, too. */
+/**
+ * Too few of the independent masters answered for a majority to be had, or others use them in another set. `cause` has the
+ * reasons, too.
+ */
 export class QuorumError extends RedsemError {
   /** What went wrong on each node, in the order of the clients; undefined for one that answered. */
   readonly reasons: readonly unknown[];
 
-  constructor(majority: number, reasons: readonly unknown[]) {
+  constructor(majority: number, reasons: readonly unknown[], message?: string) {
     const failures = reasons.flatMap((reason, i) =>
       reason === undefined ? [] : `node ${i}: ${describe(reason)}`,
     );
@@ -108,7 +111,8 @@ export class QuorumError extends RedsemError {
     const [answered, nodes] = [reasons.length - errors.length, reasons.length];
     super(
       'QUORUM',
-      `${answered} of ${nodes} nodes answered in time and ${majority} are needed: ${failures.join('; ')}`,
+      message ??
+        `${answered} of ${nodes} nodes answered in time and ${majority} are needed: ${failures.join('; ')}`,
       new AggregateError(errors),
     );
     this.reasons = reasons;

@@ -88,6 +88,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
 
   /** Aborts with the `HandleLostError` when the permit is lost. */
   get signal(): AbortSignal {
+    this.#lease.look();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
@@ -97,14 +98,17 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     return this.#abort.signal;
   }
 
-  /** Whether the permit is certain now: reads the clocks, so it is right even after a stall of the event loop. */
+  /**
+   * Whether the permit is certain now: reads the clocks, so it is right even after a stall of the event loop. Once false
+   * it stays false.
+   */
   get held(): boolean {
-    return this.#lease.remaining > 0;
+    return this.#lease.look() > 0;
   }
 
   /** Milliseconds of certainty left without another extension; 0 when lost or released. */
   get expiresIn(): number {
-    return this.#lease.remaining;
+    return this.#lease.look();
   }
 
   /** @throws {HandleLostError} when the permit is no longer certain; with reason `closed` after `release()`. */
@@ -138,9 +142,12 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     return { name: this.name, id, slots, fencingToken };
   }
 
-  /** Releases. Never rejects: a permit that cannot be given back now is tried on and at worst expires by itself. */
+  /**
+   * Releases. Never rejects: a permit that cannot be given back now is tried on and at worst expires by itself; the
+   * semaphore tells so by a `warning`.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(() => false);
+    await this.release().catch((error: unknown) => this.#lease.holder?.onReleaseFailed(error));
   }
 
   /** @internal Called by the heartbeat's first extension: from then on the caller's references alone keep this alive. */

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.js';
+import { SLICE } from './in-slices.js';
+import { IndexedList } from './indexed-list.js';
 import type { Lease, LeaseHolder } from './lease.js';
-import { LinkedList } from './linked-list.js';
 import { telemetry } from './telemetry.js';
 import { WakeTimer } from './wake-timer.js';
 
@@ -19,7 +20,7 @@ export interface HeartbeatOptions {
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
-  readonly #leases = new LinkedList<Lease>();
+  readonly #leases = new IndexedList<Lease>();
   readonly #timer: WakeTimer;
 
   constructor(options: HeartbeatOptions) {
@@ -39,7 +40,7 @@ export class Heartbeat {
   }
 
   find(id: string): Lease | undefined {
-    return this.#leases.find((lease) => lease.id === id);
+    return this.#leases.get(id);
   }
 
   heldBy(holder: LeaseHolder): Lease[] {
@@ -75,10 +76,14 @@ export class Heartbeat {
     const { clock, extendEvery, extend } = this.#options;
     const now = clock.monotonic();
     let wakeAt = Infinity;
+    let over = 0;
     for (const lease of this.#leases.toArray()) {
       const { remaining } = lease;
       if (remaining <= 0) {
-        lease.lose('expired', lease.lastError);
+        // The others in the next turn, and at a look they are lost already.
+        if (over < SLICE) lease.lose('expired', lease.lastError);
+        else wakeAt = now;
+        over += 1;
         continue;
       }
       // Those that are soon due travel with those that are due: one call for all.

@@ -1,4 +1,4 @@
-import type { Backend, EndedTicket, Listening, PushedGrant } from './backend.js';
+import type { Backend, EndedTicket, Listening, PushedGrant, PushSource } from './backend.js';
 import type { Clock, Timer } from './clock.js';
 
 /** How long a subscription outlives its last waiter, in milliseconds, so that it need not be made anew each time. */
@@ -12,16 +12,17 @@ const PAUSE = 5000;
 
 /** Someone who waits for grants. */
 export interface InboxReader {
-  /** True when the grant was for this reader. */
-  onGrant(grant: PushedGrant): boolean;
   onHealth(healthy: boolean): void;
+  /** The subscription is back after an interruption: the server may have lost data meanwhile. */
+  onRestored(): void;
 }
 
-/** Told of what is for no reader. */
+/** Gets what is pushed. */
 export interface InboxKeeper {
-  onEnded(ended: EndedTicket): void;
-  /** A grant that nobody waits for. */
-  onUnclaimed(grant: PushedGrant): void;
+  onGrants(prefix: string, grants: readonly PushedGrant[], source: PushSource): void;
+  onEnded(prefix: string, ended: readonly EndedTicket[], source: PushSource): void;
+  /** The server has tickets or requests with these ids. */
+  onFound(prefix: string, ids: readonly string[], source: PushSource): void;
 }
 
 /**
@@ -32,6 +33,7 @@ export class Inbox {
   readonly #clock: Clock;
   readonly #open: ((inbox: Inbox) => Listening) | undefined;
   readonly #keeper: InboxKeeper;
+  readonly #prefix: string;
   readonly #readers = new Set<InboxReader>();
   /** Those among them for whom something will be pushed. */
   readonly #waiting = new Set<InboxReader>();
@@ -43,10 +45,12 @@ export class Inbox {
   /** Settles when all that were given up have ended. */
   #ended: Promise<void> = Promise.resolve();
   #healthy = false;
+  #interrupted = false;
 
   constructor(backend: Backend, client: string, prefix: string, clock: Clock, keeper: InboxKeeper) {
     this.#clock = clock;
     this.#keeper = keeper;
+    this.#prefix = prefix;
     const listen = backend.listen?.bind(backend);
     this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
   }
@@ -56,7 +60,7 @@ export class Inbox {
     return this.#healthy;
   }
 
-  /** What is pushed to `reader` is handed to it, if a subscription stands already: its push may overtake the reply to its call. */
+  /** Lets `reader` know of the subscription's health, if there is one: its call may be under way when that changes. */
   add(reader: InboxReader): void {
     this.#readers.add(reader);
   }
@@ -89,20 +93,29 @@ export class Inbox {
     await this.#ended;
   }
 
-  deliver(grants: readonly PushedGrant[]): void {
-    for (const grant of grants) if (!this.#handOver(grant)) this.#keeper.onUnclaimed(grant);
+  /** Grants that came with a reply. */
+  deliver(grants: readonly PushedGrant[], source: PushSource): void {
+    this.#keeper.onGrants(this.#prefix, grants, source);
   }
 
-  #handOver(grant: PushedGrant): boolean {
-    for (const reader of this.#readers) if (reader.onGrant(grant)) return true;
-    return false;
+  /** Ids of tickets and requests that the server has: what nobody wants is given back. */
+  sift(ids: readonly string[], source: PushSource): void {
+    this.#keeper.onFound(this.#prefix, ids, source);
   }
 
   #listen(): void {
     if (this.#listening !== undefined || this.#retry !== undefined) return;
     const pause = this.#opensAt - this.#clock.monotonic();
-    if (pause <= 0) this.#listening = this.#open?.(this);
+    if (pause <= 0) this.#openNow();
     else this.#retry = this.#clock.schedule(() => this.#listenAgain(), pause, false);
+  }
+
+  #openNow(): void {
+    try {
+      this.#listening = this.#open?.(this);
+    } catch {
+      this.#listener.onFailed();
+    }
   }
 
   #listenAgain(): void {
@@ -118,16 +131,22 @@ export class Inbox {
   }
 
   readonly #listener = {
-    onGrants: (grants: readonly PushedGrant[]): void => this.deliver(grants),
-    onEnded: (ended: readonly EndedTicket[]): void =>
-      ended.forEach((one) => this.#keeper.onEnded(one)),
+    onGrants: (grants: readonly PushedGrant[], source: PushSource): void =>
+      this.deliver(grants, source),
+    onEnded: (ended: readonly EndedTicket[], source: PushSource): void =>
+      this.#keeper.onEnded(this.#prefix, ended, source),
     onHealth: (healthy: boolean): void => {
       const wasHealthy = this.#healthy;
       this.#healthy = healthy && this.#listening !== undefined;
       if (!healthy && this.#waiting.size === 0) return void this.close();
       // Each time that they are told, they poll as often as at first: no news is not worth that.
       if (!this.#healthy && !wasHealthy) return;
-      for (const reader of this.#readers) reader.onHealth(this.#healthy);
+      const restored = this.#healthy && this.#interrupted;
+      this.#interrupted = !this.#healthy;
+      for (const reader of this.#readers) {
+        reader.onHealth(this.#healthy);
+        if (restored) reader.onRestored();
+      }
     },
     onFailed: (): void => {
       this.#opensAt = this.#clock.monotonic() + PAUSE;

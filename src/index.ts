@@ -19,6 +19,7 @@ export type {
   InspectReply,
   Listening,
   PushedGrant,
+  PushSource,
   ReleaseCall,
   ReleaseReply,
   Reply,
@@ -69,7 +70,8 @@ export type {
   TryUseResult,
 } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
-export type { RedisTarget, SingleTarget } from './targets.js';
+export type { QuorumOptions, RedisTarget, SingleTarget } from './targets.js';
+export { quorum } from './targets.js';
 export type {
   AcquireContext,
   DropMessage,

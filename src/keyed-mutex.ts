@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Clock } from './clock.js';
 import { BackendError, ClosedError } from './errors.js';
 import type { Handle } from './handle.js';
+import { inSlices } from './in-slices.js';
 import { KeyedHandle } from './keyed-handle.js';
 import { KeyedNames } from './keyed-names.js';
 import { stripeHasher } from './key-stripes.js';
@@ -29,10 +30,12 @@ export interface KeyedMutexOptions extends MutexOptions {
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
 
-/** Something that does not keep the keyed mutex from working now but endangers its promises. */
+/** Something that does not keep the keyed mutex from working now but that somebody should know. */
 export interface KeyedMutexWarning {
-  readonly code: 'STRIPES_MISMATCH';
+  readonly code: 'STRIPES_MISMATCH' | 'RELEASE_FAILED';
   readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */
@@ -40,6 +43,7 @@ export interface KeyedMutexEvents {
   /**
    * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a day, and such keyed mutexes
    * do not exclude each other. Looked up when the first keys are held, and every twelve hours. Emitted once. Not on a quorum.
+   * `RELEASE_FAILED`: as of a semaphore.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -49,6 +53,15 @@ const HALF_DAY = 43_200_000;
 
 /** One key, or several; duplicates count once. */
 export type Keys = string | readonly string[];
+
+/** The lock of a key, or of a stripe, which nobody listens to but its keyed mutex. */
+class Lock extends Mutex {
+  onReleaseFailed: ((cause: unknown) => void) | undefined;
+
+  protected override warnOfRelease(cause: unknown): void {
+    this.onReleaseFailed?.(cause);
+  }
+}
 
 interface Wanted {
   readonly partOf: ReadonlyMap<string, Part>;
@@ -68,7 +81,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   readonly #names: KeyedNames;
   readonly #stripes: number | undefined;
   // Kept by their permits and requests alone: unused keys take no memory.
-  readonly #mutexes = new WeakValues<Mutex>();
+  readonly #mutexes = new WeakValues<Lock>();
   #closed: Promise<void> | undefined;
   readonly #prefix: string;
   #stripesNotedAt = -Infinity;
@@ -102,7 +115,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @throws the signal's own reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
-    const { timeout, signal } = resolveAcquire(options, 1);
+    const { timeout, signal } = resolveAcquire(options);
     const wanted = await this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);
@@ -126,7 +139,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
 
   /**
    * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
-   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
+   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and
+   * changes neither.
    * @param options as `acquire`
    */
   async use<T>(
@@ -187,10 +201,11 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     return (key) => this.#names.ofStripe(stripeOf(key), stripes);
   }
 
-  #mutex(name: string): Mutex {
+  #mutex(name: string): Lock {
     let mutex = this.#mutexes.get(name);
     if (mutex === undefined) {
-      mutex = new Mutex(this.#target, name, this.#options);
+      mutex = new Lock(this.#target, name, this.#options);
+      mutex.onReleaseFailed = (cause) => this.#warnOfRelease(cause);
       this.#mutexes.set(name, mutex);
     }
     return mutex;
@@ -236,6 +251,12 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     process.nextTick(() => this.emit('warning', { code: 'STRIPES_MISMATCH', message }));
   }
 
+  #warnOfRelease(cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `a key of keyed mutex ${JSON.stringify(this.name)} is not given back yet: ${why}`;
+    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
+  }
+
   /** An acquisition that ends because this was closed says so, and not which key it waited for. */
   async #telling<T>(acquisition: Promise<T>): Promise<T> {
     try {
@@ -251,8 +272,9 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   async #doClose(): Promise<void> {
-    const mutexes = [...this.#mutexes.values()];
-    await Promise.all(mutexes.map((mutex) => mutex.close()));
+    const closing: Promise<void>[] = [];
+    await inSlices([...this.#mutexes.values()], (mutex) => void closing.push(mutex.close()));
+    await Promise.all(closing);
   }
 }
 

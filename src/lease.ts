@@ -4,6 +4,7 @@ import type { LostReason } from './errors.js';
 import { HandleLostError } from './errors.js';
 import type { Linked } from './linked-list.js';
 import type { Certainty } from './server-clock.js';
+import { certaintyLeft } from './server-clock.js';
 
 type LeaseState =
   | { readonly kind: 'held' }
@@ -20,9 +21,12 @@ export interface LeaseKeeper {
   onLeaseEnd(lease: Lease): void;
 }
 
-/** Told when an extension was confirmed. */
+/** The semaphore object that a lease was acquired by. */
 export interface LeaseHolder {
+  /** An extension was confirmed. */
   onConfirmed(): void;
+  /** Releasing failed, and the caller does not get the error. */
+  onReleaseFailed(error: unknown): void;
 }
 
 /** Told of the one change that a holder does not make itself. */
@@ -58,6 +62,8 @@ export class Lease implements Linked<Lease> {
   readonly heldSince: number;
   /** Monotonic time of the next extension. */
   dueAt: number = Infinity;
+  /** False while its ticket has its claim time only: until it is first extended. */
+  claimed = true;
   /** Whether an extension is under way. */
   extending = false;
   /** Why the last extension failed, if it did. */
@@ -97,8 +103,19 @@ export class Lease implements Linked<Lease> {
   /** Milliseconds of certainty left, read off the clocks now: right even when no timer could run. */
   get remaining(): number {
     if (this.#state.kind !== 'held') return 0;
-    const margin = this.#span * 0.01 + 2;
-    return Math.max(0, this.#span - margin - elapsedSince(this.#since, this.#clock));
+    return Math.max(0, certaintyLeft(this.#since, this.#span, this.#clock));
+  }
+
+  /**
+   * What a holder is told: as `remaining`, but a lease that is found over is lost from then on. Otherwise a wall clock that is
+   * set back would bring it back. Its observer is told on the next tick, for this is called from getters.
+   */
+  look(): number {
+    const { remaining } = this;
+    if (remaining > 0 || this.#state.kind !== 'held') return remaining;
+    const error = this.#markLost('expired', this.lastError);
+    process.nextTick(() => this.#tell(error));
+    return 0;
   }
 
   /** Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after `close()`. */
@@ -122,6 +139,7 @@ export class Lease implements Linked<Lease> {
 
   /** An extension that was sent at `sent` succeeded. A late reply never shortens what is known. */
   confirm(sent: Instant): void {
+    this.claimed = true;
     this.failures = 0;
     this.lastError = undefined;
     this.holder?.onConfirmed();
@@ -142,27 +160,35 @@ export class Lease implements Linked<Lease> {
   }
 
   lose(reason: LostReason, cause?: unknown): void {
-    if (this.#state.kind !== 'held') return;
-    const error = new HandleLostError(this.name, this.id, reason, cause);
-    this.#state = { kind: 'lost', error, at: this.#clock.monotonic() };
-    this.#end();
-    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
-    observer?.onLost(error);
+    if (this.#state.kind === 'held') this.#tell(this.#markLost(reason, cause));
   }
 
   /** True when it was held until now, also when its certainty had just run out unnoticed. */
   endByRelease(): boolean {
+    // Nor is a loss told to it that was found a moment ago: its holder has stopped.
+    this.#observer = undefined;
     if (this.#state.kind !== 'held') return false;
     this.#state = RELEASED;
     this.#end();
     return true;
   }
 
-  /** What `assertHeld` throws. */
+  /** What `assertHeld` throws, once it is over. */
   lossError(): HandleLostError {
     if (this.#state.kind === 'lost') return this.#state.error;
-    const reason = this.#state.kind === 'released' ? 'closed' : 'expired';
-    return new HandleLostError(this.name, this.id, reason, this.lastError);
+    return new HandleLostError(this.name, this.id, 'closed');
+  }
+
+  #markLost(reason: LostReason, cause: unknown): HandleLostError {
+    const error = new HandleLostError(this.name, this.id, reason, cause);
+    this.#state = { kind: 'lost', error, at: this.#clock.monotonic() };
+    this.#end();
+    return error;
+  }
+
+  #tell(error: HandleLostError): void {
+    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
+    observer?.onLost(error);
   }
 
   #end(): void {

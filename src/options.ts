@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { MOST_PERMITS } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import type { Clock } from './clock.js';
 import { LONGEST_TIMER, systemClock } from './clock.js';
@@ -32,7 +33,7 @@ export interface AcquireOptions {
   readonly timeout?: number;
   /** Ends the wait: it then rejects with the signal's own reason. */
   readonly signal?: AbortSignal;
-  /** How many permits to take at once, 1 to `limit`. Default 1. */
+  /** How many permits to take at once, 1 to the limit, and 16 777 216 at most. Default 1. */
   readonly permits?: number;
 }
 
@@ -94,10 +95,7 @@ function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOpt
   };
 }
 
-export function resolveAcquire(
-  given: number | AcquireOptions | undefined,
-  limit: number,
-): ResolvedAcquire {
+export function resolveAcquire(given: number | AcquireOptions | undefined): ResolvedAcquire {
   const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : (given ?? {});
   if (typeof options !== 'object') {
     throw new TypeError(
@@ -109,24 +107,26 @@ export function resolveAcquire(
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new TypeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
   }
-  return { timeout, signal, permits: checkPermits(options.permits ?? 1, limit) };
+  return { timeout, signal, permits: checkPermits(options.permits ?? 1) };
 }
 
 /** How many permits `tryAcquire` asks for. */
-export function resolveTry(given: { permits?: number } | undefined, limit: number): number {
+export function resolveTry(given: { permits?: number } | undefined): number {
   const options = given ?? {};
   if (typeof options !== 'object') {
     throw new TypeError(`options: expected an object with permits, got ${shown(given)}`);
   }
-  return checkPermits(options.permits ?? 1, limit);
+  return checkPermits(options.permits ?? 1);
 }
 
-export function checkPermits(permits: number, limit: number): number {
-  integer('permits', permits, 1);
-  if (permits > limit) {
-    throw new RangeError(`permits: expected at most the limit, ${limit}, got ${permits}`);
-  }
-  return permits;
+/** Whether the limit allows as many, only the backend knows: see `tooManyPermits`. */
+export function checkPermits(permits: number): number {
+  return integer('permits', permits, 1, MOST_PERMITS);
+}
+
+/** `limit`: the one that counted when the backend was asked. */
+export function tooManyPermits(permits: number, limit: number): RangeError {
+  return new RangeError(`permits: expected at most the limit, ${limit}, got ${permits}`);
 }
 
 /** Names may hold anything, but two names must never become one key. */
@@ -173,8 +173,13 @@ function checkPrefix(prefix: unknown): string {
   return checked;
 }
 
-export function integer(option: string, value: unknown, min: number): number {
-  const checked = number(option, value, min, Number.MAX_SAFE_INTEGER);
+export function integer(
+  option: string,
+  value: unknown,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): number {
+  const checked = number(option, value, min, max);
   if (!Number.isInteger(checked)) {
     throw new RangeError(`${option}: expected an integer, got ${shown(value)}`);
   }

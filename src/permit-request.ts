@@ -99,6 +99,12 @@ export class PermitRequest<O = unknown> implements Linked<PermitRequest> {
     this.owner.onRefused(this);
   }
 
+  /** The backend holds nothing for it, and never will. */
+  fail(error: unknown): void {
+    this.#end('settled');
+    this.owner.onFailed(this, error);
+  }
+
   abandon(error: unknown): void {
     this.#end('abandoned');
     this.owner.onFailed(this, error);

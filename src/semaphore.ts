@@ -5,6 +5,7 @@ import { AcquireTimeoutError, BackendError, ClosedError, HandleLostError } from 
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
+import { inSlices } from './in-slices.js';
 import type { Lease, LeaseHolder } from './lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
@@ -30,10 +31,12 @@ export interface SemaphoreState extends InspectReply {
   readonly name: string;
 }
 
-/** Something that does not keep the semaphore from working now but endangers its promises. */
+/** Something that does not keep the semaphore from working now but that somebody should know. */
 export interface SemaphoreWarning {
-  readonly code: 'EVICTION' | 'LIMIT_MISMATCH';
+  readonly code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED';
   readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */
@@ -41,7 +44,9 @@ export interface SemaphoreEvents {
   /**
    * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
    * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
-   * Each once.
+   * `NODE_SET`: on several independent masters, somebody else uses the nodes in another set. Each of them once.
+   * `RELEASE_FAILED`: a permit could not be given back at once, and nobody got the error, for `use` gave the result of its function,
+   * or the handle was disposed of; each time.
    */
   warning: [warning: SemaphoreWarning];
 }
@@ -74,6 +79,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     onConfirmed: () => {
       if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
     },
+    onReleaseFailed: (cause) => this.warnOfRelease(cause),
   };
   readonly #owner: RequestOwner<Outcome> = {
     onGranted: (request, lease) => {
@@ -104,6 +110,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   };
   #closed: Promise<void> | undefined;
   #toldOfOtherLimit = false;
+  #stopHazards: (() => void) | undefined;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a `Backend`, or an array of
@@ -127,7 +134,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#lookOnceForHazards();
   }
 
-  /** The limit that counts, as far as this process knows: what `setLimit` stored, else the one given to the constructor. */
+  /** The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else the one given to the constructor. */
   get limit(): number {
     return this.#coordinator.limit;
   }
@@ -137,6 +144,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or `AcquireOptions`
    * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the backend, if any
    * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @throws {RangeError} when more permits are wanted than the limit, as the backend has it
    * @throws {ClosedError} when the semaphore is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -151,7 +159,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
-      const { timeout, signal, permits } = resolveAcquire(options, this.limit);
+      const { timeout, signal, permits } = resolveAcquire(options);
       signal?.throwIfAborted();
       const wait = timeout > 0;
       // One try takes a round trip, whatever its timeout says.
@@ -163,6 +171,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * One try, one round trip: null when no permit is free or others wait for one.
+   * @throws {RangeError} when more permits are wanted than the limit, as the backend has it
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
@@ -174,7 +183,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
-      const permits = resolveTry(options, this.limit);
+      const permits = resolveTry(options);
       const timeout = callLimit(this.#options.ttl);
       const ask = { permits, wait: false, timeout, signal: undefined };
       this.#request(ask, { resolve, reject, refuse: () => resolve(null), timeout });
@@ -183,7 +192,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a release that fails
-   * beside an error of `fn` is told as that error's `cause` (or `suppressed`), and changes no result.
+   * beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and changes
+   * neither.
    * @param options as `acquire`
    */
   async use<T>(
@@ -247,7 +257,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (adoption === undefined) throw new HandleLostError(this.name, id, 'missing');
     const { lease, before } = adoption;
     // A call that ran twice found the ticket under its new id already.
-    if (before !== newId) this.#session.onEnded({ id: before, reason: 'missing' });
+    if (before !== newId) this.#session.lose(this.#key, before, 'missing');
     if (telemetry.grant.active) this.#publishGrant(lease, 0, 0);
     const handle = this.#keep(lease);
     // Closed meanwhile: it must not be extended for ever by nobody.
@@ -267,12 +277,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkTicketId(ticketId);
     this.#assertOpen();
     const revoked = await this.#coordinator.revoke(ticketId);
-    if (revoked) this.#session.onEnded({ id: ticketId, reason: 'revoked' });
+    if (revoked) this.#session.lose(this.#key, ticketId, 'revoked');
     return revoked;
   }
 
   /**
-   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. The
+   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. Where they are more than
+   * some hundred, the others follow in the next turns of the event loop, and each handle is held until it is told. The
    * client stays open. Idempotent; never rejects.
    */
   close(): Promise<void> {
@@ -286,6 +297,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #request(ask: Ask, outcome: Outcome): void {
+    const { mostPermits = Infinity } = this.#backend;
+    if (ask.permits > mostPermits) {
+      const most = `${mostPermits} on several masters`;
+      throw new RangeError(`permits: expected at most ${most}, got ${ask.permits}`);
+    }
     const id = this.#session.newTicketId(ask.permits);
     const { clock } = this.#options;
     this.#coordinator.waitLoop.add(new PermitRequest(id, ask, clock, this.#owner, outcome));
@@ -323,6 +339,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   async #lookForHazards(): Promise<void> {
+    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+      process.nextTick(() => this.emit('warning', { code: 'NODE_SET', message }));
+    });
     const hazard = await this.#backend.findHazard?.(this.#key).catch(() => undefined);
     if (hazard === undefined) return;
     // On the next tick, so that what a listener throws is its own uncaught exception.
@@ -337,17 +356,27 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     process.nextTick(() => this.emit('warning', { code: 'LIMIT_MISMATCH', message }));
   }
 
+  /** @internal A permit could not be given back at once, and nobody got the error. */
+  protected warnOfRelease(cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `a permit of ${JSON.stringify(this.name)} is not given back yet: ${why}`;
+    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
+  }
+
   #assertOpen(): void {
     if (this.#closed !== undefined) throw new ClosedError(this.name);
   }
 
   async #doClose(): Promise<void> {
+    this.#stopHazards?.();
     const { waitLoop } = this.#coordinator;
-    const abandoned = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
+    const rejected = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
     // A lost lease is withdrawn by its coordinator.
-    for (const lease of this.#coordinator.heldBy(this.#holder)) lease.lose('closed');
-    await abandoned;
+    const leases = this.#coordinator.heldBy(this.#holder);
+    await Promise.all([rejected, inSlices(leases, (lease) => lease.lose('closed'))]);
+    // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
+    const inboxClosed = this.#session.closeInbox(this.#key.prefix);
     await this.#coordinator.drained();
-    await this.#session.closeInbox(this.#key.prefix);
+    await inboxClosed;
   }
 }

@@ -1,11 +1,18 @@
-import type { Backend, EndedTicket, PushedGrant, SemaphoreKey } from './backend.js';
+import type { Backend, EndedTicket, PushedGrant, PushSource, SemaphoreKey } from './backend.js';
 import type { Clock } from './clock.js';
 import { Coordinator } from './coordinator.js';
+import type { LostReason } from './errors.js';
 import type { InboxKeeper } from './inbox.js';
 import { Inbox } from './inbox.js';
 import type { ResolvedOptions } from './options.js';
-import { newClientId, ticketId } from './ticket-id.js';
+import { resolveOptions } from './options.js';
+import { newClientId, parseTicketId, ticketId } from './ticket-id.js';
 import { WeakValues } from './weak-values.js';
+
+/** How many tickets and requests that nobody wants are given back at a time: anybody may send grants. */
+const MOST_STRAYS = 1000;
+
+type Siblings = WeakValues<Coordinator>;
 
 const sessions = new WeakMap<Backend, WeakMap<Clock, Session>>();
 
@@ -16,8 +23,11 @@ export class Session implements InboxKeeper {
   readonly #client = newClientId();
   // An inbox is kept by its coordinators, its subscription and its timers: unused prefixes take no memory.
   readonly #inboxes = new WeakValues<Inbox>();
-  // A coordinator is kept by its semaphores, its handles and its timers: unused names take no memory.
-  readonly #coordinators = new WeakValues<Coordinator>();
+  // By semaphore, and then by options. A coordinator is kept by its semaphores, its handles and its timers, and keeps its
+  // siblings' place: unused names take no memory.
+  readonly #semaphores = new WeakValues<Siblings>();
+  /** Ids that are being given back because nobody wants them. */
+  readonly #strays = new Set<string>();
   #tickets = 0;
 
   static of(backend: Backend, clock: Clock): Session {
@@ -40,30 +50,78 @@ export class Session implements InboxKeeper {
 
   coordinator(key: SemaphoreKey, options: ResolvedOptions): Coordinator {
     const { limit, ttl, extendEvery, retry, label, replicas } = options;
-    const shared = JSON.stringify([key, limit, ttl, extendEvery, retry, label, replicas]);
-    let coordinator = this.#coordinators.get(shared);
+    const siblings = this.#siblings(key);
+    const shared = JSON.stringify([limit, ttl, extendEvery, retry, label, replicas]);
+    let coordinator = siblings.get(shared);
     if (coordinator === undefined) {
       const call = { key, limit, client: this.#client };
       const inbox = this.#inbox(key.prefix);
-      coordinator = new Coordinator(this.#backend, call, options, inbox);
-      this.#coordinators.set(shared, coordinator);
+      coordinator = new Coordinator(this.#backend, call, options, inbox, siblings);
+      siblings.set(shared, coordinator);
     }
     return coordinator;
   }
 
-  /** A ticket was taken from its holder, whichever semaphore's it is. */
-  onEnded({ id, reason }: EndedTicket): void {
-    for (const coordinator of this.#coordinators.values()) coordinator.lose(id, reason);
+  /** A ticket was taken from its holder, as the backend has confirmed. */
+  lose(key: SemaphoreKey, id: string, reason: LostReason): void {
+    for (const coordinator of this.#coordinatorsOf(key)) coordinator.lose(id, reason);
   }
 
-  /** A grant that nobody waits for. */
-  onUnclaimed(grant: PushedGrant): void {
-    for (const coordinator of this.#coordinators.values()) coordinator.onUnclaimed(grant);
+  onEnded(prefix: string, ended: readonly EndedTicket[], { name }: PushSource): void {
+    const coordinators = this.#coordinatorsOf({ prefix, name });
+    for (const { id } of ended) for (const one of coordinators) one.onEnded(id);
+  }
+
+  /** Those that nobody wants are given back: their requests were given up, or served before the server lost data. */
+  onGrants(prefix: string, grants: readonly PushedGrant[], source: PushSource): void {
+    const key = { prefix, name: source.name };
+    const coordinators = this.#coordinatorsOf(key);
+    for (const grant of grants) {
+      if (coordinators.some((one) => one.onGrant(grant))) continue;
+      this.#giveBack(key, source.limit, grant.id);
+    }
+  }
+
+  onFound(prefix: string, ids: readonly string[], source: PushSource): void {
+    const key = { prefix, name: source.name };
+    const coordinators = this.#coordinatorsOf(key);
+    for (const id of ids) {
+      if (coordinators.some((one) => one.wants(id))) continue;
+      this.#giveBack(key, source.limit, id);
+    }
   }
 
   /** Ends the subscription unless somebody still waits. */
   async closeInbox(prefix: string): Promise<void> {
     await this.#inboxes.get(prefix)?.close();
+  }
+
+  #giveBack(key: SemaphoreKey, limit: number, id: string): void {
+    if (!this.#made(id) || this.#strays.has(id) || this.#strays.size >= MOST_STRAYS) return;
+    const [one] = this.#coordinatorsOf(key);
+    const { prefix } = key;
+    const coordinator =
+      one ?? this.coordinator(key, resolveOptions({ limit, prefix, clock: this.#clock }));
+    this.#strays.add(id);
+    coordinator.withdraw(id, () => this.#strays.delete(id));
+  }
+
+  /** Whether it is an id that was given to a request here. Those of adopted tickets are not. */
+  #made(id: string): boolean {
+    const parts = parseTicketId(id);
+    if (parts?.client !== this.#client || parts.number > this.#tickets) return false;
+    return id === ticketId(parts.client, parts.number, parts.permits);
+  }
+
+  #siblings(key: SemaphoreKey): Siblings {
+    const place = placeOf(key);
+    let siblings = this.#semaphores.get(place);
+    if (siblings === undefined) this.#semaphores.set(place, (siblings = new WeakValues()));
+    return siblings;
+  }
+
+  #coordinatorsOf(key: SemaphoreKey): Coordinator[] {
+    return [...(this.#semaphores.get(placeOf(key))?.values() ?? [])];
   }
 
   #inbox(prefix: string): Inbox {
@@ -74,4 +132,8 @@ export class Session implements InboxKeeper {
     }
     return inbox;
   }
+}
+
+function placeOf({ prefix, name }: SemaphoreKey): string {
+  return JSON.stringify([prefix, name]);
 }

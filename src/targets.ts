@@ -1,4 +1,6 @@
 import type { Backend } from './backend.js';
+import { text } from './options.js';
+import { MOST_NODES } from './quorum/majorities.js';
 import { QuorumBackend } from './quorum/quorum-backend.js';
 import type { QuorumNode } from './quorum/quorum-node.js';
 import type { IoredisClient } from './redis/adapters/ioredis.js';
@@ -6,8 +8,11 @@ import { ioredisConnection, isIoredis } from './redis/adapters/ioredis.js';
 import type { NodeRedisClient } from './redis/adapters/node-redis.js';
 import { isNodeRedis, nodeRedisConnection } from './redis/adapters/node-redis.js';
 import type { RedisConnection } from './redis/connection.js';
+import { guardedConnection } from './redis/guarded-connection.js';
+import { nodeName } from './redis/node-name.js';
 import { RedisQuorumNode } from './redis/quorum-node.js';
 import { RedisBackend } from './redis/redis-backend.js';
+import { shown } from './shown.js';
 
 /** A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with the two methods of `RedisConnection`. */
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
@@ -42,31 +47,87 @@ export function backendOf(target: RedisTarget | Backend): Backend {
   return backend;
 }
 
+export interface QuorumOptions {
+  /**
+   * Lists of nodes by name, of each of which a permit needs a majority: while the list is being changed, the one before and
+   * the one to come. Each node must be in one of them. Default: one list of all.
+   */
+  readonly lists?: readonly (readonly string[])[];
+  /**
+   * What becomes of permits while other processes use the nodes in another set: `refuse`, a `QuorumError` instead (default), or
+   * `warn`, only the `warning` event. Then two may hold one permit.
+   */
+  readonly otherSet?: 'refuse' | 'warn';
+}
+
+/**
+ * A quorum of independent masters that have names, the same in every process: 1 to 256 bytes each. Call it once and pass what
+ * it gives to every semaphore. An array of clients is the same with their addresses as names.
+ * @throws {TypeError | RangeError} at once, naming option, expectation and value
+ */
+export function quorum(
+  clients: Readonly<Record<string, SingleTarget>>,
+  options: QuorumOptions = {},
+): Backend {
+  if (!isObject(clients)) throw unknownTarget(clients);
+  const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
+  const targets = Object.values(clients);
+  checkTargets(targets);
+  const { lists, otherSet = 'refuse' } = options;
+  if (otherSet !== 'refuse' && otherSet !== 'warn') {
+    throw new TypeError(`otherSet: expected 'refuse' or 'warn', got ${shown(otherSet)}`);
+  }
+  const places = lists === undefined ? {} : { lists: placesOf(lists, names) };
+  return new QuorumBackend(targets.map(nodeOf), undefined, { names, otherSet, ...places });
+}
+
+function placesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
+  const places = lists.map((list) => list.map((name) => names.indexOf(name)));
+  const used = new Set(places.flat());
+  const wrong = places.some((list) => list.length === 0 || new Set(list).size < list.length);
+  if (wrong || used.has(-1) || used.size < names.length) {
+    throw new RangeError(
+      `lists: expected lists of the nodes ${names.join(', ')}, each node in one of them, got ${shown(lists)}`,
+    );
+  }
+  return places;
+}
+
 function quorumOf(targets: readonly unknown[]): Backend {
-  if (targets.length === 0) {
-    throw new RangeError('target: expected at least one client in the array, got none');
-  }
-  if (new Set(targets).size < targets.length) {
-    throw new RangeError('target: expected each client once in the array, got one twice');
-  }
-  let quorum = quorums;
+  checkTargets(targets);
+  let place = quorums;
   for (const target of targets) {
     if (!isObject(target)) throw unknownTarget(target);
-    let longer = quorum.longer.get(target);
+    let longer = place.longer.get(target);
     if (longer === undefined) {
-      quorum.longer.set(target, (longer = { longer: new WeakMap(), backend: undefined }));
+      place.longer.set(target, (longer = { longer: new WeakMap(), backend: undefined }));
     }
-    quorum = longer;
+    place = longer;
   }
-  quorum.backend ??= new QuorumBackend(targets.map(nodeOf));
-  return quorum.backend;
+  place.backend ??= new QuorumBackend(targets.map(nodeOf));
+  return place.backend;
+}
+
+function checkTargets(targets: readonly unknown[]): void {
+  if (targets.length === 0) {
+    throw new RangeError('target: expected at least one client, got none');
+  }
+  if (targets.length > MOST_NODES) {
+    throw new RangeError(`target: expected at most ${MOST_NODES} clients, got ${targets.length}`);
+  }
+  if (new Set(targets).size < targets.length) {
+    throw new RangeError('target: expected each client once, got one twice');
+  }
 }
 
 function nodeOf(target: unknown): QuorumNode {
   if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
   if (isQuorumNode(target)) return target;
   let node = nodes.get(target);
-  if (node === undefined) nodes.set(target, (node = new RedisQuorumNode(connectionOf(target))));
+  if (node === undefined) {
+    node = new RedisQuorumNode(connectionOf(target), nodeName(target));
+    nodes.set(target, node);
+  }
   return node;
 }
 
@@ -79,9 +140,9 @@ function isQuorumNode(target: object): target is QuorumNode {
 }
 
 function connectionOf(target: object): RedisConnection {
-  if (isNodeRedis(target)) return nodeRedisConnection(target);
-  if (isIoredis(target)) return ioredisConnection(target);
-  if (isConnection(target)) return target;
+  if (isNodeRedis(target)) return guardedConnection(nodeRedisConnection(target));
+  if (isIoredis(target)) return guardedConnection(ioredisConnection(target));
+  if (isConnection(target)) return guardedConnection(target);
   throw unknownTarget(target);
 }
 

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
  * holds ids alone, so the script that frees a permit reads off the id whom to tell and how many to give.
  * That of an adopted ticket ends in `~` and its first id.
  */
-const TICKET_ID = /^([\w-]+)\.[0-9a-z]+(?:\.([0-9]+))?(?:~([\w-]+\.[0-9a-z.]+))?$/;
+const TICKET_ID = /^([\w-]+)\.([0-9a-z]+)(?:\.([0-9]+))?(?:~([\w-]+\.[0-9a-z.]+))?$/;
 
 /** A name for this process's requests on one backend: nearly 72 random bits, so that no two ever collide. */
 export function newClientId(): string {
@@ -31,13 +31,14 @@ export function firstId(id: string): string {
 
 export interface TicketIdParts {
   readonly client: string;
+  readonly number: number;
   readonly permits: number;
 }
 
 export function parseTicketId(id: string): TicketIdParts | undefined {
   const match = TICKET_ID.exec(id);
   if (match?.[1] === undefined) return undefined;
-  return { client: match[1], permits: Number(match[2] ?? 1) };
+  return { client: match[1], number: parseInt(match[2] ?? '', 36), permits: Number(match[3] ?? 1) };
 }
 
 /** @throws {TypeError} when it cannot be the id of a ticket */

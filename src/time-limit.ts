@@ -38,18 +38,22 @@ export function settleWithin<R>(
     timer.cancel();
     outcome.onEnd();
   };
-  const onSilence = (): void => {
-    outcome.onError(new NoReplyError(limit));
-    end();
-  };
+  const onSilence = (): void => onError(new NoReplyError(limit));
   const timer = clock.schedule(onSilence, limit, false);
+  // Whatever happens, those who wait for the end are not kept.
   const onReply = (reply: R): void => {
-    outcome.onReply(reply);
-    end();
+    try {
+      outcome.onReply(reply);
+    } finally {
+      end();
+    }
   };
   const onError = (error: unknown): void => {
-    outcome.onError(error);
-    end();
+    try {
+      outcome.onError(error);
+    } finally {
+      end();
+    }
   };
   void call.then(onReply, onError);
 }

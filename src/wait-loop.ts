@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AcquireReply, AcquireVerdict, PushedGrant } from './backend.js';
 import { CLAIM_TIME } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
@@ -7,11 +6,14 @@ import type { Clock, Instant } from './clock.js';
 import { instant } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
+import { inSlices } from './in-slices.js';
 import type { Inbox } from './inbox.js';
+import { IndexedList } from './indexed-list.js';
 import type { Lease, LeaseTicket } from './lease.js';
-import { LinkedList } from './linked-list.js';
+import { tooManyPermits } from './options.js';
 import type { PermitRequest, RequestOwner } from './permit-request.js';
 import type { Certainty, ServerClock } from './server-clock.js';
+import { certaintyLeft } from './server-clock.js';
 import { telemetry } from './telemetry.js';
 import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
@@ -21,9 +23,6 @@ const MOST_AT_ONCE = 1000;
 
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
 const SAFETY_PAUSE = 1500;
-
-/** Of how many requests that were given up without a reply the ids are kept. */
-const MOST_UNANSWERED = 1000;
 
 export interface WaitLoopOptions {
   /** The semaphore's. */
@@ -47,6 +46,8 @@ export interface WaitLoopOptions {
     claimed: boolean,
   ): Lease | undefined;
   withdraw(id: string): void;
+  /** The server may have come back with older data. */
+  onRestored(): void;
 }
 
 /**
@@ -57,11 +58,7 @@ export interface WaitLoopOptions {
 export class WaitLoop {
   readonly #options: WaitLoopOptions;
   readonly #lane = new GroupCommit<PermitRequest>((batch, done) => this.#send(batch, done));
-  readonly #pending = new LinkedList<PermitRequest>();
-  /** Those among them that have waited. */
-  readonly #parked = new Map<string, PermitRequest>();
-  /** Ids that were given up while a call of theirs was under way, until its reply. */
-  readonly #unanswered = new Set<string>();
+  readonly #pending = new IndexedList<PermitRequest>();
   readonly #nextTry: WakeTimer;
   readonly #deadlines: WakeTimer;
   #calls = 0;
@@ -89,27 +86,28 @@ export class WaitLoop {
   /** Ends a request with `error`; what the backend holds for it, or will, is withdrawn. */
   abandon(request: PermitRequest, error: unknown): void {
     if (!request.pending) return;
-    if (request.state === 'sent' && request.attempts > 0) this.#rememberUnanswered(request.id);
     request.abandon(error);
     this.#forget(request);
     if (request.attempts > 0) this.#options.withdraw(request.id);
   }
 
   /** Ends all requests of an owner. */
-  async abandonAll(owner: RequestOwner, reason: () => Error): Promise<void> {
-    let ended = 0;
-    for (const request of this.#pending.toArray()) {
-      if (request.owner !== owner || !request.pending) continue;
-      this.abandon(request, reason());
-      ended += 1;
-      if (ended % MOST_AT_ONCE === 0) await nextTurn();
-    }
+  abandonAll(owner: RequestOwner, reason: () => Error): Promise<void> {
+    const own = this.#pending.toArray().filter((request) => request.owner === owner);
+    return inSlices(own, (request) => {
+      if (request.pending) this.abandon(request, reason());
+    });
   }
 
-  /** A grant that was pushed, or that came with the reply to another call. */
+  /** Whether somebody waits under this id. */
+  has(id: string): boolean {
+    return this.#pending.get(id) !== undefined;
+  }
+
+  /** A grant that was pushed, or that came with the reply to another call. False when nobody waits for it. */
   onGrant(grant: PushedGrant): boolean {
-    const request = this.#find(grant.id);
-    if (request === undefined) return this.#refuseLate(grant.id);
+    const request = this.#pending.get(grant.id);
+    if (request === undefined) return false;
     if (this.#options.claimByAsking) {
       // Behind its own call, if that is under way: its reply was made before the grant.
       this.#onceMore ||= request.state === 'sent';
@@ -121,7 +119,10 @@ export class WaitLoop {
     // Any call that has reached the server since may have set its expiry to one ttl from then.
     const until = grant.expiresAt - CLAIM_TIME + life;
     const certainty = this.#options.serverClock.certaintyUntil(until, life);
-    if (certainty !== undefined) this.#grant(request, grant, certainty, false);
+    if (certainty === undefined) return true;
+    const { since, span } = certainty;
+    if (certaintyLeft(since, span, this.#options.clock) <= 0) this.#onLateGrant(request);
+    else this.#claim(request, grant, certainty);
     return true;
   }
 
@@ -132,12 +133,6 @@ export class WaitLoop {
     // A try that is under way may have run before the subscription: once more behind it.
     this.#onceMore = this.#pending.find(({ state }) => state === 'sent') !== undefined;
     this.#tryAgain();
-  }
-
-  #find(id: string): PermitRequest | undefined {
-    const parked = this.#parked.get(id);
-    if (parked !== undefined || this.#parked.size === this.#pending.size) return parked;
-    return this.#pending.find((request) => request.id === id);
   }
 
   #endOverdue(): void {
@@ -191,24 +186,8 @@ export class WaitLoop {
     this.#tryAgain();
   }
 
-  /** Its call may run after its withdrawal and queue it again, and then only a grant tells, if the reply is lost as well. */
-  #rememberUnanswered(id: string): void {
-    this.#unanswered.add(id);
-    const [oldest] = this.#unanswered;
-    if (this.#unanswered.size > MOST_UNANSWERED && oldest !== undefined) {
-      this.#unanswered.delete(oldest);
-    }
-  }
-
-  #refuseLate(id: string): boolean {
-    const late = this.#unanswered.delete(id);
-    if (late) this.#options.withdraw(id);
-    return late;
-  }
-
   #apply(verdict: AcquireVerdict, request: PermitRequest, certainty: Certainty): void {
     if (!request.pending) {
-      this.#unanswered.delete(request.id);
       // A reply that was overtaken, by a push or by another reply. When the call itself ran late, or twice, it may have
       // left a ticket or a request that nobody wants; but never withdraw a ticket that is held.
       if (verdict.kind === 'granted') request.lease?.supersede(verdict.fencingToken);
@@ -218,6 +197,8 @@ export class WaitLoop {
     } else if (verdict.kind === 'busy') {
       this.#forget(request);
       request.refuse();
+    } else if (verdict.kind === 'over') {
+      this.#reject(request, tooManyPermits(request.permits, verdict.limit));
     } else {
       if (verdict.kind === 'queued') {
         request.queued = true;
@@ -228,6 +209,13 @@ export class WaitLoop {
       }
       this.#park(request);
     }
+  }
+
+  /** An earlier call of the same request that was not answered may yet come to queue it. */
+  #reject(request: PermitRequest, error: RangeError): void {
+    if (request.attempts > 1) return this.abandon(request, error);
+    this.#forget(request);
+    request.fail(error);
   }
 
   #onError(requests: readonly PermitRequest[], error: unknown): void {
@@ -243,6 +231,16 @@ export class WaitLoop {
     this.#schedule();
   }
 
+  /** Anybody can send a grant: what it says is read once the request is known, and kept only if it fits. */
+  #claim(request: PermitRequest, { fencingToken, slots }: PushedGrant, certainty: Certainty): void {
+    if (slots.length !== request.permits) return;
+    this.#grant(request, { fencingToken, slots }, certainty, false);
+  }
+
+  #onLateGrant(request: PermitRequest): void {
+    this.#onError([request], new Error('the grant came after its lease had run out'));
+  }
+
   #grant(
     request: PermitRequest,
     ticket: LeaseTicket,
@@ -250,10 +248,7 @@ export class WaitLoop {
     claimed: boolean,
   ): void {
     const lease = this.#options.makeLease(request.id, ticket, certainty, claimed);
-    if (lease === undefined) {
-      this.#onError([request], new Error('the grant came after its lease had run out'));
-      return;
-    }
+    if (lease === undefined) return this.#onLateGrant(request);
     this.#forget(request);
     // Who was told of the queue has ended it, and withdrawn it.
     if (!request.pending) return void lease.endByRelease();
@@ -261,9 +256,12 @@ export class WaitLoop {
     request.grant(lease);
   }
 
+  onRestored(): void {
+    this.#options.onRestored();
+  }
+
   #park(request: PermitRequest): void {
     request.state = 'waiting';
-    this.#parked.set(request.id, request);
     if (request.attempts === 1 && telemetry.wait.active) {
       const { id, permits } = request;
       telemetry.wait.publish({ name: this.#options.name, id, permits });
@@ -273,7 +271,6 @@ export class WaitLoop {
 
   #forget(request: PermitRequest): void {
     this.#pending.remove(request);
-    if (this.#parked.size > 0) this.#parked.delete(request.id);
     if (telemetry.queue.active) this.#publishQueue();
     if (this.#pending.size > 0) return;
     this.#nextTry.stop();

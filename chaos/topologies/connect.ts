@@ -3,6 +3,7 @@ import { createCluster, createSentinel } from 'redis';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RedisTarget } from '../../src/index.js';
+import { quorum } from '../../src/index.js';
 import type { SingleTarget } from '../../src/targets.js';
 import { openClient } from '../../test/processes/open-client.js';
 import { MASTER_NAME } from '../../test/support/redis-sentinel.js';
@@ -35,7 +36,9 @@ const openers: Record<Address['topology'], (address: Address) => Promise<Connect
     const close = async (): Promise<void> => {
       for (const each of clients) await each.close();
     };
-    return { target: clients.map(({ target }) => target).filter(isSingle), close };
+    // Each worker has ways of its own to the nodes: their addresses are no names.
+    const named = clients.map(({ target }, i) => [`node${i}`, single(target)] as const);
+    return { target: quorum(Object.fromEntries(named)), close };
   },
   sentinel: (address) => (address.client === 'redis' ? nodeSentinel(address) : ioSentinel(address)),
 };
@@ -112,6 +115,11 @@ async function ioSentinel(address: Address): Promise<Connection> {
     return Promise.resolve();
   };
   return { target: client, close };
+}
+
+function single(target: RedisTarget): SingleTarget {
+  if (!isSingle(target)) throw new TypeError('expected one client');
+  return target;
 }
 
 function isSingle(target: RedisTarget): target is SingleTarget {

@@ -1,4 +1,4 @@
-import type { RedisTarget } from '../../src/index.js';
+import type { Backend, RedisTarget } from '../../src/index.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 
 /** How many worker processes a run has; each has its own way to the servers, for faults to strike. */
@@ -16,7 +16,7 @@ export interface Address {
 
 /** A connection and what closes it. */
 export interface Connection {
-  readonly target: RedisTarget;
+  readonly target: RedisTarget | Backend;
   close(): Promise<void>;
 }
 

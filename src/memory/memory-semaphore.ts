@@ -50,8 +50,8 @@ interface Served {
 
 /** How clients are told: of their grants, and of tickets that were taken from them. */
 export interface Announcer {
-  granted(client: string, grants: readonly PushedGrant[]): void;
-  ended(client: string, ended: EndedTicket): void;
+  granted(client: string, grants: readonly PushedGrant[], limit: number): void;
+  ended(client: string, ended: EndedTicket, limit: number): void;
 }
 
 /**
@@ -160,7 +160,7 @@ export class MemorySemaphore {
       this.#drop(call.id);
       this.#revoked.remove(call.id);
       this.#revoked.add({ id: call.id, expiresAt: ticket.expiresAt, place: 0 });
-      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' });
+      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' }, call.limit);
     }
     const revoked = this.#revoked.has(call.id);
     return { serverTime: now, ...limits, revoked, grants: this.#grantFreed(call, now) };
@@ -199,7 +199,7 @@ export class MemorySemaphore {
     return found.find((each) => this.#tickets.has(each));
   }
 
-  #rename(before: string, { newId, label, ttl }: AdoptCall, now: number): void {
+  #rename(before: string, { newId, label, ttl, limit }: AdoptCall, now: number): void {
     const ticket = this.#tickets.get(before);
     if (ticket === undefined) return;
     if (before === newId) return this.#tickets.renew(ticket, now + ttl);
@@ -210,7 +210,7 @@ export class MemorySemaphore {
     const times = { grantedAt: now, expiresAt };
     this.#tickets.add({ id: newId, ranges, fencingToken, label, ...times, place: 0 });
     this.#adopted.set(firstId(newId), newId);
-    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' });
+    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' }, limit);
   }
 
   #purge(now: number): void {
@@ -296,6 +296,7 @@ export class MemorySemaphore {
     if (ticket === undefined && place !== undefined) {
       return { kind: 'queued', arrival: place.arrival };
     }
+    if (ticket === undefined && permits > limit) return { kind: 'over', limit };
     if (ticket === undefined && !served.blocked && this.#slots.used + permits <= limit) {
       ticket = this.#grant({ id, permits, label }, now, now + ttl);
     }
@@ -306,7 +307,7 @@ export class MemorySemaphore {
     if (!wait) return { kind: 'busy' };
     const arrival = this.#nextNumber(now);
     this.#queue.add({ id, permits, client, arrival, label });
-    served.blocked ||= permits <= limit;
+    served.blocked = true;
     return { kind: 'queued', arrival };
   }
 
@@ -331,7 +332,7 @@ export class MemorySemaphore {
       byClient.set(client, grants);
     }
     for (const [client, grants] of byClient) {
-      if (client !== call.client) this.#announcer.granted(client, grants);
+      if (client !== call.client) this.#announcer.granted(client, grants, call.limit);
     }
     return byClient.get(call.client) ?? [];
   }

@@ -5,9 +5,9 @@ import type { Quorum } from './quorum.js';
 import { nodeLimit } from './quorum.js';
 import type { Holding, TakeReply } from './quorum-node.js';
 import type { Answers } from './round.js';
-import { pendingIn, repliesIn } from './round.js';
+import { pendingIn, repliedIn, repliesIn } from './round.js';
 import type { Votes } from './tally.js';
-import { canStillWin, sameSlots, shuffle, wonSlots } from './tally.js';
+import { canStillWin, hasAll, sameSlots, shuffle, wonSlots } from './tally.js';
 import type { Winner } from './token-agreement.js';
 import { agreeOnTokens } from './token-agreement.js';
 
@@ -91,24 +91,30 @@ export class Acquisition {
     const before = this.#quorum.clock.monotonic();
     const answers = await this.#take(candidates);
     this.#roundTime = this.#quorum.clock.monotonic() - before;
+    const permits = candidates.reduce((sum, { request }) => sum + request.permits, 0);
+    this.#quorum.batches.learn(permits, answers);
     const replies = repliesIn(answers);
     for (const candidate of candidates) {
       candidate.slots = wonSlots(this.#votes(candidate, 0)) ?? [];
     }
     this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
-    const losers = candidates.filter(({ slots }) => slots.length === 0);
+    const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
+    const sure = otherSet.error === undefined && otherSet.unrecorded !== true;
+    const losers = candidates.filter(({ slots }) => !sure || slots.length === 0);
     this.#findContested(losers, replies);
     for (const candidate of losers) {
       const split = candidate.holdings.some((holding) => holding !== undefined);
       this.#giveUp(candidate, split ? 'split' : 'refused', answers);
     }
-    const winners = candidates.filter(({ slots }) => slots.length > 0);
+    if (otherSet.error !== undefined) throw otherSet.error;
+    const winners = candidates.filter(({ fate }) => fate === 'open');
     if (winners.length > 0) await this.#secure(winners, answers);
     return answers;
   }
 
   #take(candidates: readonly Candidate[]): Promise<Answers<TakeReply>> {
-    const { label } = this.#call;
+    const { key, label } = this.#call;
+    const claim = this.#quorum.sets.claimFor(key);
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
       const { id, permits } = candidate.request;
@@ -118,7 +124,7 @@ export class Acquisition {
     });
     return this.#quorum.ask<TakeReply>({
       limit: Math.min(nodeLimit(this.#call.ttl), this.#validity()),
-      send: (node, notAfter) => node.take({ ...this.#terms, label, notAfter, requests }),
+      send: (node, notAfter) => node.take({ ...this.#terms, claim, label, notAfter, requests }),
       decided: (answers) => {
         this.#count(candidates, answers);
         return this.#isDecided(candidates, answers);
@@ -142,15 +148,18 @@ export class Acquisition {
   }
 
   #isDecided(candidates: readonly Candidate[], answers: Answers<TakeReply>): boolean {
-    const { majority } = this.#quorum;
+    const { majorities } = this.#quorum;
     const pending = pendingIn(answers);
     // Being refused is an answer of a majority, too.
-    const answered = repliesIn(answers).filter((reply) => reply !== undefined).length;
-    const settled = answered >= majority || answered + pending < majority;
-    return candidates.every((candidate) => {
+    const answered = repliedIn(answers);
+    const settled = majorities.reachedBy(answered) || !majorities.reachedBy(answered | pending);
+    let won = false;
+    for (const candidate of candidates) {
       const votes = this.#votes(candidate, pending);
-      return wonSlots(votes) !== undefined || (settled && !canStillWin(votes));
-    });
+      if (wonSlots(votes) !== undefined) won = true;
+      else if (!settled || canStillWin(votes)) return false;
+    }
+    return this.#quorum.isSetSettled(this.#call.key, answers, won);
   }
 
   /** Agrees on fencing tokens, and makes sure that what was won is still worth something. */
@@ -167,23 +176,31 @@ export class Acquisition {
       const token = tokens.get(candidate.request.id);
       // A node may have lost, since, what it had given.
       const slots = wonSlots(this.#votes(candidate, 0)) ?? [];
-      const still = token !== undefined && candidate.slots.every((slot) => slots.includes(slot));
+      const still = token !== undefined && hasAll(slots, candidate.slots);
       if (this.#validity() <= 0 || candidate.cancelled) this.#giveUp(candidate, 'late', answers);
       else if (still) this.#keep(candidate, token);
       else this.#giveUp(candidate, 'split', answers);
     }
+    this.#align(winners);
   }
 
   #keep(candidate: Candidate, token: number): void {
-    const { request, attempt, slots, holdings } = candidate;
+    const { request, attempt, slots } = candidate;
     candidate.fate = 'won';
     candidate.token = token;
     const until = this.#quorum.clock.monotonic() + this.#validity();
     this.#quorum.held.set(request.id, { slots, token, attempt, until, label: this.#call.label });
-    holdings.forEach((holding, index) => {
-      if (holding === undefined) return;
-      if (holding.token === token && sameSlots(holding.slots, slots)) return;
-      this.#quorum.restore(index, this.#terms, [request.id]);
+  }
+
+  /** Puts what was won where nodes gave something else, in one call to each. */
+  #align(winners: readonly Candidate[]): void {
+    this.#quorum.links.forEach((_, index) => {
+      const ids = winners.flatMap(({ fate, request, holdings, token, slots }) => {
+        const holding = holdings[index];
+        if (fate !== 'won' || holding === undefined) return [];
+        return holding.token === token && sameSlots(holding.slots, slots) ? [] : request.id;
+      });
+      this.#quorum.restore(index, this.#terms, ids);
     });
   }
 
@@ -212,14 +229,15 @@ export class Acquisition {
   }
 
   #findContested(losers: readonly Candidate[], replies: readonly (TakeReply | undefined)[]): void {
-    const count = new Map<number, number>();
+    const nodes = new Map<number, number>();
     replies.forEach((reply, index) => {
       const mine = losers.flatMap(({ holdings }) => holdings[index]?.slots ?? []);
-      for (const slot of new Set([...(reply?.free ?? []), ...mine])) {
-        count.set(slot, (count.get(slot) ?? 0) + 1);
+      for (const slot of [...(reply?.free ?? []), ...mine]) {
+        nodes.set(slot, (nodes.get(slot) ?? 0) | (1 << index));
       }
     });
-    const slots = [...count].flatMap(([slot, n]) => (n >= this.#quorum.majority ? slot : []));
+    const { majorities } = this.#quorum;
+    const slots = [...nodes].flatMap(([slot, mask]) => (majorities.reachedBy(mask) ? slot : []));
     this.#contested = shuffle(slots);
   }
 
@@ -246,7 +264,7 @@ export class Acquisition {
   }
 
   #votes({ request, holdings }: Candidate, pending: number): Votes {
-    return { permits: request.permits, majority: this.#quorum.majority, pending, holdings };
+    return { permits: request.permits, majorities: this.#quorum.majorities, pending, holdings };
   }
 
   get #terms() {

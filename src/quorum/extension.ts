@@ -5,8 +5,8 @@ import type { Quorum, Terms } from './quorum.js';
 import { nodeLimit, SHORTEST_LIMIT } from './quorum.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
 import type { Answers } from './round.js';
-import { repliesIn } from './round.js';
-import { canStillWin, highestToken, sameSlots, slotsWith, tokenWith } from './tally.js';
+import { repliedIn, repliesIn } from './round.js';
+import { canStillWin, hasAll, highestToken, sameSlots, slotsWith, tokenWith } from './tally.js';
 
 /** Part of the ttl in which a node has to answer: several tries must fit into a lease. */
 const PART = 1 / 12;
@@ -43,23 +43,28 @@ export class Extension {
   async run(): Promise<boolean[]> {
     const requests = this.#members.map(({ id }) => extending(id));
     const answers = await this.#ask(this.#members, requests);
-    const doubtful = this.#members.filter((member) => this.#isDoubtful(member, answers));
+    const permits = this.#members.reduce((sum, member) => sum + member.permits, 0);
+    this.#quorum.batches.learn(permits, answers);
+    const doubtful = new Set(this.#members.filter((member) => this.#isDoubtful(member, answers)));
     const confirmed = this.#members.map((member) => this.#slots(member) !== undefined);
     this.#members.forEach((member, i) => {
-      if (confirmed[i] === true) this.#confirm(member, answers);
-      else if (!doubtful.includes(member)) this.#quorum.held.lose(member.id);
+      if (confirmed[i] === true) this.#confirm(member);
+      else if (!doubtful.has(member)) this.#quorum.held.lose(member.id);
     });
-    if (doubtful.length > 0) await this.#rescue(doubtful, answers);
-    return this.#members.map((member, i) => confirmed[i] === true || doubtful.includes(member));
+    const sure = this.#members.filter((_, i) => confirmed[i] === true);
+    this.#restore(sure, answers);
+    if (doubtful.size > 0) await this.#rescue([...doubtful], answers);
+    return this.#members.map((member, i) => confirmed[i] === true || doubtful.has(member));
   }
 
   #ask(members: readonly Member[], requests: readonly KeepRequest[]): Promise<Answers<KeepReply>> {
     const update = (index: number, reply: KeepReply): void => {
       members.forEach(({ holdings }, i) => (holdings[index] = reply.holdings[i]));
     };
+    const claim = this.#quorum.sets.claimOfHolder(this.#terms.key);
     return this.#quorum.ask<KeepReply>({
       limit: Math.max(SHORTEST_LIMIT, Math.min(nodeLimit(this.#terms.ttl), this.#terms.ttl * PART)),
-      send: (node, notAfter) => node.keep({ ...this.#terms, notAfter, requests }),
+      send: (node, notAfter) => node.keep({ ...this.#terms, claim, notAfter, requests }),
       decided: (answers) => {
         repliesIn(answers).forEach((reply, index) => reply !== undefined && update(index, reply));
         return members.every(
@@ -68,10 +73,9 @@ export class Extension {
       },
       onLate: (index, answer) => {
         if (!('reply' in answer)) return;
-        const held = members.filter(({ id }) => this.#quorum.held.get(id) !== undefined);
-        const incomplete = held.filter((member) => {
-          const holding = answer.reply.holdings[members.indexOf(member)];
-          return !this.#isWhole(member.id, holding);
+        const incomplete = members.filter(({ id }, i) => {
+          const held = this.#quorum.held.get(id) !== undefined;
+          return held && !this.#isWhole(id, answer.reply.holdings[i]);
         });
         this.#quorum.restore(
           index,
@@ -84,35 +88,44 @@ export class Extension {
 
   /** The slots that a majority holds for it, if all that it needs are there. */
   #slots({ known, permits, holdings }: Member): readonly number[] | undefined {
-    const slots = slotsWith(this.#quorum.majority, holdings);
+    const slots = slotsWith(this.#quorum.majorities, holdings);
     if (known === undefined) return slots.length >= permits ? slots.slice(0, permits) : undefined;
-    return known.slots.every((slot) => slots.includes(slot)) ? known.slots : undefined;
+    return hasAll(slots, known.slots) ? known.slots : undefined;
   }
 
   #canWin({ permits, holdings }: Member, pending: number): boolean {
-    return canStillWin({ permits, majority: this.#quorum.majority, pending, holdings });
+    return canStillWin({ permits, majorities: this.#quorum.majorities, pending, holdings });
   }
 
   /** Nodes that gave no reply could make the difference. */
   #isDoubtful(member: Member, answers: Answers<KeepReply>): boolean {
-    const unknown = repliesIn(answers).filter((reply) => reply === undefined).length;
+    const unknown = ~repliedIn(answers);
     return this.#slots(member) === undefined && this.#canWin(member, unknown);
   }
 
-  #confirm(member: Member, answers: Answers<KeepReply>): void {
+  #confirm(member: Member): void {
     const { id, known, holdings } = member;
     const { held } = this.#quorum;
     const slots = this.#slots(member);
     if (slots === undefined || held.wasReleased(id)) return;
     const token =
-      known?.token ?? tokenWith(this.#quorum.majority, holdings) ?? highestToken(holdings);
+      known?.token ?? tokenWith(this.#quorum.majorities, holdings) ?? highestToken(holdings);
     const attempts = holdings.map((holding) => holding?.attempt ?? 0);
     const attempt = known?.attempt ?? Math.max(...attempts);
     const label = known?.label ?? '';
     held.set(id, { slots, token, attempt, label, until: this.#started + this.#terms.ttl });
+  }
+
+  /** What nodes that answered lack: a node that lost its data gets all in one call. */
+  #restore(members: readonly Member[], answers: Answers<KeepReply>): void {
     repliesIn(answers).forEach((reply, index) => {
-      if (reply === undefined || this.#isWhole(id, holdings[index])) return;
-      this.#quorum.restore(index, this.#terms, [id]);
+      if (reply === undefined) return;
+      const lacking = members.filter(({ id, holdings }) => !this.#isWhole(id, holdings[index]));
+      this.#quorum.restore(
+        index,
+        this.#terms,
+        lacking.map(({ id }) => id),
+      );
     });
   }
 
@@ -134,8 +147,9 @@ export class Extension {
     const again = await this.#ask(doubtful, wanted);
     for (const member of doubtful) {
       if (this.#slots(member) === undefined) throw failure;
-      this.#confirm(member, again);
+      this.#confirm(member);
     }
+    this.#restore(doubtful, again);
   }
 }
 

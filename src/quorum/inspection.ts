@@ -1,4 +1,6 @@
 import type { HolderState, InspectCall, InspectReply } from '../backend.js';
+import type { Majorities } from './majorities.js';
+import { nodesWhere } from './majorities.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
 import { repliesIn } from './round.js';
@@ -23,34 +25,47 @@ export async function inspectNodes(
     decided: () => false,
   });
   quorum.assertMajority(answers);
-  const sightings = new Map<string, Sighting[]>();
-  for (const reply of repliesIn(answers)) {
+  const sightings = new Map<string, (Sighting | undefined)[]>();
+  repliesIn(answers).forEach((reply, node) => {
     for (const ticket of reply?.tickets ?? []) {
       const expiresIn = ticket.expiresAt - (reply?.time ?? 0);
       const heldFor = Math.max(0, (reply?.time ?? 0) - ticket.grantedAt);
-      const others = sightings.get(ticket.id) ?? [];
-      sightings.set(ticket.id, [...others, { ...ticket, expiresIn, heldFor }]);
+      const seen = sightings.get(ticket.id) ?? answers.map(() => undefined);
+      seen[node] = { ...ticket, expiresIn, heldFor };
+      sightings.set(ticket.id, seen);
     }
-  }
+  });
   const holders = [...sightings.values()]
-    .flatMap((seen) => holderFrom(seen, quorum.majority) ?? [])
+    .flatMap((seen) => holderFrom(seen, quorum.majorities) ?? [])
     .toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = holders.reduce((sum, { slots }) => sum + slots.length, 0);
   return { limit, held, waiting: 0, holders, waiters: [] };
 }
 
-function holderFrom(seen: readonly Sighting[], majority: number): HolderState | undefined {
-  const slots = slotsWith(majority, seen);
-  const [first] = seen;
+/** `seen`: by each node. */
+function holderFrom(
+  seen: readonly (Sighting | undefined)[],
+  majorities: Majorities,
+): HolderState | undefined {
+  const slots = slotsWith(majorities, seen);
+  const sightings = seen.filter((sighting) => sighting !== undefined);
+  const [first] = sightings;
   if (slots.length === 0 || first === undefined) return undefined;
-  // It has a majority until so few nodes are left that have it.
-  const expiries = seen.map(({ expiresIn }) => expiresIn).toSorted((a, b) => b - a);
   return {
     id: first.id,
     slots,
-    fencingToken: tokenWith(majority, seen) ?? highestToken(seen),
-    expiresIn: expiries[majority - 1] ?? 0,
-    heldFor: Math.max(...seen.map(({ heldFor }) => heldFor)),
-    label: seen.find(({ label }) => label !== '')?.label ?? '',
+    fencingToken: tokenWith(majorities, seen) ?? highestToken(seen),
+    expiresIn: majorityUntil(seen, majorities),
+    heldFor: Math.max(...sightings.map(({ heldFor }) => heldFor)),
+    label: sightings.find(({ label }) => label !== '')?.label ?? '',
   };
+}
+
+/** It has a majority until so few nodes are left that have it. */
+function majorityUntil(seen: readonly (Sighting | undefined)[], majorities: Majorities): number {
+  const expiries = seen.flatMap((sighting) => sighting?.expiresIn ?? []);
+  const enough = expiries.filter((expiry) =>
+    majorities.reachedBy(nodesWhere(seen, (one) => one !== undefined && one.expiresIn >= expiry)),
+  );
+  return Math.max(0, ...enough);
 }

@@ -44,6 +44,12 @@ export class NodeLink {
     return time + this.#clock.monotonic() - sent + took + SLACK;
   }
 
+  /** It has left a call unanswered for longer than that was waited for. */
+  get silent(): boolean {
+    const [oldest] = this.#open;
+    return oldest !== undefined && this.#clock.monotonic() - oldest.since > oldest.limit;
+  }
+
   /**
    * Sends a call, which may never settle. `limit`: how long it is waited for. It carries the time on the node's
    * clock after which it must change nothing, as soon as that clock was ever seen.

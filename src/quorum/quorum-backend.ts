@@ -14,12 +14,19 @@ import type {
 import type { Clock } from '../clock.js';
 import { systemClock } from '../clock.js';
 import { QuorumError } from '../errors.js';
+import { parseTicketId } from '../ticket-id.js';
 import { Acquisition } from './acquisition.js';
+import { MOST_PERMITS } from './batch-size.js';
 import { Extension } from './extension.js';
+import type { HazardListener } from './hazard-listeners.js';
 import { inspectNodes } from './inspection.js';
+import type { QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
 import { returnTickets } from './return.js';
+
+/** Part of the ttl in which batches of one call are begun. */
+const PART = 1 / 4;
 
 /** How long a node may take that is asked about no ttl in particular, in milliseconds. */
 const LIMIT = 1000;
@@ -56,9 +63,21 @@ export class QuorumBackend implements Backend {
   readonly #quorum: Quorum;
   readonly #running = new Map<string, Acquisition>();
 
-  constructor(nodes: readonly QuorumNode[], clock: Clock = systemClock) {
+  get mostPermits(): number {
+    return MOST_PERMITS;
+  }
+
+  constructor(
+    nodes: readonly QuorumNode[],
+    clock: Clock = systemClock,
+    settings: QuorumSettings = {},
+  ) {
     this.clock = clock;
-    this.#quorum = new Quorum(nodes, clock);
+    this.#quorum = new Quorum(nodes, clock, settings);
+  }
+
+  onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
+    return this.#quorum.listeners.add(key, listener);
   }
 
   /** Tickets that are still to be taken back from nodes that did not answer. */
@@ -73,36 +92,66 @@ export class QuorumBackend implements Backend {
       for (const { id } of call.requests) verdicts.set(id, { kind: 'late' });
     }
     await this.#renewHeld(call, verdicts);
+    const { limit } = call;
+    for (const { id, permits } of call.requests) {
+      if (permits > limit && !verdicts.has(id)) verdicts.set(id, { kind: 'over', limit });
+    }
     // What runs already is answered by the call that runs.
     const fresh = call.requests.filter(({ id }) => !verdicts.has(id) && !this.#running.has(id));
-    const acquisition = new Acquisition(this.#quorum, { ...call, requests: fresh });
-    for (const { id } of fresh) this.#running.set(id, acquisition);
-    try {
-      const given = await acquisition.run();
-      fresh.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
-    } finally {
-      for (const { id } of fresh) this.#running.delete(id);
-    }
+    const otherLimit = await this.#acquireFresh({ ...call, requests: fresh }, verdicts);
     return {
       ...this.#reply(),
-      otherLimit: acquisition.otherLimit,
+      otherLimit,
       nearestExpiry: undefined,
       verdicts: call.requests.map(({ id, wait }) => verdicts.get(id) ?? askAgain(wait)),
     };
   }
 
+  /** In batches that are not too large, while their leases have hardly begun; what is left is asked for again. */
+  async #acquireFresh(
+    call: AcquireCall,
+    verdicts: Map<string, AcquireVerdict>,
+  ): Promise<number | undefined> {
+    const until = this.clock.monotonic() + call.ttl * PART;
+    let otherLimit: number | undefined;
+    for (const requests of this.#quorum.batches.split(call.requests, ({ permits }) => permits)) {
+      const acquisition = new Acquisition(this.#quorum, { ...call, requests });
+      for (const { id } of requests) this.#running.set(id, acquisition);
+      try {
+        const given = await acquisition.run();
+        requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
+      } catch (error) {
+        // What was granted before must be told.
+        if (verdicts.size === 0) throw error;
+        break;
+      } finally {
+        for (const { id } of requests) this.#running.delete(id);
+      }
+      otherLimit ??= acquisition.otherLimit;
+      if (this.clock.monotonic() > until) break;
+    }
+    return otherLimit;
+  }
+
   async extend(call: ExtendCall): Promise<ExtendReply> {
     this.#quorum.rememberTtl(call.ttl);
-    const extended = await new Extension(this.#quorum, call).run();
+    const extended: boolean[] = [];
+    for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
+      extended.push(...(await new Extension(this.#quorum, { ...call, ids }).run()));
+    }
     return { ...this.#reply(), extended };
   }
 
   async release(call: ReleaseCall): Promise<ReleaseReply> {
+    const held = call.ids.every((id) => this.#quorum.held.get(id) !== undefined);
     for (const id of call.ids) {
       this.#running.get(id)?.cancel(id);
       this.#quorum.held.release(id);
     }
-    const released = await returnTickets(this.#quorum, call, LIMIT);
+    const released: boolean[] = [];
+    for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
+      released.push(...(await returnTickets(this.#quorum, { ...call, ids }, LIMIT, held)));
+    }
     return { ...this.#reply(), released };
   }
 
@@ -140,6 +189,10 @@ export class QuorumBackend implements Backend {
   #reply() {
     return { serverTime: this.clock.monotonic(), grants: [] };
   }
+}
+
+function permitsOf(id: string): number {
+  return parseTicketId(id)?.permits ?? 1;
 }
 
 function askAgain(wait: boolean): AcquireVerdict {

@@ -6,6 +6,8 @@ import type { SemaphoreKey } from '../backend.js';
  * times are on the node's clock.
  */
 export interface QuorumNode {
+  /** What every process calls it, where that can be told from its client. */
+  readonly name?: string | undefined;
   /** Gives each request slots of its own, as many as it asks for, or none. */
   take(call: TakeCall): Promise<TakeReply>;
   /** Renews tickets, and puts them where a majority wants them. */
@@ -20,6 +22,12 @@ export interface QuorumNode {
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
 }
 
+export interface RecordedSet {
+  readonly set: string;
+  /** Somebody has held a ticket in it; else it may be of one who won a ticket for nothing. */
+  readonly proven: boolean;
+}
+
 /** What every call that may grant says. */
 export interface GrantingCall {
   readonly key: SemaphoreKey;
@@ -28,6 +36,18 @@ export interface GrantingCall {
   readonly ttl: number;
   /** Time on the node's clock after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /** Left out where the caller's nodes have no names. */
+  readonly claim?: SetClaim | undefined;
+}
+
+/** The set of nodes that the caller lists, see `set-name.ts`. */
+export interface SetClaim {
+  readonly set: string;
+  /**
+   * Whether the node records it, for one ttl: `unless-strangers`: where no set is recorded with which this one has no
+   * list in common; `instead`: instead of such sets; `never`: the caller only looks.
+   */
+  readonly record: 'unless-strangers' | 'instead' | 'never';
 }
 
 export interface NodeReply {
@@ -69,6 +89,8 @@ export interface TakeReply extends NodeReply {
   readonly holdings: readonly (Holding | undefined)[];
   /** The limit of the last caller, where it is another and tickets are held. */
   readonly otherLimit: number | undefined;
+  /** The sets that the node is used in, as recorded before the call. */
+  readonly sets: readonly RecordedSet[];
 }
 
 export interface KeepCall extends GrantingCall {
@@ -95,10 +117,14 @@ export interface KeepRequest {
 export interface KeepReply extends NodeReply {
   /** One for each request: undefined when the node holds nothing for it. */
   readonly holdings: readonly (Holding | undefined)[];
+  /** As in `TakeReply`. */
+  readonly sets: readonly RecordedSet[];
 }
 
 export interface DropCall {
   readonly key: SemaphoreKey;
+  /** The set of the caller, and whether the tickets were held in it; if not, it is no longer recorded where no ticket is left. */
+  readonly origin?: { readonly set: string; readonly held: boolean } | undefined;
   readonly tickets: readonly DropRequest[];
 }
 

@@ -1,25 +1,28 @@
 import type { ReleaseCall } from '../backend.js';
+import { nodesWhere } from './majorities.js';
 import type { Quorum } from './quorum.js';
 import type { DropReply } from './quorum-node.js';
 import type { Answer, Answers } from './round.js';
 import { repliesIn } from './round.js';
 
 /**
- * Gives tickets back on all nodes; one for each id: whether a majority had it. Nodes that fail are told again in the
+ * Gives tickets back on all nodes, `held` or perhaps never won; one for each id: whether a majority had it. Nodes that fail are told again in the
  * background. Throws when it cannot be told, and then a second try may find nothing.
  */
 export async function returnTickets(
   quorum: Quorum,
   { key, ids }: ReleaseCall,
   limit: number,
+  held: boolean,
 ): Promise<boolean[]> {
+  const origin = quorum.sets.originOf(key, held);
   const tickets = ids.map((id) => ({ id, attempt: Infinity }));
   const retryOn = (index: number): void => {
     for (const { id, attempt } of tickets) quorum.undo(index, key, id, attempt);
   };
   const answers = await quorum.ask<DropReply>({
     limit,
-    send: (node) => node.drop({ key, tickets }),
+    send: (node) => node.drop({ key, origin, tickets }),
     decided: (given) => ids.every((_, i) => verdictOn(quorum, given, i) !== undefined),
     onLate: (index, answer) => {
       if ('error' in answer) retryOn(index);
@@ -36,15 +39,14 @@ export async function returnTickets(
 }
 
 function verdictOn(
-  { links, majority }: Quorum,
+  { majorities }: Quorum,
   answers: Answers<DropReply>,
   i: number,
 ): boolean | undefined {
   const given = repliesIn(answers).map((reply) => reply?.dropped[i]);
-  const had = given.filter((dropped) => dropped === true).length;
-  const missed = given.filter((dropped) => dropped === false).length;
-  if (had >= majority) return true;
-  return missed > links.length - majority ? false : undefined;
+  if (majorities.reachedBy(nodesWhere(given, (dropped) => dropped === true))) return true;
+  const missed = nodesWhere(given, (dropped) => dropped === false);
+  return majorities.possibleWithout(missed) ? undefined : false;
 }
 
 function hasFailed(answer: Answer<unknown>): boolean {

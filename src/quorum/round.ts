@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { NoReplyError } from '../time-limit.js';
+import { nodesWhere } from './majorities.js';
 import { SilentNodeError } from './node-link.js';
 import type { NodeLink } from './node-link.js';
 import type { NodeReply, QuorumNode } from './quorum-node.js';
@@ -68,9 +69,14 @@ export function askAll<Reply extends NodeReply>(
   });
 }
 
-/** How many nodes have not answered yet. */
+/** The nodes that have not answered yet. */
 export function pendingIn(answers: Answers<unknown>): number {
-  return answers.filter((answer) => answer === undefined).length;
+  return nodesWhere(answers, (answer) => answer === undefined);
+}
+
+/** The nodes that replied. */
+export function repliedIn(answers: Answers<unknown>): number {
+  return nodesWhere(answers, (answer) => answer !== undefined && 'reply' in answer);
 }
 
 /** What the nodes replied, in their order; undefined where one did not. */

@@ -1,7 +1,8 @@
+import type { Majorities } from './majorities.js';
 import type { Quorum, Terms } from './quorum.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
-import { repliesIn } from './round.js';
-import { highestToken, tokenVotes, tokenWith } from './tally.js';
+import { pendingIn, repliesIn } from './round.js';
+import { canAgree, highestToken, tokenWith, whole } from './tally.js';
 
 /** How often a token is proposed until a majority gives the same one. */
 const PROPOSALS = 6;
@@ -35,7 +36,7 @@ export async function agreeOnTokens(
   const agreed = new Map<string, number>();
   for (let proposals = 0; ; proposals += 1) {
     for (const { id, slots, holdings } of winners) {
-      const token = tokenWith(quorum.majority, whole(holdings, slots));
+      const token = tokenWith(quorum.majorities, whole(holdings, slots));
       if (token !== undefined) agreed.set(id, token);
     }
     const open = winners.filter(({ id }) => !agreed.has(id));
@@ -64,13 +65,14 @@ async function propose(
   const update = (index: number, reply: KeepReply): void => {
     open.forEach(({ holdings }, i) => (holdings[index] = reply.holdings[i]));
   };
+  const claim = quorum.sets.claimFor(terms.key);
   const answers = await quorum.ask<KeepReply>({
     limit,
-    send: (node, notAfter) => node.keep({ ...terms, notAfter, requests }),
+    send: (node, notAfter) => node.keep({ ...terms, claim, notAfter, requests }),
     decided: (given) => {
       repliesIn(given).forEach((reply, index) => reply !== undefined && update(index, reply));
-      const pending = given.map((answer) => answer === undefined);
-      return open.every((winner) => isDecided(winner, quorum.majority, pending));
+      const pending = pendingIn(given);
+      return open.every((winner) => isDecided(winner, quorum.majorities, pending));
     },
     onLate: (index, answer) => {
       if (!('reply' in answer)) return;
@@ -84,20 +86,9 @@ async function propose(
 }
 
 /** Agreed, or no longer to be agreed on by those who have yet to answer. */
-function isDecided(
-  { slots, holdings }: Winner,
-  majority: number,
-  pending: readonly boolean[],
-): boolean {
-  if (tokenWith(majority, whole(holdings, slots)) !== undefined) return true;
-  const answered = holdings.filter((_, i) => pending[i] === false);
-  return tokenVotes(whole(answered, slots)) + pending.filter(Boolean).length < majority;
-}
-
-/** Of the nodes that hold all of the slots. */
-function whole(
-  holdings: readonly (Holding | undefined)[],
-  slots: readonly number[],
-): (Holding | undefined)[] {
-  return holdings.filter((holding) => slots.every((slot) => holding?.slots.includes(slot)));
+function isDecided({ slots, holdings }: Winner, majorities: Majorities, pending: number): boolean {
+  if (tokenWith(majorities, whole(holdings, slots)) !== undefined) return true;
+  // Of those who have yet to answer only what they are asked for counts.
+  const answered = holdings.map((holding, i) => ((pending >> i) & 1 ? undefined : holding));
+  return !canAgree(majorities, whole(answered, slots), pending);
 }

@@ -1,7 +1,10 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../clock.js';
+import { parseTicketId } from '../ticket-id.js';
 import { withinLimit } from '../time-limit.js';
+import { MOST_PERMITS } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
+import type { DropCall } from './quorum-node.js';
 
 /** How long one call may take, and the longest pause between two, in milliseconds. */
 const CALL_LIMIT = 1000;
@@ -26,14 +29,20 @@ interface Doomed {
 export class Undo {
   readonly #link: NodeLink;
   readonly #clock: Clock;
+  readonly #originOf: (key: SemaphoreKey) => DropCall['origin'];
   readonly #doomed = new Map<string, Doomed>();
   #busy = false;
   #gathering = false;
   #pause = FIRST_PAUSE;
   #timer: Timer | undefined;
 
-  constructor(link: NodeLink, clock: Clock) {
+  constructor(
+    link: NodeLink,
+    clock: Clock,
+    originOf: (key: SemaphoreKey) => DropCall['origin'] = () => undefined,
+  ) {
     this.#link = link;
+    this.#originOf = originOf;
     this.#clock = clock;
     link.onAnswer = () => {
       if (this.#timer !== undefined) this.#gather();
@@ -90,7 +99,8 @@ export class Undo {
     const [first] = batch;
     if (first === undefined) return Promise.resolve();
     const { key } = first;
-    return this.#link.call(CALL_LIMIT, (node) => node.drop({ key, tickets: batch }));
+    const origin = this.#originOf(key);
+    return this.#link.call(CALL_LIMIT, (node) => node.drop({ key, origin, tickets: batch }));
   }
 
   /** Tickets of one semaphore; what has expired by itself is forgotten. */
@@ -98,6 +108,7 @@ export class Undo {
     const now = this.#clock.monotonic();
     const batch = new Map<string, Doomed>();
     let key: SemaphoreKey | undefined;
+    let permits = 0;
     for (const [place, doomed] of this.#doomed) {
       if (doomed.until <= now) {
         this.#doomed.delete(place);
@@ -106,7 +117,8 @@ export class Undo {
       key ??= doomed.key;
       if (doomed.key.name !== key.name || doomed.key.prefix !== key.prefix) continue;
       batch.set(place, doomed);
-      if (batch.size === BATCH) break;
+      permits += parseTicketId(doomed.id)?.permits ?? 1;
+      if (batch.size === BATCH || permits >= MOST_PERMITS) break;
     }
     return batch;
   }

@@ -28,6 +28,17 @@ function keysFor({ prefix, name }: SemaphoreKey, parts: readonly string[]): read
   return parts.map((part) => `${prefix}:{${tag}}:${part}`);
 }
 
+/** The name that stands between the braces of its keys; undefined where none can. */
+export function nameOf(tag: string): string | undefined {
+  if (tag.length > 3 * LONGEST_NAME) return undefined;
+  // A copy: part of a string keeps all of it in memory.
+  const bytes = Buffer.from(tag.replace(/%7B|%7D|%25/g, (sign) => decodeURIComponent(sign)));
+  return bytes.length > 0 && bytes.length <= LONGEST_NAME ? bytes.toString() : undefined;
+}
+
+/** In bytes, see `checkName`. */
+const LONGEST_NAME = 512;
+
 const ESCAPES: Record<string, string> = { '{': '%7B', '}': '%7D', '%': '%25' };
 
 /** The start of the channels on which clients are told of grants. */

@@ -10,6 +10,7 @@ import type {
   NodeReply,
   NodeTicket,
   QuorumNode,
+  SetClaim,
   TakeCall,
   TakeReply,
 } from '../quorum/quorum-node.js';
@@ -32,9 +33,15 @@ import {
 const PAGE = 500;
 
 const LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
+const SIGNS: Record<SetClaim['record'], string> = {
+  'unless-strangers': '+',
+  instead: '!',
+  never: '?',
+};
 
 /** One independent master, over a client of either library. */
 export class RedisQuorumNode implements QuorumNode {
+  readonly name: string | undefined;
   readonly #connection: RedisConnection;
   /** Knows which errors pass by themselves, and what endangers keys. */
   readonly #backend: RedisBackend;
@@ -42,7 +49,8 @@ export class RedisQuorumNode implements QuorumNode {
   /** Scripts that have run there. */
   readonly #known = new Set<Script>();
 
-  constructor(connection: RedisConnection) {
+  constructor(connection: RedisConnection, name?: string) {
+    this.name = name;
     this.#connection = connection;
     this.#backend = new RedisBackend(connection);
     this.#check = new ServerCheck(connection);
@@ -68,10 +76,11 @@ export class RedisQuorumNode implements QuorumNode {
   }
 
   async drop(call: DropCall): Promise<DropReply> {
-    const args = call.tickets.flatMap(({ id, attempt }) => [
-      id,
-      attempt === Infinity ? '' : String(attempt),
-    ]);
+    const { origin } = call;
+    const args = [origin === undefined ? '' : `${origin.held ? '' : '-'}${origin.set}`];
+    for (const { id, attempt } of call.tickets) {
+      args.push(id, attempt === Infinity ? '' : String(attempt));
+    }
     const reply = await this.#run(quorumDropScript, call.key, args);
     return parseDrop(reply, call.tickets.length);
   }
@@ -120,9 +129,10 @@ export class RedisQuorumNode implements QuorumNode {
   }
 }
 
-function head({ limit, ttl, notAfter }: GrantingCall): string[] {
+function head({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
   const until = notAfter === undefined ? '' : (notAfter * 1000).toFixed(0);
-  return [String(limit), String(ttl), until];
+  const claimed = claim === undefined ? '' : `${SIGNS[claim.record]}${claim.set}`;
+  return [String(limit), String(ttl), until, claimed];
 }
 
 function inTime(reply: unknown): unknown {

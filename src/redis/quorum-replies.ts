@@ -3,25 +3,27 @@ import type {
   Holding,
   KeepReply,
   NodeTicket,
+  RecordedSet,
   TakeReply,
 } from '../quorum/quorum-node.js';
 import { UnexpectedReplyError } from './replies.js';
 
 export function parseTake(reply: unknown, requests: number): TakeReply {
-  const [head, free, verdicts] = sections('quorum-take', reply, 3);
+  const [head, free, verdicts, sets] = sections('quorum-take', reply, 4);
   const [now, other] = head.split(' ');
   return {
     time: milliseconds(now),
     free: parseSlots(free),
     holdings: parseHoldings('quorum-take', reply, verdicts, requests),
     otherLimit: other === undefined || other === '' ? undefined : Number(other),
+    sets: parseSets(sets),
   };
 }
 
 export function parseKeep(reply: unknown, requests: number): KeepReply {
-  const [now, holdings] = sections('quorum-keep', reply, 2);
+  const [now, holdings, sets] = sections('quorum-keep', reply, 3);
   const parsed = parseHoldings('quorum-keep', reply, holdings, requests);
-  return { time: milliseconds(now), holdings: parsed };
+  return { time: milliseconds(now), holdings: parsed, sets: parseSets(sets) };
 }
 
 export function parseDrop(reply: unknown, tickets: number): DropReply {
@@ -44,13 +46,13 @@ export function parseList(reply: unknown): ListPage {
 }
 
 /** Every reply begins with the time; a script that answers otherwise is not ours. */
-function sections(script: string, reply: unknown, count: number): [string, string, string] {
+function sections(script: string, reply: unknown, count: number): [string, string, string, string] {
   const parts = typeof reply === 'string' ? reply.split('|') : [];
   if (parts.length !== count || !/^\d+(?: \d*)?$/.test(parts[0] ?? '')) {
     throw new UnexpectedReplyError(script, reply);
   }
-  const [a = '', b = '', c = ''] = parts;
-  return [a, b, c];
+  const [a = '', b = '', c = '', d = ''] = parts;
+  return [a, b, c, d];
 }
 
 function parseHoldings(
@@ -85,6 +87,13 @@ function parseTicket(line: string): NodeTicket {
 
 function parseSlots(text: string): number[] {
   return text === '' ? [] : text.split(',').map(Number);
+}
+
+function parseSets(text: string): RecordedSet[] {
+  if (text === '') return [];
+  return text
+    .split(';')
+    .map((set) => ({ set: set.replace(/^=/, ''), proven: set.startsWith('=') }));
 }
 
 function milliseconds(microseconds: string | undefined): number {

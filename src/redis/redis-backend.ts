@@ -29,9 +29,7 @@ import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import {
   parseAcquire,
   parseAdopt,
-  parseEnded,
   parseExtend,
-  parseGrants,
   parseInspect,
   parseNumbers,
   parseRelease,
@@ -39,6 +37,7 @@ import {
   parseSetLimit,
   UnexpectedReplyError,
 } from './replies.js';
+import { parsePush } from './push-message.js';
 import { isReadOnlyError, isRetryableError } from './retryable-error.js';
 import { runScript } from './run-script.js';
 import type { Script } from './scripts.js';
@@ -79,8 +78,10 @@ export class RedisBackend implements Backend {
     this.listen = (client, prefix, listener) =>
       subscribe(inboxChannels(prefix) + client, {
         onMessage: (message) => {
-          listener.onGrants(parseGrants(message));
-          listener.onEnded?.(parseEnded(message));
+          const push = parsePush(message, client);
+          if (push === undefined) return;
+          if (push.grants.length > 0) listener.onGrants(push.grants, push.source);
+          if (push.ended.length > 0) listener.onEnded?.(push.ended, push.source);
         },
         onHealth: (healthy) => listener.onHealth(healthy),
         onFailed: () => listener.onFailed?.(),

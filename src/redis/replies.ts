@@ -13,10 +13,8 @@ import type {
   SetLimitReply,
   WaiterState,
 } from '../backend.js';
+import { MOST_PERMITS } from '../backend.js';
 import { parseTicketId } from '../ticket-id.js';
-
-/** More slots than one ticket can have in earnest: a defect must not fill the memory. */
-const MOST_SLOTS = 2 ** 24;
 
 /** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */
 export class UnexpectedReplyError extends Error {
@@ -112,23 +110,34 @@ export function parseInspect(reply: unknown): InspectPage {
   };
 }
 
-/** Grants as they stand in a reply or in a message, which anybody may send: what is none is left out. */
+/**
+ * Grants as they stand in a reply or in a message, which anybody may send: what is none is left out. Slots are read when
+ * they are asked for, and no more than the id has permits: a few characters can stand for millions.
+ */
 export function parseGrants(text: string): PushedGrant[] {
   return list(text).flatMap((line) => {
-    const [id, slotText = '', token, expiry] = line.split(' ');
-    const slots = slotsOf(slotText);
+    const [id = '', slotText = '', token = '', expiry = '', ...rest] = line.split(' ', 5);
+    const permits = parseTicketId(id)?.permits;
     const fencingToken = Number(token);
-    const expiresAt = milliseconds(expiry ?? '');
-    if (id === undefined || expiry === undefined || slots === undefined) return [];
-    if (!Number.isSafeInteger(fencingToken) || !Number.isFinite(expiresAt)) return [];
-    return { id, fencingToken, slots, expiresAt };
+    const expiresAt = milliseconds(expiry);
+    if (permits === undefined || rest.length > 0 || !SLOTS.test(slotText)) return [];
+    if (token === '' || !Number.isSafeInteger(fencingToken)) return [];
+    if (expiry === '' || !Number.isFinite(expiresAt)) return [];
+    return {
+      id,
+      fencingToken,
+      expiresAt,
+      get slots() {
+        return slotsOf(slotText, permits) ?? [];
+      },
+    };
   });
 }
 
 /** Tickets that were taken from their holder, as they stand in a message: `id revoked` or `id adopted`. */
 export function parseEnded(text: string): EndedTicket[] {
   return list(text).flatMap((line) => {
-    const [id, what, ...rest] = line.split(' ');
+    const [id, what, ...rest] = line.split(' ', 3);
     if (id === undefined || what === undefined || rest.length > 0) return [];
     return { id, reason: what === 'revoked' ? 'revoked' : 'missing' };
   });
@@ -166,10 +175,13 @@ function parseHead(head: string): Head {
 function parseVerdict(text: string, reply: unknown): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
-  if (text.startsWith('q')) {
-    const arrival = Number(text.slice(1));
-    if (!Number.isSafeInteger(arrival)) throw new UnexpectedReplyError('acquire', reply);
-    return { kind: 'queued', arrival };
+  if (text.startsWith('q') || text.startsWith('o')) {
+    const number = Number(text.slice(1));
+    const over = text.startsWith('o');
+    if (!Number.isSafeInteger(number) || (over && number < 1)) {
+      throw new UnexpectedReplyError('acquire', reply);
+    }
+    return over ? { kind: 'over', limit: number } : { kind: 'queued', arrival: number };
   }
   const { fencingToken, slots } = parseTicket('acquire', text, reply);
   return { kind: 'granted', fencingToken, slots };
@@ -204,13 +216,15 @@ export function parseSlots(text: string): number[] {
   return slots;
 }
 
-function slotsOf(text: string): number[] | undefined {
+const SLOTS = /^\d{1,15}(?:[,-]\d{1,15})*$/;
+
+function slotsOf(text: string, most = MOST_PERMITS): number[] | undefined {
   if (/^\d{1,15}$/.test(text)) return [Number(text)];
-  if (!/^\d{1,15}(?:[,-]\d{1,15})*$/.test(text)) return undefined;
+  if (!SLOTS.test(text)) return undefined;
   const slots: number[] = [];
   for (const part of text.split(',')) {
     const [from = 0, to = from] = part.split('-').map(Number);
-    if (to < from || slots.length + to - from >= MOST_SLOTS) return undefined;
+    if (to < from || slots.length + to - from >= most) return undefined;
     for (let slot = from; slot <= to; slot++) slots.push(slot);
   }
   return slots;

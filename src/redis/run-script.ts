@@ -14,28 +14,32 @@ const NO_TIME = /\bREDSEM_TIME (.*)/;
  * See https://redis.io/docs/latest/commands/evalsha/.
  * @throws {UnfitServerError} where the server's answer shows that it is none that redsem can use
  */
-export function runScript(
+export async function runScript(
   connection: RedisConnection,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
-  return connection.runBySha(script.sha1, keys, args).catch((error: unknown) => {
+  try {
+    return await connection.runBySha(script.sha1, keys, args);
+  } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw named(error);
     return runText(connection, script, keys, args);
-  });
+  }
 }
 
 /** EVAL. */
-export function runText(
+export async function runText(
   connection: RedisConnection,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
-  return connection.runByText(script.text, keys, args).catch((error: unknown) => {
+  try {
+    return await connection.runByText(script.text, keys, args);
+  } catch (error) {
     throw named(error);
-  });
+  }
 }
 
 function named(error: unknown): unknown {

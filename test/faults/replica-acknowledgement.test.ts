@@ -94,7 +94,7 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
     await eventually(async () => expect(await stored.queue()).to.have.length(1));
     await held.release();
     const handle = await waiting;
-    // The claim time is 2 s: it was asked for, and has its whole life.
+    // The claim time is 5 s: it was asked for, and has its whole life.
     const { holders } = await semaphore.inspect();
     expect(holders[0]?.expiresIn).to.be.above(10_000);
     expect(await new StoredSemaphore(replica, name).tickets()).to.have.length(1);

@@ -89,6 +89,7 @@ describeWithServer('README samples', (server) => {
     /^done\nfalse\ntrue true\n4 \[ 'exporter-1 0' \]\n(?:revoked\ntrue|true\nrevoked)\n$/,
     /^stalled: stale token in slot 0\n$/,
     /^encoding in slot 0\n$/,
+    /^encoding in slot 0\n$/,
     /^lost a permit of reports: revoked\n$/,
     /^true false\nfalse\ntrue\n$/,
   ];

@@ -7,7 +7,7 @@ import { ticketsKey } from './holder-count.js';
 import { expiryOf } from './server-records.js';
 
 /** Microseconds. */
-export const claimTime = 2_000_000;
+export const claimTime = 5_000_000;
 /** For the server and other processes, which other load may hold up, in microseconds. */
 const slack = 1_000_000;
 

@@ -13,7 +13,7 @@ const kinds = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
 const perProcess = 250;
 export const limit = 5;
 /** How long a ticket lives until its waiter, told of it, has claimed it, in milliseconds. */
-const claimTime = 2000;
+const claimTime = 5000;
 /** However busy the machine is, in milliseconds. */
 const timeout = 80_000;
 

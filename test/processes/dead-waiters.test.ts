@@ -11,7 +11,7 @@ import { serverTime } from './server-records.js';
 import { until } from './until.js';
 
 const ttl = 30_000;
-const claimTime = 2000;
+const claimTime = 5000;
 const waiterLease = 5000;
 /** For the server and other processes, which other load may hold up, in milliseconds. */
 const slack = 1000;

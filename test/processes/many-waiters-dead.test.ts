@@ -53,7 +53,7 @@ describeWithServer('a thousand waiters that poll, of whose processes one is kill
 
   // They claim by asking again, and that gives them their whole ttl before they know.
   it('between a claim and its reply: its permits come back after the ttl', async () => {
-    const ttl = 4000;
+    const ttl = 8000;
     const options = { name: 'unheard', hold: 15, apart: 2, ttl };
     const all = (crowd = await Crowd.gather(server(), pool, options));
     const parts = split(pool, all, pool.workers[0]?.pid);

@@ -16,8 +16,8 @@ export function countingConnection(target: SingleTarget): {
   const connection: RedisConnection = {
     runBySha: (sha1, keys, args) => {
       calls += 1;
-      // After four arguments for all, five for each request.
-      if (sha1 === quorumTakeScript.sha1) tries += (args.length - 4) / 5;
+      // After five arguments for all, five for each request.
+      if (sha1 === quorumTakeScript.sha1) tries += (args.length - 5) / 5;
       return inner.runBySha(sha1, keys, args);
     },
     runByText: (text, keys, args) => inner.runByText(text, keys, args),

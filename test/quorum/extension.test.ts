@@ -22,6 +22,20 @@ describe('extending by majority', () => {
     }
   });
 
+  it('puts all tickets back with one call on a node that lost its data', async () => {
+    const bench = new BackendBench(3, 50, 30_000);
+    const ids = Array.from({ length: 50 }, (_, i) => `a.${i + 1}`);
+    for (const id of ids) await bench.take(id);
+    await bench.clock.advance(10);
+    const [, node] = bench.nodes;
+    const before = node?.calls.keep ?? 0;
+    node?.memory.restart();
+    expect(await bench.extend(...ids)).to.deep.equal(ids.map(() => true));
+    await bench.clock.advance(10);
+    expect(await bench.holders()).to.deep.equal(onAll(ids.toSorted()));
+    expect((node?.calls.keep ?? 0) - before).to.equal(2);
+  });
+
   it('puts a ticket back where a minority lost it, with its slots and token', async () => {
     const bench = new BackendBench(3, 4, 30_000);
     const { fencingToken } = await bench.take('a.1.2');

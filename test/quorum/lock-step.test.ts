@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 
 import { systemClock } from '../../src/index.js';
-import type { Holding, KeepMode, QuorumNode } from '../../src/quorum/quorum-node.js';
+import type {
+  Holding,
+  KeepMode,
+  QuorumNode,
+  RecordedSet,
+  SetClaim,
+} from '../../src/quorum/quorum-node.js';
 import { LateCallError } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
 import { errorOf } from '../conformance/rejection.js';
@@ -20,6 +26,7 @@ interface Outcome {
   readonly free?: readonly number[];
   readonly dropped?: readonly boolean[];
   readonly tickets?: readonly unknown[];
+  readonly sets?: readonly RecordedSet[];
 }
 
 describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters) => {
@@ -87,35 +94,50 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
 
 function randomCall(random: RandomNumbers, name: string): (node: QuorumNode) => Promise<Outcome> {
   const key = { prefix: 'redsem', name };
-  const base = { key, limit: LIMIT, ttl: TTL, notAfter: undefined };
+  const claim = random.chance(0.8) ? randomClaim(random) : undefined;
+  const base = { key, limit: LIMIT, ttl: TTL, notAfter: undefined, claim };
   const id = `c.${random.between(1, 7)}`;
   const attempt = random.between(1, 4);
   const some = [0, 1, 2, 3, 4].filter(() => random.chance(0.3));
   const kind = random.pick(['take', 'take', 'take', 'keep', 'keep', 'drop', 'drop', 'list']);
   if (kind === 'take') {
-    const permits = random.between(1, 3);
-    const requests = [{ id, attempt, permits, token: 0, aim: some }];
+    const others = [8, 9].slice(0, random.between(0, 3)).map((n) => `c.${n}`);
+    const requests = [id, ...others].map((one, i) => {
+      const aim = i === 1 ? [] : some;
+      return { id: one, attempt, permits: random.between(1, 3), token: 0, aim };
+    });
     return async (node) => {
-      const { holdings, free } = await node.take({ ...base, label: 'l', requests });
-      return { holdings: holdings.map(plain), free };
+      const { holdings, free, sets } = await node.take({ ...base, label: 'l', requests });
+      return { holdings: holdings.map(plain), free, sets: sorted(sets) };
     };
   }
   if (kind === 'keep') {
     const mode = random.pick<KeepMode>(['extend', 'assign', 'restore']);
     const requests = [{ id, mode, attempt, slots: some, token: 1, label: 'l' }];
-    return async (node) => ({
-      holdings: (await node.keep({ ...base, requests })).holdings.map(plain),
-    });
+    return async (node) => {
+      const { holdings, sets } = await node.keep({ ...base, requests });
+      return { holdings: holdings.map(plain), sets: sorted(sets) };
+    };
   }
   if (kind === 'drop') {
     const tickets = [{ id, attempt: random.chance(0.3) ? Infinity : attempt }];
-    return async (node) => ({ dropped: (await node.drop({ key, tickets })).dropped });
+    const origin = claim && { set: claim.set, held: random.chance(0.5) };
+    return async (node) => ({ dropped: (await node.drop({ key, tickets, origin })).dropped });
   }
   return async (node) => {
     const { tickets } = await node.list(key);
     const plainTickets = tickets.map(({ id: ticket, slots, label }) => ({ ticket, slots, label }));
     return { tickets: plainTickets.toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0)) };
   };
+}
+
+function randomClaim(random: RandomNumbers): SetClaim {
+  const set = random.pick(['a,b', 'a,b+c,d', 'c,d', 'e']);
+  return { set, record: random.pick(['unless-strangers', 'instead', 'never'] as const) };
+}
+
+function sorted(sets: readonly RecordedSet[]): RecordedSet[] {
+  return sets.toSorted((a, b) => (a.set < b.set ? -1 : 1));
 }
 
 function plain(holding: Holding | undefined) {

@@ -11,21 +11,26 @@ import type {
   ListReply,
   NodeTicket,
   QuorumNode,
+  RecordedSet,
   TakeCall,
   TakeReply,
   TakeRequest,
 } from '../../src/quorum/quorum-node.js';
 import { FREE_SLOTS_TOLD, LateCallError } from '../../src/quorum/quorum-node.js';
+import { areFriends } from '../../src/quorum/set-name.js';
 
 /** What one node knows of one semaphore. */
 interface Slots {
   readonly tickets: Map<string, NodeTicket>;
   last: number;
   lastLimit: number | undefined;
+  /** The sets of nodes that it is used in, and until when. */
+  sets: Map<string, { readonly until: number; readonly proven: boolean }>;
 }
 
 /** A node in this process's memory: the algorithm of the quorum scripts, step by step, for tests without servers. */
 export class MemoryQuorumNode implements QuorumNode {
+  name: string | undefined;
   /** Milliseconds by which its clock is off. */
   skew = 0;
   readonly #clock: Clock;
@@ -45,23 +50,37 @@ export class MemoryQuorumNode implements QuorumNode {
     const [time, slots] = this.#open(key, call);
     const otherLimit =
       slots.tickets.size > 0 && slots.lastLimit !== limit ? slots.lastLimit : undefined;
+    const sets = setsIn(slots, call);
+    const before = new Set(slots.tickets.values());
     const holdings = requests.map((request) => take(slots, request, call, time));
+    if ([...slots.tickets.values()].some((ticket) => !before.has(ticket))) {
+      recordSet(slots, call, time, false);
+    }
     const free = freeSlots(slots, limit).slice(0, FREE_SLOTS_TOLD);
-    return Promise.resolve({ time, free, holdings, otherLimit });
+    return Promise.resolve({ time, free, holdings, otherLimit, sets });
   }
 
   keep(call: KeepCall): Promise<KeepReply> {
     const [time, slots] = this.#open(call.key, call);
+    const sets = setsIn(slots, call);
     const holdings = call.requests.map((request) => keep(slots, request, call, time));
-    return Promise.resolve({ time, holdings });
+    if (holdings.some((holding) => holding !== undefined)) recordSet(slots, call, time, true);
+    return Promise.resolve({ time, holdings, sets });
   }
 
-  drop({ key, tickets }: DropCall): Promise<DropReply> {
+  drop({ key, tickets, origin }: DropCall): Promise<DropReply> {
     const [time, slots] = this.#open(key);
     const dropped = tickets.map(({ id, attempt }) => {
       const ticket = slots.tickets.get(id);
       return ticket !== undefined && ticket.attempt <= attempt && slots.tickets.delete(id);
     });
+    const recorded = origin && slots.sets.get(origin.set);
+    if (origin !== undefined && recorded !== undefined) {
+      if (origin.held && dropped.includes(true))
+        slots.sets.set(origin.set, { ...recorded, proven: true });
+      else if (!origin.held && !recorded.proven && slots.tickets.size === 0)
+        slots.sets.delete(origin.set);
+    }
     return Promise.resolve({ time, dropped });
   }
 
@@ -80,11 +99,19 @@ export class MemoryQuorumNode implements QuorumNode {
     const place = JSON.stringify([prefix, name]);
     let slots = this.#semaphores.get(place);
     if (slots === undefined) {
-      slots = { tickets: new Map<string, NodeTicket>(), last: 0, lastLimit: undefined };
+      slots = {
+        tickets: new Map<string, NodeTicket>(),
+        last: 0,
+        lastLimit: undefined,
+        sets: new Map(),
+      };
       this.#semaphores.set(place, slots);
     }
     for (const [id, { expiresAt }] of slots.tickets) {
       if (expiresAt <= time) slots.tickets.delete(id);
+    }
+    for (const [set, { until }] of slots.sets) {
+      if (until <= time) slots.sets.delete(set);
     }
     return [time, slots];
   }
@@ -158,4 +185,31 @@ function usedSlots({ tickets }: Slots): Set<number> {
 function freeSlots(slots: Slots, limit: number): number[] {
   const used = usedSlots(slots);
   return Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !used.has(slot));
+}
+
+function setsIn(slots: Slots, { claim }: GrantingCall): RecordedSet[] {
+  if (claim === undefined) return [];
+  return [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
+}
+
+/** As `quorum-set.lua`. */
+function recordSet(
+  { sets }: Slots,
+  { claim, ttl }: GrantingCall,
+  time: number,
+  holds: boolean,
+): void {
+  if (claim === undefined) return;
+  const { set, record } = claim;
+  const strangers = [...sets.keys()].filter((other) => !areFriends(other, set));
+  if (record === 'instead') for (const stranger of strangers) sets.delete(stranger);
+  const recorded =
+    record === 'instead' || (record === 'unless-strangers' && strangers.length === 0);
+  const renewed = holds || record !== 'never' ? time + ttl : 0;
+  for (const one of [set, ...strangers]) {
+    const { until = 0, proven = false } = sets.get(one) ?? {};
+    if (until === 0 && (one !== set || !recorded)) continue;
+    const known = { until: Math.max(until, renewed), proven: proven || (one === set && holds) };
+    sets.set(one, known);
+  }
 }

@@ -1,5 +1,6 @@
 import type { AcquireVerdict } from '../../src/backend.js';
 import type { ManualClock } from '../../src/index.js';
+import type { QuorumSettings } from '../../src/quorum/quorum.js';
 import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
 import type { QuorumNode } from '../../src/quorum/quorum-node.js';
 
@@ -36,10 +37,10 @@ export class SimulatedContender {
   readonly #backend: QuorumBackend;
   readonly #client: string;
 
-  constructor(world: World, client: string) {
+  constructor(world: World, client: string, settings: QuorumSettings = {}) {
     this.#world = world;
     this.#client = client;
-    this.#backend = new QuorumBackend(world.nodes, world.clock);
+    this.#backend = new QuorumBackend(world.nodes, world.clock, settings);
   }
 
   async run(): Promise<void> {

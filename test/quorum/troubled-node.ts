@@ -38,6 +38,10 @@ export class TroubledNode implements QuorumNode {
     this.fate = fate;
   }
 
+  get name(): string | undefined {
+    return this.memory.name;
+  }
+
   take(call: TakeCall): Promise<TakeReply> {
     return this.#send('take', () => this.memory.take(call));
   }

@@ -219,6 +219,7 @@ export class BackendSide {
 }
 
 function plainVerdict(verdict: Verdict | AcquireVerdict): string {
+  if (verdict.kind === 'over') return `over ${verdict.limit}`;
   return verdict.kind === 'granted' ? `granted ${verdict.slots.join(',')}` : verdict.kind;
 }
 

@@ -89,8 +89,8 @@ export class FaultyProcess implements Backend {
       if (PUSHING.includes(this.#condition)) tell();
     };
     return this.#server.listen(client, prefix, {
-      onGrants: (grants) => whenWell(() => listener.onGrants(grants)),
-      onEnded: (ended) => whenWell(() => listener.onEnded?.(ended)),
+      onGrants: (grants, source) => whenWell(() => listener.onGrants(grants, source)),
+      onEnded: (ended, source) => whenWell(() => listener.onEnded?.(ended, source)),
       onHealth: (healthy) => listener.onHealth(healthy),
     });
   }

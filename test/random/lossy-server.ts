@@ -75,8 +75,8 @@ export class LossyServer {
       if (restarted) listener.onHealth(healthy);
     };
     subscription.listening = this.#backend.listen(client, prefix, {
-      onGrants: (grants) => listener.onGrants(grants),
-      onEnded: (ended) => listener.onEnded?.(ended),
+      onGrants: (grants, source) => listener.onGrants(grants, source),
+      onEnded: (ended, source) => listener.onEnded?.(ended, source),
       onHealth,
     });
   }

@@ -12,6 +12,7 @@ export interface Ask {
 export type Verdict =
   | { readonly kind: 'granted'; readonly slots: readonly number[]; readonly grant: number }
   | { readonly kind: 'queued'; readonly arrival: number }
+  | { readonly kind: 'over'; readonly limit: number }
   | { readonly kind: 'busy' | 'late' };
 
 export interface Ticket {
@@ -178,6 +179,7 @@ export class ReferenceModel {
     const place = this.waiters.find((waiter) => waiter.id === id);
     if (place !== undefined) return { kind: 'queued', arrival: place.arrival };
     let ticket = this.find(id);
+    if (ticket === undefined && permits > this.limit) return { kind: 'over', limit: this.limit };
     if (ticket === undefined) {
       const overtakes = this.waiters.some((waiter) => waiter.permits <= this.limit);
       if (!overtakes && this.held + permits <= this.limit) ticket = this.#grant(id, permits);

@@ -25,13 +25,13 @@ describeWithServer('scripts: a limit that is stored', (server) => {
   });
 
   it('grants what it makes room for in the same call, in order, and tells who asks', async () => {
-    const bench = new ScriptBench(server(), { limit: 1 });
-    await bench.take('x.1');
+    const bench = new ScriptBench(server(), { limit: 2 });
+    await bench.take('x.1.2');
     for (const id of ['a.1', 'b.1.2', 'a.2']) await bench.acquire(id);
-    const { grants } = await bench.setLimit(4, { client: 'a' });
-    expect(grants.map(({ id, slots }) => [id, slots])).to.deep.equal([['a.1', [1]]]);
+    const { grants } = await bench.setLimit(5, { client: 'a' });
+    expect(grants.map(({ id, slots }) => [id, slots])).to.deep.equal([['a.1', [2]]]);
     expect(await bench.queue()).to.deep.equal(['a.2']);
-    expect((await bench.inspect()).held).to.equal(4);
+    expect((await bench.inspect()).held).to.equal(5);
   });
 
   it('changes nothing the second time', async () => {

@@ -151,6 +151,7 @@ class Side {
   }
 
   #plainVerdict(verdict: AcquireReply['verdicts'][number]): string {
+    if (verdict.kind === 'over') return `over ${verdict.limit}`;
     return verdict.kind === 'granted' ? `granted ${verdict.slots.join(',')}` : verdict.kind;
   }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 
+import type { Listening } from '../../src/backend.js';
 import { describeWithServer } from '../support/require-server.js';
 import { closeBenches, granted, ids, ScriptBench } from './script-bench.js';
 
@@ -22,6 +23,31 @@ describeWithServer('scripts: much in one call', (server) => {
       expect(new Set(holders.map(({ fencingToken }) => fencingToken)).size).to.equal(held);
     });
   }
+
+  it('thousands of waiters are told of their permits, in messages of a bounded length', async () => {
+    const bench = new ScriptBench(server(), { limit: 1 });
+    await bench.take('x.1');
+    await acquireAll(bench, 'a', 2500);
+    await acquireAll(bench, 'b', 2500);
+    const pushed: (readonly string[])[] = [];
+    const sources = new Set<string>();
+    const listening = await new Promise<Listening | undefined>((resolve) => {
+      const opened = bench.backend.listen?.('b', bench.prefix, {
+        onGrants: (grants, { name, limit }) => {
+          pushed.push(grants.map(({ id }) => id));
+          sources.add(`${name} ${limit}`);
+        },
+        onHealth: () => queueMicrotask(() => resolve(opened)),
+      });
+    });
+    const { grants } = await bench.setLimit(5001, { client: 'a' });
+    expect(grants.map(({ id }) => id)).to.deep.equal(ids('a', 2500));
+    while (pushed.flat().length < 2500) await bench.redis.ping();
+    await listening?.close();
+    expect(pushed.flat()).to.have.members(ids('b', 2500));
+    expect(Math.max(...pushed.map(({ length }) => length))).to.be.below(500);
+    expect([...sources]).to.deep.equal([`${bench.name} 1`]);
+  });
 
   it('each second of 10 000 tickets expires: no slot among the others is lost', async () => {
     const bench = new ScriptBench(server(), { limit: 10_000 });

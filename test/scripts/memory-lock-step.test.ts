@@ -121,9 +121,9 @@ class Program {
   }
 
   async #ask(member: Member, count: number): Promise<void> {
-    const { limit } = this.#pair;
     const asks = Array.from({ length: count }, (_, i): Ask => {
-      const permits = this.#random.between(1, Math.min(this.#habits.largest, limit));
+      // Now and then more than the limit.
+      const permits = this.#random.between(1, this.#habits.largest);
       this.#made += 1;
       const id = `${member.name}.${this.#made.toString(36)}`;
       return {

@@ -195,11 +195,29 @@ describeWithServer('scripts: order of the queue', (server) => {
       expect(await holders(bench)).to.deep.equal(['b.1', 'big.1.3']);
     });
 
-    it('lets a new request that can never fit block nobody, not even in its own call', async () => {
+    it('queues no new request that asks for more, and keeps one that was queued', async () => {
       const bench = new ScriptBench(server(), { limit: 3 });
       await bench.take('x.1');
+      await bench.acquire('old.1.3');
       await bench.redis.hset(bench.keyOf('meta'), 'limit', '2');
-      expect(kinds(await bench.acquire(['a.1.3', 'a.2']))).to.deep.equal(['queued', 'granted']);
+      const asked = [request('a.1.3', 'wait'), request('a.2.3', 'try'), request('a.3', 'wait')];
+      const { verdicts } = await bench.acquire(asked);
+      expect(verdicts.slice(0, 2)).to.deep.equal([
+        { kind: 'over', limit: 2 },
+        { kind: 'over', limit: 2 },
+      ]);
+      expect(verdicts[2]?.kind).to.equal('granted');
+      expect(await bench.queue()).to.deep.equal(['old.1.3']);
+      expect(kinds(await bench.acquire('old.1.3'))).to.deep.equal(['queued']);
+    });
+
+    it('writes nothing for a request that asks for more than there ever were', async () => {
+      const bench = new ScriptBench(server(), { limit: 3 });
+      const { verdicts } = await bench.acquire('a.1.4');
+      expect(verdicts).to.deep.equal([{ kind: 'over', limit: 3 }]);
+      expect(await bench.state()).to.deep.equal(
+        await new ScriptBench(server(), { limit: 3 }).state(),
+      );
     });
 
     it('holds back until enough holders have left', async () => {

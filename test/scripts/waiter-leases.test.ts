@@ -12,7 +12,7 @@ describeWithServer('scripts: lives of tickets and waiters', (server) => {
       await bench.take('x.1');
       await bench.acquire('a.1');
       await bench.release('x.1');
-      expect(await bench.lifeOf('a.1')).to.be.within(1000, 2000);
+      expect(await bench.lifeOf('a.1')).to.be.within(4000, 5000);
     }
   });
 
@@ -21,8 +21,8 @@ describeWithServer('scripts: lives of tickets and waiters', (server) => {
     await bench.acquire(['a.1', 'a.2']);
     const { grants, serverTime } = await bench.release('a.1');
     expect(grants[0]?.id).to.equal('a.2');
-    expect((grants[0]?.expiresAt ?? 0) - serverTime).to.be.closeTo(2000, 0.01);
-    expect(await bench.lifeOf('a.2')).to.be.within(1000, 2000);
+    expect((grants[0]?.expiresAt ?? 0) - serverTime).to.be.closeTo(5000, 0.01);
+    expect(await bench.lifeOf('a.2')).to.be.within(4000, 5000);
   });
 
   it('a grant to a request that asks for itself lives for its full ttl', async () => {
@@ -50,7 +50,7 @@ describeWithServer('scripts: lives of tickets and waiters', (server) => {
     await bench.take('x.1');
     await bench.acquire('a.1');
     await bench.release('x.1');
-    bench.pass(1999);
+    bench.pass(4999);
     expect(kinds(await bench.acquire([request('b.1', 'try')]))).to.deep.equal(['busy']);
     bench.pass(1);
     expect(kinds(await bench.acquire([request('b.1', 'try')]))).to.deep.equal(['granted']);
@@ -210,7 +210,7 @@ describeWithServer('scripts: lives of tickets and waiters', (server) => {
       expect(verdicts).to.deep.equal([{ kind: 'late' }]);
       const life = await bench.lifeOf('a.1');
       expect(grants.map(({ id }) => id)).to.deep.equal(life === undefined ? [] : ['a.1']);
-      expect(life ?? 0).to.be.at.most(2000);
+      expect(life ?? 0).to.be.at.most(5000);
     });
 
     it('puts a dropped request back into no queue', async () => {

@@ -56,6 +56,21 @@ describe('a composite handle', () => {
     expect(released).to.equal(1);
   });
 
+  it('that was found lost for a step of the wall clock stays lost when that is set back, and tells so', async () => {
+    const { handle, backends } = await three();
+    const clock = backends[0]?.clock;
+    const told: unknown[] = [];
+    handle.on('lost', (error) => told.push(error));
+    clock?.stepWall(60_000);
+    expect(handle.held).to.equal(false);
+    clock?.stepWall(-3_600_000);
+    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
+    await clock?.advance(0);
+    expect(told).to.deep.equal([handle.signal.reason]);
+    expect(() => handle.assertHeld()).to.throw(HandleLostError);
+    await handle.release();
+  });
+
   it('releases the others while one backend hangs', async () => {
     const { handle, backends } = await three();
     const [first, second, last] = backends;

@@ -13,12 +13,12 @@ describe('a grant that comes before the reply which says that the request is que
     await clock.advance(0);
     backend.setHealth(true);
     await clock.advance(0);
-    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
+    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '');
     await (await before).release();
 
     // Over two connections the push may overtake the reply; in one chunk of data the shorter chain of promises does.
     backend.onAcquire = async (call) => {
-      backend.push(call.requests[0]?.id ?? '', 2000);
+      backend.push(call.requests[0]?.id ?? '');
       await Promise.resolve();
       return backend.allQueued(call);
     };
@@ -47,7 +47,7 @@ describe('a grant that comes before the reply which says that the request is que
     const semaphore = new Semaphore(backend, 's', { limit: 1 });
     const waiting = watch(clock, semaphore.acquire());
     await clock.advance(0);
-    backend.push(backend.acquires.at(-1)?.call.requests[0]?.id ?? '', 2000);
+    backend.push(backend.acquires.at(-1)?.call.requests[0]?.id ?? '');
     await clock.advance(5);
     expect(waiting.done).to.equal(false);
     answer();

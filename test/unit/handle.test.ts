@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { HandleLostError } from '../../src/errors.js';
 import type { Handle } from '../../src/handle.js';
 import { Semaphore } from '../../src/semaphore.js';
+import { ChannelLog } from '../telemetry/channel-log.js';
 import { collectGarbage } from '../support/garbage.js';
 import { never, StubBackend } from './stub-backend.js';
 
@@ -128,6 +129,64 @@ describe('handle', () => {
     expect(() => handle.assertHeld())
       .to.throw(HandleLostError)
       .that.equals(losses[0]);
+  });
+
+  describe('that is found lost for a step of the wall clock, which is then set back', () => {
+    const looks: Readonly<Record<string, () => unknown>> = {
+      held: () => handle.held,
+      expiresIn: () => handle.expiresIn,
+      signal: () => handle.signal,
+      'assertHeld()': () => expect(() => handle.assertHeld()).to.throw(HandleLostError),
+    };
+
+    for (const [name, look] of Object.entries(looks)) {
+      it(`stays lost, and tells so: ${name}`, async () => {
+        const told: unknown[] = [];
+        const log = new ChannelLog('jobs');
+        handle.on('lost', (error) => told.push(error));
+        backend.clock.stepWall(40_000);
+        look();
+        expect(told).to.deep.equal([]);
+        backend.clock.stepWall(-3_600_000);
+        expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
+        expect(handle.signal.aborted).to.equal(true);
+        await new Promise((resolve) => process.nextTick(resolve));
+        expect(told).to.deep.equal([handle.signal.reason]);
+        expect(told[0]).to.include({ reason: 'expired' });
+        expect(() => handle.assertHeld())
+          .to.throw(HandleLostError)
+          .that.equals(told[0]);
+        await backend.clock.advance(5000);
+        expect(told).to.have.length(1);
+        expect(log.of('redsem:lost')).to.have.length(1);
+        log.end();
+        expect(await handle.release()).to.equal(false);
+      });
+    }
+
+    it('is told to nobody who released it meanwhile', async () => {
+      const told: unknown[] = [];
+      handle.on('lost', (error) => told.push(error));
+      handle.signal.addEventListener('abort', () => told.push('aborted'));
+      backend.clock.stepWall(40_000);
+      expect(handle.held).to.equal(false);
+      expect(await handle.release()).to.equal(false);
+      await backend.clock.advance(5000);
+      expect(told).to.deep.equal([]);
+    });
+
+    it('gives the error of a listener to nobody but the process', async () => {
+      const thrown = new Error('listener');
+      handle.on('lost', () => {
+        throw thrown;
+      });
+      backend.clock.stepWall(40_000);
+      const uncaught = await uncaughtDuring(async () => {
+        expect(handle.held).to.equal(false);
+        await backend.clock.advance(0);
+      });
+      expect(uncaught).to.deep.equal([thrown]);
+    });
   });
 
   it('passes assertHeld no more after release', async () => {

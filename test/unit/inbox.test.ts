@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { GrantListener, PushedGrant } from '../../src/backend.js';
+import type { GrantListener } from '../../src/backend.js';
 import type { Timer } from '../../src/clock.js';
 import { Inbox } from '../../src/inbox.js';
 import { ManualClock } from '../../src/manual-clock.js';
@@ -26,8 +26,10 @@ describe('inbox', () => {
   let closed: number;
   let closing: Promise<void>;
   let inbox: Inbox;
+  let broken: boolean;
 
   beforeEach(() => {
+    broken = false;
     clock = new NotingClock();
     listeners = [];
     closed = 0;
@@ -35,30 +37,25 @@ describe('inbox', () => {
     const backend = new StubBackend();
     backend.listen = (_client, _prefix, listener) => {
       listeners.push(listener);
+      if (broken) throw new Error('it cannot be opened');
       const close = (): Promise<void> => {
         closed += 1;
         return closing;
       };
       return { close };
     };
-    inbox = new Inbox(backend, 'a', 'redsem', clock, { onEnded: () => {}, onUnclaimed: () => {} });
+    const keeper = { onGrants: () => {}, onEnded: () => {}, onFound: () => {} };
+    inbox = new Inbox(backend, 'a', 'redsem', clock, keeper);
   });
 
-  function reader(takes: readonly string[] = []) {
-    const got: string[] = [];
-    const health: boolean[] = [];
+  function reader() {
+    const health: (boolean | 'restored')[] = [];
     return {
-      got,
       health,
-      onGrant: ({ id }: PushedGrant): boolean => {
-        got.push(id);
-        return takes.includes(id);
-      },
       onHealth: (healthy: boolean): void => void health.push(healthy),
+      onRestored: (): void => void health.push('restored'),
     };
   }
-
-  const grant = (id: string): PushedGrant => ({ id, slots: [0], fencingToken: 1, expiresAt: 1 });
 
   it('subscribes when somebody first waits, once for all', () => {
     inbox.add(reader());
@@ -201,7 +198,19 @@ describe('inbox', () => {
       await clock.advance(PAUSE);
       listeners.at(-1)?.onHealth(true);
       expect([listeners.length, inbox.healthy]).to.deep.equal([2, true]);
-      expect(one.health).to.deep.equal([true, false, true]);
+      expect(one.health).to.deep.equal([true, false, true, 'restored']);
+    });
+
+    it('is the same as one that throws when it is opened', async () => {
+      broken = true;
+      const one = reader();
+      inbox.await(one);
+      await clock.advance(PAUSE - 1);
+      expect([listeners.length, inbox.healthy]).to.deep.equal([1, false]);
+      broken = false;
+      await clock.advance(1);
+      listeners.at(-1)?.onHealth(true);
+      expect([listeners.length, inbox.healthy]).to.deep.equal([2, true]);
     });
 
     it('sets no timer for nobody, and keeps the pause for who comes next', async () => {
@@ -282,15 +291,6 @@ describe('inbox', () => {
     return given as Promise<void>;
   }
 
-  it('hands a grant to readers until one of them takes it', () => {
-    const [first, second, third] = [reader(), reader(['x']), reader(['x', 'y'])];
-    for (const one of [first, second, third]) inbox.add(one);
-    inbox.deliver([grant('x'), grant('y')]);
-    expect(first.got).to.deep.equal(['x', 'y']);
-    expect(second.got).to.deep.equal(['x', 'y']);
-    expect(third.got).to.deep.equal(['y']);
-  });
-
   it('tells all readers of its health', () => {
     const [added, waiting] = [reader(), reader()];
     inbox.add(added);
@@ -299,5 +299,17 @@ describe('inbox', () => {
     listeners[0]?.onHealth(false);
     expect(added.health).to.deep.equal([true, false]);
     expect(waiting.health).to.deep.equal([true, false]);
+  });
+
+  it('says that it is back after an interruption, not when it first works', () => {
+    const one = reader();
+    inbox.await(one);
+    listeners[0]?.onHealth(false);
+    listeners[0]?.onHealth(true);
+    listeners[0]?.onHealth(true);
+    expect(one.health).to.not.include('restored');
+    listeners[0]?.onHealth(false);
+    listeners[0]?.onHealth(true);
+    expect(one.health.slice(-3)).to.deep.equal([false, true, 'restored']);
   });
 });

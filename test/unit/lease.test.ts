@@ -160,7 +160,7 @@ describe('lease', () => {
   it('tells the semaphore object that acquired it of each extension, and works without one', () => {
     let told = 0;
     lease.confirm(instant(clock));
-    lease.holder = { onConfirmed: () => (told += 1) };
+    lease.holder = { onConfirmed: () => (told += 1), onReleaseFailed: () => {} };
     lease.confirm(instant(clock));
     lease.confirm(instant(clock));
     expect(told).to.equal(2);
@@ -177,10 +177,32 @@ describe('lease', () => {
     expect(lease.lossError().reason).to.equal('closed');
   });
 
-  it('that ran out unnoticed says so, with the error that kept it from being extended', () => {
+  it('that is found over is lost, with the error that kept it from being extended', () => {
     lease.lastError = new Error('read ECONNRESET');
     clock.stall(TTL);
+    expect(lease.look()).to.equal(0);
     expect(lease.lossError()).to.include({ reason: 'expired', cause: lease.lastError });
+    expect(ended).to.deep.equal(['lost']);
+  });
+
+  it('that is found over tells its observer once, on the next tick', async () => {
+    const lost: HandleLostError[] = [];
+    lease.observe({ onLost: (error) => lost.push(error), weaken: () => {} });
+    clock.stall(TTL);
+    for (const looks of [1, 2]) expect(lease.look(), `${looks}`).to.equal(0);
+    lease.lose('missing');
+    expect(lost).to.deep.equal([]);
+    await Promise.resolve().then(() => Promise.resolve());
+    await new Promise((resolve) => process.nextTick(resolve));
+    expect(lost).to.deep.equal([lease.lossError()]);
+    expect(lost[0]).to.include({ reason: 'expired' });
+  });
+
+  it('that was found over is not brought back by a wall clock that is set back', () => {
+    clock.stepWall(40_000);
+    expect(lease.look()).to.equal(0);
+    clock.stepWall(-3_600_000);
+    expect([lease.look(), lease.remaining, lease.state.kind]).to.deep.equal([0, 0, 'lost']);
   });
 
   it('tells an observer that is held weakly, and does without one that is gone', () => {

@@ -70,10 +70,10 @@ const WRONG_ACQUIRE: readonly Wrong[] = [
   [{ timeout: null }, 'TypeError', 'timeout: expected a number, got null'],
   [{ signal: {} }, 'TypeError', 'signal: expected an AbortSignal, got an object'],
   [{ signal: 1 }, 'TypeError', 'signal: expected an AbortSignal, got 1 (number)'],
-  [{ permits: 0 }, 'RangeError', `permits: expected 1 to ${safe}, got 0`],
+  [{ permits: 0 }, 'RangeError', 'permits: expected 1 to 16777216, got 0'],
+  [{ permits: 16_777_217 }, 'RangeError', 'permits: expected 1 to 16777216, got 16777217'],
   [{ permits: 1.5 }, 'RangeError', 'permits: expected an integer, got 1.5 (number)'],
   [{ permits: '2' }, 'TypeError', 'permits: expected a number, got "2" (string)'],
-  [{ permits: 4 }, 'RangeError', 'permits: expected at most the limit, 3, got 4'],
 ];
 
 const WRONG_NAMES: readonly Wrong[] = [
@@ -159,25 +159,25 @@ describe('options', () => {
 
   for (const [given, type, message] of WRONG_ACQUIRE) {
     it(`of acquire are refused: ${message}`, () => {
-      const act = (): unknown => Reflect.apply(resolveAcquire, undefined, [given, 3]);
+      const act = (): unknown => Reflect.apply(resolveAcquire, undefined, [given]);
       expect(refusal(act)).to.equal(`${type}: ${message}`);
     });
   }
 
   it('of acquire have their documented defaults', () => {
     const expected = { timeout: Infinity, signal: undefined, permits: 1 };
-    expect(resolveAcquire(undefined, 3)).to.deep.equal(expected);
-    expect(resolveAcquire({}, 3)).to.deep.equal(expected);
-    expect(resolveAcquire({ timeout: Infinity }, 3)).to.deep.equal(expected);
-    expect(resolveAcquire(0, 3)).to.deep.equal({ ...expected, timeout: 0 });
-    expect(resolveAcquire(2 ** 33, 3)).to.deep.equal({ ...expected, timeout: 2 ** 33 });
+    expect(resolveAcquire(undefined)).to.deep.equal(expected);
+    expect(resolveAcquire({})).to.deep.equal(expected);
+    expect(resolveAcquire({ timeout: Infinity })).to.deep.equal(expected);
+    expect(resolveAcquire(0)).to.deep.equal({ ...expected, timeout: 0 });
+    expect(resolveAcquire(2 ** 33)).to.deep.equal({ ...expected, timeout: 2 ** 33 });
   });
 
-  it('of acquire take a signal and permits up to the limit', () => {
+  it('of acquire take a signal and permits', () => {
     const { signal } = new AbortController();
     const given = { timeout: 5, signal, permits: 3 };
-    expect(resolveAcquire(given, 3)).to.deep.equal(given);
-    expect(checkPermits(1, 1)).to.equal(1);
+    expect(resolveAcquire(given)).to.deep.equal(given);
+    expect(checkPermits(16_777_216)).to.equal(16_777_216);
   });
 
   for (const [given, type, message] of WRONG_NAMES) {

@@ -102,8 +102,8 @@ describe('releasing', () => {
       expect(new Set(backend.givenBack)).to.deep.equal(new Set([handle.id]));
     });
 
-    it('for good is told with its cause at once', async () => {
-      const { backend, clock, handle } = await held();
+    it('that refuses is told of with its cause at once, and tried again until the lease is over', async () => {
+      const { backend, clock, semaphore, handle } = await held();
       const cause = new Error('NOPERM no permissions');
       backend.isRetryable = () => false;
       backend.onRelease = () => Promise.reject(cause);
@@ -111,9 +111,31 @@ describe('releasing', () => {
       await clock.advance(0);
       expect(releasing.error).to.be.instanceOf(BackendError);
       expect(releasing.error).to.include({ cause });
+      const closing = watch(clock, semaphore.close());
+      await clock.advance(0);
+      expect(closing.done).to.equal(true);
       await clock.advance(60_000);
-      expect(backend.releases).to.have.length(1);
+      const tries = backend.releases.map(({ at }) => at);
+      const pauses = tries.slice(1).map((at, i) => at - (tries[i] ?? 0));
+      expect(Math.max(...pauses)).to.be.at.most(1000);
+      expect(tries.length).to.be.within(30, 70);
+      expect(tries.at(-1)).to.be.within(28_000, 30_000);
       expect(clock.timers).to.equal(0);
+    });
+
+    it('that refuses for a while gives the permit back soon after', async () => {
+      const { backend, clock, handle } = await held();
+      backend.isRetryable = () => false;
+      backend.onRelease = (call) => {
+        if (clock.monotonic() < 10_000) throw new Error('MISCONF no more writes');
+        return backend.released(call);
+      };
+      watch(clock, handle.release());
+      await clock.advance(11_000);
+      const tries = backend.releases.length;
+      expect(backend.releases.at(-1)?.at).to.be.within(10_000, 11_000);
+      await clock.advance(60_000);
+      expect(backend.releases).to.have.length(tries);
     });
 
     it('is told after 5 s while the lease runs, and is tried on behind it', async () => {
@@ -280,6 +302,24 @@ describe('releasing', () => {
       const closing = watch(clock, semaphore.close());
       await clock.advance(5000);
       expect([closing.done, closing.error]).to.deep.equal([true, undefined]);
+    });
+
+    it('ends the subscription at once, so that on a silent backend it takes no longer', async () => {
+      const backend = new StubBackend({ pushes: true });
+      backend.onAcquire = (call, index) =>
+        index === 0 ? backend.allGranted(call) : backend.allQueued(call);
+      backend.onRelease = () => never();
+      const semaphore = new Semaphore(backend, 'jobs', { limit: 1, clock: backend.clock });
+      await semaphore.acquire();
+      const waiting = watch(backend.clock, semaphore.acquire());
+      await backend.clock.advance(0);
+      backend.listeners[0]?.onHealth(true);
+      expect(backend.closedListeners).to.equal(0);
+      void semaphore.close();
+      await backend.clock.advance(0);
+      expect(backend.closedListeners).to.equal(1);
+      await backend.clock.advance(5000);
+      expect(waiting.error).to.have.property('code', 'CLOSED');
     });
 
     it('refuses what comes afterwards', async () => {

@@ -56,7 +56,7 @@ describe('a permit that too few replicas have', () => {
     const before = backend.acquires.length;
     let grant: (reply: AcquireReply) => void = () => {};
     backend.onAcquire = () => new Promise((resolve) => (grant = resolve));
-    backend.push(idOf(0), 2000);
+    backend.push(idOf(0));
     await clock.advance(1);
     expect(backend.acquires).to.have.length(before + 1);
     expect(waiting.done).to.equal(false);
@@ -76,7 +76,7 @@ describe('a permit that too few replicas have', () => {
     const before = backend.acquires.length;
     backend.onAcquire = (call, index) => {
       if (index > before) return backend.allGranted(call);
-      backend.push(call.requests[0]?.id ?? '', 2000);
+      backend.push(call.requests[0]?.id ?? '');
       return backend.allQueued(call);
     };
     const acquiring = watch(clock, semaphore.acquire());

@@ -17,6 +17,8 @@ describe('running a function with a handle', () => {
 
   class Handle {
     releases = 0;
+    /** How often its failure was told by a warning. */
+    warnings = 0;
     readonly #release: () => Promise<unknown>;
 
     constructor(release: () => Promise<unknown> = () => Promise.resolve(true)) {
@@ -26,6 +28,10 @@ describe('running a function with a handle', () => {
     release(): Promise<unknown> {
       this.releases += 1;
       return this.#release();
+    }
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      await this.release().catch(() => (this.warnings += 1));
     }
   }
 
@@ -82,14 +88,17 @@ describe('running a function with a handle', () => {
     }
   });
 
-  it('changes no result when the release fails', async () => {
-    expect(await runWithHandle(broken(), () => 'result')).to.equal('result');
+  it('changes no result when the release fails, and has it told by a warning', async () => {
+    const handle = broken();
+    expect(await runWithHandle(handle, () => 'result')).to.equal('result');
+    expect(handle.warnings).to.equal(1);
   });
 
   it('tells a release that failed as the cause of the error of the function', async () => {
-    const error = new Error('job');
-    expect(await reasonOf(runWithHandle(broken(), throws(error)))).to.equal(error);
+    const [error, handle] = [new Error('job'), broken()];
+    expect(await reasonOf(runWithHandle(handle, throws(error)))).to.equal(error);
     expect(error.cause).to.equal(failure);
+    expect(handle.warnings).to.equal(0);
     // As the cause that a constructor is given: not among what is printed or copied as its own data.
     expect(Object.keys(error)).to.deep.equal([]);
   });
@@ -109,15 +118,14 @@ describe('running a function with a handle', () => {
     expect(error).to.include({ cause: 'why', suppressed: 'own' });
   });
 
-  it('hides no error that cannot be changed', async () => {
+  it('hides no error that cannot be changed, and has the failure told by a warning', async () => {
     const sealed = Object.preventExtensions(new Error('job'));
     const frozen = Object.freeze(new Error('job', { cause: 'why' }));
     const fixed = Object.defineProperty(new Error('job'), 'cause', { value: undefined });
-    for (const error of [sealed, frozen, fixed]) {
-      expect(await reasonOf(runWithHandle(broken(), throws(error)))).to.equal(error);
-    }
-    for (const thrown of ['a string', undefined, { code: 5 }]) {
-      expect(await reasonOf(runWithHandle(broken(), throws(thrown)))).to.equal(thrown);
+    for (const thrown of [sealed, frozen, fixed, 'a string', undefined, { code: 5 }]) {
+      const handle = broken();
+      expect(await reasonOf(runWithHandle(handle, throws(thrown)))).to.equal(thrown);
+      expect(handle.warnings).to.equal(1);
     }
   });
 });

@@ -29,14 +29,14 @@ describe('a request that is settled', () => {
     await clock.advance(0);
     backend.setHealth(true);
     await clock.advance(0);
-    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
+    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '');
     await (await before).release();
     backend.acquires.splice(0);
 
     backend.onAcquire = () => never();
     const waiting = watch(clock, semaphore.acquire());
     await clock.advance(0);
-    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
+    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '');
     await clock.advance(0);
     expect(waiting.value).to.include({ held: true });
     await clock.advance(6000);

@@ -3,6 +3,7 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
+  EndedTicket,
   ExtendCall,
   ExtendReply,
   GrantListener,
@@ -10,9 +11,11 @@ import type {
   InspectReply,
   Listening,
   PushedGrant,
+  PushSource,
   ReleaseCall,
   ReleaseReply,
 } from '../../src/backend.js';
+import { CLAIM_TIME } from '../../src/backend.js';
 import { ManualClock } from '../../src/manual-clock.js';
 
 export interface Noted<Call> {
@@ -41,6 +44,7 @@ export class StubBackend implements Backend {
   #arrivals = 0;
   #tokens = 0;
   #pushed: PushedGrant | undefined;
+  readonly #sources = new Map<string, PushSource>();
 
   constructor(options: { pushes: boolean } = { pushes: false }) {
     this.onAcquire = (call) => this.allQueued(call);
@@ -59,6 +63,8 @@ export class StubBackend implements Backend {
     const requests = call.requests.map(({ id, permits, wait, arrival }) => {
       return { id, permits, wait, arrival };
     });
+    for (const { id } of requests)
+      this.#sources.set(id, { name: call.key.name, limit: call.limit });
     return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
   }
 
@@ -124,17 +130,27 @@ export class StubBackend implements Backend {
   }
 
   /** Pushes a grant of this id that expires in `life` milliseconds. */
-  push(id: string, life: number): void {
+  push(id: string, life = CLAIM_TIME): void {
     this.#tokens += 1;
     const expiresAt = this.serverTime + life;
     this.#pushed = { id, fencingToken: this.#tokens, slots: [0], expiresAt };
     this.pushAgain();
   }
 
+  /** Says that a ticket was taken away. */
+  endTicket(id: string, reason: EndedTicket['reason']): void {
+    for (const one of this.listeners) one.onEnded?.([{ id, reason }], this.#sourceOf(id));
+  }
+
   /** The last push, once more. */
   pushAgain(): void {
     const grants = this.#pushed === undefined ? [] : [this.#pushed];
-    for (const listener of this.listeners) listener.onGrants(grants);
+    for (const listener of this.listeners) listener.onGrants(grants, this.#sourceOf(grants[0]?.id));
+  }
+
+  /** The semaphore that asked for it. */
+  #sourceOf(id: string | undefined): PushSource {
+    return this.#sources.get(id ?? '') ?? { name: '', limit: 1 };
   }
 
   setHealth(healthy: boolean): void {

@@ -27,10 +27,22 @@ describe('a ticket whose id was granted anew, with a later fencing token', () =>
 
   it('ends the handle, and is given back, when a push tells of it', async () => {
     const handle = await heldWhileOneWaits();
-    backend.push(handle.id, 2000);
+    backend.onExtend = (call) => backend.extended(call, false);
+    backend.push(handle.id);
     await backend.clock.advance(0);
     expectMissing(handle);
     expect(backend.givenBack).to.deep.equal([handle.id]);
+  });
+
+  it('is looked for, and not lost because somebody says so', async () => {
+    const handle = await heldWhileOneWaits();
+    // Many at once cost two calls: the one under way, and one behind it.
+    for (let i = 0; i < 100; i++) backend.push(handle.id);
+    await backend.clock.advance(0);
+    for (let i = 0; i < 100; i++) backend.endTicket(handle.id, 'revoked');
+    await backend.clock.advance(0);
+    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id], [handle.id]]);
+    expect([handle.held, backend.givenBack]).to.deep.equal([true, []]);
   });
 
   it('is the same one when a push comes again', async () => {
@@ -38,7 +50,7 @@ describe('a ticket whose id was granted anew, with a later fencing token', () =>
     const other = semaphore.acquire();
     other.catch(() => undefined);
     await backend.clock.advance(0);
-    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
+    backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '');
     const handle = await waiting;
     backend.pushAgain();
     await backend.clock.advance(0);

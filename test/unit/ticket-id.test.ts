@@ -10,12 +10,13 @@ import {
 } from '../../src/ticket-id.js';
 
 describe('ticket ids', () => {
-  it('tell client and permits', () => {
+  it('tell client, number and permits', () => {
     for (const client of ['a', 'A-_9', newClientId()]) {
       for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
         for (const permits of [1, 2, 100_000]) {
           expect(parseTicketId(ticketId(client, number, permits))).to.deep.equal({
             client,
+            number,
             permits,
           });
         }
@@ -71,7 +72,7 @@ describe('ticket ids', () => {
         expect(id).to.equal(`${own}~${first}`);
         expect(firstId(id)).to.equal(first);
         const client = own.slice(0, own.indexOf('.'));
-        expect(parseTicketId(id)).to.deep.equal({ client, permits });
+        expect(parseTicketId(id)).to.deep.equal({ client, number: turn, permits });
       }
     }
   });

@@ -26,19 +26,21 @@ describe('tickets that are given back', () => {
   let calls: { at: number; ids: readonly string[] }[];
   let answer: (ids: readonly string[], index: number) => Promise<ReleaseReply>;
   let released: number;
+  let retryable: boolean;
   let returns: TicketReturns;
 
   beforeEach(() => {
     clock = new NotingClock();
     calls = [];
     released = 0;
+    retryable = true;
     answer = (ids) => reply(ids, true);
     returns = new TicketReturns({
       clock,
       retry: { min: 10, max: 200, factor: 2, jitter: false },
       ttl: TTL,
       limit: TTL,
-      isRetryable: () => true,
+      isRetryable: () => retryable,
       call: (ids) => answer(ids, calls.push({ at: clock.monotonic(), ids }) - 1),
     });
   });
@@ -247,6 +249,93 @@ describe('tickets that are given back', () => {
       find(false);
       await promises();
       expect(outcome).to.include({ done: true, value: true });
+    });
+  });
+
+  describe('while the backend refuses', () => {
+    beforeEach(() => {
+      retryable = false;
+      answer = () => Promise.reject(new Error('MISCONF'));
+    });
+
+    it('are withdrawn at the latest a second after it refuses no more', async () => {
+      for (const id of ['a', 'b', 'c']) returns.withdraw(id);
+      await clock.advance(4000);
+      answer = (ids) => reply(ids, true);
+      await clock.advance(1000);
+      const told = calls.filter(({ at }) => at > 4000).flatMap(({ ids }) => ids);
+      expect(told).to.have.members(['a', 'b', 'c']);
+      await clock.advance(20_000);
+      expect(calls.at(-1)?.at).to.be.at.most(5000);
+    });
+
+    it('count as drained once each was refused, and not before', async () => {
+      let refuse = (): void => {};
+      answer = () => new Promise((_, reject) => (refuse = () => reject(new Error('NOPERM'))));
+      returns.withdraw('a');
+      const drained = watch(clock, returns.drained());
+      await clock.advance(10);
+      expect(drained.done).to.equal(false);
+      refuse();
+      await clock.advance(0);
+      expect(drained.done).to.equal(true);
+      answer = (ids) => reply(ids, true);
+      await clock.advance(2000);
+      expect(calls.at(-1)?.ids).to.deep.equal(['a']);
+    });
+
+    it('are answered once: neither the answer nor the event comes again with a later try', async () => {
+      const outcome = release('a');
+      await clock.advance(0);
+      expect([outcome.error instanceof BackendError, released]).to.deep.equal([true, 1]);
+      answer = (ids) => reply(ids, true);
+      await clock.advance(TTL);
+      expect(calls.length).to.be.above(1);
+      expect(released).to.equal(1);
+      expect(clock.timers).to.equal(0);
+    });
+  });
+
+  describe('while the backend is away for long', () => {
+    const MANY = 150_000;
+
+    it('cost one call and one timer for each pause, however many they are', async () => {
+      answer = () => Promise.reject(new Error('away'));
+      for (let i = 0; i < 5000; i++) returns.withdraw(`a${i}`);
+      await clock.advance(1000);
+      const [before, timers] = [calls.length, clock.timers];
+      await clock.advance(2000);
+      // One for each pause of 200 ms.
+      expect(calls.length - before).to.equal(10);
+      expect(Math.max(...calls.map(({ ids }) => ids.length))).to.be.at.most(1000);
+      expect(timers).to.equal(1);
+    });
+
+    it('go all at once, when it is back', async () => {
+      answer = () => Promise.reject(new Error('away'));
+      const ids = Array.from({ length: 5000 }, (_, i) => `a${i}`);
+      for (const id of ids) returns.withdraw(id);
+      await clock.advance(1000);
+      const before = calls.length;
+      answer = (given) => reply(given, true);
+      await clock.advance(200);
+      const sent = calls.slice(before).flatMap((call) => call.ids);
+      expect(new Set(sent)).to.deep.equal(new Set(ids));
+      expect(sent).to.have.length(ids.length);
+      expect(clock.timers).to.equal(0);
+    });
+
+    it('are kept up to a bound, the first of them', async () => {
+      answer = () => Promise.reject(new Error('away'));
+      for (let i = 0; i < MANY; i++) returns.withdraw(`a${i}`);
+      await clock.advance(1000);
+      const before = calls.length;
+      answer = (ids) => reply(ids, true);
+      await clock.advance(200);
+      const sent = new Set(calls.slice(before).flatMap(({ ids }) => ids));
+      expect(sent.size).to.equal(100_000);
+      expect(sent.has('a0')).to.equal(true);
+      expect(sent.has(`a${MANY - 1}`)).to.equal(false);
     });
   });
 

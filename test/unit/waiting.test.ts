@@ -203,30 +203,32 @@ describe('waiting', () => {
       backend.setHealth(true);
       await clock.advance(700);
       const before = backend.acquires.length;
-      backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
+      backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '');
       await clock.advance(0);
       expect(waiting.at).to.equal(700);
       expect(waiting.value?.held).to.equal(true);
-      expect(waiting.value?.expiresIn).to.be.within(1000, 2000);
+      expect(waiting.value?.expiresIn).to.be.within(4900, 5000);
       expect(backend.acquires).to.have.length(before);
     });
 
-    it('brings a pushed grant to its full ttl inside its claim time', async () => {
-      const { backend, clock, acquire } = bench(true, { ttl: 30_000 });
-      const waiting = acquire(60_000);
-      await clock.advance(0);
-      backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
-      await clock.advance(1900);
-      expect(backend.extends[0]?.at).to.be.at.most(1500);
-      expect(waiting.value?.expiresIn).to.be.above(27_000);
-    });
+    for (const extendEvery of [10_000, 0]) {
+      it(`brings a pushed grant to its full ttl soon, also with extendEvery ${extendEvery}`, async () => {
+        const { backend, clock, acquire } = bench(true, { ttl: 30_000, extendEvery });
+        const waiting = acquire(60_000);
+        await clock.advance(0);
+        backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '');
+        await clock.advance(60);
+        expect(backend.extends.map(({ at }) => at)).to.deep.equal([50]);
+        expect(waiting.value?.expiresIn).to.be.above(29_000);
+      });
+    }
 
-    it('needs no third call for a task that is shorter than the claim time', async () => {
+    it('needs no third call for a short task', async () => {
       const { backend, clock, acquire } = bench(true, { ttl: 30_000 });
       const waiting = acquire(60_000);
       await clock.advance(0);
-      backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '', 2000);
-      await clock.advance(500);
+      backend.push(backend.acquires[0]?.call.requests[0]?.id ?? '');
+      await clock.advance(49);
       await waiting.value?.release();
       expect([
         backend.acquires.length,
@@ -253,8 +255,8 @@ describe('waiting', () => {
       const { backend, clock, acquire } = bench(true);
       const waiting = acquire(60_000);
       await clock.advance(0);
-      backend.push('somebody.1', 2000);
-      backend.push('', 2000);
+      backend.push('somebody.1');
+      backend.push('');
       await clock.advance(0);
       expect(waiting.done).to.equal(false);
     });
@@ -502,7 +504,7 @@ describe('waiting', () => {
       backend.setHealth(true);
       await clock.advance(0);
       const id = backend.acquires[0]?.call.requests[0]?.id ?? '';
-      backend.push(id, 2000);
+      backend.push(id);
       await clock.advance(0);
       expect(first.value?.held).to.equal(true);
       backend.pushAgain();
@@ -510,7 +512,8 @@ describe('waiting', () => {
       expect(first.value?.held).to.equal(true);
       expect(backend.givenBack).to.deep.equal([]);
       const lost = untilLost(first.value);
-      backend.push(id, 2000);
+      backend.onExtend = (call) => backend.extended(call, false);
+      backend.push(id);
       await clock.advance(0);
       expect((await lost).reason).to.equal('missing');
       expect(backend.givenBack).to.deep.equal([id]);
@@ -645,7 +648,7 @@ describe('waiting', () => {
       await clock.advance(500);
       expect(waiting.error).to.be.instanceOf(AcquireTimeoutError);
       const id = backend.acquires[0]?.call.requests[0]?.id ?? '';
-      backend.push(id, 2000);
+      backend.push(id);
       await clock.advance(0);
       expect(backend.givenBack).to.include(id);
     });

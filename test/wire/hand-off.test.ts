@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Handle, Semaphore } from '../../src/index.js';
+import { type Handle, ManualClock, Semaphore } from '../../src/index.js';
 import { type OpenClient, openClient } from '../processes/open-client.js';
 import { until } from '../processes/until.js';
 import { describeWithServer } from '../support/require-server.js';
@@ -27,9 +26,11 @@ describeWithServer('a hand-off to a waiter in another process', (server) => {
       monitor = watched;
       const name = 'hand-off';
       const prefix = `ttl-${ttl}`;
+      const clock = new ManualClock();
       // Tickets are not extended meanwhile, except to claim them.
       const [from, to] = clients.map(
-        ({ target }) => new Semaphore(target, name, { limit: 1, ttl, extendEvery: 0, prefix }),
+        ({ target }) =>
+          new Semaphore(target, name, { limit: 1, ttl, extendEvery: 0, prefix, clock }),
       ) as [Semaphore, Semaphore];
       // The first round makes the subscription.
       const { first: gate, acquiring: passed } = await queueUp(from, to);
@@ -41,7 +42,7 @@ describeWithServer('a hand-off to a waiter in another process', (server) => {
       await first.release();
       const second = await acquiring;
       expect(await watched.names()).to.deep.equal(['evalsha']);
-      await sleep(50);
+      await clock.advance(49);
       expect(second.held).to.equal(true);
       expect(await second.release()).to.equal(true);
       expect(await watched.names()).to.deep.equal(['evalsha']);

@@ -1,7 +1,6 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 import type { Duplicable, Subscriber } from './ioredis-client.js';
-import { endOf } from './ioredis-client.js';
-import type { Attempt } from './moving-subscription.js';
+import { COPY_OPTIONS, CopyAttempt } from './ioredis-client.js';
 import { anyReady, movingSubscription } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
 
@@ -23,37 +22,10 @@ export function subscribeOnNode(
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  return movingSubscription((onLost) => attempt(cluster, channel, events, onLost), events);
-}
-
-function attempt(
-  cluster: IoredisCluster,
-  channel: string,
-  events: SubscriptionEvents,
-  onLost: () => void,
-): Attempt {
-  const node = anyReady(cluster.nodes('master'), ({ status }) => status === 'ready');
-  if (node === undefined) {
-    const problem = new Error('the cluster client knows no node that is ready');
-    return { subscribed: Promise.reject(problem), close: () => Promise.resolve() };
-  }
-  const subscriber = node.duplicate({
-    lazyConnect: false,
-    enableOfflineQueue: true,
-    autoResubscribe: false,
-    // Another node is tried instead.
-    retryStrategy: () => null,
-  });
-  subscriber.on('error', onLost);
-  subscriber.on('end', onLost);
-  subscriber.on('ready', () => subscriber.stream?.unref?.());
-  subscriber.on('message', (_channel, message) => {
-    if (message !== undefined) events.onMessage(message);
-  });
-  return { subscribed: subscriber.subscribe(channel), close: closing(subscriber, channel) };
-}
-
-function closing(subscriber: Subscriber, channel: string): () => Promise<void> {
-  let closed: Promise<void> | undefined;
-  return () => (closed ??= endOf(subscriber, channel));
+  const copy = (): Subscriber => {
+    const node = anyReady(cluster.nodes('master'), ({ status }) => status === 'ready');
+    if (node === undefined) throw new Error('the cluster client knows no node that is ready');
+    return node.duplicate(COPY_OPTIONS);
+  };
+  return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
 }

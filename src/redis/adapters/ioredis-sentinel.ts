@@ -3,6 +3,7 @@ import { hasMethods } from './shape.js';
 /** What is used of an `ioredis` client (5, 6) that sentinels lead, beyond its commands. */
 interface SentinelLed {
   on(event: string, listener: () => void): unknown;
+  removeListener(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;
   readonly status?: string;
 }
@@ -45,7 +46,7 @@ export class Revival {
 }
 
 export function detectsFailover(client: object): client is SentinelLed {
-  if (!hasMethods(client, 'on', 'connect')) return false;
+  if (!hasMethods(client, 'on', 'removeListener', 'connect')) return false;
   const options: unknown = Reflect.get(client, 'options');
   if (typeof options !== 'object' || options === null) return false;
   return (

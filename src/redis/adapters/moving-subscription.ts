@@ -1,69 +1,99 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 
-/** Between a subscription that was lost and the next one, in milliseconds: polling goes on meanwhile. */
+/** Between a subscription that was lost and the next one, in milliseconds: polling takes over meanwhile. Doubles up to the most while none is confirmed. */
 const PAUSE = 250;
+const MOST_PAUSE = 2000;
 
-/** How long one subscription may take to stand, in milliseconds; a node that hangs accepts a connection and says nothing. */
+/** How long one subscription may take to be confirmed, in milliseconds; a node that hangs accepts a connection and says nothing. */
 const PATIENCE = 5000;
 
+/** One connection with one subscription: when it is lost it ends, and never comes back by itself. */
 export interface Attempt {
   /** Settles when the server has confirmed the subscription, or with why there is none. */
   readonly subscribed: Promise<unknown>;
-  /** Ends it; may be called more than once. */
+  /** Ends it; may be called more than once. Resolves once its connection has ended; never rejects. */
   close(): Promise<void>;
 }
 
 /**
- * A subscription that several nodes can serve: when one is lost, the next is opened, on another node if there is
+ * A subscription that lives longer than one connection: when that is lost, the next is opened, on another node if there is
  * one. `open` calls `onLost` when its subscription may have missed messages.
  */
 export function movingSubscription(
   open: (onLost: () => void) => Attempt,
   events: SubscriptionEvents,
 ): Subscription {
-  let closed = false;
-  let current: Attempt | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  return new MovingSubscription(open, events);
+}
 
-  const leave = (attempt: Attempt): void => {
-    current = undefined;
-    clearTimeout(timer);
-    events.onHealth(false);
-    void attempt.close();
-  };
-  const moveLater = (attempt: Attempt): void => {
-    if (closed || current !== attempt) return;
-    leave(attempt);
-    timer = setTimeout(move, PAUSE).unref();
-  };
-  const move = (): void => {
-    const attempt = open(() => moveLater(attempt));
-    current = attempt;
-    timer = setTimeout(() => moveLater(attempt), PATIENCE).unref();
-    void follow(attempt);
-  };
-  const follow = async (attempt: Attempt): Promise<void> => {
+class MovingSubscription implements Subscription {
+  readonly #open: (onLost: () => void) => Attempt;
+  readonly #events: SubscriptionEvents;
+  #closed = false;
+  #current: Attempt | undefined;
+  /** Settles when the one before has ended. */
+  #left: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #pause = PAUSE;
+
+  constructor(open: (onLost: () => void) => Attempt, events: SubscriptionEvents) {
+    this.#open = open;
+    this.#events = events;
+    this.#move();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await Promise.all([this.#left, this.#current?.close()]);
+  }
+
+  #move(): void {
+    // Undefined to a client that tells of a loss before `open` has returned: its time limit ends such an attempt.
+    let made: Attempt | undefined = undefined;
+    const attempt = this.#open(() => this.#moveLater(made));
+    made = attempt;
+    this.#current = attempt;
+    this.#timer = setTimeout(() => this.#moveLater(attempt), PATIENCE).unref();
+    void this.#follow(attempt);
+  }
+
+  async #follow(attempt: Attempt): Promise<void> {
     try {
       await attempt.subscribed;
     } catch (error) {
-      if (!isRefusal(error)) return moveLater(attempt);
-      if (closed || current !== attempt) return;
+      if (!isRefusal(error)) return this.#moveLater(attempt);
+      if (!this.#isCurrent(attempt)) return;
       // No other node would allow it.
-      leave(attempt);
-      return events.onFailed();
+      this.#leave(attempt);
+      if (!this.#closed) this.#events.onFailed();
+      return;
     }
-    if (closed || current !== attempt) return;
-    clearTimeout(timer);
-    events.onHealth(true);
-  };
-  move();
-  return {
-    close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      await current?.close();
-    },
-  };
+    if (!this.#isCurrent(attempt)) return;
+    clearTimeout(this.#timer);
+    this.#pause = PAUSE;
+    this.#events.onHealth(true);
+  }
+
+  #moveLater(attempt: Attempt | undefined): void {
+    if (attempt === undefined || !this.#isCurrent(attempt)) return;
+    this.#leave(attempt);
+    // Who heard of the loss may have closed it.
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => this.#move(), this.#pause).unref();
+    this.#pause = Math.min(2 * this.#pause, MOST_PAUSE);
+  }
+
+  #leave(attempt: Attempt): void {
+    this.#current = undefined;
+    clearTimeout(this.#timer);
+    this.#left = attempt.close();
+    this.#events.onHealth(false);
+  }
+
+  #isCurrent(attempt: Attempt): boolean {
+    return !this.#closed && this.#current === attempt;
+  }
 }
 
 /** The server said no, and will until somebody changes its mind. A connection that was lost says otherwise, and a server that cannot now says LOADING and the like. */

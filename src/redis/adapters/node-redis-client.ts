@@ -1,4 +1,6 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
+import type { Attempt } from './moving-subscription.js';
+import { movingSubscription } from './moving-subscription.js';
 
 /** What is used of a single `redis` client (4, 5, 6) beyond its commands. */
 export interface Duplicable {
@@ -14,55 +16,107 @@ export interface Subscriber {
   unref?(): void;
 }
 
-/** On a copy of a single client: it reconnects and subscribes again by itself. */
+/** On copies of a single client. */
 export function subscribeOnCopy(
   client: Duplicable,
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  const subscriber = client.duplicate();
-  let closed = false;
-  // Nothing more once it is closed: by then another subscription may have taken its place.
-  const report = (healthy: boolean): void => {
-    if (!closed) events.onHealth(healthy);
-  };
-  // The copy has no listeners of its own; without this one, a lost connection would end the process.
-  subscriber.on('error', () => report(false));
-  // After a reconnect the client subscribes again before it says that it is ready.
-  subscriber.on('ready', () => {
-    subscriber.unref?.();
-    if (subscribed) report(true);
-  });
-  let subscribed = false;
-  const close = async (): Promise<void> => {
-    closed = true;
-    await endOf(subscriber);
-  };
-  const open = async (): Promise<void> => {
-    try {
-      await subscriber.connect();
-      if (closed) return await close();
-      await subscriber.subscribe(channel, (message) => events.onMessage(message));
-      subscribed = true;
-      report(true);
-    } catch {
-      // Refused, or its options let it give up, or it was closed.
-      report(false);
-      if (!closed) events.onFailed();
-      await close();
-    }
-  };
-  void open();
-  return { close };
+  const copy = (): Subscriber => client.duplicate();
+  return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
 }
 
-/** Version 4 knows no `destroy`. Never rejects. */
-export async function endOf(subscriber: Subscriber): Promise<void> {
-  // Not while it reads: version 4 forgets its subscription at once, and the next message of the same packet ends the process.
-  await Promise.resolve();
+/**
+ * The life of one copy of a client: it connects, it is connected, it has ended. Its first error ends it, before it
+ * reconnects. While it makes its socket it cannot be ended: 4 and 5 would only mark it as closed, and the
+ * socket that comes then is nobody's. So what is closed while it connects ends when it tells of its socket, or that there is none.
+ */
+export class CopyAttempt implements Attempt {
+  readonly subscribed: Promise<void>;
+  readonly #onLost: () => void;
+  #copy: Subscriber | undefined;
+  #connecting = false;
+  #closed = false;
+  #ending = false;
+  #setEnded: () => void = () => undefined;
+  readonly #ended = new Promise<void>((resolve) => (this.#setEnded = resolve));
+
+  constructor(
+    copy: () => Subscriber | Promise<Subscriber>,
+    channel: string,
+    events: SubscriptionEvents,
+    onLost: () => void,
+  ) {
+    this.#onLost = onLost;
+    this.subscribed = this.#open(copy, channel, events);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    // Not while it reads: version 4 forgets its subscription at once, and the next message of the same packet ends the process.
+    await Promise.resolve();
+    if (!this.#connecting) void this.#end();
+    await this.#ended;
+  }
+
+  async #open(
+    copy: () => Subscriber | Promise<Subscriber>,
+    channel: string,
+    events: SubscriptionEvents,
+  ): Promise<void> {
+    const made = await copy();
+    if (this.#closed) return;
+    this.#copy = made;
+    // It has no listeners of its own; without this one, a lost connection would end the process.
+    made.on('error', () => {
+      // After its end: that has failed, and it lives on.
+      this.#ending = false;
+      this.#lose();
+    });
+    made.on('end', () => this.#lose());
+    // Version 4 rejects what nobody listens to yet when it is ended before it has written its first commands.
+    made.on('connect', () => queueMicrotask(() => this.#settle()));
+    made.unref?.();
+    await this.#connect(made);
+    if (this.#closed) return;
+    await made.subscribe(channel, (message) => events.onMessage(message));
+  }
+
+  async #connect(made: Subscriber): Promise<void> {
+    this.#connecting = true;
+    try {
+      await made.connect();
+    } finally {
+      this.#settle();
+    }
+  }
+
+  #lose(): void {
+    this.#closed = true;
+    this.#settle();
+    this.#onLost();
+  }
+
+  /** Its socket is there, or there is none. */
+  #settle(): void {
+    this.#connecting = false;
+    if (this.#closed) void this.#end();
+  }
+
+  async #end(): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    this.#ending = await endOf(this.#copy);
+    this.#setEnded();
+  }
+}
+
+/** Version 4 knows no `destroy`. False where it was not open, or would not be ended. */
+async function endOf(copy: Subscriber | undefined): Promise<boolean> {
   try {
-    await (subscriber.destroy === undefined ? subscriber.disconnect?.() : subscriber.destroy());
+    await (copy?.destroy === undefined ? copy?.disconnect?.() : copy.destroy());
+    return true;
   } catch {
-    // It was not open.
+    return false;
   }
 }

@@ -1,8 +1,7 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
-import type { Attempt } from './moving-subscription.js';
 import { anyReady, movingSubscription } from './moving-subscription.js';
 import type { Duplicable, Subscriber } from './node-redis-client.js';
-import { endOf } from './node-redis-client.js';
+import { CopyAttempt } from './node-redis-client.js';
 import { hasMethods } from './shape.js';
 
 interface Node {
@@ -34,33 +33,10 @@ export function subscribeOnNode(
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  return movingSubscription((onLost) => attempt(cluster, channel, events, onLost), events);
-}
-
-function attempt(
-  cluster: NodeRedisCluster,
-  channel: string,
-  events: SubscriptionEvents,
-  onLost: () => void,
-): Attempt {
-  let subscriber: Subscriber | undefined;
-  let closed = false;
-  const close = async (): Promise<void> => {
-    closed = true;
-    if (subscriber !== undefined) await endOf(subscriber);
-  };
-  const open = async (): Promise<void> => {
+  const copy = async (): Promise<Subscriber> => {
     const node = anyReady(cluster.masters, ({ client }) => client?.isReady === true);
     if (node === undefined) throw new Error('the cluster client knows no node that is ready');
-    const made = (await cluster.nodeClient(node)).duplicate();
-    if (closed) return;
-    subscriber = made;
-    made.on('error', onLost);
-    made.on('end', onLost);
-    made.on('ready', () => made.unref?.());
-    await made.connect();
-    if (closed) return endOf(made);
-    await made.subscribe(channel, (message) => events.onMessage(message));
+    return (await cluster.nodeClient(node)).duplicate();
   };
-  return { subscribed: open(), close };
+  return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
 }

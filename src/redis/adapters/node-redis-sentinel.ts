@@ -5,8 +5,16 @@ import { hasMethods } from './shape.js';
 /** Between two tries to subscribe, in milliseconds. */
 const PAUSE = 250;
 
-/** How long the end of a subscription is waited for, in milliseconds: a server that hangs does not confirm it. */
-const GOODBYE = 200;
+/** After these its connection is left to the client, which ends it when it is closed. */
+const TRIES_TO_END = 10;
+
+/** No grant: what a subscription sends to itself. */
+const ECHO = 'echo';
+
+const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
+
+/** Settles once those that were closed before have ended: an end that meets a beginning would take that with it. */
+const leaving = new WeakMap<NodeRedisSentinel, Promise<void>>();
 
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
@@ -25,86 +33,115 @@ export function isSentinel(client: object): client is NodeRedisSentinel {
 /**
  * It makes one connection of its own for subscriptions and takes it along to a new master: a copy of the whole
  * client would add two more, and version 5 cannot be copied. Whether that connection stood all the while it does
- * not tell, so after every sign of trouble the server is asked.
+ * not tell, so after every sign of trouble a message to itself is sent.
  */
 export function subscribeOnSentinel(
   sentinel: NodeRedisSentinel,
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  const listener = (message: string): void => events.onMessage(message);
-  let doubts = 1;
-  let asking = false;
-  let closed = false;
+  return new SentinelSubscription(sentinel, channel, events);
+}
 
-  const ask = async (): Promise<void> => {
-    const doubt = doubts;
-    try {
-      await confirm(sentinel, channel, listener);
-      if (closed) return;
-      if (doubt !== doubts) return await ask();
-      events.onHealth(true);
-    } catch (error) {
-      if (closed) return;
-      events.onHealth(false);
-      if (isRefusal(error)) return events.onFailed();
-      await pass(PAUSE);
-      if (!closed) await ask();
+class SentinelSubscription implements Subscription {
+  readonly #sentinel: NodeRedisSentinel;
+  readonly #channel: string;
+  readonly #events: SubscriptionEvents;
+  #doubts = 1;
+  #asking: Promise<void> | undefined;
+  #closed = false;
+  #onEcho: (() => void) | undefined;
+
+  constructor(sentinel: NodeRedisSentinel, channel: string, events: SubscriptionEvents) {
+    this.#sentinel = sentinel;
+    this.#channel = channel;
+    this.#events = events;
+    sentinel.on('error', this.#onTrouble);
+    sentinel.on('topology-change', this.#onChange);
+    this.#askOnce();
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#sentinel.removeListener('error', this.#onTrouble);
+    this.#sentinel.removeListener('topology-change', this.#onChange);
+    const left = this.#leave();
+    leaving.set(this.#sentinel, left);
+    return left;
+  }
+
+  readonly #listener = (message: string): void => {
+    if (message === ECHO) this.#onEcho?.();
+    else this.#events.onMessage(message);
+  };
+
+  readonly #onTrouble = (): void => {
+    this.#doubts += 1;
+    this.#askOnce();
+    this.#events.onHealth(false);
+  };
+
+  readonly #onChange = (change: unknown): void => {
+    if (isMasterChange(change)) this.#onTrouble();
+  };
+
+  #askOnce(): void {
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
+  }
+
+  async #ask(): Promise<void> {
+    await leaving.get(this.#sentinel);
+    for (;;) {
+      const doubt = this.#doubts;
+      try {
+        await this.#confirm();
+        if (doubt !== this.#doubts) continue;
+        if (!this.#closed) this.#events.onHealth(true);
+        return;
+      } catch (error) {
+        if (!this.#closed) this.#events.onHealth(false);
+        // Who hears of that may have closed it.
+        if (this.#closed) return;
+        if (isRefusal(error)) return this.#events.onFailed();
+        await pass(PAUSE);
+        if (this.#closed) return;
+      }
     }
-  };
-  const askOnce = async (): Promise<void> => {
-    if (asking) return;
-    asking = true;
-    await ask();
-    asking = false;
-  };
-  const onTrouble = (): void => {
-    doubts += 1;
-    events.onHealth(false);
-    void askOnce();
-  };
-  const onChange = (change: unknown): void => {
-    if (isMasterChange(change)) onTrouble();
-  };
-  sentinel.on('error', onTrouble);
-  sentinel.on('topology-change', onChange);
-  void askOnce();
-  return {
-    close: async () => {
-      closed = true;
-      sentinel.removeListener('error', onTrouble);
-      sentinel.removeListener('topology-change', onChange);
-      await Promise.race([end(sentinel, channel, listener), pass(GOODBYE)]);
-    },
-  };
-}
+  }
 
-/**
- * Not before a script has run: a connection for subscriptions that it opens to a master that is down is tried for
- * ever, even after the client was closed. Subscribed already, it would answer at once by itself; only for a channel
- * that is new to it does it ask the server.
- */
-async function confirm(
-  sentinel: NodeRedisSentinel,
-  channel: string,
-  listener: (message: string) => void,
-): Promise<void> {
-  const probe = `${channel}:probe`;
-  await sentinel.eval('return 1', { keys: [], arguments: [] });
-  await sentinel.subscribe(channel, listener);
-  await sentinel.subscribe(probe, ignore);
-  await end(sentinel, probe, ignore);
-}
+  /**
+   * Not before a script has run: a connection for subscriptions that it opens to a master that is down is tried for
+   * ever, even after the client was closed. Subscribed already, it answers at once by itself. A second channel would ask the
+   * server, but one that is refused because the connection breaks would leave that behind.
+   */
+  async #confirm(): Promise<void> {
+    const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
+    await this.#sentinel.eval('return 1', { keys: [], arguments: [] });
+    await this.#sentinel.subscribe(this.#channel, this.#listener);
+    await this.#sentinel.eval(PUBLISH, { keys: [], arguments: [this.#channel, ECHO] });
+    const silence = pass(PAUSE).then(() => {
+      throw new Error(`no echo within ${PAUSE} ms`);
+    });
+    await Promise.race([heard, silence]);
+  }
 
-async function end(
-  sentinel: NodeRedisSentinel,
-  channel: string,
-  listener: (message: string) => void,
-): Promise<void> {
-  try {
-    await sentinel.unsubscribe(channel, listener);
-  } catch {
-    // Its connection is gone, and the subscription with it.
+  /**
+   * Its connection cannot be ended while it is made: it would be nobody's then. Where it breaks meanwhile, it comes
+   * back with the subscription, and can be ended only then.
+   */
+  async #leave(): Promise<void> {
+    await this.#asking;
+    for (let tries = 0; tries < TRIES_TO_END; tries += 1) {
+      try {
+        if (tries > 0) await this.#confirm();
+        await this.#sentinel.unsubscribe(this.#channel, this.#listener);
+        return;
+      } catch (error) {
+        // Without the right to unsubscribe, it stays until the client is closed.
+        if (isRefusal(error)) return;
+        await pass(PAUSE);
+      }
+    }
   }
 }
 
@@ -113,8 +150,6 @@ function isMasterChange(change: unknown): boolean {
     typeof change === 'object' && change !== null && Reflect.get(change, 'type') === 'MASTER_CHANGE'
   );
 }
-
-function ignore(): void {}
 
 function pass(duration: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, duration).unref());

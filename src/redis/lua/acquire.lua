@@ -7,7 +7,7 @@
 --       for more than one permit. kinds: nothing if all new ones wait, else a letter for each, w to wait, t to try only
 --       7 the ids, at most 1000   8 the arrival numbers of those that were queued before
 -- Reply 'head|nearest expiry or empty|verdict;verdict…|grants', the head as in state.lua, a verdict being 'slots token', 'q' and the
---       arrival number, 'b' when busy, 'l' when late. Where each got one permit it may be 'n' and the first 'slot token', from
+--       arrival number, 'b' when busy, 'l' when late, 'o' and the limit where more permits are asked for. Where each got one permit it may be 'n' and the first 'slot token', from
 --       which the others count on. Grants are other requests of the same client that were served on this occasion, 'id slots
 --       token expiry;…'
 -- Cost  O(log n) for each request, expired ticket and grant, and each freed permit; a call that runs twice changes nothing the second time
@@ -87,7 +87,9 @@ for i = 1, total do
     if weighted then
       permits = (match(id, '^[^.]+%.[^.~]+%.(%d+)') or 1) * 1.0
     end
-    if not blocked and held + permits <= limit then
+    if permits > limit then
+      verdicts[i] = 'o' .. format('%.0f', limit)
+    elseif not blocked and held + permits <= limit then
       granted, held, wanted = granted + 1, held + permits, wanted + permits
       if grant_ids then
         grant_ids[granted], places[granted] = id, i
@@ -101,7 +103,7 @@ for i = 1, total do
     elseif kinds ~= '' and string.sub(kinds, i - known, i - known) == 't' then
       verdicts[i] = 'b'
     else
-      blocked, last, arrivals, fields = blocked or permits <= limit, math.max(last + 1, now), arrivals or {}, fields or {}
+      blocked, last, arrivals, fields = true, math.max(last + 1, now), arrivals or {}, fields or {}
       last_text = format('%.0f', last)
       arrivals[comers + 1], arrivals[comers + 2] = last_text, id
       fields[filled + 1], fields[filled + 2] = id, label

@@ -9,7 +9,7 @@ local call, format, match, type = redis.call, string.format, string.match, type
 
 -- How long a process's queued requests count without a sign of life from it, how long a granted ticket lives
 -- until its waiter claims it, and how much longer than its last ticket a key may stay (microseconds); a day (ms).
-local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 2000000.0, 1000000.0, 86400000.0
+local WAITER_LEASE, CLAIM_TIME, GRACE, DAY = 5000000.0, 5000000.0, 1000000.0, 86400000.0
 
 -- Redis keeps up to 128 members or 512 fields as a list that it searches from its start, until one is longer than 64 bytes
 -- (https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/memory-optimization/): from FEW on they are made

@@ -2,7 +2,7 @@
 --
 -- `qslots` is a sorted set, slot -> expiry (microseconds). In `qmeta`: slot -> id of the ticket that has it; id ->
 -- 'slots token attempt granted label' with slots as in 0,3,7; 'last' -> the highest token given or heard of; 'limit' -> that
--- of the last caller. A slot is held where both keys say so: losing either of them loses the tickets, no more.
+-- of the last caller; 'sets' -> see quorum-set. A slot is held where both keys say so: losing either of them loses the tickets, no more.
 -- Ids have a dot and slots are digits, so that fields never collide.
 local slots, meta = KEYS[1], KEYS[2]
 local call, format, match, gmatch = redis.call, string.format, string.match, string.gmatch

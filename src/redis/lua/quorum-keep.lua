@@ -1,11 +1,11 @@
 -- Renews tickets on one master of a quorum, and puts them where a majority wants them.
 --
 -- KEYS  qslots, qmeta
--- ARGV  1 limit   2 ttl (ms)   3 not after (microseconds, or '')
+-- ARGV  1 limit   2 ttl (ms)   3 not after (microseconds, or '')   4 claim, see quorum-set
 --       then for each request: id, mode, attempt, slots as 0,3,7 or '', token, label (without ; and |). Modes: e extends what is held; a wants exactly these
 --       slots as far as they are free, and this token if it has it already with those slots or it is higher than any, else a higher one;
 --       r wants exactly these slots as far as they are free, and exactly this token
--- Reply 'now|holding;holding…', a holding being 'slots token attempt', '' where nothing is held; 'now|late' when too late
+-- Reply 'now|holding;holding…|set;set…', a holding being 'slots token attempt', '' where nothing is held; 'now|late' when too late
 -- Cost  O(slots held) and O(log slots held) for each permit
 
 -- include: quorum-clock
@@ -15,9 +15,11 @@ end
 -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
 call('PEXPIRE', meta, format('%.0f', DAY + ARGV[2]))
 -- include: quorum-slots
+local claim = ARGV[4]
+-- include: quorum-set
 
 local holdings, found = {}, false
-for i = 4, #ARGV, 6 do
+for i = 5, #ARGV, 6 do
   local id, mode, attempt, wanted, token = ARGV[i], ARGV[i + 1], ARGV[i + 2] * 1.0, ARGV[i + 3], ARGV[i + 4]
   local label = ARGV[i + 5]
   local ticket = find_live(id)
@@ -66,6 +68,6 @@ for i = 4, #ARGV, 6 do
   holdings[#holdings + 1] = ticket and describe(ticket) or ''
 end
 if found then
-  finish()
+  finish(set_record(true))
 end
-return now_text .. '|' .. table.concat(holdings, ';')
+return now_text .. '|' .. table.concat(holdings, ';') .. '|' .. table.concat(told, ';')

@@ -41,9 +41,9 @@ local function describe(ticket)
   return ticket.slots .. ' ' .. ticket.token .. ' ' .. format('%.0f', ticket.attempt)
 end
 
--- Keys live as long as the last ticket, and `meta` a day longer.
-local function finish()
-  call('HSET', meta, 'last', format('%.0f', last), 'limit', ARGV[1])
+-- Keys live as long as the last ticket, and `meta` a day longer. `sets`: see quorum-set.
+local function finish(sets)
+  call('HSET', meta, 'last', format('%.0f', last), 'limit', ARGV[1], 'sets', sets)
   local top = call('ZRANGE', slots, '-1', '-1', 'WITHSCORES')
   local life = 0
   if top[2] then

@@ -13,20 +13,21 @@ local stored = call('HMGET', meta, 'state', 'limit', ARGV[3])
 -- include: state purge
 
 -- In `meta`, 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
-local known, kept, verdict = call('HGET', meta, 'revoked'), '', '0'
-for id, gone in string.gmatch(type(known) == 'string' and known or '', '(%S+) (%d+);') do
+local known, kept, verdict = call('HGET', meta, 'revoked'), {}, '0'
+for entry, id, gone in string.gmatch(type(known) == 'string' and known or '', '((%S+) (%d+);)') do
   if gone * 1.0 > now then
-    kept = kept .. id .. ' ' .. gone .. ';'
+    kept[#kept + 1] = entry
     verdict = id == ARGV[3] and '1' or verdict
   end
 end
 if released > 0 then
-  verdict, kept = '1', kept .. ARGV[3] .. ' ' .. format('%.0f', expiry * 1.0) .. ';'
-  fields, filled = { 'revoked', kept }, 2
+  verdict, kept[#kept + 1] = '1', ARGV[3] .. ' ' .. format('%.0f', expiry * 1.0) .. ';'
+  fields, filled = { 'revoked', table.concat(kept) }, 2
 end
 -- include: serve
 -- include: write
 if released > 0 then
-  redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked')
+  local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')
+  redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked' .. source)
 end
 return head .. '|' .. verdict .. '|' .. told

@@ -1,9 +1,10 @@
 -- Fragment: writes the tickets of what was granted, on the lowest free slots, and what the next call must know;
 -- tells waiters of their grants. Afterwards 'slots token' of each grant to this call is in `verdicts` by place, and `told`
 -- has those grants of the calling client that it did not ask for now. The rest is pushed. A push is a hint: where the user
--- has no right to publish, waiters find their grant by asking.
+-- has no right to publish, waiters find their grant by asking. A message is 'id slots token expiry;…|limit|name': the limit is
+-- the caller's, the name stands as in the keys. Many grants make several messages, for a text is copied each time that it grows.
 
-local told, messages = '', nil
+local told, messages, parts, full, FULL = '', nil, nil, nil, 8000
 local first_ticket, final = granted > 0 and (count == 0 or strays), renewed
 if held == wanted then
   -- Nothing is in use but what is granted now: from 0 again.
@@ -90,10 +91,19 @@ if granted > 0 then
       local who = match(id, '^[^.]+')
       local line = id .. ' ' .. token .. ' ' .. expiry
       if who == client then
+        if #told >= FULL then
+          parts = parts or {}
+          parts[#parts + 1], told = told, ''
+        end
         told = told == '' and line or told .. ';' .. line
       else
         messages = messages or {}
-        messages[who] = messages[who] and messages[who] .. ';' .. line or line
+        local message = messages[who]
+        if message and #message >= FULL then
+          full = full or {}
+          full[#full + 1], message = { who, message }, nil
+        end
+        messages[who] = message and message .. ';' .. line or line
       end
     end
     local record = token .. stamp .. (labels and labels[i] or label)
@@ -201,7 +211,15 @@ if moved or not known_state then
 end
 if messages then
   local channels = string.sub(ARGV[2], 1, -#client - 1)
-  for who, message in pairs(messages) do
-    redis.pcall('PUBLISH', channels .. who, message)
+  local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')
+  for i = 1, full and #full or 0 do
+    redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)
   end
+  for who, message in pairs(messages) do
+    redis.pcall('PUBLISH', channels .. who, message .. source)
+  end
+end
+if parts then
+  parts[#parts + 1] = told
+  told = table.concat(parts, ';')
 end

@@ -30,6 +30,7 @@ const BAD_PERMITS: readonly BadValue[] = [
   [1.5, RangeError, '1.5'],
   [NaN, RangeError, 'NaN'],
   [4, RangeError, '4'],
+  [2 ** 24 + 1, RangeError, '16777217'],
 ];
 
 type Call = (semaphore: Semaphore, value: never) => Promise<unknown>;

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 
-import { ClosedError } from '../../../src/index.js';
+import { acquireAll, ClosedError } from '../../../src/index.js';
 import type { BadValue } from '../bad-argument.js';
 import { expectRefusal } from '../bad-argument.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { eventually } from '../eventually.js';
 import { errorOf, reasonOf } from '../rejection.js';
 
 const retry = { min: 5, max: 20 };
@@ -165,15 +164,37 @@ export const limitChangeCases: CaseGroup = {
     'is learnt by a call that asks for more than it allows by now': async (scope) => {
       const there = scope.elsewhere({ limit: 3, retry });
       await scope.semaphore({ limit: 3 }).setLimit(1);
-      const controller = new AbortController();
-      const given = reasonOf(there.acquire({ permits: 3, signal: controller.signal }));
-      await eventually(() => expect(there.limit).to.equal(1));
-      await errorOf(there.tryAcquire({ permits: 3 }), RangeError);
-      controller.abort('enough');
-      expect(await given).to.equal('enough');
-      await eventually(async () => {
-        expect(await there.inspect()).to.include({ held: 0, waiting: 0 });
-      });
+      const error = await errorOf(there.acquire({ permits: 3 }), RangeError);
+      expect(error.message).to.equal('permits: expected at most the limit, 1, got 3');
+      expect(there.limit).to.equal(1);
+      expect(await there.inspect()).to.include({ held: 0, waiting: 0 });
+    },
+
+    'is asked for anew by each call, whatever was heard of it': async (scope) => {
+      const there = scope.elsewhere({ limit: 2, retry });
+      const here = scope.semaphore({ limit: 2 });
+      const calls = [
+        () => there.acquire({ permits: 3, timeout: 5000 }),
+        () => there.tryAcquire({ permits: 3 }),
+        () => there.use((handle) => handle, { permits: 3 }),
+        () => acquireAll([{ semaphore: there, permits: 3 }], 5000),
+      ];
+      for (const call of calls) {
+        await here.setLimit(2);
+        await errorOf(call(), RangeError);
+        await here.setLimit(5);
+        await (await call())?.release();
+        expect(there.limit).to.equal(5);
+      }
+    },
+
+    'is what inspect found last': async (scope) => {
+      const there = scope.elsewhere({ limit: 2 });
+      for (const limit of [7, 1, 2]) {
+        await scope.semaphore({ limit: 2 }).setLimit(limit);
+        expect((await there.inspect()).limit).to.equal(limit);
+        expect(there.limit).to.equal(limit);
+      }
     },
 
     'may be set again and again, also to what it is': async (scope) => {

@@ -57,6 +57,9 @@ export const manualClockCases: CaseGroup = {
       clockOf(scope).stepWall(60_000);
       expect(handle.held).to.equal(false);
       expect(await scope.elsewhere().tryAcquire(), 'the ticket itself').to.equal(null);
+      clockOf(scope).stepWall(-60_000);
+      expect(handle.held, 'once set back').to.equal(false);
+      expect(await handle.release()).to.equal(false);
     },
 
     'a wall clock set back prolongs nothing [P6]': async (scope) => {

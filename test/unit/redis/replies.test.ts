@@ -127,11 +127,15 @@ describe('replies', () => {
     });
   });
 
-  it('of acquire tell busy and late', () => {
-    expect(parseAcquire(`${now}||b;l|`, 2).verdicts).to.deep.equal([
+  it('of acquire tell busy, late and the limit that is too small', () => {
+    expect(parseAcquire(`${now}||b;l;o9|`, 3).verdicts).to.deep.equal([
       { kind: 'busy' },
       { kind: 'late' },
+      { kind: 'over', limit: 9 },
     ]);
+    for (const odd of ['o', 'o0', 'o-1', 'o1.5', 'ox']) {
+      expect(() => parseAcquire(`${now}||${odd}|`, 1), odd).to.throw(/unexpected reply/);
+    }
   });
 
   it('read slots alone and in ranges', () => {

@@ -116,24 +116,37 @@ describe('ioredis adapter', () => {
     expect(messages).to.deep.equal(['hello']);
   });
 
-  it('tells of a lost connection, and of its return only when it has subscribed before', async () => {
+  it('is healthy only once it has subscribed, and says when its connection has ended', async () => {
     const { subscriber, health, open } = subscribing();
     let subscribed: () => void = () => {};
     subscriber.onSubscribe = () => new Promise((resolve) => (subscribed = resolve));
     open();
+    await turn();
     subscriber.emit('ready');
     expect(health).to.deep.equal([]);
     subscribed();
     await turn();
     expect(health).to.deep.equal([true]);
-    subscriber.onSubscribe = () => Promise.resolve();
-    for (const event of ['close', 'error']) {
-      subscriber.emit(event, new Error('lost'));
-      expect(health.at(-1), event).to.equal(false);
-      subscriber.emit('ready');
-      await turn();
-      expect(health.at(-1), event).to.equal(true);
-    }
+    subscriber.emit('error', new Error('what does not end it'));
+    expect(health).to.deep.equal([true]);
+    subscriber.emit('close');
+    expect(health).to.deep.equal([true, false]);
+    await turn();
+    expect(subscriber.ended).to.equal(1);
+  });
+
+  it('is a copy that ends with its connection and keeps no process waiting for a goodbye', async () => {
+    const made: Record<string, unknown>[] = [];
+    const duplicate = (options: Record<string, unknown>): Subscriber => {
+      made.push(options);
+      return new Subscriber();
+    };
+    const whole = { ...client(), duplicate, subscribe: () => Promise.resolve() };
+    const { events } = collected();
+    await ioredisConnection(whole).subscribe?.('p:inbox:c', events).close();
+    const [{ retryStrategy, ...options } = {}] = made;
+    expect((retryStrategy as () => unknown)()).to.equal(null);
+    expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
   });
 
   it('says so when it is refused', async () => {

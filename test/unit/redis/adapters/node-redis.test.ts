@@ -128,14 +128,13 @@ describe('node-redis adapter', () => {
     expect(health.at(-1)).to.equal(true);
   });
 
-  it('tells of a lost connection and of its return; no error event is left without a listener', async () => {
+  it('says when its connection is lost, and ends it before it reconnects; no error event is left without a listener', async () => {
     const { subscriber, health, open } = subscribing();
     open();
     await turn();
     subscriber.emit('error', new Error('Socket closed unexpectedly'));
     expect(health.at(-1)).to.equal(false);
-    subscriber.emit('ready');
-    expect(health.at(-1)).to.equal(true);
+    expect(subscriber.ended).to.equal(1);
   });
 
   for (const step of ['onConnect', 'onSubscribe'] as const) {
@@ -150,29 +149,53 @@ describe('node-redis adapter', () => {
     });
   }
 
-  it('ends its connection when it is closed, also while it connects, and says nothing more', async () => {
-    const { subscriber, health, open } = subscribing();
-    let connected: () => void = () => {};
-    subscriber.onConnect = () => new Promise((resolve) => (connected = resolve));
-    const subscription = open();
-    await subscription?.close();
-    connected();
+  const settled = {
+    'its socket is there': (subscriber: FakeSubscriber) => void subscriber.emit('connect'),
+    'it has failed': (subscriber: FakeSubscriber) => void subscriber.emit('error', new Error('x')),
+  };
+  for (const [when, settle] of Object.entries(settled)) {
+    it(`is not ended while it makes its socket, but when ${when}, and says nothing more`, async () => {
+      const { subscriber, health, failures, open } = subscribing();
+      let fail: (error: Error) => void = () => {};
+      subscriber.onConnect = () => new Promise((_resolve, reject) => (fail = reject));
+      const subscription = open();
+      await turn();
+      let closed = false;
+      const closing = subscription?.close().then(() => (closed = true));
+      await turn();
+      expect([subscriber.ended, closed]).to.deep.equal([0, false]);
+      settle(subscriber);
+      await closing;
+      expect(subscriber.ended).to.equal(1);
+      fail(new Error('The client is closed'));
+      await turn();
+      expect(subscriber.channels).to.deep.equal([]);
+      expect([...health, ...failures]).to.deep.equal([]);
+    });
+  }
+
+  it('connects nothing when it is closed before', async () => {
+    const { subscriber, open } = subscribing();
+    await open()?.close();
     await turn();
-    expect(subscriber.channels).to.deep.equal([]);
-    expect(subscriber.ended).to.be.at.least(1);
-    expect(health).not.to.include(true);
+    expect(subscriber.connected).to.equal(0);
   });
 
-  it('does not speak against its successor when its connecting fails after it was closed', async () => {
-    const { subscriber, health, failures, open } = subscribing();
-    let fail: (error: Error) => void = () => {};
-    subscriber.onConnect = () => new Promise((_resolve, reject) => (fail = reject));
-    const subscription = open();
-    await subscription?.close();
-    subscriber.emit('error', new Error('Socket closed unexpectedly'));
-    fail(new Error('The client is closed'));
+  it('is ended again when it lives on after an end that never settled', async () => {
+    const { subscriber, open } = subscribing();
+    let ends = 0;
+    Object.assign(subscriber, {
+      destroy: () => {
+        ends += 1;
+        return new Promise(() => {});
+      },
+    });
+    open();
     await turn();
-    expect([...health, ...failures]).to.deep.equal([]);
+    for (const expected of [1, 2]) {
+      subscriber.emit('error', new Error('Socket closed unexpectedly'));
+      expect(ends).to.equal(expected);
+    }
   });
 
   it('never rejects when it is closed', async () => {

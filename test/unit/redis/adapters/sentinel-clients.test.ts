@@ -12,17 +12,24 @@ class FakeSentinel extends EventEmitter {
   readonly isOpen = true;
   readonly channels = new Map<string, Listener>();
   asked = 0;
+  /** What becomes of a message that is sent to a channel. */
   answer: () => Promise<void> = () => Promise.resolve();
   readonly evalSha = (): Promise<unknown> => Promise.resolve('reply');
-  readonly eval = this.evalSha;
   readonly use = (): void => {};
   readonly setTracer = (): void => {};
 
-  async subscribe(channel: string, listener: Listener): Promise<void> {
-    if (this.channels.has(channel)) return;
+  async eval(_script: string, options: { arguments: string[] }): Promise<unknown> {
+    const [channel, message] = options.arguments;
+    if (channel === undefined || message === undefined) return 1;
     this.asked += 1;
     await this.answer();
-    this.channels.set(channel, listener);
+    this.channels.get(channel)?.(message);
+    return 1;
+  }
+
+  subscribe(channel: string, listener: Listener): Promise<void> {
+    if (!this.channels.has(channel)) this.channels.set(channel, listener);
+    return Promise.resolve();
   }
 
   unsubscribe(channel: string): Promise<void> {
@@ -118,15 +125,46 @@ describe('node-redis sentinel', () => {
     expect(health).to.deep.equal([true]);
   });
 
-  it('is closed soon although the server hangs', async () => {
+  it('is ended only once its connection is known to stand, and again where that broke meanwhile', async () => {
     const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { sentinel, open } = subscribing();
     const subscription = open();
     await clock.tickAsync(0);
-    sentinel.unsubscribe = () => new Promise(() => {});
-    let closed = false;
-    void subscription?.close().then(() => (closed = true));
-    await clock.tickAsync(500);
-    expect(closed).to.equal(true);
+    let answered: () => void = () => {};
+    sentinel.answer = () => new Promise((resolve) => (answered = resolve));
+    sentinel.emit('error', new Error('Socket closed unexpectedly'));
+    let tries = 0;
+    sentinel.unsubscribe = () => {
+      tries += 1;
+      if (tries === 1) return Promise.reject(new Error('Socket closed unexpectedly'));
+      sentinel.channels.clear();
+      return Promise.resolve();
+    };
+    const closing = subscription?.close();
+    await clock.tickAsync(100);
+    expect(tries).to.equal(0);
+    sentinel.answer = () => Promise.resolve();
+    answered();
+    await clock.tickAsync(1000);
+    await closing;
+    expect([tries, sentinel.channels.size]).to.deep.equal([2, 0]);
+  });
+
+  it('waits for the end of the one before', async () => {
+    const { sentinel, health, open } = subscribing();
+    const before = open();
+    await turn();
+    let ended: () => void = () => {};
+    sentinel.unsubscribe = () => new Promise((resolve) => (ended = resolve));
+    const closing = before?.close();
+    health.splice(0);
+    open();
+    await turn();
+    expect(health).to.deep.equal([]);
+    sentinel.channels.clear();
+    ended();
+    await closing;
+    await turn();
+    expect(health).to.deep.equal([true]);
   });
 });

@@ -1,0 +1,29 @@
+import type { SemaphoreKey } from '../backend.js';
+
+export type HazardListener = (message: string) => void;
+
+/** Who wants to be told what endangers a semaphore: each once. */
+export class HazardListeners {
+  readonly #listeners = new Map<string, Set<HazardListener>>();
+
+  /** Gives what takes it off again. */
+  add({ prefix, name }: SemaphoreKey, listener: HazardListener): () => void {
+    const place = JSON.stringify([prefix, name]);
+    const listeners = this.#listeners.get(place) ?? new Set();
+    this.#listeners.set(place, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(place) === listeners) {
+        this.#listeners.delete(place);
+      }
+    };
+  }
+
+  tell({ prefix, name }: SemaphoreKey, message: string): void {
+    if (this.#listeners.size === 0) return;
+    const place = JSON.stringify([prefix, name]);
+    const listeners = this.#listeners.get(place) ?? [];
+    this.#listeners.delete(place);
+    for (const listener of listeners) listener(message);
+  }
+}

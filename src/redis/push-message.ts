@@ -1,0 +1,54 @@
+import type { EndedTicket, PushedGrant, PushSource } from '../backend.js';
+import { nameOf } from './keys.js';
+import { parseEnded, parseGrants } from './replies.js';
+
+/**
+ * Anybody who may publish can send anything: what is longer is not looked at, in characters. Scripts send less, but for
+ * a ticket of ten thousand slots or more that lie apart; its waiter finds it by asking.
+ */
+const LONGEST_MESSAGE = 2 ** 17;
+/** How many lines of a message are read. Scripts send fewer. */
+const MOST_LINES = 1000;
+/** Of a ticket that was adopted: two ids of a name, a number and permits each. */
+const LONGEST_ID = 128;
+
+export interface PushMessage {
+  readonly source: PushSource;
+  readonly grants: readonly PushedGrant[];
+  readonly ended: readonly EndedTicket[];
+}
+
+/**
+ * `line;line…|limit|name`, a line being a grant as it stands in a reply, or `id revoked`, or `id adopted`. Of the lines only
+ * those are read whose id was made by `client`. Undefined when it is no such message.
+ */
+export function parsePush(message: string, client: string): PushMessage | undefined {
+  if (message.length > LONGEST_MESSAGE) return undefined;
+  const end = message.indexOf('|');
+  const beforeName = message.indexOf('|', end + 1);
+  if (end < 0 || beforeName < 0 || beforeName - end > 17) return undefined;
+  const limit = Number(message.slice(end + 1, beforeName));
+  const name = nameOf(message.slice(beforeName + 1));
+  if (!Number.isSafeInteger(limit) || limit < 1 || name === undefined) return undefined;
+  const lines = ownLines(message, end, `${client}.`);
+  return {
+    source: { name, limit },
+    grants: lines.flatMap(parseGrants),
+    ended: lines.flatMap(parseEnded),
+  };
+}
+
+function ownLines(message: string, end: number, start: string): string[] {
+  const lines: string[] = [];
+  for (let at = 0, read = 0; at < end && read < MOST_LINES; read += 1) {
+    const next = message.indexOf(';', at);
+    const lineEnd = next < 0 || next > end ? end : next;
+    if (message.startsWith(start, at)) {
+      const line = message.slice(at, lineEnd);
+      const space = line.indexOf(' ');
+      if (space > 0 && space <= LONGEST_ID) lines.push(line);
+    }
+    at = lineEnd + 1;
+  }
+  return lines;
+}
