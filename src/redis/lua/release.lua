@@ -10,7 +10,7 @@
 local giving, listed = true, ARGV[3]
 -- include: ids
 local stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
--- include: state release-all purge
+-- include: state release-all records purge
 
 local verdicts = string.rep(released == total and '1' or '0', total)
 if released > 0 and released < total then
