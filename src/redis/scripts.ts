@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '1dbd14c2a9bf5df6eaad2865e8c69f0d591eb1a8',
+  sha1: '032851f01451d000363e2e12ed8a88ee02c6aa9e',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -71,6 +71,10 @@ export const acquireScript: Script = {
     'last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
     "last_text, until_text, configured = '0', '0', ''",
     'end',
+    'end',
+    "if own_limit == '0' then",
+    "own_limit = configured == '' and '1' or configured",
+    'limit = own_limit * 1.0',
     'end',
     'local head = now_text',
     "if type(stored[2]) == 'string' then",
@@ -627,7 +631,7 @@ export const acquireScript: Script = {
     'end',
     'if messages then',
     'local channels = string.sub(ARGV[2], 1, -#client - 1)',
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     'for i = 1, full and #full or 0 do',
     "redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)",
     'end',
@@ -653,7 +657,7 @@ export const acquireScript: Script = {
 
 export const adoptScript: Script = {
   name: 'adopt',
-  sha1: '9ddd88b2828a857ac4ca75751e1aed239dbef921',
+  sha1: 'cb072ecf7bb80f3315acd77db95c8a392029ac0a',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -698,6 +702,10 @@ export const adoptScript: Script = {
     'last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
     "last_text, until_text, configured = '0', '0', ''",
     'end',
+    'end',
+    "if own_limit == '0' then",
+    "own_limit = configured == '' and '1' or configured",
+    'limit = own_limit * 1.0',
     'end',
     'local head = now_text',
     "if type(stored[2]) == 'string' then",
@@ -1105,7 +1113,7 @@ export const adoptScript: Script = {
     'end',
     'if messages then',
     'local channels = string.sub(ARGV[2], 1, -#client - 1)',
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     'for i = 1, full and #full or 0 do',
     "redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)",
     'end',
@@ -1118,7 +1126,7 @@ export const adoptScript: Script = {
     "told = table.concat(parts, ';')",
     'end',
     "if filled > 0 and adopted ~= '' and not late and current ~= ARGV[6] then",
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     "redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(current, '^[^.]+'), current .. ' adopted' .. source)",
     'end',
     "return head .. '|' .. adopted .. '|' .. (adopted ~= '' and not late and current or '') .. '|' .. told",
@@ -1166,7 +1174,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: 'e069637c700d4e8cb93a3a09156e20b6b0c0908e',
+  sha1: 'faf276dad57ee5a96d172aeb38f7aed0b6270c73',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -1223,6 +1231,10 @@ export const extendScript: Script = {
     'last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
     "last_text, until_text, configured = '0', '0', ''",
     'end',
+    'end',
+    "if own_limit == '0' then",
+    "own_limit = configured == '' and '1' or configured",
+    'limit = own_limit * 1.0',
     'end',
     'local head = now_text',
     "if type(stored[2]) == 'string' then",
@@ -1637,7 +1649,7 @@ export const extendScript: Script = {
     'end',
     'if messages then',
     'local channels = string.sub(ARGV[2], 1, -#client - 1)',
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     'for i = 1, full and #full or 0 do',
     "redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)",
     'end',
@@ -2331,7 +2343,7 @@ export const quorumTakeScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: '2a2a5f6e5c4c9fef507aa4b98368131ca3ce3740',
+  sha1: 'f87a92a5fdd1b74f337b9119494a69627f1621a2',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2388,6 +2400,10 @@ export const releaseScript: Script = {
     'last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
     "last_text, until_text, configured = '0', '0', ''",
     'end',
+    'end',
+    "if own_limit == '0' then",
+    "own_limit = configured == '' and '1' or configured",
+    'limit = own_limit * 1.0',
     'end',
     'local head = now_text',
     "if type(stored[2]) == 'string' then",
@@ -2824,7 +2840,7 @@ export const releaseScript: Script = {
     'end',
     'if messages then',
     'local channels = string.sub(ARGV[2], 1, -#client - 1)',
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     'for i = 1, full and #full or 0 do',
     "redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)",
     'end',
@@ -2842,7 +2858,7 @@ export const releaseScript: Script = {
 
 export const revokeScript: Script = {
   name: 'revoke',
-  sha1: '5d3f7b712d322c938ddba3f062258c56f1ae16b0',
+  sha1: '5f969e90e52ed4ad9e9e70421628b4cfb04c88e7',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2887,6 +2903,10 @@ export const revokeScript: Script = {
     'last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
     "last_text, until_text, configured = '0', '0', ''",
     'end',
+    'end',
+    "if own_limit == '0' then",
+    "own_limit = configured == '' and '1' or configured",
+    'limit = own_limit * 1.0',
     'end',
     'local head = now_text',
     "if type(stored[2]) == 'string' then",
@@ -3292,7 +3312,7 @@ export const revokeScript: Script = {
     'end',
     'if messages then',
     'local channels = string.sub(ARGV[2], 1, -#client - 1)',
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     'for i = 1, full and #full or 0 do',
     "redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)",
     'end',
@@ -3305,7 +3325,7 @@ export const revokeScript: Script = {
     "told = table.concat(parts, ';')",
     'end',
     'if released > 0 then',
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     "redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked' .. source)",
     'end',
     "return head .. '|' .. verdict .. '|' .. told",
@@ -3314,7 +3334,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: '15dc660baf2decb65af3d25700adf8a45dd9d2b1',
+  sha1: 'bda653febe8692f61a5c2722693f6fe2a3a2b355',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -3362,6 +3382,10 @@ export const setLimitScript: Script = {
     'last, top, held, count, waiting, until_, gaps = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0',
     "last_text, until_text, configured = '0', '0', ''",
     'end',
+    'end',
+    "if own_limit == '0' then",
+    "own_limit = configured == '' and '1' or configured",
+    'limit = own_limit * 1.0',
     'end',
     'local head = now_text',
     "if type(stored[2]) == 'string' then",
@@ -3745,7 +3769,7 @@ export const setLimitScript: Script = {
     'end',
     'if messages then',
     'local channels = string.sub(ARGV[2], 1, -#client - 1)',
-    "local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
+    "local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')",
     'for i = 1, full and #full or 0 do',
     "redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)",
     'end',

@@ -27,7 +27,7 @@ end
 -- include: serve
 -- include: write
 if released > 0 then
-  local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')
+  local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')
   redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked' .. source)
 end
 return head .. '|' .. verdict .. '|' .. told
