@@ -131,8 +131,7 @@ export class Inbox {
   }
 
   readonly #listener = {
-    onGrants: (grants: readonly PushedGrant[], name: string): void =>
-      this.deliver(grants, name),
+    onGrants: (grants: readonly PushedGrant[], name: string): void => this.deliver(grants, name),
     onEnded: (ended: readonly EndedTicket[], name: string): void =>
       this.#keeper.onEnded(this.#prefix, ended, name),
     onHealth: (healthy: boolean): void => {

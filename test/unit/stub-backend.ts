@@ -62,8 +62,7 @@ export class StubBackend implements Backend {
     const requests = call.requests.map(({ id, permits, wait, arrival }) => {
       return { id, permits, wait, arrival };
     });
-    for (const { id } of requests)
-      this.#names.set(id, call.key.name);
+    for (const { id } of requests) this.#names.set(id, call.key.name);
     return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
   }
 
