@@ -101,8 +101,8 @@ export class Leftovers {
   #isWanted({ id, token, semaphore }: LiveTicket, now: number): boolean {
     const hold = this.#parts.beliefs.find(id, token);
     if (hold !== undefined && this.#parts.beliefs.isBelieved(hold, now)) return true;
-    // One that was lost is left to expire, which takes longer when the clock is set back.
-    if (hold?.lost === true && this.#parts.server.steppedBack) return true;
+    // One that ran out is left to expire, which takes longer where a clock was stepped.
+    if (hold?.lost === 'expired') return true;
     return this.#parts.calls.isAsking(this.#owners.get(clientOf(id)) ?? '', semaphore);
   }
 

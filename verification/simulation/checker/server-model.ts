@@ -384,7 +384,7 @@ export class ServerModel {
   #offset = 0;
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
-  steppedBack = false;
+  #steppedBack = false;
   #hasLostData = false;
   #restarted = false;
 
@@ -464,7 +464,7 @@ export class ServerModel {
     }
     // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
     this.#hasLostData = true;
-    if (this.steppedBack) this.#beginTokensAnew();
+    if (this.#steppedBack) this.#beginTokensAnew();
   }
 
   #beginTokensAnew(): void {
@@ -479,7 +479,7 @@ export class ServerModel {
 
   /** `before`: what the clock showed until now. */
   #setBack(before: number): void {
-    this.steppedBack = true;
+    this.#steppedBack = true;
     if (this.#hasLostData) this.#beginTokensAnew();
     for (const semaphore of this.semaphores.values()) {
       const ended = [...semaphore.tickets.values()].some(({ expiresAt }) => expiresAt <= before);
