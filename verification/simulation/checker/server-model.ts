@@ -372,6 +372,8 @@ export class ModelledSemaphore {
   }
 }
 
+const nothing = (): void => undefined;
+
 /** The one server: what it must hold, by its own answers. */
 export class ServerModel {
   readonly semaphores = new Map<string, ModelledSemaphore>();
@@ -451,7 +453,6 @@ export class ServerModel {
     const before = this.#tickets();
     const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
     this.semaphores.clear();
-    const nothing = (): void => undefined;
     const silent = { onTicketEnd: nothing, onTicketBack: nothing };
     for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
     this.#log = [...kept];
