@@ -68,6 +68,8 @@ export class Leftovers {
   }
 
   #look(semaphore: ModelledSemaphore, now: number, seen: Set<string>): void {
+    // What its clock did nobody can tell: what had ended may be there again.
+    if (!semaphore.certain) return;
     this.#judgeSilence(semaphore, now);
     for (const ticket of semaphore.tickets.values()) {
       const expired = ticket.expiresAt <= this.#parts.server.timeAt(now);
