@@ -21,9 +21,7 @@ function sumOf(output: string): string {
   return output.trim().split('\n').at(-1) ?? '';
 }
 
-describe('simulation', function () {
-  this.timeout(0);
-
+describe('simulation', () => {
   it('keeps every promise with 150 seeds and one server', async () => {
     const output = await simulate(
       ...'--seed 1 --seeds 150 --quiet --minutes 0.1 --processes 4'.split(' '),
