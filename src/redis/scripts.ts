@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '032851f01451d000363e2e12ed8a88ee02c6aa9e',
+  sha1: '8a7731f47182f78d68659f6a173320775158ed31',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -276,6 +276,9 @@ export const acquireScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -657,7 +660,7 @@ export const acquireScript: Script = {
 
 export const adoptScript: Script = {
   name: 'adopt',
-  sha1: 'cb072ecf7bb80f3315acd77db95c8a392029ac0a',
+  sha1: '43d0d1944d0630bed9b81e365c793ad3d5b6b85d',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -837,6 +840,9 @@ export const adoptScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -1174,7 +1180,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: 'faf276dad57ee5a96d172aeb38f7aed0b6270c73',
+  sha1: '53d26161e0da97813e57b0ef816c6758f0f36b53',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -1380,6 +1386,9 @@ export const extendScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -2343,7 +2352,7 @@ export const quorumTakeScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: 'f87a92a5fdd1b74f337b9119494a69627f1621a2',
+  sha1: 'dc00c17bd68d72c4492789c48c11c24208bd2a5e',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2572,6 +2581,9 @@ export const releaseScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -2858,7 +2870,7 @@ export const releaseScript: Script = {
 
 export const revokeScript: Script = {
   name: 'revoke',
-  sha1: '5f969e90e52ed4ad9e9e70421628b4cfb04c88e7',
+  sha1: '3b1c1ebde4247775d9a6270744e256d1b1e58445',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -3052,6 +3064,9 @@ export const revokeScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -3334,7 +3349,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: 'bda653febe8692f61a5c2722693f6fe2a3a2b355',
+  sha1: '3e50ac080b61cc71ed10358cfe4b7aa79148dd0d',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -3517,6 +3532,9 @@ export const setLimitScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',

@@ -8,7 +8,7 @@ import type { TakeCall, TakeReply } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
 import { quorumListScript } from '../../src/redis/scripts.js';
 import { NoReplyError } from '../../src/time-limit.js';
-import { errorOf } from '../conformance/rejection.js';
+import { errorOf } from '../support/rejection.js';
 import { connectionTo } from './connection-to.js';
 import { MemoryQuorumNode } from './memory-node.js';
 import { describeWithMasters } from './servers.js';

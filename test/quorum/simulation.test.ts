@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ManualClock } from '../../src/index.js';
 import { badNetwork, check, healthyNetwork } from './beliefs.js';
 import type { QuorumSettings } from '../../src/quorum/quorum.js';
-import { RandomNumbers } from '../scripts/random-numbers.js';
+import { RandomNumbers } from '../support/random-numbers.js';
 import type { Belief } from './simulated-contender.js';
 import { SimulatedContender } from './simulated-contender.js';
 import type { Fate } from './troubled-node.js';
@@ -47,9 +47,7 @@ function source(seed: number): () => number {
   return () => numbers.next();
 }
 
-describe('a quorum on a bad network', function () {
-  this.timeout(60_000);
-
+describe('a quorum on a bad network', () => {
   for (const [nodes, limit] of [
     [2, 1],
     [3, 1],
