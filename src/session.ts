@@ -20,7 +20,7 @@ const sessions = new WeakMap<Backend, WeakMap<Clock, Session>>();
 export class Session implements InboxKeeper {
   readonly #backend: Backend;
   readonly #clock: Clock;
-  readonly #client = newClientId();
+  readonly #client: string;
   // An inbox is kept by its coordinators, its subscription and its timers: unused prefixes take no memory.
   readonly #inboxes = new WeakValues<Inbox>();
   // By semaphore, and then by options. A coordinator is kept by its semaphores, its handles and its timers, and keeps its
@@ -41,6 +41,7 @@ export class Session implements InboxKeeper {
   constructor(backend: Backend, clock: Clock) {
     this.#backend = backend;
     this.#clock = clock;
+    this.#client = newClientId(clock.random?.bind(clock));
   }
 
   newTicketId(permits: number): string {

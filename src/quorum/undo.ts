@@ -1,5 +1,6 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../clock.js';
+import { randomBy } from '../clock.js';
 import { parseTicketId } from '../ticket-id.js';
 import { withinLimit } from '../time-limit.js';
 import { MOST_PERMITS } from './batch-size.js';
@@ -131,7 +132,7 @@ export class Undo {
   }
 
   #tryLater(): void {
-    const pause = this.#pause * (1 + Math.random());
+    const pause = this.#pause * (1 + randomBy(this.#clock));
     this.#pause = Math.min(2 * this.#pause, CALL_LIMIT);
     this.#timer = this.#clock.schedule(() => this.#gather(), pause, false);
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { RedisConnection } from '../../src/index.js';
-import { BackendError, QuorumError, Semaphore } from '../../src/index.js';
+import { BackendError, QuorumError, Semaphore, systemClock } from '../../src/index.js';
 import { shuffle } from '../../src/quorum/tally.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { startServer, type TestServer } from '../../test/support/redis-server.js';
@@ -120,7 +120,7 @@ describeWithMasters('what nodes are like decides', 5, (masters) => {
         const choices = combinations(5, ['up', 'dead', 'hung', 'full']);
         const ordered = new Map(choices.map((choice) => [choice.toSorted().join(), choice]));
         await inTurns([...ordered.values()], AT_ONCE, async (choice) => {
-          const subset = shuffle(choice);
+          const subset = shuffle(choice, systemClock);
           expect(await world.tryOn(subset), subset.join(' ')).to.equal(expected(subset));
         });
       });

@@ -136,6 +136,10 @@ histories['tokens'] = {
       history()
         .hold({ token: 8, invoked: 100, from: 200, to: 300 })
         .hold({ by: 'w2', slots: [1], token: 7, invoked: 110, from: 210, to: 300 }),
+    'a lease that was over before its holder heard of it, while the slot had another holder': () =>
+      history()
+        .hold({ by: 'w2', token: 9, from: 200, to: 300 })
+        .hold({ token: 8, invoked: 100, from: 250, until: 250 }),
     'a token comes again after data was lost while the clock was behind': () =>
       history()
         .hold({ token: 5000, from: 100, to: 200 })

@@ -15,6 +15,8 @@ export interface MadeUpHold {
   /** When its release was invoked; undefined: never. */
   readonly to?: number | undefined;
   readonly released?: boolean;
+  /** Until when it is certain when it hears of it; default: a ttl from then. */
+  readonly until?: number;
   /** Until when it goes on to extend; default: `to`, or `from`. */
   readonly extendedUntil?: number;
   readonly lost?: readonly { readonly at: number; readonly reason: string }[];
@@ -69,6 +71,7 @@ export class MadeUpHistory {
     const { id = `${process}.${from}`, permits = slots.length, invoked = from - 5 } = hold;
     const call = ++this.#calls;
     const { ttl } = this.#header;
+    const { until = from + ttl } = hold;
     this.add(
       {
         type: 'invoke',
@@ -79,14 +82,14 @@ export class MadeUpHistory {
         timeout: 60_000,
         permits,
       },
-      { type: 'ok', at: from, process, call, ticket: { id, slots, token }, until: from + ttl },
+      { type: 'ok', at: from, process, call, ticket: { id, slots, token }, until },
     );
     const last = hold.extendedUntil ?? to ?? from;
     for (let at = from + EXTEND_EVERY; at < last; at += EXTEND_EVERY) {
       this.add({ type: 'held', at, process, ticket: id, held: true, until: at + ttl });
     }
-    for (const { at, held, until = at } of hold.looks ?? []) {
-      this.add({ type: 'held', at, process, ticket: id, held, until });
+    for (const look of hold.looks ?? []) {
+      this.add({ type: 'held', process, ticket: id, until: look.at, ...look });
     }
     for (const lost of hold.lost ?? []) this.add({ type: 'lost', process, ticket: id, ...lost });
     if (to !== undefined) this.#release(process, id, to, hold.released ?? true);

@@ -48,7 +48,9 @@ function checkOverall(holds: readonly Hold[]): Violation[] {
 
 function checkPerSlot(holds: readonly Hold[], doubts: Doubts): Violation[] {
   const last = new Map<number, Hold>();
-  const certain = holds.filter((hold) => !doubts.ambiguous(hold));
+  // A lease may be over before its holder hears of it: nobody has believed in that one, and its slot may be another's by then.
+  const believed = holds.filter(({ ok, granted }) => (ok.until ?? granted) > granted);
+  const certain = believed.filter((hold) => !doubts.ambiguous(hold));
   return certain
     .toSorted((a, b) => a.granted - b.granted)
     .flatMap((hold) =>
