@@ -41,6 +41,11 @@ const PROGRAMS: readonly Part[] = [
     what: 'memory, timers and keys over minutes',
     script: ['soak', '--minutes', '3'],
   },
+  {
+    name: 'servers',
+    what: 'conformance, scripts, faults and topologies on each server that Debian has',
+    script: ['verify:servers'],
+  },
   { name: 'mutation', what: 'a sample of mutants', script: ['mutation', '--every', '60'] },
 ];
 

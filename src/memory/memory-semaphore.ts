@@ -188,9 +188,8 @@ export class MemorySemaphore {
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */
   #begin<C extends Call>(given: C, now: number) {
-    const begun = this.#limits.begin(given, this.#tickets.size + this.#queue.size > 0);
     this.#purge(now);
-    return begun;
+    return this.#limits.begin(given, this.#tickets.size + this.#queue.size > 0);
   }
 
   /** The id that the ticket to adopt has now. A call that runs again finds what it did the first time. */

@@ -8,7 +8,7 @@ export interface Script {
 
 export const acquireScript: Script = {
   name: 'acquire',
-  sha1: '90a6465f7b15aa3ff1a94ad594fb0e5b41ef67ff',
+  sha1: '2da9cb6aebd1c8cab5d641c4f5e4a570ab04908a',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -272,6 +272,9 @@ export const acquireScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -652,7 +655,7 @@ export const acquireScript: Script = {
 
 export const adoptScript: Script = {
   name: 'adopt',
-  sha1: '9ddd88b2828a857ac4ca75751e1aed239dbef921',
+  sha1: '79a82738bcea622333b2b7e6c5521d0b5d9572dd',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -828,6 +831,9 @@ export const adoptScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -1165,7 +1171,7 @@ export const evictionScript: Script = {
 
 export const extendScript: Script = {
   name: 'extend',
-  sha1: 'f956c7c0125627d057dceb5ef364505baca91ceb',
+  sha1: '3b70c7f5c7c65ebcbcf6f1e1be98c839a4bbeceb',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -1353,6 +1359,9 @@ export const extendScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -2316,7 +2325,7 @@ export const quorumTakeScript: Script = {
 
 export const releaseScript: Script = {
   name: 'release',
-  sha1: 'ba876dc93a9ae6b7a6d5b4e1b443f99d41ed669d',
+  sha1: 'cb26a969998720c9f21847e160b56d4b95e957de',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2527,6 +2536,9 @@ export const releaseScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -2813,7 +2825,7 @@ export const releaseScript: Script = {
 
 export const revokeScript: Script = {
   name: 'revoke',
-  sha1: 'b9cac9dc6c59108c4205d634ec5434933ac62bda',
+  sha1: '3e612cae647492d45ce66cf3919e61fb86d5b8ff',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -2989,6 +3001,9 @@ export const revokeScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',
@@ -3271,7 +3286,7 @@ export const revokeScript: Script = {
 
 export const setLimitScript: Script = {
   name: 'set-limit',
-  sha1: '15dc660baf2decb65af3d25700adf8a45dd9d2b1',
+  sha1: '65513259d19199399e73547bc4d43d41be666842',
   text: [
     'local tickets, free, queue, waiters, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]',
     'local call, format, match, type = redis.call, string.format, string.match, type',
@@ -3450,6 +3465,9 @@ export const setLimitScript: Script = {
     'released = purging and 0 or hits',
     'giving = purging and giving',
     'purging = purging and size == 1000',
+    'end',
+    "if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then",
+    'head = now_text',
     'end',
     'local granted, grant_ids, weights, labels, places, label = 0, nil, nil, nil, nil, nil',
     'local wanted, blocked, waited, own, ttl = 0, false, waiting > 0, nil, 0',

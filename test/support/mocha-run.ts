@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 
+import { canInstallPackages, installPackages } from './debian-packages.js';
 import { findFakeTime } from './faketime.js';
 import { findServer } from './redis-launch.js';
 
@@ -11,6 +12,15 @@ const howToGetServer = `No redis-server found: the tests that need one are skipp
   Debian, Ubuntu   apt-get install redis-server faketime
   otherwise        have redis-server or valkey-server on PATH, or its path in REDIS_SERVER
                    (a container will not do: the tests stop, kill and restart the server themselves)`;
+
+/** On a fresh Debian or Ubuntu, as root, the first run gets what it needs by itself. */
+export function installMissing(): void {
+  const packages = [
+    ...(findServer() === undefined ? ['redis-server'] : []),
+    ...(process.platform === 'linux' && findFakeTime() === undefined ? ['faketime'] : []),
+  ];
+  if (packages.length > 0 && canInstallPackages()) installPackages(packages);
+}
 
 /** What tests cannot have here, as environment variables for them; ends the run where that may not be. */
 export function missingParts(): NodeJS.ProcessEnv {

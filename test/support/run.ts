@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 
-import { missingParts, startMocha, untilExitCode } from './mocha-run.js';
+import { installMissing, missingParts, startMocha, untilExitCode } from './mocha-run.js';
 
+installMissing();
 process.exitCode = await untilExitCode(
   startMocha(withFiles(process.argv.slice(2)), missingParts()),
 );

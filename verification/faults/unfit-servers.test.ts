@@ -23,7 +23,7 @@ interface Unfit {
 
 const OLD: Unfit = {
   patch: ["'ZMSCORE'", "'ZNOSCORE'"],
-  says: /does not know a command .*Unknown Redis command called from/,
+  says: /does not know a command .*Unknown (?:Redis |Redict )?command called from/,
 };
 
 const UNFIT: Readonly<Record<string, Unfit>> = {

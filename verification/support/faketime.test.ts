@@ -25,6 +25,11 @@ describe('whether a server runs on a false clock', () => {
   it('shows when it starts: some print their version, but crash as soon as they start', () => {
     const crashing = '[ "$1" = --version ] && exit 0\nkill -SEGV $$';
     expect(runsOnFakeClock(server('crashing', crashing))).to.equal(false);
-    expect(runsOnFakeClock(server('well', 'exit 1'))).to.equal(true);
+    const well = '[ "$1" = --version ] && exit 0\nexit 1';
+    expect(runsOnFakeClock(server('well', well))).to.equal(true);
+  });
+
+  it('does not when it is not even loaded, which ends with the status of a refused start', () => {
+    expect(runsOnFakeClock(server('not-loaded', 'exit 1'))).to.equal(false);
   });
 });

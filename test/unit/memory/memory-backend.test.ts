@@ -51,6 +51,14 @@ describe('memory backend', () => {
     expect(kinds(await acquire([request('b.1', { wait: false })]))).to.deep.equal(['granted']);
   });
 
+  it('names the limit of somebody who holds, not of one whose tickets have expired', async () => {
+    await acquire(['a.1'], { limit: 2, ttl: 1000 });
+    await clock.advance(999);
+    expect(await acquire(['b.1'], { limit: 3, ttl: 1 })).to.include({ otherLimit: 2 });
+    await clock.advance(1);
+    expect(await acquire(['b.2'], { limit: 4 })).not.to.have.property('otherLimit');
+  });
+
   it('takes no notice of steps of the wall clock', async () => {
     await acquire(['a.1'], { ttl: 1000 });
     clock.stepWall(86_400_000);

@@ -451,8 +451,7 @@ export class ServerModel {
     const before = this.#tickets();
     const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
     this.semaphores.clear();
-    const nothing = (): void => undefined;
-    const silent = { onTicketEnd: nothing, onTicketBack: nothing };
+    const silent = { onTicketEnd: () => undefined, onTicketBack: () => undefined };
     for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
     this.#log = [...kept];
     this.#doubtAll();

@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+
+const servicePolicy = '/usr/sbin/policy-rc.d';
+
+/** Whether this process may install packages with apt: root on Debian, Ubuntu or a relative of theirs. */
+export function canInstallPackages(): boolean {
+  return process.getuid?.() === 0 && isDebianLike();
+}
+
+/** Installs packages without starting the services that come with them; false where apt fails. */
+export function installPackages(names: readonly string[]): boolean {
+  console.log(`Installing for the tests, with apt-get: ${names.join(' ')}`);
+  const isOurs = forbidServices();
+  try {
+    return apt(['update']) && apt(['install', '-y', '--no-install-recommends', ...names]);
+  } finally {
+    if (isOurs) rmSync(servicePolicy, { force: true });
+  }
+}
+
+function isDebianLike(): boolean {
+  try {
+    const release = readFileSync('/etc/os-release', 'utf8');
+    return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(release);
+  } catch {
+    return false;
+  }
+}
+
+/** Debian asks this script whether a service may start; 101 means no. */
+function forbidServices(): boolean {
+  try {
+    writeFileSync(servicePolicy, '#!/bin/sh\nexit 101\n', { flag: 'wx', mode: 0o755 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function apt(args: readonly string[]): boolean {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const result = spawnSync('apt-get', ['-q', ...args], { stdio: 'inherit', env });
+  return result.status === 0;
+}
