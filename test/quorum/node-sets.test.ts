@@ -191,7 +191,7 @@ describe('sets of nodes', () => {
   it('are begun at once while a node is away whose client gives up its calls late', async () => {
     const process = nodes.process('abc');
     nodes.node('c').take = async () => {
-      await new Promise<void>((resolve) => nodes.clock.schedule(resolve, TTL, false));
+      await new Promise<void>((resolve) => nodes.clock.schedule(resolve, TTL));
       throw new Error('Connection is closed.');
     };
     const waits: number[] = [];
