@@ -12,7 +12,7 @@ export interface Part {
 const FOLDERS: Readonly<Record<string, string>> = {
   support: 'that servers, proxies and worker processes of the tests do what they say',
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
-  wire: 'commands and pushes counted, leaks, garbage collection',
+  wire: 'commands, pushes and server time counted; 100 000 tickets; leaks, garbage collection',
   faults: 'servers that hang, restart, refuse and lose data; lost replies; late calls',
   processes: 'many real processes: contention, deaths, thousands of waiters, wall clocks',
   topologies: 'failover and resharding of a real cluster and of real sentinels',
@@ -29,7 +29,11 @@ const PROGRAMS: readonly Part[] = [
   {
     name: 'random',
     what: 'the random tests of npm test, from fresh seeds',
-    files: ['test/random/**/*.test.ts', 'test/scripts/memory-lock-step.test.ts'],
+    files: [
+      'test/random/**/*.test.ts',
+      'test/scripts/memory-lock-step.test.ts',
+      'test/quorum/simulation.test.ts',
+    ],
     environment: { REDSEM_SEED: 'fresh' },
   },
   {

@@ -47,6 +47,9 @@ function source(seed: number): () => number {
   return () => numbers.next();
 }
 
+/** More of them in `npm run verify -- random`. */
+const SEEDS = process.env['REDSEM_SEED'] === undefined ? 2 : 20;
+
 describe('a quorum on a bad network', () => {
   for (const [nodes, limit] of [
     [2, 1],
@@ -56,7 +59,7 @@ describe('a quorum on a bad network', () => {
     [5, 3],
   ] as const) {
     it(`of ${nodes} nodes never gives one of ${limit} slots twice, nor tokens out of order`, async () => {
-      for (let seed = 1; seed <= 5; seed += 1) {
+      for (let seed = 1; seed <= SEEDS; seed += 1) {
         const random = source(seed * 100 + nodes * 10 + limit);
         const beliefs = await simulate(nodes, limit, random, badNetwork);
         expect(beliefs.length).to.be.above(15);
@@ -66,7 +69,7 @@ describe('a quorum on a bad network', () => {
   }
 
   it('of 3 nodes, which each contender calls otherwise, never gives a slot twice', async () => {
-    for (let seed = 1; seed <= 10; seed += 1) {
+    for (let seed = 1; seed <= 2 * SEEDS; seed += 1) {
       const names = (i: number): string[] => ['a', 'b', 'c'].map((node) => `${node}${i % 3}`);
       const beliefs = await simulate(3, 2, source(seed), badNetwork, names);
       expect(beliefs.length).to.be.above(15);

@@ -102,7 +102,7 @@ describeWithServer('random programs', (server) => {
       onDone = resolve;
     });
     for (const { name } of CLIENTS) {
-      await redis.publish(`${inboxChannels(PREFIX)}${name}`, `${name}.0 0 0 0|1|last`);
+      await redis.publish(`${inboxChannels(PREFIX)}${name}`, `${name}.0 0 0 0|last`);
     }
     await all;
   }

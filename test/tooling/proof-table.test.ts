@@ -8,7 +8,7 @@ describe('table of where each promise is proven', () => {
   it('names files that exist', async () => {
     const page = await readFile(join(ROOT, 'docs/proof/where-each-promise-is-proven.md'), 'utf8');
     const rows = [...page.matchAll(/^\| `([^`|]+)` *\| ([^|]+?) *\|/gm)];
-    expect(rows).to.have.length.above(200);
+    expect(rows.length).to.be.above(200);
     const named = rows.flatMap(([, then = '', now = '']) =>
       now === 'the same'
         ? [then]

@@ -43,7 +43,7 @@ const STAGES: readonly (readonly string[])[] = [
     'unreadable-state',
   ],
   ['memory-lock-step'],
-  ['number-digits', 'many-at-once', 'many-tickets'],
+  ['number-digits', 'many-at-once'],
 ];
 
 /** Milliseconds for one stage when nothing is changed, on a machine that is busy. */

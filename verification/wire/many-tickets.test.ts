@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 
-import { describeWithServer } from '../support/require-server.js';
-import { closeBenches, granted, ids, kinds, request, ScriptBench } from './script-bench.js';
+import { describeWithServer } from '../../test/support/require-server.js';
+import {
+  closeBenches,
+  granted,
+  ids,
+  kinds,
+  request,
+  ScriptBench,
+} from '../../test/scripts/script-bench.js';
 
 const MANY = 100_000;
 
