@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { spy } from 'sinon';
 
 import { KeyedMutex, Semaphore } from '../../src/index.js';
+import { eventually } from '../support/eventually.js';
 import { never, StubBackend } from './stub-backend.js';
 
 const MANY = 1200;
@@ -74,7 +75,7 @@ describe('ending what many hold or wait for', () => {
     const looks = spy(backend.clock, 'monotonic');
     backend.clock.stall(100);
     void backend.clock.advance(10);
-    while (told < count) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(() => expect(told).to.equal(count));
     expect(looks.callCount).to.be.below(10 * count);
     looks.restore();
     await semaphore.close();
