@@ -17,6 +17,10 @@ export interface Clock {
    * `keepAlive: true` keeps the process alive for it, as Node's own timers do.
    */
   schedule(callback: () => void, delay: number, keepAlive: boolean): Timer;
+  /**
+   * 0 ≤ x < 1, for pauses and the names of processes: with it a simulated run can be repeated. Default: Node's own sources of chance.
+   */
+  random?(): number;
 }
 
 /** Node fires timers of more than 2^31-1 ms at once, so longer ones are cut to that and set again by their owner. */
@@ -32,6 +36,11 @@ export const systemClock: Clock = {
     return { cancel: () => clearTimeout(timer) };
   },
 };
+
+/** By chance, 0 ≤ x < 1. */
+export function randomBy(clock: Clock): number {
+  return clock.random?.() ?? Math.random();
+}
 
 /** A point in time on both local clocks. */
 export interface Instant {

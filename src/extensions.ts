@@ -3,7 +3,7 @@ import { CLAIM_TIME, UnfitServerError } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock, Instant } from './clock.js';
-import { instant } from './clock.js';
+import { instant, randomBy } from './clock.js';
 import type { LostReason } from './errors.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
@@ -118,7 +118,11 @@ export class Extensions {
     for (const lease of leases) {
       lease.extending = false;
       if (telemetry.extend.active) publishExtend(lease, error);
-      const pause = backoffDelay(this.#options.retry, lease.failures, Math.random());
+      const pause = backoffDelay(
+        this.#options.retry,
+        lease.failures,
+        randomBy(this.#options.clock),
+      );
       this.#options.heartbeat.failed(lease, error, pause);
       if (retryable) continue;
       const failure = new BackendError('extending failed', error);

@@ -1,5 +1,6 @@
 import { backoffDelay } from './backoff.js';
 import type { Clock } from './clock.js';
+import { randomBy } from './clock.js';
 import { AcquireTimeoutError } from './errors.js';
 import type { Handle } from './handle.js';
 import { Interrupt, TimeOver } from './interrupt.js';
@@ -178,7 +179,7 @@ export class OrderedAcquisition {
       void this.#giveBack(level);
       if (twin === undefined) {
         // Two that wait for each other's would otherwise go on in step.
-        await this.#interrupt.pause(backoffDelay(TIED_PAUSE, round, Math.random()));
+        await this.#interrupt.pause(backoffDelay(TIED_PAUSE, round, randomBy(this.#terms.clock)));
         first = busy;
       } else {
         this.#merge(busy, twin, level);

@@ -1,6 +1,7 @@
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock } from './clock.js';
+import { randomBy } from './clock.js';
 import { BackendError } from './errors.js';
 import { withinLimit } from './time-limit.js';
 
@@ -61,7 +62,7 @@ class Tries<R> {
       this.#lastError = error instanceof Error ? error : new Error(String(error));
     }
     const { clock, retry } = this.#options;
-    const pause = backoffDelay(retry, this.#count++, Math.random());
+    const pause = backoffDelay(retry, this.#count++, randomBy(clock));
     await new Promise<void>((resolve) => void clock.schedule(resolve, pause, true));
     if (this.#over) throw this.#lastError ?? new Error('given up');
     return this.#next();

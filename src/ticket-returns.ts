@@ -3,6 +3,7 @@ import { WAITER_LEASE } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock, Timer } from './clock.js';
+import { randomBy } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import type { Lease } from './lease.js';
@@ -231,7 +232,7 @@ export class TicketReturns {
 
   #tryLater(backoff: BackoffOptions): void {
     if (this.#nextTry !== undefined || this.#due) return;
-    const pause = backoffDelay(backoff, this.#pauses, Math.random());
+    const pause = backoffDelay(backoff, this.#pauses, randomBy(this.#options.clock));
     this.#pauses += 1;
     this.#nextTry = this.#options.clock.schedule(() => this.#tryNow(), pause, false);
   }

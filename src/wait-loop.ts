@@ -3,7 +3,7 @@ import { CLAIM_TIME } from './backend.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import type { Clock, Instant } from './clock.js';
-import { instant } from './clock.js';
+import { instant, randomBy } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
 import { inSlices } from './in-slices.js';
@@ -302,8 +302,8 @@ export class WaitLoop {
   }
 
   #pause(): number {
-    const { inbox, retry, serverClock } = this.#options;
-    if (this.#failing || !inbox.healthy) return backoffDelay(retry, this.#pauses, Math.random());
+    const { clock, inbox, retry, serverClock } = this.#options;
+    if (this.#failing || !inbox.healthy) return backoffDelay(retry, this.#pauses, randomBy(clock));
     // A holder that died wakes nobody: look again when the next ticket expires.
     if (this.#nearestExpiry === undefined) return SAFETY_PAUSE;
     return Math.min(SAFETY_PAUSE, Math.max(1, serverClock.delayUntil(this.#nearestExpiry)));

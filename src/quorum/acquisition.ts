@@ -1,6 +1,6 @@
 import type { AcquireCall, AcquireVerdict, TicketRequest } from '../backend.js';
 import type { Instant } from '../clock.js';
-import { elapsedSince, instant } from '../clock.js';
+import { elapsedSince, instant, randomBy } from '../clock.js';
 import type { Quorum } from './quorum.js';
 import { nodeLimit } from './quorum.js';
 import type { Holding, TakeReply } from './quorum-node.js';
@@ -238,7 +238,7 @@ export class Acquisition {
     });
     const { majorities } = this.#quorum;
     const slots = [...nodes].flatMap(([slot, mask]) => (majorities.reachedBy(mask) ? slot : []));
-    this.#contested = shuffle(slots);
+    this.#contested = shuffle(slots, this.#quorum.clock);
   }
 
   /** Those who were split. Who has won need not wait for them, unless they cannot wait themselves. */
@@ -253,7 +253,7 @@ export class Acquisition {
 
   /** Drawn from a range that grows: contenders who split the nodes must not meet again. */
   #pause(tries: number): Promise<void> {
-    const pause = Math.random() * tries * Math.max(PAUSE, 2 * this.#roundTime);
+    const pause = randomBy(this.#quorum.clock) * tries * Math.max(PAUSE, 2 * this.#roundTime);
     return new Promise((resolve) => this.#quorum.clock.schedule(resolve, pause, true));
   }
 

@@ -1,5 +1,6 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock } from '../clock.js';
+import { randomBy } from '../clock.js';
 import { QuorumError } from '../errors.js';
 import { HeldTickets } from './held-tickets.js';
 import { Majorities, nodesWhere } from './majorities.js';
@@ -183,7 +184,7 @@ export class Quorum {
         return !sameSlots(holding?.slots ?? [], slots);
       });
       if (again.length === 0 || tries <= 1) return;
-      const pause = RESTORE_PAUSE * (0.5 + Math.random());
+      const pause = RESTORE_PAUSE * (0.5 + randomBy(this.clock));
       const restore = (): void =>
         this.restore(
           index,

@@ -1,3 +1,5 @@
+import type { Clock } from '../clock.js';
+import { randomBy } from '../clock.js';
 import type { Majorities } from './majorities.js';
 import type { Holding } from './quorum-node.js';
 
@@ -82,9 +84,9 @@ export function sameSlots(a: readonly number[], b: readonly number[]): boolean {
 }
 
 /** In random order: contenders who aim at the same slots would meet again. */
-export function shuffle<T>(items: readonly T[]): T[] {
+export function shuffle<T>(items: readonly T[], clock: Clock): T[] {
   return items
-    .map((item) => ({ item, at: Math.random() }))
+    .map((item) => ({ item, at: randomBy(clock) }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ item }) => item);
 }

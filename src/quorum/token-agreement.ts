@@ -1,3 +1,4 @@
+import { randomBy } from '../clock.js';
 import type { Majorities } from './majorities.js';
 import type { Quorum, Terms } from './quorum.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
@@ -53,7 +54,7 @@ async function propose(
   proposals: number,
   limit: number,
 ): Promise<void> {
-  const headroom = proposals === 0 ? 0 : Math.ceil(Math.random() * HEADROOM * proposals);
+  const headroom = proposals === 0 ? 0 : Math.ceil(randomBy(quorum.clock) * HEADROOM * proposals);
   const requests = open.map(({ id, attempt, slots, holdings, label }): KeepRequest => ({
     id,
     mode: 'assign',

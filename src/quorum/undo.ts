@@ -1,8 +1,9 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../clock.js';
+import { randomBy } from '../clock.js';
 import { parseTicketId } from '../ticket-id.js';
 import { withinLimit } from '../time-limit.js';
-import { MOST_PERMITS } from './batch-size.js';
+import { MOST_IN_CALL } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
 import type { DropCall } from './quorum-node.js';
 
@@ -118,7 +119,7 @@ export class Undo {
       if (doomed.key.name !== key.name || doomed.key.prefix !== key.prefix) continue;
       batch.set(place, doomed);
       permits += parseTicketId(doomed.id)?.permits ?? 1;
-      if (batch.size === BATCH || permits >= MOST_PERMITS) break;
+      if (batch.size === BATCH || permits >= MOST_IN_CALL) break;
     }
     return batch;
   }
@@ -131,7 +132,7 @@ export class Undo {
   }
 
   #tryLater(): void {
-    const pause = this.#pause * (1 + Math.random());
+    const pause = this.#pause * (1 + randomBy(this.#clock));
     this.#pause = Math.min(2 * this.#pause, CALL_LIMIT);
     this.#timer = this.#clock.schedule(() => this.#gather(), pause, false);
   }

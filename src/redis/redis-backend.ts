@@ -23,6 +23,7 @@ import type {
   TicketRequest,
   WaiterState,
 } from '../backend.js';
+import { systemClock } from '../clock.js';
 import { UnfitServerError } from '../backend.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
@@ -80,8 +81,8 @@ export class RedisBackend implements Backend {
         onMessage: (message) => {
           const push = parsePush(message, client);
           if (push === undefined) return;
-          if (push.grants.length > 0) listener.onGrants(push.grants, push.source);
-          if (push.ended.length > 0) listener.onEnded?.(push.ended, push.source);
+          if (push.grants.length > 0) listener.onGrants(push.grants, push.name);
+          if (push.ended.length > 0) listener.onEnded?.(push.ended, push.name);
         },
         onHealth: (healthy) => listener.onHealth(healthy),
         onFailed: () => listener.onFailed?.(),
@@ -205,7 +206,7 @@ export class RedisBackend implements Backend {
     if (this.#connection.isClosed?.() === true) return false;
     if (!isReadOnlyError(error)) return isRetryableError(error);
     // A failover passes; a client that was pointed at a replica stays read-only.
-    const now = performance.now();
+    const now = systemClock.monotonic();
     if (now - this.#readOnlyAt > READ_ONLY_PATIENCE) this.#readOnlySince = now;
     this.#readOnlyAt = now;
     return now - this.#readOnlySince < READ_ONLY_PATIENCE;

@@ -1,7 +1,7 @@
 import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { eventually } from '../conformance/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { spawnOwned } from '../support/owned-processes.js';
 import { programOf } from '../support/program-file.js';
 
@@ -15,8 +15,6 @@ export const COMMAND: readonly string[] = [
 
 /** The same as words of a shell; `redsem` is then a function. */
 export const SHELL_FUNCTION = `redsem() { ${COMMAND.map((word) => `'${word}'`).join(' ')} "$@"; }`;
-
-const PATIENCE = 20_000;
 
 export interface CliResult {
   readonly code: number | null;
@@ -74,12 +72,12 @@ export class CliProcess {
     await eventually(() => {
       if (typeof text === 'string') expect(this.#stdout).to.contain(text, this.#stderr);
       else expect(this.#stdout).to.match(text, this.#stderr);
-    }, PATIENCE);
+    });
   }
 
   /** Resolves once it has written this to stderr. */
   async complains(text: RegExp): Promise<void> {
-    await eventually(() => expect(this.#stderr).to.match(text, this.#stdout), PATIENCE);
+    await eventually(() => expect(this.#stderr).to.match(text, this.#stdout));
   }
 
   #untilClosed(): Promise<CliResult> {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eventually } from '../conformance/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { CliResult } from './cli-process.js';
 import { redsem, shell } from './cli-process.js';
@@ -16,7 +16,7 @@ for (const client of ['redis', 'ioredis']) {
       await withSemaphore(server(), 'deploys', 2, async (own) => {
         const [first] = [await own.acquire(), await own.acquire()];
         const waiting = own.acquire().catch(() => undefined);
-        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
         const { code, stdout, stderr } = await call('status', 'deploys');
         expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
         const [head, , columns, ...rows] = stdout.split('\n');
@@ -75,7 +75,7 @@ for (const client of ['redis', 'ioredis']) {
       await withSemaphore(server(), 'grows', 1, async (own) => {
         await own.acquire();
         const waiting = own.acquire();
-        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
         expect(await call('limit', 'grows', '2')).to.deep.equal(silent);
         expect((await waiting).slot).to.equal(1);
         expect(await call('limit', 'grows')).to.deep.include({ code: 0, stdout: '2\n' });
@@ -91,7 +91,7 @@ for (const client of ['redis', 'ioredis']) {
           second?.once('lost', ({ reason }) => resolve(reason)),
         );
         const waiting = own.acquire();
-        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
         expect(await call('revoke', 'revoked', second?.id ?? '')).to.deep.equal(silent);
         expect((await waiting).slot).to.equal(1);
         expect(await lost).to.equal('revoked');

@@ -73,7 +73,7 @@ describe('where no system tells the processes', () => {
 
 /** A process that does nothing until a signal ends it. */
 function startIdler(): ChildProcess & { readonly pid: number } {
-  const child = spawnOwned(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {});
+  const child = spawnOwned(process.execPath, ['-e', 'process.stdin.resume()'], {});
   const { pid } = child;
   // A signal to no number would go to this process's own group.
   if (pid === undefined) throw new Error('it did not start');

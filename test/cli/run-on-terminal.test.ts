@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eventually } from '../conformance/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { isRunning, nodeUnder } from './process-states.js';
 import { withSemaphore } from './semaphore-on.js';
 import { describeOnTerminal, startOnTerminal } from './terminal.js';
@@ -36,7 +36,7 @@ describeOnTerminal('redsem run on a terminal', (server) => {
         'trap : INT; redsem run wait -- echo ran; echo code $?',
         server().url,
       );
-      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
       running.type('\x03');
       await running.shows('code 130');
       expect(running.stdout).not.to.contain('ran');
@@ -74,7 +74,7 @@ describeOnTerminal('redsem run on a terminal', (server) => {
       await own.semaphore.revoke(holders[0]?.id ?? '');
     });
     await running.shows('code 79');
-    await eventually(() => expect(isRunning(stubborn)).to.equal(false), 20_000);
+    await eventually(() => expect(isRunning(stubborn)).to.equal(false));
     await running.result;
   });
 });

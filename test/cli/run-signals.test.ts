@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eventually } from '../conformance/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { TestServer } from '../support/redis-server.js';
 import { shell, startRedsem } from './cli-process.js';
@@ -57,7 +57,7 @@ describeWithServer('redsem run and signals', (server) => {
       await withSemaphore(server(), 'waiting', 1, async (own) => {
         await own.acquire();
         const waiting = start('waiting', '--', 'echo', 'ran');
-        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
         waiting.kill(signal);
         expect(await waiting.result).to.deep.include({ code: number, stdout: '', stderr: '' });
         expect(await own.inspect()).to.deep.include({ held: 1, waiting: 0 });
@@ -78,7 +78,7 @@ describeWithServer('redsem run and signals', (server) => {
     try {
       const waiting = start('hung', '--', 'true');
       // A signal that comes before its handlers stand would end it in another way. Node has one of its own for SIGTERM.
-      await eventually(() => expect(catches(waiting.child.pid, 'SIGHUP')).to.equal(true), 20_000);
+      await eventually(() => expect(catches(waiting.child.pid, 'SIGHUP')).to.equal(true));
       waiting.kill('SIGHUP');
       expect(await waiting.result).to.include({ code: 129, signal: null });
     } finally {
@@ -99,11 +99,11 @@ describeWithServer('redsem run and signals', (server) => {
       // Beside it there may be what compiles the program.
       const command = familyOf(family.find(({ program }) => program === 'sh')?.pid);
       expect(command.every(isStill) && command.some(isStopped)).to.equal(true);
-    }, 20_000);
+    });
     running.kill('SIGCONT');
     await eventually(() => {
       expect(familyOf(running.child.pid).some(isStopped)).to.equal(false);
-    }, 20_000);
+    });
     running.kill('SIGTERM');
     expect((await running.result).code).to.equal(143);
   });
@@ -114,9 +114,9 @@ describeWithServer('redsem run and signals', (server) => {
     const command = familyOf(running.child.pid).find(({ program }) => program === 'sh');
     process.kill(command?.pid ?? Number.NaN, 'SIGSTOP');
     const stateOfCommand = () => familyOf(command?.pid)[0]?.state;
-    await eventually(() => expect(stateOfCommand()).to.equal('T'), 20_000);
+    await eventually(() => expect(stateOfCommand()).to.equal('T'));
     running.kill('SIGCONT');
-    await eventually(() => expect(stateOfCommand()).to.match(/[SRD]/), 20_000);
+    await eventually(() => expect(stateOfCommand()).to.match(/[SRD]/));
     running.kill('SIGTERM');
     expect((await running.result).code).to.equal(143);
   });
@@ -125,9 +125,9 @@ describeWithServer('redsem run and signals', (server) => {
     await withSemaphore(server(), 'pausing', 1, async (own) => {
       const held = await own.acquire();
       const waiting = start('pausing', '--', 'echo', 'ran');
-      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1), 20_000);
+      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
       waiting.kill('SIGTSTP');
-      await eventually(() => expect(familyOf(waiting.child.pid)[0]?.state).to.equal('T'), 20_000);
+      await eventually(() => expect(familyOf(waiting.child.pid)[0]?.state).to.equal('T'));
       waiting.kill('SIGCONT');
       await held.release();
       expect(await waiting.result).to.deep.include({ code: 0, stdout: 'ran\n', stderr: '' });

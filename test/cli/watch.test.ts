@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
-import { eventually } from '../conformance/eventually.js';
+import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { CliProcess } from './cli-process.js';
 import { redsem, startRedsem } from './cli-process.js';
@@ -67,13 +67,13 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
       await eventually(() => {
         const looks = watching.stdout.slice(before).match(/2 of 2 permits held/g);
         expect(looks?.length).to.be.at.least(4);
-      }, 20_000);
+      });
       expect(watching.stdout).not.to.contain('1 of 2 permits held');
       expect(await own.inspect()).to.deep.include({ held: 2 });
       watching.type('r');
       await eventually(() => {
         expect(watching.stdout.lastIndexOf('y/N')).to.be.above(before);
-      }, 20_000);
+      });
       watching.type('y');
       await watching.shows(`revoked ${second.id}`);
       await watching.shows('1 of 2 permits held');
@@ -96,7 +96,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
       await eventually(() => {
         const { stdout } = watching;
         expect(stdout.lastIndexOf('enter open')).to.be.above(stdout.lastIndexOf('esc all'));
-      }, 20_000);
+      });
       watching.type('q');
       await watching.result;
     });

@@ -11,6 +11,8 @@ export interface NeedyCase {
 /** Cases by their titles. */
 export interface CaseGroup {
   readonly title: string;
+  /** What each of its cases needs. */
+  readonly needs?: readonly Ability[];
   readonly cases: Readonly<Record<string, Run | NeedyCase>>;
 }
 
@@ -19,8 +21,9 @@ export function needing(needs: Ability | readonly Ability[], run: Run): NeedyCas
   return { needs: typeof needs === 'string' ? [needs] : needs, run };
 }
 
-export function needsOf(entry: Run | NeedyCase): readonly Ability[] {
-  return typeof entry === 'function' ? [] : entry.needs;
+export function needsOf(group: CaseGroup, entry: Run | NeedyCase): readonly Ability[] {
+  const own = typeof entry === 'function' ? [] : entry.needs;
+  return [...(group.needs ?? []), ...own];
 }
 
 export function runOf(entry: Run | NeedyCase): Run {

@@ -1,12 +1,23 @@
 import type { Ability } from './row.js';
 
-const SEVERAL_SERVERS = { server: 'it has several, whose failures are cases of test/topologies' };
+const SEVERAL_SERVERS = {
+  server: 'it has several, whose failures are cases of verification/topologies',
+};
 
 const QUORUM: Partial<Record<Ability, string>> = {
   keys: 'they stand on several servers',
   push: 'nobody hands permits on, so nothing is pushed',
-  'server errors': 'several servers say why, see test/quorum',
+  'server errors': 'several servers say why, see verification/quorum',
   server: SEVERAL_SERVERS.server,
+};
+
+/** On a real clock, outside `npm run verify`. */
+export const NO_TIME: Partial<Record<Ability, string>> = { time: 'npm run verify' };
+
+const MEMORY: Partial<Record<Ability, string>> = {
+  keys: 'it has no keys',
+  'server errors': 'it has no commands that fail',
+  server: 'it has no server',
 };
 
 /**
@@ -14,11 +25,8 @@ const QUORUM: Partial<Record<Ability, string>> = {
  * they are defined, its title says so, and `rows.test.ts` fails when no row with a real server runs them.
  */
 const LIMITS: Record<string, Partial<Record<Ability, string>>> = {
-  memory: {
-    keys: 'it has no keys',
-    'server errors': 'it has no commands that fail',
-    server: 'it has no server',
-  },
+  memory: MEMORY,
+  'memory with a manual clock': MEMORY,
   'ioredis-mock': {
     'server errors': 'it replaces the text of what failed inside a script by its own',
     server: 'it has no server process',

@@ -13,11 +13,15 @@ export type Ability =
   /** Failed commands say why, in the words of the server. */
   | 'server errors'
   /** A server process of the tests' own stands behind it. */
-  | 'server';
+  | 'server'
+  /** Cases may let time pass and look at how much: on a manual clock, or where `npm run verify` gives them a `Passage`. */
+  | 'time';
 
 /** One backend, reached in one way. */
 export interface Row {
   readonly title: string;
+  /** Time passes on it alone. */
+  readonly clock?: ManualClock;
   open(): Promise<Place>;
 }
 
@@ -32,9 +36,19 @@ export interface Place {
   readonly keys?: KeyView;
   /** With the ability 'server'. */
   readonly server?: TestServer;
-  /** Time passes on it alone. */
-  readonly clock?: ManualClock;
   close(): Promise<void>;
+}
+
+/** How time passes in the cases of a row. */
+export interface Passage {
+  /** How late a timer or a reply may be, in milliseconds. */
+  readonly late: number;
+  now(): number;
+  pass(duration: number): Promise<void>;
+  /** The event loop is blocked for so long. */
+  stall(duration: number): void;
+  /** What `promise` gives, while time passes: so much at most, where time is ours to move. */
+  within<T>(duration: number, promise: Promise<T>): Promise<T>;
 }
 
 /** Changes tickets behind their holders' backs. */

@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backend.js';
-import type { HandleData, ManualClock, SemaphoreOptions } from '../../src/index.js';
+import type { HandleData, SemaphoreOptions } from '../../src/index.js';
 import { Semaphore } from '../../src/index.js';
 import type { TestServer } from '../support/redis-server.js';
-import { eventually } from './eventually.js';
-import type { KeyView, Place, Target } from './row.js';
+import { eventually } from '../support/eventually.js';
+import type { KeyView, Passage, Place, Target } from './row.js';
 
 const DEFAULT_PREFIX = 'redsem';
 let names = 0;
@@ -18,12 +17,14 @@ type Named = Pick<HandleData, 'name' | 'id'>;
 export class Scope {
   readonly name = freshName();
   readonly #place: Place;
+  readonly #passage: Passage | undefined;
   readonly #semaphores: Semaphore[] = [];
   #observer: Semaphore | undefined;
   readonly #used = new Map<string, SemaphoreKey>();
 
-  constructor(place: Place) {
+  constructor(place: Place, passage: Passage | undefined) {
     this.#place = place;
+    this.#passage = passage;
   }
 
   get target(): Target {
@@ -79,27 +80,27 @@ export class Scope {
     });
   }
 
+  /** With the ability 'time', as all that follows. */
   now(): number {
-    return this.#place.clock?.monotonic() ?? performance.now();
+    return this.#time().now();
   }
 
-  async pass(duration: number): Promise<void> {
-    await (this.#place.clock?.advance(duration) ?? sleep(duration));
+  get late(): number {
+    return this.#time().late;
+  }
+
+  pass(duration: number): Promise<void> {
+    return this.#time().pass(duration);
   }
 
   /** The event loop is blocked for so long. */
   stall(duration: number): void {
-    if (this.#place.clock !== undefined) return this.#place.clock.stall(duration);
-    const end = performance.now() + duration;
-    while (performance.now() < end);
+    this.#time().stall(duration);
   }
 
-  /** `promise`, which must settle before so much time has passed. */
-  async within<T>(duration: number, promise: Promise<T>): Promise<T> {
-    const { clock } = this.#place;
-    return clock === undefined
-      ? await inTime(duration, promise)
-      : await advancing(clock, duration, promise);
+  /** What `promise` gives, while time passes where it is ours to move. Without the ability 'time': whenever it comes. */
+  within<T>(duration: number, promise: Promise<T>): Promise<T> {
+    return this.#passage === undefined ? promise : this.#passage.within(duration, promise);
   }
 
   /** Closes what was made; nothing of it may stay behind. */
@@ -129,6 +130,10 @@ export class Scope {
     expect(left.filter((key) => partOf(key) !== 'meta')).to.deep.equal([]);
   }
 
+  #time(): Passage {
+    return present(this.#passage, 'time');
+  }
+
   #make(target: Target, options: Partial<SemaphoreOptions>, name: string): Semaphore {
     const semaphore = new Semaphore(target, name, { limit: 1, ...options });
     this.#semaphores.push(semaphore);
@@ -154,29 +159,4 @@ function partOf(key: string): string {
 function present<T>(value: T | undefined, ability: string): T {
   if (value === undefined) throw new Error(`a case that uses this needs the ability '${ability}'`);
   return value;
-}
-
-async function inTime<T>(duration: number, promise: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const late = sleep(duration, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`not settled within ${duration} ms`);
-  });
-  late.catch(() => {});
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    timer.abort();
-  }
-}
-
-async function advancing<T>(clock: ManualClock, duration: number, promise: Promise<T>): Promise<T> {
-  const ended = new AbortController();
-  const end = (): void => ended.abort();
-  promise.then(end, end);
-  for (let passed = 0; passed < duration; passed += 5) {
-    if (ended.signal.aborted) return promise;
-    await clock.advance(5);
-  }
-  if (ended.signal.aborted) return promise;
-  throw new Error(`not settled when ${duration} ms had passed`);
 }

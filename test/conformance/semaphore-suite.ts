@@ -4,12 +4,13 @@
  * To add a row (another backend, client, or way to connect):
  *   1. write a function in rows/ that gives a `Row`: a title, and `open()`, which is called once and gives a
  *      connected target, a second client as another process would have, and access to the data underneath;
- *   2. add it to rows.test.ts, inside `describeWithServer` if it needs the server (all rows share one);
+ *   2. add it to verification/conformance/rows.test.ts, inside `describeWithServer` if it needs the server (all rows share one); a row
+ *      that `npm test` is to run, too, gets a file of its own here;
  *   3. if it cannot do something, say what and why in row-limits.ts. Nothing else knows about rows.
  *
  * To add a case: put it under a title into a group in cases/. It gets a `Scope` with names of its own, semaphores
- * that are closed after it, and time. What it must not do: tell rows apart (use `needing`), sleep for what a
- * condition or older data can show, leave anything behind (checked after each case).
+ * that are closed after it, and, with `needing('time')`, time. What it must not do: tell rows apart (use `needing`), let its
+ * verdict depend on the speed of the machine, leave anything behind (checked after each case).
  *
  * Marks in titles say where a behaviour was seen first: O the systems that this one replaces (rows of their list),
  * M the abstract cases of madelson/DistributedLock, RD Redisson, RS redis-semaphore, RL4 and RL5 redlock,
@@ -49,8 +50,9 @@ import { useCases } from './cases/use-cases.js';
 import { waitingCases } from './cases/waiting-cases.js';
 import type { CaseGroup, Run } from './case-group.js';
 import { needsOf, runOf } from './case-group.js';
-import { limitsOf } from './row-limits.js';
-import type { Ability, Place, Row } from './row.js';
+import { manualPassage } from './manual-passage.js';
+import { limitsOf, NO_TIME } from './row-limits.js';
+import type { Ability, Passage, Place, Row } from './row.js';
 import { Scope } from './scope.js';
 
 export const allGroups: readonly CaseGroup[] = [
@@ -87,9 +89,17 @@ export const allGroups: readonly CaseGroup[] = [
   serverFailureCases,
 ];
 
-/** Defines the cases of `groups` for one row; those that it cannot do are named in its title instead. */
-export function semaphoreSuite(row: Row, groups: readonly CaseGroup[] = allGroups): void {
-  const limits = limitsOf(row.title);
+export interface SuiteOptions {
+  readonly groups?: readonly CaseGroup[];
+  /** Gives a row whose clock is real the ability 'time'. */
+  readonly passage?: Passage;
+}
+
+/** Defines the cases for one row; those that it cannot do are named in its title instead. */
+export function semaphoreSuite(row: Row, options: SuiteOptions = {}): void {
+  const { groups = allGroups } = options;
+  const passage = row.clock === undefined ? options.passage : manualPassage(row.clock);
+  const limits = { ...(passage === undefined ? NO_TIME : {}), ...limitsOf(row.title) };
   const lacks = (ability: Ability): boolean => limits[ability] !== undefined;
   describe(row.title + withoutText(limits), () => {
     let place: Place | undefined;
@@ -97,20 +107,32 @@ export function semaphoreSuite(row: Row, groups: readonly CaseGroup[] = allGroup
       place = await row.open();
     });
     after('close', () => place?.close());
-    for (const { title, cases } of groups) {
-      const possible = Object.entries(cases).filter(([, entry]) => !needsOf(entry).some(lacks));
+    for (const group of groups) {
+      const possible = Object.entries(group.cases).filter(
+        ([, entry]) => !needsOf(group, entry).some(lacks),
+      );
       if (possible.length === 0) continue;
-      describe(title, () => {
+      describe(group.title, () => {
         for (const [name, entry] of possible) {
-          it(name, () => runCase(runOf(entry), opened(place)));
+          it(name, () => runCase(runOf(entry), opened(place), passage));
         }
       });
     }
   });
 }
 
-async function runCase(run: Run, place: Place): Promise<void> {
-  const scope = new Scope(place);
+/** The cases of these groups that let time pass. */
+export function timeCases(groups: readonly CaseGroup[]): CaseGroup[] {
+  return groups.map((group) => ({
+    ...group,
+    cases: Object.fromEntries(
+      Object.entries(group.cases).filter(([, entry]) => needsOf(group, entry).includes('time')),
+    ),
+  }));
+}
+
+async function runCase(run: Run, place: Place, passage: Passage | undefined): Promise<void> {
+  const scope = new Scope(place, passage);
   try {
     await run(scope);
   } finally {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { moment } from '../support/moment.js';
 
 /** Runs `body` with the warnings of the process so far, and gives all of them. */
 export async function warningsDuring(
@@ -9,7 +9,7 @@ export async function warningsDuring(
   process.on('warning', note);
   try {
     await body(warnings);
-    await sleep(1);
+    await moment();
   } finally {
     process.off('warning', note);
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { QuorumError } from '../../src/index.js';
-import { errorOf } from '../conformance/rejection.js';
+import { errorOf } from '../support/rejection.js';
 import { BackendBench, onAll } from './backend-bench.js';
 import { dead, HUNG } from './troubled-node.js';
 

@@ -10,8 +10,8 @@ import type {
 } from '../../src/quorum/quorum-node.js';
 import { LateCallError } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
-import { errorOf } from '../conformance/rejection.js';
-import { RandomNumbers } from '../scripts/random-numbers.js';
+import { errorOf } from '../support/rejection.js';
+import { RandomNumbers } from '../support/random-numbers.js';
 import { connectionTo } from './connection-to.js';
 import { MemoryQuorumNode } from './memory-node.js';
 import { describeWithMasters } from './servers.js';

@@ -4,7 +4,7 @@ import type { AcquireVerdict } from '../../src/backend.js';
 import { ManualClock, QuorumError } from '../../src/index.js';
 import type { QuorumSettings } from '../../src/quorum/quorum.js';
 import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
-import { errorOf } from '../conformance/rejection.js';
+import { errorOf } from '../support/rejection.js';
 import { AT_ONCE, dead, TroubledNode } from './troubled-node.js';
 
 const KEY = { prefix: 'redsem', name: 'sets' };

@@ -1,6 +1,6 @@
 import type { RedisTarget } from '../../src/index.js';
 import type { SingleTarget } from '../../src/targets.js';
-import { type ClientKind, type OpenClient, openClient } from '../processes/open-client.js';
+import { type ClientKind, type OpenClient, openClient } from '../support/open-client.js';
 import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
 import { noFakeClock, noServer } from '../support/require-server.js';
 

@@ -31,7 +31,7 @@ describe('an array of clients', () => {
     const kept = client();
     const backend = backendOf([kept, client()]);
     const dropped = listOnceWith(kept);
-    expect(await collectUntil(() => dropped.deref() === undefined)).to.equal(true);
+    await collectUntil(() => dropped.deref() === undefined);
     expect(backend).to.be.instanceOf(QuorumBackend);
   });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { QuorumError } from '../../src/index.js';
-import { errorOf } from '../conformance/rejection.js';
+import { errorOf } from '../support/rejection.js';
 import { BackendBench, KEY, onAll } from './backend-bench.js';
 import type { Fate } from './troubled-node.js';
 import { AT_ONCE, dead, HUNG } from './troubled-node.js';

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 
 import { MemoryBackend, Semaphore } from '../../src/index.js';
-import { itThroughBothClients } from '../faults/client-bench.js';
+import { itThroughBothClients } from '../support/client-bench.js';
 import { describeWithServer } from '../support/require-server.js';
-import { check, timeLimit } from './reproducible.js';
+import { check } from './reproducible.js';
 
 const LONGEST = 512;
 
@@ -34,7 +34,7 @@ describe('random names', () => {
       } else expect(make()).to.have.property('name', name);
     });
     await check(property, 1000);
-  }).timeout(timeLimit);
+  });
 });
 
 describeWithServer('random names on a server', (server) => {

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 
 import { Handle, type HandleData, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/manual-clock.js';
-import { check, timeLimit } from './reproducible.js';
+import { check } from './reproducible.js';
 
 /** Numbers around what is allowed, and what is no number at all. */
 const odd: fc.Arbitrary<unknown> = fc.oneof(
@@ -68,7 +68,7 @@ describe('random arguments', () => {
       await semaphore.close();
     });
     await check(property, 1500);
-  }).timeout(timeLimit);
+  });
 
   it('of acquire, tryAcquire and setLimit are refused by name, or work', async () => {
     const given = fc.oneof({ arbitrary: acquireOptions, weight: 5 }, { arbitrary: odd, weight: 2 });
@@ -85,7 +85,7 @@ describe('random arguments', () => {
       await semaphore.close();
     });
     await check(property, 1500);
-  }).timeout(timeLimit);
+  });
 
   it('of adopt are refused by field, or find no ticket, or go on with one', async () => {
     const property = fc.asyncProperty(handleData(), async (change) => {
@@ -107,7 +107,7 @@ describe('random arguments', () => {
       await semaphore.close();
     });
     await check(property, 1500);
-  }).timeout(timeLimit);
+  });
 });
 
 /** The data of a handle with something else in it, or something else altogether. */

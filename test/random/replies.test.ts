@@ -5,10 +5,10 @@ import { Handle, isRedsemError, type RedisConnection, Semaphore } from '../../sr
 import { ManualClock } from '../../src/manual-clock.js';
 import type { SubscriptionEvents } from '../../src/redis/connection.js';
 import { parseAcquire, parseInspect, parseRelease } from '../../src/redis/replies.js';
-import { type ClientBench, itThroughBothClients } from '../faults/client-bench.js';
+import { type ClientBench, itThroughBothClients } from '../support/client-bench.js';
 import { describeWithServer } from '../support/require-server.js';
 import { messages, type Outcome, outcomes } from './odd-replies.js';
-import { check, timeLimit } from './reproducible.js';
+import { check } from './reproducible.js';
 
 /** A server that answers whatever it likes, in turns. */
 class OddConnection implements RedisConnection {
@@ -62,7 +62,7 @@ describe('a server that answers at random', () => {
       await expectDocumented(...given);
     });
     await check(property, 1000);
-  }).timeout(timeLimit);
+  });
 });
 
 async function expectDocumented(

@@ -11,7 +11,7 @@ import {
   releaseScript,
   revokeScript,
 } from '../../src/redis/scripts.js';
-import { itThroughBothClients } from '../faults/client-bench.js';
+import { itThroughBothClients } from '../support/client-bench.js';
 import { describeWithServer } from '../support/require-server.js';
 import { check } from './reproducible.js';
 

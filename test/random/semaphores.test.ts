@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 
 import type { Condition } from './faulty-process.js';
 import type { Loss } from './lossy-server.js';
-import { check, replayPath, timeLimit } from './reproducible.js';
+import { check, replayPath } from './reproducible.js';
 import { PROCESSES, World } from './world.js';
 
 describe('random programs of several processes', () => {
@@ -14,7 +14,7 @@ describe('random programs of several processes', () => {
       await world.end();
     });
     await check(property, 150);
-  }).timeout(timeLimit);
+  });
 });
 
 type Act = (world: World) => unknown;

@@ -17,6 +17,7 @@ import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
 import type { RedisConnection } from '../../src/redis/connection.js';
 import { RedisBackend } from '../../src/redis/redis-backend.js';
 import { adoptedId, parseTicketId } from '../../src/ticket-id.js';
+import { stopwatch, wallTime } from '../support/real-time.js';
 import type { TestServer } from '../support/redis-server.js';
 
 export interface CallOptions {
@@ -63,7 +64,7 @@ export class ScriptBench {
   readonly replies: string[] = [];
   limit: number;
   readonly ttl: number;
-  readonly #created = performance.now();
+  readonly #lived = stopwatch();
   readonly #realTime: boolean;
   /** The longest life that any call asked for, or that a waiter has. */
   #longest = WAITER_LEASE;
@@ -78,7 +79,7 @@ export class ScriptBench {
     this.name = options.name ?? `bench-${semaphores}`;
     this.limit = options.limit ?? 3;
     this.ttl = options.ttl ?? 30_000;
-    this.#time = options.start ?? Date.now();
+    this.#time = options.start ?? wallTime();
     this.#realTime = options.realTime ?? false;
     const connection = this.#connection();
     const long = options.withoutShortcuts ?? false;
@@ -207,8 +208,6 @@ export class ScriptBench {
    */
   async expectSafeExpiry(what: string): Promise<void> {
     const last = await this.redis.zrange(this.keyOf('tickets'), -1, -1, 'WITHSCORES');
-    // Keys expire by the server's real time, which goes on while the bench's stands still.
-    const slack = this.#realTime ? 0 : performance.now() - this.#created;
     for (const part of await this.parts()) {
       const life = await this.redis.pttl(this.keyOf(part));
       const most = 2 * this.#longest + 10_000 + (part === 'meta' ? DAY : 0);
@@ -216,6 +215,8 @@ export class ScriptBench {
       const needed = ['tickets', 'free', 'meta'].includes(part);
       if (!needed || last[1] === undefined) continue;
       const behind = part === 'meta' ? DAY : 0;
+      // Keys expire by the server's real time, which goes on while the bench's stands still.
+      const slack = this.#realTime ? 0 : this.#lived();
       const left = (Number(last[1]) - (await this.now())) / 1000 - slack + behind;
       expect(life, `TTL of ${part} after ${what}`).to.be.at.least(left);
     }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { describeWithServer } from '../support/require-server.js';
-import { RandomNumbers } from './random-numbers.js';
+import { RandomNumbers } from '../support/random-numbers.js';
 import { closeBenches, granted, ids, request, ScriptBench } from './script-bench.js';
 
 const START = 1_795_236_819_680.065;

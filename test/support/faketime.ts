@@ -56,16 +56,19 @@ const START_AND_END = ['--port', '0', '--save', '', '--loadmodule', '/nonexisten
 /**
  * Whether a server program can get a movable clock. Debian's valkey-server and Redis 8 cannot: they take some memory from
  * the jemalloc that they are linked with and some from the C library that goes first, and end with SIGSEGV; Redis 8 only
- * when it starts to serve, so that `--version` does not tell.
+ * when it starts to serve, so that `--version` alone does not tell. A server with a C library of another version than this
+ * machine's is not loaded at all, which also ends with status 1.
  */
 export function runsOnFakeClock(binary: string): boolean {
   const known = tried.get(binary);
   if (known !== undefined) return known;
   const { faketime, libc } = needFakeTime();
   const env = { ...process.env, LD_PRELOAD: `${faketime}:${libc}`, FAKETIME: describeOffset(0) };
-  const { status } = spawnSync(binary, START_AND_END, { env, timeout: 10_000, stdio: 'ignore' });
-  tried.set(binary, status === 1);
-  return status === 1;
+  const ends = (args: readonly string[]): number | null =>
+    spawnSync(binary, args, { env, timeout: 10_000, stdio: 'ignore' }).status;
+  const runs = ends(['--version']) === 0 && ends(START_AND_END) === 1;
+  tried.set(binary, runs);
+  return runs;
 }
 
 /** By rename, so that the process never reads half an offset. */

@@ -1,20 +1,29 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+
+import { eventually } from './eventually.js';
+import { moment } from './moment.js';
 
 setFlagsFromString('--expose-gc');
 /** A whole collection, now. */
 export const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Collects garbage until `done` says so, or for `timeout` milliseconds; tells whether it did. */
-export async function collectUntil(done: () => boolean, timeout = 5000): Promise<boolean> {
-  const deadline = performance.now() + timeout;
-  for (;;) {
-    // A WeakRef keeps its target until the end of the turn in which it was made or read.
-    await sleep(10);
-    collectGarbage();
-    await sleep(0);
-    if (done()) return true;
-    if (performance.now() > deadline) return false;
-  }
+/** Collects garbage until `done` says so. */
+export async function collectUntil(done: () => boolean): Promise<void> {
+  await eventually(async () => {
+    await collectOnce();
+    return done();
+  });
+}
+
+/** Collects so often that what nothing keeps is gone, as a rule: for what must be kept. */
+export async function collectOften(times = 5): Promise<void> {
+  for (let i = 0; i < times; i += 1) await collectOnce();
+}
+
+async function collectOnce(): Promise<void> {
+  // A WeakRef keeps its target until the end of the turn in which it was made or read.
+  await moment(10);
+  collectGarbage();
+  await moment(0);
 }

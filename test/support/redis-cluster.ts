@@ -1,5 +1,5 @@
 import { type ServerOptions, startServer, type TestServer } from './redis-server.js';
-import { waitUntil } from './wait-until.js';
+import { eventually } from './eventually.js';
 
 const SLOTS = 16_384;
 
@@ -163,7 +163,7 @@ export class TestCluster {
 
   /** Resolves once every node that runs names the same one for a slot. */
   async untilServedBy(slot: number, server: TestServer): Promise<void> {
-    await waitUntil(async () => {
+    await eventually(async () => {
       const views = await Promise.all(this.#running().map(viewOf));
       return views.every(({ shards }) => shardOf(shards, slot).master === server.port);
     }, 'the nodes do not agree on who serves the slot');
@@ -171,7 +171,7 @@ export class TestCluster {
 
   /** Resolves once every node that runs counts the cluster as whole and every replica follows its master. */
   async untilWhole(): Promise<void> {
-    await waitUntil(() => allWhole(this.nodes), 'the cluster is not whole');
+    await eventually(() => allWhole(this.nodes), 'the cluster is not whole');
   }
 
   async stop(): Promise<void> {
@@ -233,7 +233,7 @@ async function join(nodes: readonly TestServer[]): Promise<void> {
   }
   for (const [i, node] of nodes.entries()) {
     for (const other of nodes.slice(0, i)) {
-      await waitUntil(() => hasMet(node, other), 'two nodes do not meet');
+      await eventually(() => hasMet(node, other), 'two nodes do not meet');
     }
   }
   for (const [i, master] of masters.entries()) {
@@ -243,7 +243,7 @@ async function join(nodes: readonly TestServer[]): Promise<void> {
   for (const [i, replica] of nodes.slice(3).entries()) {
     await replica.command('CLUSTER', 'REPLICATE', await idOf(present(masters[i])));
   }
-  await waitUntil(() => allWhole(nodes), 'the cluster does not come up');
+  await eventually(() => allWhole(nodes), 'the cluster does not come up');
 }
 
 function range(first: number, end: number): string[] {

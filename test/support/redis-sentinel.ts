@@ -9,7 +9,7 @@ import { spawnOwned, untilExit } from './owned-processes.js';
 import { findServer, startServer, type TestServer } from './redis-server.js';
 import { sendRespCommand } from './resp-command.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.js';
-import { waitUntil } from './wait-until.js';
+import { eventually } from './eventually.js';
 
 /** How long the master may be silent before a sentinel takes it for dead, in ms. */
 const DOWN_AFTER = 1000;
@@ -36,7 +36,7 @@ export async function startSentinels(): Promise<TestSentinels> {
     proxy = await startProxy(master.port);
     await announce(master, proxy.port);
     for (const replica of replicas) await follow(replica, proxy.port);
-    await waitUntil(() => allLinked(replicas), 'the replicas do not follow their master');
+    await eventually(() => allLinked(replicas), 'the replicas do not follow their master');
     for (let i = 0; i < 3; i += 1) sentinels.push(await startSentinel(proxy.port));
     const started = new TestSentinels(servers, sentinels, proxy);
     await started.untilWhole();
@@ -98,7 +98,7 @@ export class TestSentinels {
   /** Resolves with the new master once the sentinels have agreed on one that says so itself. */
   async untilFailover(from: TestServer): Promise<TestServer> {
     let promoted: TestServer | undefined;
-    await waitUntil(async () => {
+    await eventually(async () => {
       promoted = await this.agreedMaster();
       if (promoted === undefined || promoted === from) return false;
       return (await promoted.stat('replication', 'role')) === 'master';
@@ -126,7 +126,7 @@ export class TestSentinels {
   }
 
   async untilWhole(): Promise<void> {
-    await waitUntil(async () => {
+    await eventually(async () => {
       const master = await this.master();
       const replicas = this.servers.filter((server) => server !== master);
       // The sentinels demote a master of old by themselves, but only after ten seconds.
@@ -181,7 +181,7 @@ async function startSentinel(master: number): Promise<Sentinel> {
   const child = spawnOwned(binary, [file, '--sentinel'], { cwd: directory, stdio: 'ignore' });
   const sentinel = new Sentinel(port, child, directory);
   try {
-    await waitUntil(
+    await eventually(
       async () => (await sentinel.command('PING')) === 'PONG',
       'a sentinel does not start',
     );

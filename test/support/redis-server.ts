@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { movableClockEnvironment, writeClockOffset } from './faketime.js';
@@ -80,10 +81,13 @@ export class TestServer {
 
   /** Hangs the server; its sockets stay open. */
   pause(): void {
+    // `npm run test:stress` lets nobody go on who has this file.
+    writeFileSync(join(this.directory, 'paused'), '');
     this.#child.kill('SIGSTOP');
   }
 
   resume(): void {
+    rmSync(join(this.directory, 'paused'), { force: true });
     this.#child.kill('SIGCONT');
   }
 
@@ -96,6 +100,7 @@ export class TestServer {
   async restart(): Promise<void> {
     if (this.#stopped) throw new Error('a stopped server cannot restart: its folder is gone');
     await this.kill();
+    rmSync(join(this.directory, 'paused'), { force: true });
     this.#child = await launchRedis(this.#launch);
     await this.resetStatistics();
   }

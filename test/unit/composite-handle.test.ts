@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { CompositeHandle, Handle } from '../../src/index.js';
 import { acquireAll, BackendError, HandleLostError, Semaphore, useAll } from '../../src/index.js';
-import { reasonOf } from '../conformance/rejection.js';
+import { reasonOf } from '../support/rejection.js';
 import { warningsDuring } from '../conformance/warnings.js';
 import { collectUntil } from '../support/garbage.js';
 import { never, StubBackend, watch } from './stub-backend.js';
@@ -153,7 +153,7 @@ describe('a composite handle', () => {
     const warnings = await warningsDuring(async (soFar) => {
       const gone = await dropped(() => undefined);
       const collected = (): boolean => gone.every((ref) => ref.deref() === undefined);
-      expect(await collectUntil(() => collected() && soFar.length >= 3)).to.equal(true);
+      await collectUntil(() => collected() && soFar.length >= 3);
     });
     const codes = warnings.map((warning) => (warning as NodeJS.ErrnoException).code);
     expect(codes).to.deep.equal(Array.from({ length: 3 }, () => 'REDSEM_HANDLE_DROPPED'));

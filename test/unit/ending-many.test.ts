@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { spy } from 'sinon';
 
 import { KeyedMutex, Semaphore } from '../../src/index.js';
 import { never, StubBackend } from './stub-backend.js';
@@ -59,6 +60,23 @@ describe('ending what many hold or wait for', () => {
     const turns = await turnsUntil(() => told);
     expect(Math.max(...turns)).to.equal(FEW);
     expect(handles.some((handle) => handle.held)).to.equal(false);
+    await semaphore.close();
+  });
+
+  it('looks at each of those holders a few times, however many they are', async () => {
+    backend.onExtend = () => never();
+    const count = 10 * MANY;
+    const semaphore = new Semaphore(backend, 'jobs', { limit: count, ttl: 1000 });
+    const handles = await Promise.all(Array.from({ length: count }, () => semaphore.acquire()));
+    let told = 0;
+    for (const handle of handles) handle.on('lost', () => (told += 1));
+    await backend.clock.advance(900);
+    const looks = spy(backend.clock, 'monotonic');
+    backend.clock.stall(100);
+    void backend.clock.advance(10);
+    while (told < count) await new Promise((resolve) => setImmediate(resolve));
+    expect(looks.callCount).to.be.below(10 * count);
+    looks.restore();
     await semaphore.close();
   });
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { HandleLostError } from '../../src/errors.js';
 import type { Handle } from '../../src/handle.js';
 import { Semaphore } from '../../src/semaphore.js';
-import { collectUntil } from '../support/garbage.js';
+import { collectOften, collectUntil } from '../support/garbage.js';
+import { moment } from '../support/moment.js';
 import { StubBackend } from './stub-backend.js';
 
 describe('handle that was extended', () => {
@@ -24,13 +24,6 @@ describe('handle that was extended', () => {
     return handle;
   }
 
-  async function collectGarbage(): Promise<void> {
-    for (let i = 0; i < 5; i += 1) {
-      await collectUntil(() => true);
-      await sleep(1);
-    }
-  }
-
   async function lose(): Promise<void> {
     backend.onExtend = (call) => backend.extended(call, false);
     await backend.clock.advance(1000);
@@ -41,7 +34,7 @@ describe('handle that was extended', () => {
     const told: unknown[] = [];
     handle.on('lost', (error) => told.push(error));
     await backend.clock.advance(0);
-    await sleep(0);
+    await moment(0);
     expect(told).to.deep.equal([]);
     await handle.release();
   });
@@ -49,14 +42,14 @@ describe('handle that was extended', () => {
   it('is kept alive from the moment at which it gets a listener', async () => {
     const told: string[] = [];
     await extended().then((handle) => void handle.on('lost', ({ reason }) => told.push(reason)));
-    await collectGarbage();
+    await collectOften();
     await lose();
     expect(told).to.deep.equal(['missing']);
   });
 
   it('is kept alive from the moment at which its signal is looked at', async () => {
     const signal = await extended().then((handle) => handle.signal);
-    await collectGarbage();
+    await collectOften();
     await lose();
     expect(signal.aborted).to.equal(true);
   });
@@ -68,7 +61,7 @@ describe('handle that was extended', () => {
     handle.on('lost', () => (told += 1));
     await backend.clock.advance(2000);
     await lose();
-    await sleep(0);
+    await moment(0);
     expect(told).to.equal(1);
   });
 
@@ -89,9 +82,9 @@ describe('handle that was extended', () => {
 
     /** How often it was warned of a handle, when the one behind `dropped` has been collected. */
     async function warningsOf(dropped: WeakRef<Handle>): Promise<number> {
-      expect(await collectUntil(() => dropped.deref() === undefined)).to.equal(true);
+      await collectUntil(() => dropped.deref() === undefined);
       // Those that wait for its collection are told later.
-      for (let i = 0; i < 3; i += 1) await collectGarbage();
+      for (let i = 0; i < 3; i += 1) await collectOften();
       return warnings.filter((message) => message.includes('dropped here')).length;
     }
 

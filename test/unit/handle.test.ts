@@ -4,7 +4,7 @@ import { HandleLostError } from '../../src/errors.js';
 import type { Handle } from '../../src/handle.js';
 import { Semaphore } from '../../src/semaphore.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
-import { collectGarbage } from '../support/garbage.js';
+import { collectOften, collectUntil } from '../support/garbage.js';
 import { never, StubBackend } from './stub-backend.js';
 
 describe('handle', () => {
@@ -202,18 +202,12 @@ describe('handle', () => {
     expect(handle.expiresIn).to.be.closeTo(first - 100, 0.01);
   });
 
-  it('that is dropped without release is not kept alive: its permit comes back, with a warning', async function () {
-    this.timeout(20_000);
+  it('that is dropped without release is not kept alive: its permit comes back, with a warning', async () => {
     backend.onExtend = (call) => backend.extended(call);
     const dropped = await semaphore.acquire().then(({ id }) => id);
     const warned = warningOf(dropped);
     await backend.clock.advance(400);
-    collectGarbage();
-    for (let i = 0; i < 100 && !warned.seen; i++) {
-      collectGarbage();
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    expect(warned.seen).to.equal(true);
+    await collectUntil(() => warned.seen);
     backend.extends.splice(0);
     await backend.clock.advance(5000);
     const extended = new Set(backend.extends.flatMap(({ call }) => call.ids));
@@ -227,10 +221,7 @@ describe('handle', () => {
     await semaphore.acquire().then((listened) => void listened.on('lost', () => (told += 1)));
     const signal = await semaphore.acquire().then((looked) => looked.signal);
     await backend.clock.advance(400);
-    for (let i = 0; i < 5; i++) {
-      collectGarbage();
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await collectOften();
     backend.onExtend = (call) => backend.extended(call, false);
     await backend.clock.advance(1000);
     expect(told).to.equal(1);
@@ -248,12 +239,7 @@ describe('handle', () => {
       return new WeakRef(dropped);
     };
     const dropped = await drop();
-    for (let i = 0; i < 100 && dropped.deref() !== undefined; i++) {
-      // What a WeakRef gave lives until the turn ends.
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      collectGarbage();
-    }
-    expect(dropped.deref()).to.equal(undefined);
+    await collectUntil(() => dropped.deref() === undefined);
     expect(handle.held).to.equal(true);
   });
 

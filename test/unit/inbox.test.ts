@@ -277,9 +277,7 @@ describe('inbox', () => {
       await inbox.close();
     }
     closing = Promise.resolve();
-    expect(await collectUntil(() => results.every((ref) => ref.deref() === undefined))).to.equal(
-      true,
-    );
+    await collectUntil(() => results.every((ref) => ref.deref() === undefined));
     await inbox.close();
   });
 

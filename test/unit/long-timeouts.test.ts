@@ -5,6 +5,7 @@ import { MemoryBackend } from '../../src/memory/memory-backend.js';
 import { Semaphore } from '../../src/semaphore.js';
 import { WakeTimer } from '../../src/wake-timer.js';
 import { StubBackend, watch } from './stub-backend.js';
+import { moment } from '../support/moment.js';
 
 const DAY = 86_400_000;
 
@@ -19,7 +20,7 @@ describe('timeouts that are longer than a timer', () => {
         (error: unknown) => settled.push(error),
       );
     }
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await moment(30);
     expect(settled).to.deep.equal([]);
     await holding.release();
     await semaphore.close();

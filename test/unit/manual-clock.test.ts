@@ -1,18 +1,21 @@
 import { expect } from 'chai';
+import { useFakeTimers } from 'sinon';
 
 import { ManualClock } from '../../src/manual-clock.js';
+import { moment } from '../support/moment.js';
 
 describe('manual clock', () => {
   it('stands still until it is told to advance', async () => {
     const clock = new ManualClock(5000);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await moment(5);
     expect([clock.monotonic(), clock.wall()]).to.deep.equal([0, 5000]);
     await clock.advance(250);
     expect([clock.monotonic(), clock.wall()]).to.deep.equal([250, 5250]);
   });
 
   it('starts at the present time unless told otherwise', () => {
-    expect(new ManualClock().wall()).to.be.closeTo(Date.now(), 1000);
+    const { now } = useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] });
+    expect(new ManualClock().wall()).to.equal(now);
   });
 
   it('runs timers in the order of their times, each at its time, those of one time as they were set', async () => {

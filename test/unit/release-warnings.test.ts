@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { KeyedMutexWarning, SemaphoreWarning } from '../../src/index.js';
 import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../src/index.js';
-import { reasonOf } from '../conformance/rejection.js';
+import { reasonOf } from '../support/rejection.js';
 import { StubBackend, watch } from './stub-backend.js';
 
 describe('a release that fails', () => {

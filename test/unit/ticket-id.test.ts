@@ -101,12 +101,14 @@ describe('ticket ids', () => {
   });
 
   it('never look like an option of a command', () => {
-    const options = Array.from({ length: 5000 }, newClientId).filter((id) => id.startsWith('-'));
+    const options = Array.from({ length: 5000 }, () => newClientId()).filter((id) =>
+      id.startsWith('-'),
+    );
     expect(options).to.deep.equal([]);
   });
 
   it('of two clients never meet', () => {
-    const clients = new Set(Array.from({ length: 10_000 }, newClientId));
+    const clients = new Set(Array.from({ length: 10_000 }, () => newClientId()));
     expect(clients.size).to.equal(10_000);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { WeakValues } from '../../src/weak-values.js';
-import { collectUntil } from '../support/garbage.js';
+import { collectOften, collectUntil } from '../support/garbage.js';
 
 describe('weak values', () => {
   interface Value {
@@ -20,7 +20,7 @@ describe('weak values', () => {
     const kept = { text: 'kept' };
     values.set('kept', kept);
     const dropped = addDropped(values, 'dropped');
-    expect(await collectUntil(() => dropped.deref() === undefined)).to.equal(true);
+    await collectUntil(() => dropped.deref() === undefined);
     expect(values.get('kept')).to.equal(kept);
     expect(values.get('dropped')).to.equal(undefined);
     expect(values.get('never')).to.equal(undefined);
@@ -33,7 +33,7 @@ describe('weak values', () => {
     const kept = { text: 'kept' };
     values.set('kept', kept);
     expect(values.size).to.equal(2);
-    expect(await collectUntil(() => values.size === 1)).to.equal(true);
+    await collectUntil(() => values.size === 1);
     expect(values.get('kept')).to.equal(kept);
   });
 
@@ -42,9 +42,9 @@ describe('weak values', () => {
     const older = addDropped(values, 'name');
     const newer = { text: 'newer' };
     values.set('name', newer);
-    expect(await collectUntil(() => older.deref() === undefined)).to.equal(true);
+    await collectUntil(() => older.deref() === undefined);
     // What waits for that collection is told a little later.
-    await collectUntil(() => false, 50);
+    await collectOften();
     expect(values.get('name')).to.equal(newer);
   });
 });

@@ -140,6 +140,10 @@ while purging or giving do
   giving = purging and giving
   purging = purging and size == 1000
 end
+if count + released + waiting == 0 and string.find(head, ' other ', 1, true) then
+  -- All had expired: nobody has another limit.
+  head = now_text
+end
 
 -- What this call grants: ids, how many permits if not one each, labels if not `label`, and the places among the requests
 -- of this call; others' requests have none and get the claim time, those of this call live for `ttl` from the start and

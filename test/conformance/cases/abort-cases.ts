@@ -1,13 +1,13 @@
 import { getEventListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import type { Handle } from '../../../src/index.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { eventually } from '../eventually.js';
-import { errorOf, reasonOf } from '../rejection.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 import type { Scope } from '../scope.js';
 import { warningsDuring } from '../warnings.js';
 
@@ -25,7 +25,7 @@ async function raceAbortWithRelease(scope: Scope, delay: number): Promise<void> 
   );
   await scope.untilWaiting(1);
   const released = holder.release();
-  if (delay > 0) await sleep(delay);
+  if (delay > 0) await moment(delay);
   controller.abort('enough');
   await released;
   expect(await outcome).to.be.oneOf([true, 'enough']);
@@ -87,7 +87,7 @@ export const abortCases: CaseGroup = {
 
     'leaves nothing when it is aborted before its call is answered [P4]': async (scope) => {
       const semaphore = scope.semaphore();
-      const pauses = [undefined, () => Promise.resolve(), () => sleep(0), () => sleep(1)];
+      const pauses = [undefined, () => Promise.resolve(), () => moment(0), () => moment(1)];
       for (const pause of [...pauses, ...pauses]) {
         const controller = new AbortController();
         const outcome = semaphore.acquire({ signal: controller.signal }).then(

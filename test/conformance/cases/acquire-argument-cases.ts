@@ -4,7 +4,7 @@ import type { Semaphore } from '../../../src/index.js';
 import type { BadValue } from '../bad-argument.js';
 import { expectRefusal } from '../bad-argument.js';
 import type { CaseGroup } from '../case-group.js';
-import { reasonOf } from '../rejection.js';
+import { reasonOf } from '../../support/rejection.js';
 import type { Scope } from '../scope.js';
 
 const BAD_TIMEOUTS: readonly BadValue[] = [

@@ -2,10 +2,9 @@ import { expect } from 'chai';
 
 import type { Handle, Semaphore } from '../../../src/index.js';
 import { AcquireTimeoutError, isRedsemError, RedsemError } from '../../../src/index.js';
-import { timed } from '../../support/lag.js';
-import { unlessStalled } from '../../support/unless-stalled.js';
 import type { CaseGroup } from '../case-group.js';
-import { errorOf } from '../rejection.js';
+import { needing } from '../case-group.js';
+import { errorOf } from '../../support/rejection.js';
 
 function acquireTimes(semaphore: Semaphore, count: number): Promise<Handle[]> {
   return Promise.all(Array.from({ length: count }, () => semaphore.acquire(5000)));
@@ -73,14 +72,15 @@ export const acquireCases: CaseGroup = {
       expect(await here.inspect()).to.include({ held: 1, waiting: 0 });
     },
 
-    'says in the timeout error what was waited for, and how long [RS 8, M 10]': async (scope) => {
-      await scope.elsewhere().acquire();
-      // A reply that is 50 ms late would be named as the cause.
-      await unlessStalled(30, async () => {
-        const acquiring = (): Promise<AcquireTimeoutError> =>
-          errorOf(scope.semaphore().acquire(80), AcquireTimeoutError);
-        const { value: error, took, lag } = await timed(acquiring);
-        expect(took).to.be.within(79, 80 + 50 + lag);
+    'says in the timeout error what was waited for, and how long [RS 8, M 10]': needing(
+      'time',
+      async (scope) => {
+        await scope.elsewhere().acquire();
+        const started = scope.now();
+        const waiting = errorOf(scope.semaphore().acquire(80), AcquireTimeoutError);
+        const error = await scope.within(1000, waiting);
+        const took = scope.now() - started;
+        expect(took).to.be.within(79, 80 + scope.late);
         expect(error).to.be.instanceOf(RedsemError);
         expect(isRedsemError(error)).to.equal(true);
         expect(error).to.include({
@@ -93,8 +93,8 @@ export const acquireCases: CaseGroup = {
         expect(error.attempts).to.be.at.least(1);
         expect(error.cause).to.equal(undefined);
         expect(error.message).to.include(scope.name).and.to.include('80');
-      });
-    },
+      },
+    ),
 
     'leaves nothing behind when the time is up [RS 8, RL5 12, M 30]': async (scope) => {
       const [here, there] = [scope.semaphore(), scope.elsewhere()];

@@ -4,8 +4,8 @@ import type { Handle, HandleData } from '../../../src/index.js';
 import { ClosedError, HandleLostError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { eventually } from '../eventually.js';
-import { errorOf, reasonOf } from '../rejection.js';
+import { eventually } from '../../support/eventually.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 import { lossToldAtOnce } from '../told-at-once.js';
 
 const retry = { min: 5, max: 20 };

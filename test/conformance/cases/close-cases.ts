@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Semaphore } from '../../../src/index.js';
 import { ClosedError, HandleLostError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
-import { errorOf } from '../rejection.js';
+import { errorOf } from '../../support/rejection.js';
 
 const retry = { min: 5, max: 20 };
 

@@ -2,111 +2,97 @@ import { expect } from 'chai';
 
 import type { Handle } from '../../../src/index.js';
 import { AcquireTimeoutError, HandleLostError } from '../../../src/index.js';
-import { LagMeter } from '../../support/lag.js';
-import { unlessStalled } from '../../support/unless-stalled.js';
 import { thrownBy } from '../bad-argument.js';
 import type { CaseGroup } from '../case-group.js';
 import { inTurns } from '../in-turns.js';
-import { errorOf } from '../rejection.js';
+import { errorOf } from '../../support/rejection.js';
 
 const retry = { min: 5, max: 20 };
 
-/** Time passes here and is all that these cases need: also for a clock that only they advance. */
+/** Time passes here and is all that these cases need. */
 export const expiryCases: CaseGroup = {
   title: 'the passing of time',
+  needs: ['time'],
   cases: {
     'ends a wait when its timeout is over, not before and not after [P5]': async (scope) => {
       await scope.within(1000, scope.elsewhere().acquire());
-      const meter = new LagMeter();
       const started = scope.now();
       const waiting = errorOf(scope.semaphore().acquire(60), AcquireTimeoutError);
       const error = await scope.within(5000, waiting);
       const took = scope.now() - started;
-      const longest = 60 + 50 + meter.stop();
+      const longest = 60 + scope.late;
       expect(took).to.be.within(59, longest);
       expect(error.waited).to.be.within(59, longest);
     },
 
     'ends a ticket that is not extended [RS 13, RS 21, O 2b]': async (scope) => {
       const ttl = 400;
-      await unlessStalled(ttl / 4, async () => {
-        const name = scope.freshName();
-        const here = scope.semaphore({ ttl, extendEvery: 0 }, name);
-        const there = scope.elsewhere({}, name);
-        const handle = await here.acquire();
-        expect(await there.tryAcquire()).to.equal(null);
-        await scope.pass(ttl + 1);
-        expect(await there.tryAcquire()).to.include({ held: true, slot: 0 });
-        expect(handle).to.include({ held: false, expiresIn: 0 });
-        expect(await handle.release()).to.equal(false);
-        expect(await here.inspect()).to.include({ held: 1 });
-      });
+      const name = scope.freshName();
+      const here = scope.semaphore({ ttl, extendEvery: 0 }, name);
+      const there = scope.elsewhere({}, name);
+      const handle = await here.acquire();
+      expect(await there.tryAcquire()).to.equal(null);
+      await scope.pass(ttl + 1);
+      expect(await there.tryAcquire()).to.include({ held: true, slot: 0 });
+      expect(handle).to.include({ held: false, expiresIn: 0 });
+      expect(await handle.release()).to.equal(false);
+      expect(await here.inspect()).to.include({ held: 1 });
     },
 
     'tells the holder by the end of the ttl, counted from before the call [P6]': async (scope) => {
-      // A grant that comes when its lease is over is asked for again.
-      await unlessStalled(60, async () => {
-        const name = scope.freshName();
-        const semaphore = scope.semaphore({ ttl: 300, extendEvery: 0 }, name);
-        const meter = new LagMeter();
-        const sent = scope.now();
-        const handle = await semaphore.acquire();
-        const lost = new Promise<HandleLostError>((resolve) => handle.once('lost', resolve));
-        const error = await scope.within(1000, lost);
-        expect(scope.now() - sent).to.be.within(290, 300 + meter.stop());
-        expect(error).to.include({ reason: 'expired', semaphore: name, ticketId: handle.id });
-        expect(handle.held).to.equal(false);
-        expect(handle.signal.reason).to.equal(error);
-        expect(thrownBy(() => handle.assertHeld())).to.equal(error);
-        // The server may have run the call later than it was sent: the ticket lives on for as long.
-        const next = await scope.within(5000, scope.elsewhere({ retry }, name).acquire(4000));
-        expect(next.held).to.equal(true);
-      });
+      const name = scope.freshName();
+      const semaphore = scope.semaphore({ ttl: 300, extendEvery: 0 }, name);
+      const sent = scope.now();
+      const handle = await semaphore.acquire();
+      const lost = new Promise<HandleLostError>((resolve) => handle.once('lost', resolve));
+      const error = await scope.within(1000, lost);
+      expect(scope.now() - sent).to.be.within(290, 300 + scope.late);
+      expect(error).to.include({ reason: 'expired', semaphore: name, ticketId: handle.id });
+      expect(handle.held).to.equal(false);
+      expect(handle.signal.reason).to.equal(error);
+      expect(thrownBy(() => handle.assertHeld())).to.equal(error);
+      // The server may have run the call later than it was sent: the ticket lives on for as long.
+      const next = await scope.within(5000, scope.elsewhere({ retry }, name).acquire(4000));
+      expect(next.held).to.equal(true);
     },
 
     'makes expiresIn fall, and an extension raise it [RS 12]': async (scope) => {
-      // An extension that takes as long as what had passed raises nothing.
-      await unlessStalled(20, async () => {
-        const semaphore = scope.semaphore({ ttl: 5000, extendEvery: 0 }, scope.freshName());
-        const handle = await semaphore.acquire();
-        const before = handle.expiresIn;
-        await scope.pass(50);
-        expect(before).to.be.at.most(5000);
-        expect(handle.expiresIn).to.be.at.most(before - 49);
-        const low = handle.expiresIn;
-        await scope.within(1000, handle.extend());
-        expect(handle.expiresIn).to.be.greaterThan(low);
-        expect(handle.expiresIn).to.be.at.most(5000);
-      });
+      const semaphore = scope.semaphore({ ttl: 5000, extendEvery: 0 }, scope.freshName());
+      const handle = await semaphore.acquire();
+      const before = handle.expiresIn;
+      await scope.pass(50);
+      expect(before).to.be.at.most(5000);
+      expect(handle.expiresIn).to.be.at.most(before - 49);
+      const low = handle.expiresIn;
+      await scope.within(1000, handle.extend());
+      expect(handle.expiresIn).to.be.greaterThan(low);
+      expect(handle.expiresIn).to.be.at.most(5000);
     },
 
     'does not end what is extended [RS 12, RU 1, M 24, SG]': async (scope) => {
       const ttl = 400;
-      await unlessStalled(ttl / 4, async () => {
-        const name = scope.freshName();
-        const [here, there] = [scope.semaphore({ ttl }, name), scope.elsewhere({ ttl }, name)];
-        const handle = await here.acquire();
-        let lost = 0;
-        handle.on('lost', () => (lost += 1));
-        for (let passed = 0; passed < 2.5 * ttl; passed += ttl / 2) {
-          await scope.pass(ttl / 2);
-          expect(await there.tryAcquire()).to.equal(null);
-          expect(handle.held).to.equal(true);
-        }
-        expect(lost).to.equal(0);
-        expect(await handle.release()).to.equal(true);
-      });
+      const name = scope.freshName();
+      const [here, there] = [scope.semaphore({ ttl }, name), scope.elsewhere({ ttl }, name)];
+      const handle = await here.acquire();
+      let lost = 0;
+      handle.on('lost', () => (lost += 1));
+      for (let passed = 0; passed < 2.5 * ttl; passed += ttl / 2) {
+        await scope.pass(ttl / 2);
+        expect(await there.tryAcquire()).to.equal(null);
+        expect(handle.held).to.equal(true);
+      }
+      expect(lost).to.equal(0);
+      expect(await handle.release()).to.equal(true);
     },
 
     'lets a waiter in when a holder that never releases has expired [RS 31, RL4 5]': async (
       scope,
     ) => {
       await scope.elsewhere({ ttl: 100, extendEvery: 0 }).acquire();
-      const meter = new LagMeter();
       const started = scope.now();
       const handle = await scope.within(5000, scope.semaphore({ retry }).acquire(4000));
       expect(handle.held).to.equal(true);
-      expect(scope.now() - started).to.be.below(100 + 1000 + meter.stop());
+      expect(scope.now() - started).to.be.below(100 + 1000 + scope.late);
     },
 
     'is seen at the first statement after a stall of the event loop [P6]': async (scope) => {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Handle } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
+import { nextMillisecond } from '../../support/moment.js';
 
 const retry = { min: 5, max: 20 };
 
@@ -70,8 +71,8 @@ export const fencingCases: CaseGroup = {
         tokens.push(...tokensOf(handles));
         const parts = [...(await scope.ownKeys()).keys()];
         await scope.keys.delete(...parts.map((part) => scope.ownKey(part)));
-        // One tick of a clock that counts whole milliseconds only, as ioredis-mock's does.
-        await scope.pass(3);
+        // The clock of ioredis-mock counts whole milliseconds only.
+        await nextMillisecond();
       }
       expectRising(tokens);
     }),

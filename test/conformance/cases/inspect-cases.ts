@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { CaseGroup } from '../case-group.js';
-import { eventually } from '../eventually.js';
+import { eventually } from '../../support/eventually.js';
 
 export const inspectCases: CaseGroup = {
   title: 'inspect',

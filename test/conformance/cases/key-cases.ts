@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { AcquireTimeoutError } from '../../../src/index.js';
 import type { CaseGroup, Run } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { eventually } from '../eventually.js';
-import { errorOf } from '../rejection.js';
+import { eventually } from '../../support/eventually.js';
+import { errorOf } from '../../support/rejection.js';
 import type { Scope } from '../scope.js';
 
 const DAY = 86_400_000;

@@ -5,7 +5,7 @@ import type { BadValue } from '../bad-argument.js';
 import { expectRefusal } from '../bad-argument.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { errorOf, reasonOf } from '../rejection.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 
 const retry = { min: 5, max: 20 };
 const HOUR = 3_600_000;

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import type { Semaphore } from '../../../src/index.js';
 import { collectGarbage } from '../../support/garbage.js';
 import type { CaseGroup } from '../case-group.js';
-import { eventually } from '../eventually.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
 import { Gauge } from '../gauge.js';
 import { inTurns } from '../in-turns.js';
 import { warningsDuring } from '../warnings.js';
@@ -14,7 +14,7 @@ const retry = { min: 2, max: 10 };
 async function runInside(semaphore: Semaphore, gauge: Gauge, hold: number): Promise<void> {
   await semaphore.use(async () => {
     gauge.enter();
-    await sleep(hold);
+    await moment(hold);
     gauge.leave();
   }, 25_000);
 }
@@ -38,9 +38,9 @@ export const loadCases: CaseGroup = {
       const gauge = new Gauge();
       const fill = async (): Promise<void> => {
         gauge.enter();
-        // However slow the machine is: nobody leaves before all ten places were taken.
-        while (gauge.peak < 10) await sleep(1);
-        await sleep(15);
+        // Nobody leaves before all ten places were taken.
+        await eventually(() => gauge.peak >= 10);
+        await moment(15);
         gauge.leave();
       };
       await inTurns(semaphores, 100, (semaphore) => semaphore.use(fill, 25_000));
@@ -65,7 +65,7 @@ export const loadCases: CaseGroup = {
       let counter = 0;
       const increment = async (): Promise<void> => {
         const read = counter;
-        await sleep(0);
+        await moment(0);
         counter = read + 1;
       };
       await inTurns(semaphores, 40, (semaphore) => semaphore.use(increment, 25_000));
@@ -114,11 +114,11 @@ export const loadCases: CaseGroup = {
         warnings.filter(({ message }) => message.includes(JSON.stringify(scope.name))).map(codeOf);
       const all = await warningsDuring(async (warnings) => {
         await acquireAndDrop(semaphore);
-        await scope.pass(20);
+        await moment(20);
         await eventually(() => {
           collectGarbage();
           expect(ownCodes(warnings)).to.include('REDSEM_HANDLE_DROPPED');
-        }, 10_000);
+        });
       });
       expect(ownCodes(all)).to.deep.equal(['REDSEM_HANDLE_DROPPED']);
       const [holder] = (await semaphore.inspect()).holders;

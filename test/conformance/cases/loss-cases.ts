@@ -6,7 +6,8 @@ import { HandleLostError } from '../../../src/index.js';
 import { thrownBy } from '../bad-argument.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { eventually } from '../eventually.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
 import type { Scope } from '../scope.js';
 
 const quick = { ttl: 20_000, extendEvery: 15 };
@@ -98,7 +99,7 @@ export const lossCases: CaseGroup = {
     'aborts a signal that is first looked at after an extension': async (scope) => {
       const handle = await scope.semaphore(quick).acquire();
       await handle.extend();
-      await scope.pass(40);
+      await moment(40);
       const { signal } = handle;
       await scope.removeTicket(handle);
       await eventually(() => expect(signal.aborted).to.equal(true));
@@ -122,7 +123,7 @@ export const lossCases: CaseGroup = {
       await scope.removeTicket(handle);
       const next = await scope.elsewhere().acquire(0);
       await expectLost(scope, handle);
-      await scope.pass(50);
+      await moment(50);
       const { holders } = await scope.elsewhere().inspect();
       expect(holders.map(({ id }) => id)).to.deep.equal([next.id]);
     },

@@ -5,8 +5,10 @@ import { expect } from 'chai';
 import type { Handle } from '../../../src/index.js';
 import { HandleLostError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
-import { eventually } from '../eventually.js';
-import { errorOf } from '../rejection.js';
+import { needing } from '../case-group.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
+import { errorOf } from '../../support/rejection.js';
 import type { Scope } from '../scope.js';
 
 const quick = { ttl: 20_000, extendEvery: 15 };
@@ -43,7 +45,7 @@ export const lossListenerCases: CaseGroup = {
       handle.on('lost', (error) => told.push(error));
       const error = await lose(scope, handle);
       await eventually(() => expect(told).to.have.lengthOf(1));
-      await scope.pass(40);
+      await moment(40);
       await handle.release();
       await scope.elsewhere().acquire(5000);
       expect(told).to.deep.equal([error]);
@@ -77,7 +79,7 @@ export const lossListenerCases: CaseGroup = {
       await eventually(() => expect(told).to.deep.equal([error]));
       const [again] = (await scope.within(5000, once(handle, 'lost'))) as unknown[];
       expect(again).to.equal(error);
-      await scope.pass(10);
+      await moment(10);
       expect(told).to.deep.equal([error]);
     },
 
@@ -91,7 +93,7 @@ export const lossListenerCases: CaseGroup = {
     'are told when they come after the first extension, before the loss': async (scope) => {
       const handle = await scope.semaphore(quick).acquire();
       await handle.extend();
-      await scope.pass(40);
+      await moment(40);
       const told: unknown[] = [];
       handle.on('lost', (error) => told.push(error));
       await scope.removeTicket(handle);
@@ -107,12 +109,11 @@ export const lossListenerCases: CaseGroup = {
       handle.on('lost', listener);
       handle.off('lost', listener);
       await lose(scope, handle);
-      await scope.pass(5);
+      await moment(5);
       expect(told).to.equal(0);
     },
 
-    'are never told after release() [P6, RS 26, M 17, M 19]': async (scope) => {
-      // Released long before its first extension could find out.
+    'are never told after release() [P6, RS 26, M 17, M 19]': needing('time', async (scope) => {
       const handle = await scope.semaphore({ ttl: 20_000, extendEvery: 200 }).acquire();
       let told = 0;
       const listener = (): void => {
@@ -126,7 +127,7 @@ export const lossListenerCases: CaseGroup = {
       await scope.pass(250);
       expect(told).to.equal(0);
       expect(signal.aborted).to.equal(false);
-    },
+    }),
 
     'may throw: the others and other handles are told all the same [P6]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 2 });
@@ -173,7 +174,7 @@ export const lossListenerCases: CaseGroup = {
       const uncaught = await uncaughtDuring(async () => {
         await scope.removeTicket(handle);
         await eventually(() => expect(handle.held).to.equal(false));
-        await scope.pass(10);
+        await moment(10);
       });
       expect(uncaught).to.deep.equal([]);
     },

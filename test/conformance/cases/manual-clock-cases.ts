@@ -13,6 +13,7 @@ function clockOf(scope: Scope): ManualClock {
 /** What only a clock that stands still can show. */
 export const manualClockCases: CaseGroup = {
   title: 'time to the millisecond',
+  needs: ['time'],
   cases: {
     'a ticket lives its ttl and not a millisecond longer [O 2b]': async (scope) => {
       await scope.semaphore({ ttl: 1000, extendEvery: 0 }).acquire();

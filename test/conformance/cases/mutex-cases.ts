@@ -5,7 +5,7 @@ import { Mutex } from '../../../src/index.js';
 import type { BadValue } from '../bad-argument.js';
 import { expectRefusal, thrownBy } from '../bad-argument.js';
 import type { CaseGroup } from '../case-group.js';
-import { reasonOf } from '../rejection.js';
+import { reasonOf } from '../../support/rejection.js';
 
 /** A resource that refuses a write with an older token than it saw in the same slot. */
 class GuardedStore {

@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import type { Handle, Semaphore } from '../../../src/index.js';
 import { AcquireTimeoutError } from '../../../src/index.js';
+import { moment } from '../../support/moment.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
 import { inTurns } from '../in-turns.js';
-import { errorOf } from '../rejection.js';
+import { errorOf } from '../../support/rejection.js';
 
 const retry = { min: 5, max: 20 };
 
@@ -20,7 +20,7 @@ async function useSlots(semaphore: Semaphore, permits: number, used: Set<number>
         expect(slot).to.be.within(0, semaphore.limit - 1);
         used.add(slot);
       }
-      await sleep(1);
+      await moment();
       for (const slot of slots) used.delete(slot);
     },
     { permits, timeout: 20_000 },
@@ -100,7 +100,7 @@ export const permitCases: CaseGroup = {
       const work = async (): Promise<void> => {
         inside += 1;
         expect(inside).to.equal(1);
-        await sleep(1);
+        await moment();
         inside -= 1;
       };
       const options = { permits: 2, timeout: 20_000 };

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { HandleLostError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
 import { thrownBy } from '../bad-argument.js';
-import { errorOf } from '../rejection.js';
+import { errorOf } from '../../support/rejection.js';
 
 export const releaseCases: CaseGroup = {
   title: 'release',

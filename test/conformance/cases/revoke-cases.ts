@@ -4,7 +4,7 @@ import type { Handle } from '../../../src/index.js';
 import { ClosedError, HandleLostError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { errorOf } from '../rejection.js';
+import { errorOf } from '../../support/rejection.js';
 import { lossToldAtOnce } from '../told-at-once.js';
 
 const retry = { min: 5, max: 20 };

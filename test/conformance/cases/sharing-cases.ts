@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 
 import { Semaphore } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
 import type { CaseGroup } from '../case-group.js';
-import { reasonOf } from '../rejection.js';
+import { reasonOf } from '../../support/rejection.js';
 
 const retry = { min: 5, max: 20 };
 
@@ -74,7 +75,7 @@ export const sharingCases: CaseGroup = {
         await semaphore.use(async () => {
           inside += 1;
           peak = Math.max(peak, inside);
-          await scope.pass(1);
+          await eventually(() => peak === 3);
           inside -= 1;
         }, 20_000);
         await semaphore.close();

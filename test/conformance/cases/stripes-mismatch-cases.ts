@@ -3,9 +3,10 @@ import { expect } from 'chai';
 import type { KeyedMutexOptions } from '../../../src/index.js';
 import { KeyedMutex } from '../../../src/index.js';
 import { asAnotherProcess } from '../another-process.js';
+import { moment } from '../../support/moment.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { eventually } from '../eventually.js';
+import { eventually } from '../../support/eventually.js';
 import type { Scope } from '../scope.js';
 
 /** A keyed mutex of another process, and the warnings that it gets from now on. */
@@ -87,7 +88,7 @@ export const stripesMismatchCases: CaseGroup = {
       for (const process of processes) await process.use();
       const last = new Process(scope, { stripes: 16 }).listen();
       await last.use();
-      await scope.pass(5);
+      await moment(5);
       for (const { heard } of [...processes, last]) expect(heard).to.deep.equal([]);
     },
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { ClosedError } from '../../../src/index.js';
 import type { CaseGroup } from '../case-group.js';
-import { errorOf, reasonOf } from '../rejection.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 
 export const tryUseCases: CaseGroup = {
   title: 'tryUse',

@@ -2,9 +2,10 @@ import { expect } from 'chai';
 
 import type { Handle } from '../../../src/index.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
+import { moment } from '../../support/moment.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { errorOf, reasonOf } from '../rejection.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 
 export const useCases: CaseGroup = {
   title: 'use and await using',
@@ -105,7 +106,7 @@ export const useCases: CaseGroup = {
       const work = async (): Promise<void> => {
         inside += 1;
         expect(inside).to.equal(1);
-        await scope.pass(2);
+        await moment(2);
         inside -= 1;
       };
       await Promise.all([...semaphores, ...semaphores].map((s) => s.use(work, 10_000)));

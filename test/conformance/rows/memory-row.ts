@@ -9,12 +9,11 @@ export function memoryRow(): Row {
 
 /** Time stands still there, so it is for the cases that let it pass themselves. */
 export function manualClockRow(): Row {
+  const clock = new ManualClock();
   return {
     title: 'memory with a manual clock',
-    open: () => {
-      const clock = new ManualClock();
-      return Promise.resolve({ ...placeOf(new MemoryBackend({ clock })), clock });
-    },
+    clock,
+    open: () => Promise.resolve(placeOf(new MemoryBackend({ clock }))),
   };
 }
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 
 import { type Arrival, ArrivalQueue } from '../../../src/memory/arrival-queue.js';
-import { check, timeLimit } from '../../random/reproducible.js';
+import { check } from '../../random/reproducible.js';
 
 describe('arrival queue', () => {
   const step = fc.record({
@@ -11,8 +11,7 @@ describe('arrival queue', () => {
     removed: fc.boolean(),
   });
 
-  it('has everyone at their place, whoever leaves and comes back', async function () {
-    this.timeout(timeLimit);
+  it('has everyone at their place, whoever leaves and comes back', async () => {
     const property = fc.asyncProperty(fc.array(step, { size: 'large' }), async (steps) => {
       const queue = new ArrivalQueue();
       const plain = new Map<string, Arrival>();

@@ -3,11 +3,10 @@ import * as fc from 'fast-check';
 
 import { Expiring, type Mortal } from '../../../src/memory/expiring.js';
 import { Heap } from '../../../src/memory/heap.js';
-import { check, timeLimit } from '../../random/reproducible.js';
+import { check } from '../../random/reproducible.js';
 
 describe('what expires', () => {
-  it('goes in the order of its expiry, whatever was renewed or removed meanwhile', async function () {
-    this.timeout(timeLimit);
+  it('goes in the order of its expiry, whatever was renewed or removed meanwhile', async () => {
     const property = fc.asyncProperty(fc.array(step, { size: 'large' }), async (steps) =>
       compare(steps),
     );

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 
 import type { SlotRange } from '../../../src/memory/free-slots.js';
 import { FreeSlots, slotsOf } from '../../../src/memory/free-slots.js';
-import { check, timeLimit } from '../../random/reproducible.js';
+import { check } from '../../random/reproducible.js';
 
 describe('free slots', () => {
   const give = (slots: FreeSlots, ...numbers: number[]): void =>
@@ -44,8 +44,7 @@ describe('free slots', () => {
     expect(slots.take(1000)).to.deep.equal([{ first: 0, final: 999 }]);
   });
 
-  it('are always the lowest, through any coming and going', async function () {
-    this.timeout(timeLimit);
+  it('are always the lowest, through any coming and going', async () => {
     const property = fc.asyncProperty(fc.array(step, { size: 'large' }), async (steps) =>
       compare(steps),
     );

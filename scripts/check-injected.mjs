@@ -1,0 +1,44 @@
+// Refuses real time, timers and chance in src outside the files whose work they are: a simulated run is repeated from
+// its seed only where all three are handed in. Ticks, microtasks and setImmediate have an order of their own and may stay.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const SOURCE = new URL('../src/', import.meta.url).pathname;
+
+/** The clocks themselves, what speaks with clients, and the command line. */
+const ALLOWED = [
+  /^clock\.ts$/,
+  /^manual-clock\.ts$/,
+  /^cli\//,
+  /^redis\/adapters\//,
+  /^redis\/guarded-connection\.ts$/,
+];
+/** Names are made by Node's own source of chance where no other is given; the shape of a skip list changes what it costs, nothing else. */
+const ALLOWED_IN = new Map([
+  ['ticket-id.ts', new Set(['randomBytes'])],
+  ['memory/arrival-queue.ts', new Set(['Math.random'])],
+]);
+
+const REFUSED =
+  /\b(Math\.random|Date\.now|performance\.now|process\.hrtime|process\.uptime|setTimeout|setInterval|randomBytes|randomUUID|randomInt|getRandomValues)\b|\bnew Date\(\)/g;
+
+const found = readdirSync(SOURCE, { recursive: true })
+  .map((file) => String(file).replaceAll('\\', '/'))
+  .filter((file) => file.endsWith('.ts') && !ALLOWED.some((allowed) => allowed.test(file)))
+  .flatMap((file) => problemsIn(file));
+
+if (found.length > 0) {
+  console.error(`Time, timers and chance come from the clock that is handed in (src/clock.ts):`);
+  for (const problem of found) console.error(`  ${problem}`);
+  process.exitCode = 1;
+}
+
+function problemsIn(file) {
+  const lines = readFileSync(join(SOURCE, file), 'utf8').split('\n');
+  return lines.flatMap((line, i) => {
+    const code = line.replace(/^\s*(\/\/|\/?\*).*/, '').replace(/\s\/\/.*/, '');
+    return [...code.matchAll(REFUSED)]
+      .filter(([name]) => ALLOWED_IN.get(file)?.has(name) !== true)
+      .map(([name]) => `src/${file}:${i + 1} uses ${name}`);
+  });
+}

@@ -1,9 +1,0 @@
-import { describeWithMasters } from '../quorum/servers.js';
-import { quorumGroups } from './rows/quorum-groups.js';
-import { quorumRows } from './rows/quorum-rows.js';
-import { allGroups, semaphoreSuite } from './semaphore-suite.js';
-
-describeWithMasters('conformance on a quorum of three independent masters', 3, (masters) => {
-  const groups = quorumGroups(allGroups);
-  for (const row of quorumRows(() => masters().servers)) semaphoreSuite(row, groups);
-});

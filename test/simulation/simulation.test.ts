@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+import { expect } from 'chai';
+
+import { placeOf } from '../../verification/simulation/planted/build.js';
+import { BUGS } from '../../verification/simulation/planted/bugs.js';
+
+const execute = promisify(execFile);
+
+/** In a process of its own: it makes weak references strong. */
+async function simulate(...args: readonly string[]): Promise<string> {
+  const command = ['--import', 'tsx', 'verification/simulation/main.ts', '--no-shrink', ...args];
+  const run = execute(process.execPath, command, { maxBuffer: 1 << 26 });
+  const { stdout } = await run.catch((error: { stdout: string }) => error);
+  return stdout;
+}
+
+/** The last line counts. */
+function sumOf(output: string): string {
+  return output.trim().split('\n').at(-1) ?? '';
+}
+
+describe('simulation', () => {
+  it('keeps every promise with 150 seeds and one server', async () => {
+    const output = await simulate(
+      ...'--seed 1 --seeds 150 --quiet --minutes 0.1 --processes 4 --pace 0.4'.split(' '),
+    );
+    expect(sumOf(output), output).to.match(/^150 seeds .*: 0 failed$/);
+  });
+
+  it('keeps every promise with 50 seeds and a quorum of 3 or 5', async () => {
+    const common = '--quiet --minutes 0.1 --processes 3 --pace 0.4';
+    for (const [nodes, seed] of [
+      [3, 1],
+      [5, 26],
+    ] as const) {
+      const output = await simulate(
+        '--nodes',
+        `${nodes}`,
+        '--seed',
+        `${seed}`,
+        '--seeds',
+        '25',
+        ...common.split(' '),
+      );
+      expect(sumOf(output), output).to.match(/^25 seeds .*: 0 failed$/);
+    }
+  });
+
+  it('the same seed is the same run', async () => {
+    const output = await simulate(
+      ...'--seed 2 --seeds 5 --minutes 0.2 --processes 4 --twice'.split(' '),
+    );
+    expect(output).to.not.include('NOT THE SAME');
+    const again = await simulate(...'--seed 2 --seeds 5 --minutes 0.2 --processes 4'.split(' '));
+    const digests = (text: string) => text.match(/\b[0-9a-f]{64}\b/g);
+    expect(digests(again)).to.have.length(5).and.deep.equal(digests(output));
+  });
+
+  it('every planted bug has its place in the sources', async () => {
+    await Promise.all(BUGS.map((bug) => placeOf(bug)));
+  });
+});

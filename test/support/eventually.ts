@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const PAUSE_MS = 5;
+const waits = new Set<{ problem: unknown }>();
+
+/**
+ * Waits for a fact: asks again until `check` neither throws nor gives false, and gives what it gave. There is no deadline but the
+ * runner's: a slow machine only takes longer.
+ */
+export async function eventually<T>(check: () => T | Promise<T>, what?: string): Promise<T> {
+  const wait = { problem: what as unknown };
+  waits.add(wait);
+  try {
+    while (waits.has(wait)) {
+      try {
+        const value = await check();
+        if (value !== false) return value;
+      } catch (error) {
+        wait.problem = error;
+      }
+      await sleep(PAUSE_MS);
+    }
+    throw new Error('the test was over before this came true', { cause: wait.problem });
+  } finally {
+    waits.delete(wait);
+  }
+}
+
+/** Ends every wait; gives what each of them was still waiting for. */
+export function endWaits(): unknown[] {
+  const problems = [...waits].map(({ problem }) => problem);
+  waits.clear();
+  return problems;
+}

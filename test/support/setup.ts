@@ -1,0 +1,85 @@
+import { config } from 'chai';
+import type { Context, Test } from 'mocha';
+import { restore } from 'sinon';
+import { setImmediate as turn } from 'node:timers/promises';
+
+import { endWaits } from './eventually.js';
+import { killOwned } from './owned-processes.js';
+
+const fatalWarnings = new Set(['MaxListenersExceededWarning', 'TimeoutOverflowWarning']);
+const problems: Error[] = [];
+
+// What a command printed says why a test failed: shown whole.
+config.truncateThreshold = 0;
+
+/** How long the process may take to end once the last test has, in milliseconds. */
+const END_PATIENCE = 30_000;
+
+function noteRejection(reason: unknown): void {
+  problems.push(new Error('unhandled rejection', { cause: reason }));
+}
+
+process.on('warning', (warning) => {
+  if (fatalWarnings.has(warning.name)) problems.push(warning);
+});
+
+/** Fails with what went wrong behind the test's back, once that had its chance to show. */
+async function throwProblems(): Promise<void> {
+  await turn();
+  const found = problems.splice(0);
+  if (found.length > 0) throw new AggregateError(found, found.map(describeProblem).join('\n'));
+}
+
+function describeProblem(problem: Error): string {
+  const { cause } = problem;
+  const reason = cause instanceof Error ? (cause.stack ?? cause.message) : cause;
+  return `${problem.name}: ${problem.message}${cause === undefined ? '' : `: ${String(reason)}`}`;
+}
+
+/** The check runs inside the test: an error in an `afterEach` hook would end the whole run. */
+function checkInside(test: Test): void {
+  const body = test.fn;
+  if (body === undefined || body.length > 0) return;
+  test.fn = async function checked(this: Context): Promise<void> {
+    await Reflect.apply(body, this, []);
+    await throwProblems();
+  };
+}
+
+/**
+ * A run whose tests are done ends by itself; where something keeps it from ending it is told of, and ended: a run that hangs
+ * tells nobody anything.
+ */
+function endAnyway(): void {
+  const open = process.getActiveResourcesInfo().join(', ');
+  console.error(`the tests are done, but this still keeps the process open: ${open}`);
+  process.exit();
+}
+
+process.on('unhandledRejection', noteRejection);
+
+export const mochaHooks = {
+  /** Where files run side by side, mocha removes these listeners after each. */
+  beforeAll(): void {
+    process.off('unhandledRejection', noteRejection);
+    process.on('unhandledRejection', noteRejection);
+  },
+  beforeEach(this: Context): void {
+    if (this.currentTest !== undefined) checkInside(this.currentTest);
+  },
+  afterEach(this: Context): void {
+    restore();
+    const waits = endWaits();
+    if (this.currentTest?.timedOut !== true) return;
+    for (const what of waits) console.error('it still waited for:', what);
+  },
+  /** Where files run side by side, after each of them: it may be the last of this process. */
+  async afterAll(): Promise<void> {
+    killOwned();
+    await throwProblems();
+  },
+};
+
+export function mochaGlobalTeardown(): void {
+  setTimeout(endAnyway, END_PATIENCE).unref();
+}

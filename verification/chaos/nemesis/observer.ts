@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Semaphore, type SemaphoreState } from '../../../src/index.js';
+import { machineTime } from '../history/machine-time.js';
+import type { Recorder } from '../history/recorder.js';
+import { connect } from '../topologies/connect.js';
+import type { Address, Connection } from '../topologies/topology.js';
+
+/** Pause between two looks, in milliseconds. */
+const PAUSE = 25;
+/** How late a look may come before that counts as standing still. */
+const STALL = 60;
+
+interface ObserverOptions {
+  readonly address: Address;
+  readonly name: string;
+  readonly limit: number;
+  readonly ttl: number;
+  readonly recorder: Recorder;
+}
+
+/** A ticket on a slot: its token, and whose it is (host:pid). */
+export interface Sighting {
+  readonly token: number;
+  readonly label: string;
+}
+
+/** Looks at the server again and again and records what it shows. */
+export class Observer {
+  readonly #recorder: Recorder;
+  readonly #connection: Connection;
+  readonly #semaphore: Semaphore;
+  readonly #looking: Promise<void>;
+  readonly #slots = new Map<number, Sighting>();
+  #stopped = false;
+
+  static async start(options: ObserverOptions): Promise<Observer> {
+    return new Observer(options, await connect(options.address));
+  }
+
+  private constructor(options: ObserverOptions, connection: Connection) {
+    const { name, limit, ttl, recorder } = options;
+    this.#recorder = recorder;
+    this.#connection = connection;
+    this.#semaphore = new Semaphore(connection.target, name, { limit, ttl });
+    this.#looking = this.#lookOn();
+  }
+
+  /** What was last seen on each slot. */
+  get slots(): ReadonlyMap<number, Sighting> {
+    return this.#slots;
+  }
+
+  /** What is there now, or undefined where the server does not answer. */
+  async look(): Promise<SemaphoreState | undefined> {
+    const asked = machineTime();
+    const state = await this.#semaphore.inspect().catch(() => undefined);
+    if (state === undefined) return undefined;
+    const holders = state.holders.map(({ id, slots, fencingToken: token, label }) => {
+      for (const slot of slots) this.#slots.set(slot, { token, label });
+      return { id, slots, token };
+    });
+    const waiters = state.waiters.map(({ id }) => id);
+    this.#recorder.record({ type: 'seen', asked, holders, waiters });
+    return state;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#looking;
+    await this.#semaphore.close();
+    await this.#connection.close();
+  }
+
+  async #lookOn(): Promise<void> {
+    while (!this.#stopped) {
+      await this.look();
+      const due = machineTime() + PAUSE;
+      await sleep(PAUSE);
+      const lasted = machineTime() - due;
+      if (lasted > STALL) this.#recorder.record({ type: 'stall', lasted });
+    }
+  }
+}

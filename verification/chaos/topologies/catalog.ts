@@ -1,0 +1,45 @@
+import { noFakeClock } from '../../../test/support/require-server.js';
+import type { FaultKind } from '../history/fault-kinds.js';
+import { clusterKinds, startClusterTopology } from './cluster.js';
+import { replicatedKinds } from './replicated-faults.js';
+import { startSentinelTopology } from './sentinel.js';
+import { QUORUM_NODES, quorumKinds, startQuorum } from './quorum.js';
+import { singleKinds, startSingle } from './single.js';
+import type { Topology } from './topology.js';
+
+interface TopologyEntry {
+  readonly kinds: readonly FaultKind[];
+  /** How many independent masters there are; left out: 1. */
+  readonly nodes?: number;
+  readonly start: () => Promise<Topology>;
+}
+
+const catalog = {
+  single: { kinds: singleKinds, start: startSingle },
+  sentinel: { kinds: replicatedKinds, start: startSentinelTopology },
+  cluster: { kinds: clusterKinds, start: startClusterTopology },
+  quorum: { kinds: quorumKinds, nodes: QUORUM_NODES, start: startQuorum },
+} as const satisfies Record<string, TopologyEntry>;
+
+export type TopologyName = keyof typeof catalog;
+
+export const topologyNames = Object.keys(catalog);
+
+export function isTopologyName(name: string): name is TopologyName {
+  return Object.hasOwn(catalog, name);
+}
+
+/** Those that can be injected here: no clock is stepped where libfaketime, or a server that works with it, is missing. */
+export function faultKindsOf(name: TopologyName): readonly FaultKind[] {
+  const { kinds }: TopologyEntry = catalog[name];
+  return noFakeClock() === undefined ? kinds : kinds.filter((kind) => kind !== 'step-clock');
+}
+
+export function nodesOf(name: TopologyName): { nodes?: number } {
+  const entry: TopologyEntry = catalog[name];
+  return entry.nodes === undefined ? {} : { nodes: entry.nodes };
+}
+
+export function startTopology(name: TopologyName): Promise<Topology> {
+  return catalog[name].start();
+}

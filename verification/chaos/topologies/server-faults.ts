@@ -1,0 +1,71 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { TestServer } from '../../../test/support/redis-server.js';
+import type { FaultKind } from '../history/fault-kinds.js';
+import type { PlannedFault } from '../nemesis/plan.js';
+import type { Undo } from './topology.js';
+
+type Injector = (
+  server: TestServer,
+  fault: PlannedFault,
+  name: string,
+) => Promise<Undo | undefined>;
+
+/**
+ * Arguments of a server that loses nothing that it has confirmed when it is killed: it writes to the file before it
+ * replies, and what the kernel has outlives the process, so that nobody need wait for the disk.
+ */
+export const keepingData = ['--appendonly', 'yes', '--appendfsync', 'no'];
+
+/** How much longer clients are paused than planned, so that it is not over before it counts as ending. */
+const PAUSE_MARGIN = 100;
+
+/** Faults of one server that need nothing but the server. */
+export const serverFaults: Partial<Record<FaultKind, Injector>> = {
+  'stop-server': (server) => {
+    server.pause();
+    return Promise.resolve(() => Promise.resolve(server.resume()));
+  },
+  'restart-with-data': async (server) => {
+    await server.kill();
+    return () => server.restart();
+  },
+  'restart-empty': async (server) => {
+    await server.kill();
+    await rm(join(server.directory, 'appendonlydir'), { recursive: true, force: true });
+    return () => server.restart();
+  },
+  'pause-clients': async (server, { lasts }) => {
+    await server.command('CLIENT', 'PAUSE', String(lasts + PAUSE_MARGIN), 'ALL');
+    return () => sleep(2 * PAUSE_MARGIN);
+  },
+  'kill-clients': async (server) => {
+    await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    return undefined;
+  },
+  'forget-scripts': strike(() => ['SCRIPT', 'FLUSH']),
+  'flush-data': strike(() => ['FLUSHALL']),
+  'delete-key': strike(({ key }, name) => ['DEL', `redsem:{${name}}:${key}`]),
+  'step-clock': async (server, { step = 0 }) => {
+    await server.shiftClock(step);
+    return undefined;
+  },
+};
+
+/** The parts of the keys of a semaphore that stand on a server. */
+export async function partsOf(server: TestServer, name: string): Promise<string[]> {
+  const start = `redsem:{${name}}:`;
+  const keys = await server.command('KEYS', `${start}*`);
+  if (!Array.isArray(keys)) throw new Error('KEYS replies no list');
+  return keys.map((key) => String(key).slice(start.length));
+}
+
+function strike(command: (fault: PlannedFault, name: string) => string[]): Injector {
+  return async (server, fault, name) => {
+    await server.command(...command(fault, name));
+    return undefined;
+  };
+}

@@ -1,0 +1,143 @@
+import type { KillerOrder } from './killer.js';
+import type { LuaMutant } from './lua-mutants.js';
+import { luaMutants } from './lua-mutants.js';
+import type { Mutant, Result } from './mutant.js';
+import { KillerProcess } from './killer-process.js';
+import { ScratchTree } from './scratch-tree.js';
+import type { Progress } from './typescript-run.js';
+
+const NAMES = [
+  'acquire',
+  'adopt',
+  'clock',
+  'extend',
+  'grant-all',
+  'ids',
+  'inspect',
+  'purge',
+  'release',
+  'release-all',
+  'revoke',
+  'serve',
+];
+
+export const LUA_FILES: readonly string[] = [...NAMES, 'set-limit', 'state', 'write'].map(
+  (name) => `src/redis/lua/${name}.lua`,
+);
+
+/** The tests that may notice, the quick ones first; each stage runs only for what the one before let live. */
+const STAGES: readonly (readonly string[])[] = [
+  [
+    'shortcuts',
+    'long-keys',
+    'queue-order',
+    'granting-tickets',
+    'repeated-calls',
+    'waiter-leases',
+    'key-expiry',
+    'fencing-tokens',
+    'adopted-tickets',
+    'revoked-tickets',
+    'live-limit',
+    'lost-keys',
+    'unreadable-state',
+  ],
+  ['memory-lock-step'],
+  ['number-digits', 'many-at-once'],
+];
+
+/** Milliseconds for one stage when nothing is changed, on a machine that is busy. */
+const PATIENCE = 600_000;
+
+/** Programs from a new seed differ from run to run: what they find cannot be laid at a mutant's door. */
+const FROM_A_NEW_SEED = /from a new seed/;
+
+interface Stage extends Pick<KillerOrder, 'files' | 'limits'> {
+  /** Milliseconds for all of it: several times what it takes when nothing is changed. */
+  readonly patience: number;
+}
+
+export async function runLua(
+  wanted: readonly string[],
+  workers: number,
+  isSampled: (mutant: Mutant) => boolean,
+  onResult: Progress,
+  isQuick: boolean,
+): Promise<Result[]> {
+  const trees = Array.from({ length: workers }, () => new ScratchTree());
+  try {
+    const [first] = trees;
+    if (first === undefined) return [];
+    let mutants: LuaMutant[] = [];
+    for (const file of wanted) {
+      mutants = [...mutants, ...luaMutants(file, first.read(file), mutants.length + 1)];
+    }
+    const queue = mutants.filter(isSampled);
+    const total = queue.length;
+    const stages: Stage[] = [];
+    for (const names of isQuick ? STAGES.slice(0, 1) : STAGES)
+      stages.push(await observe(first, names));
+    const results: Result[] = [];
+    const work = async (tree: ScratchTree): Promise<void> => {
+      for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+        const result = await judge(tree, mutant, stages);
+        results.push(result);
+        onResult(result, results.length, total);
+      }
+    };
+    await Promise.all(trees.map(work));
+    return results.toSorted((a, b) => a.mutant.id - b.mutant.id);
+  } finally {
+    for (const tree of trees) tree.remove();
+  }
+}
+
+/** How long its tests take when nothing is changed. */
+async function observe(tree: ScratchTree, names: readonly string[]): Promise<Stage> {
+  tree.embedLua();
+  const files = names.map((name) => `test/scripts/${name}.test.js`);
+  const killer = new KillerProcess(tree.root);
+  const answer = await killer.ask({ files, limits: undefined, mutant: 0 }, PATIENCE);
+  killer.stop();
+  if (answer === undefined) throw new Error('the tests did not end, with no mutant on');
+  const { failed = '' } = answer;
+  if (failed !== '' && !FROM_A_NEW_SEED.test(failed)) throw new Error(`fails unchanged: ${failed}`);
+  const kept = answer.tests.filter(({ title }) => !FROM_A_NEW_SEED.test(title));
+  const limits = Object.fromEntries(
+    kept.map(({ title, duration }) => [title, 3000 + 5 * duration]),
+  );
+  const patience = 30_000 + 5 * kept.reduce((sum, { duration }) => sum + duration, 0);
+  return { files, limits, patience };
+}
+
+async function judge(
+  tree: ScratchTree,
+  planted: LuaMutant,
+  stages: readonly Stage[],
+): Promise<Result> {
+  const { text, ...mutant } = planted;
+  const whole = tree.read(mutant.file);
+  tree.write(mutant.file, text);
+  try {
+    tree.embedLua();
+    return await throughStages(tree, mutant, stages);
+  } finally {
+    tree.write(mutant.file, whole);
+  }
+}
+
+async function throughStages(
+  tree: ScratchTree,
+  mutant: Mutant,
+  stages: readonly Stage[],
+): Promise<Result> {
+  for (const stage of stages) {
+    const killer = new KillerProcess(tree.root);
+    const { patience, ...order } = stage;
+    const answer = await killer.ask({ ...order, mutant: mutant.id }, patience);
+    killer.stop();
+    if (answer === undefined) return { mutant, outcome: 'timeout', by: undefined };
+    if (answer.failed !== undefined) return { mutant, outcome: 'killed', by: answer.failed };
+  }
+  return { mutant, outcome: 'survived', by: undefined };
+}

@@ -1,0 +1,98 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+
+import { format, resolveConfig } from 'prettier';
+
+import { type DebianServer, fetchServer, suiteOf, versionOf } from './debian-server.js';
+import { type Row, totalsIn, type Totals, withRow } from './result-table.js';
+
+const USAGE = `npm run verify:servers -- [SERVER-SUITE ...]
+Downloads servers from Debian and runs the tests on each, one after the other; the results go to docs/proof/servers.md.
+Without a name (such as valkey-trixie) all of them. Ends with 1 when a test failed, or when no server could be had.`;
+
+const servers: readonly DebianServer[] = [
+  { kind: 'redis', suites: ['bookworm'] },
+  { kind: 'redict', suites: ['bookworm', 'bookworm-backports'] },
+  { kind: 'valkey', suites: ['bookworm', 'bookworm-backports'] },
+  { kind: 'redis', suites: ['trixie'] },
+  { kind: 'valkey', suites: ['trixie'] },
+  { kind: 'redis', suites: ['sid'] },
+  { kind: 'valkey', suites: ['sid'] },
+  { kind: 'redis', suites: ['sid', 'experimental'] },
+];
+
+const TESTS = '{test,verification}/{conformance,faults,scripts,server,topologies}/**/*.test.ts';
+const REPORT = 'docs/proof/servers.md';
+const CACHE = resolve('node_modules/.cache/servers');
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((name) => !servers.some((server) => nameOf(server) === name));
+if (unknown.length > 0) {
+  console.error(`${USAGE}\nNames: ${servers.map(nameOf).join(' ')}`);
+  process.exitCode = 2;
+} else await main();
+
+async function main(): Promise<void> {
+  const git = ['describe', '--always', '--dirty', '--exclude=*'];
+  const commit = spawnSync('git', git, { encoding: 'utf8' }).stdout.trim();
+  const wanted = servers.filter((server) => chosen.length === 0 || chosen.includes(nameOf(server)));
+  const results: Row['tested'][] = [];
+  for (const server of wanted) {
+    const tested = await testOn(server);
+    const date = new Date().toISOString().slice(0, 10);
+    await report({ server: server.kind, suite: suiteOf(server), tested, date, commit });
+    results.push(tested);
+  }
+  const done = results.filter((tested) => tested !== undefined);
+  // A run without a single server has shown nothing.
+  if (done.length === 0 || done.some(({ totals }) => totals.failed > 0)) process.exitCode = 1;
+}
+
+async function testOn(server: DebianServer): Promise<Row['tested']> {
+  const folder = join(CACHE, nameOf(server));
+  let program: string;
+  try {
+    program = fetchServer(server, folder);
+  } catch (error) {
+    console.error(`${nameOf(server)} is not to be had:`, error);
+    return undefined;
+  }
+  const [version, log] = [versionOf(program), join(folder, 'tests.log')];
+  console.log(`${nameOf(server)} ${version}: the tests write to ${log}`);
+  const totals = await runTests(program, log);
+  console.log(`${nameOf(server)} ${version}:`, totals);
+  return { version, totals };
+}
+
+async function runTests(program: string, log: string): Promise<Totals> {
+  const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+  const parallel = ['--parallel', '--jobs', String(availableParallelism())];
+  const output = openSync(log, 'w');
+  const child = spawn(process.execPath, [mocha, ...parallel, TESTS], {
+    stdio: ['ignore', output, output],
+    env: { ...process.env, REDIS_SERVER: program },
+  });
+  // The only signal that mocha's outer process passes on to the one with the tests.
+  const stop = (): boolean => child.kill('SIGINT');
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  await once(child, 'exit');
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+  closeSync(output);
+  const totals = totalsIn(readFileSync(log, 'utf8'));
+  if (totals === undefined) throw new Error(`the tests gave no totals: see ${log}`);
+  return totals;
+}
+
+/** Row by row, so that an interrupted run keeps what it has found. */
+async function report(row: Row): Promise<void> {
+  const text = withRow(existsSync(REPORT) ? readFileSync(REPORT, 'utf8') : '', row);
+  writeFileSync(REPORT, await format(text, { ...(await resolveConfig(REPORT)), filepath: REPORT }));
+}
+
+function nameOf(server: DebianServer): string {
+  return `${server.kind}-${suiteOf(server)}`;
+}

@@ -1,0 +1,138 @@
+import type {
+  FailEvent,
+  HistoryEvent,
+  InvokeEvent,
+  OkEvent,
+  ServedEvent,
+  UnknownEvent,
+} from '../history.js';
+import type { Troubles } from './troubles.js';
+import type { Report } from './violation.js';
+
+interface OpenCall {
+  readonly event: InvokeEvent;
+  due: number;
+}
+
+/** The contract's own limit for calls that have none of their caller's, in milliseconds. */
+const CALL_LIMIT = 5000;
+
+/** What a call may be late by: 50 ms, and what a few timers in a row may add. */
+const SLACK = 60;
+
+/** What a client knows of the clock of the server is as old as the reply that told it was slow, in milliseconds. */
+const SLOW = 2500;
+
+/** No call outlives its own time, whatever server and network do. */
+export class Calls {
+  readonly #troubles: Troubles;
+  readonly #report: Report;
+  readonly #open = new Map<string, OpenCall>();
+  readonly #ttls = new Map<string, number>();
+  /** When the last setLimit of a process on a semaphore ended, and who has heard of the server at all. */
+  readonly #settled = new Map<string, number>();
+  readonly #heard = new Set<string>();
+  /** Those whose first setLimit could not yet say until when it may act. */
+  readonly #timeless = new Set<string>();
+  #stepped = false;
+  #next = Infinity;
+
+  constructor(troubles: Troubles, report: Report) {
+    this.#troubles = troubles;
+    this.#report = report;
+  }
+
+  read(event: HistoryEvent): void {
+    if (event.type === 'run') {
+      for (const { name, ttl } of event.semaphores) this.#ttls.set(name, ttl);
+    } else if (event.type === 'invoke') {
+      const place = `${event.process} ${event.semaphores[0]}`;
+      if (event.operation === 'set-limit' && !this.#heard.has(place)) this.#timeless.add(place);
+      const rate = this.#troubles.rates.get(event.process) ?? 1;
+      const due = event.at + this.#limitOf(event) / rate + SLACK;
+      this.#open.set(`${event.process} ${event.call}`, { event, due });
+      this.#next = Math.min(this.#next, due);
+    } else if (event.type === 'server') {
+      this.#stepped ||= event.change === 'stepped';
+    } else if (event.type === 'served') {
+      if (event.operation === 'setLimit' && event.late !== true) this.#judgeEffect(event);
+    } else if (event.type === 'ok' || event.type === 'fail' || event.type === 'unknown') {
+      this.#settle(event);
+    }
+  }
+
+  passTo(now: number): void {
+    if (now <= this.#next) return;
+    this.#next = Infinity;
+    for (const [key, call] of this.#open) {
+      const { process, operation } = call.event;
+      const due = Math.max(call.due, this.#troubles.stalledUntil(process) + SLACK);
+      if (this.#troubles.isDead(process)) this.#open.delete(key);
+      else if (now > due) {
+        this.#open.delete(key);
+        const late = Math.round(now - call.due);
+        this.#report('deadline', now, `${operation} ${key} is ${late} ms beyond its time`);
+      } else this.#next = Math.min(this.#next, due);
+    }
+  }
+
+  /** Whether a process has a call under way that may hold or ask for permits of a semaphore. */
+  isAsking(process: string, semaphore: string): boolean {
+    for (const { event } of this.#open.values()) {
+      if (event.process !== process || !event.semaphores.includes(semaphore)) continue;
+      if (['acquire', 'try', 'all', 'keyed', 'adopt', 'release'].includes(event.operation)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  #settle({ process, call, at, type }: OkEvent | FailEvent | UnknownEvent): void {
+    const key = `${process} ${call}`;
+    const event = this.#open.get(key)?.event;
+    this.#open.delete(key);
+    for (const name of event?.semaphores ?? []) {
+      const place = `${process} ${name}`;
+      if (event?.operation === 'set-limit') {
+        // Its time, which the call names, may end later than the call itself.
+        const due = event.at + 1.01 * this.#limitOf(event);
+        this.#settled.set(place, Math.max(at, due, this.#settled.get(place) ?? 0));
+      } else if (type === 'ok' && event?.operation !== 'inspect') this.#heard.add(place);
+    }
+  }
+
+  /** Whoever was told that its call failed must not find that it acts: somebody else may have called since. */
+  #judgeEffect({ client, semaphore, at }: ServedEvent): void {
+    const place = `${client} ${semaphore}`;
+    const calls = [...this.#open.values()].map(({ event }) => event);
+    const open = calls.some(
+      (call) =>
+        call.process === client &&
+        call.operation === 'set-limit' &&
+        call.semaphores.includes(semaphore),
+    );
+    const settled = this.#settled.get(place);
+    // The first call of all knows no clock of the server; and one that was stepped nobody knows.
+    if (open || settled === undefined || this.#stepped || this.#timeless.has(place)) return;
+    if (at <= settled + SLOW) return;
+    const late = Math.round(at - settled);
+    this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after it has ended`);
+  }
+
+  #limitOf({ operation, timeout, semaphores }: InvokeEvent): number {
+    const ttls = semaphores.map((name) => this.#ttls.get(name) ?? CALL_LIMIT);
+    const ttl = Math.max(...ttls, 0);
+    const call = Math.min(semaphores.length === 0 ? CALL_LIMIT : ttl, CALL_LIMIT);
+    switch (operation) {
+      case 'acquire':
+      case 'all':
+        return timeout ?? Infinity;
+      case 'keyed':
+        return timeout ?? 2 * semaphores.length * call;
+      case 'extend':
+        return ttl;
+      default:
+        return call;
+    }
+  }
+}

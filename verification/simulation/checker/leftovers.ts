@@ -1,0 +1,123 @@
+import type { HistoryEvent } from '../history.js';
+import type { Beliefs } from './beliefs.js';
+import type { Calls } from './calls.js';
+import {
+  clientOf,
+  type LiveTicket,
+  type ModelledSemaphore,
+  type ServerModel,
+} from './server-model.js';
+import type { Troubles } from './troubles.js';
+import type { Report } from './violation.js';
+
+interface Parts {
+  readonly troubles: Troubles;
+  readonly server: ServerModel;
+  readonly beliefs: Beliefs;
+  readonly calls: Calls;
+}
+
+/** How long what nobody wants may stay while nothing is wrong, in milliseconds. */
+const PATIENCE = 2600;
+
+/** How long a grant that its process never hears of keeps its permit at most. */
+const CLAIM = 5000;
+
+/** Between two looks. */
+const PERIOD = 200;
+
+/** A rejected acquire leaves nothing behind: neither a ticket that nobody holds, nor a request that nobody waits for. */
+export class Leftovers {
+  readonly #parts: Parts;
+  readonly #report: Report;
+  /** Whose ids begin with what. */
+  readonly #owners = new Map<string, string>();
+  /** Since when nobody wants it. */
+  readonly #unwanted = new Map<string, number>();
+  readonly #excused = new Set<string>();
+  readonly #unheard = new Set<string>();
+  readonly #told = new Set<string>();
+  #next = 0;
+
+  constructor(parts: Parts, report: Report) {
+    this.#parts = parts;
+    this.#report = report;
+  }
+
+  read(event: HistoryEvent): void {
+    if (event.type !== 'served') return;
+    const { requests = [], grants, client, at, unheard } = event;
+    for (const { id } of requests) this.#owners.set(clientOf(id), client);
+    const taken = requests.filter(({ verdict }) => verdict === 'granted' || verdict === 'queued');
+    for (const { id } of [...taken, ...grants]) {
+      const owner = this.#owners.get(clientOf(id)) ?? '';
+      // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach.
+      if (unheard === true || this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
+    }
+    for (const { id, heard } of grants) if (!heard) this.#unheard.add(id);
+    if (event.adopted !== undefined) this.#owners.set(clientOf(event.adopted.id), client);
+  }
+
+  passTo(now: number): void {
+    if (now < this.#next) return;
+    this.#next = now + PERIOD;
+    const seen = new Set<string>();
+    for (const semaphore of this.#parts.server.semaphores.values())
+      this.#look(semaphore, now, seen);
+    for (const key of this.#unwanted.keys()) if (!seen.has(key)) this.#unwanted.delete(key);
+  }
+
+  #look(semaphore: ModelledSemaphore, now: number, seen: Set<string>): void {
+    // What its clock did nobody can tell: what had ended may be there again.
+    if (!semaphore.certain) return;
+    this.#judgeSilence(semaphore, now);
+    for (const ticket of semaphore.tickets.values()) {
+      const expired = ticket.expiresAt <= this.#parts.server.timeAt(now);
+      if (expired || ticket.restored === true || this.#isWanted(ticket, now)) continue;
+      const what = `${ticket.id} is a ticket that nobody holds`;
+      this.#count(`${ticket.id} ${ticket.token}`, ticket.id, now, seen, what);
+    }
+    for (const { id, restored } of semaphore.waiting()) {
+      if (restored === true) continue;
+      const owner = this.#owners.get(clientOf(id)) ?? '';
+      if (this.#parts.calls.isAsking(owner, semaphore.name)) continue;
+      this.#count(`${id} waits`, id, now, seen, `${id} is a request that nobody waits for`);
+    }
+  }
+
+  /** Who waits is heard of again before its requests count for nothing. */
+  #judgeSilence(semaphore: ModelledSemaphore, now: number): void {
+    const { troubles, calls, server } = this.#parts;
+    for (const waiter of semaphore.queue) {
+      const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
+      const silence = server.timeAt(now) - semaphore.aliveUntil(waiter);
+      if (silence < 0 || silence > 2 * PERIOD || this.#told.has(waiter.id)) continue;
+      if (waiter.restored === true || troubles.isDead(owner)) continue;
+      if (!calls.isAsking(owner, semaphore.name)) continue;
+      if (troubles.struckUntil(owner) > now - CLAIM - 1000) continue;
+      this.#told.add(waiter.id);
+      this.#report('silent', now, `${waiter.id} waits, and its process was silent for too long`);
+    }
+  }
+
+  #isWanted({ id, token, semaphore }: LiveTicket, now: number): boolean {
+    const hold = this.#parts.beliefs.find(id, token);
+    if (hold !== undefined && this.#parts.beliefs.isBelieved(hold, now)) return true;
+    // One that ran out is left to expire, which takes longer where a clock was stepped.
+    if (hold?.lost === 'expired') return true;
+    return this.#parts.calls.isAsking(this.#owners.get(clientOf(id)) ?? '', semaphore);
+  }
+
+  #count(key: string, id: string, now: number, seen: Set<string>, what: string): void {
+    seen.add(key);
+    const since = this.#unwanted.get(key) ?? now;
+    this.#unwanted.set(key, since);
+    const { troubles } = this.#parts;
+    const owner = this.#owners.get(clientOf(id)) ?? '';
+    if (troubles.isDead(owner) || this.#excused.has(id)) return;
+    const patience = this.#unheard.has(id) ? CLAIM + PATIENCE : PATIENCE;
+    if (now - Math.max(since, troubles.struckUntil(owner)) <= patience) return;
+    this.#unwanted.set(key, Infinity);
+    this.#report('phantom', now, `${what}, for ${Math.round(now - since)} ms`);
+  }
+}

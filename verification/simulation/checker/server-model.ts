@@ -1,0 +1,505 @@
+import type {
+  HistoryEvent,
+  ServedEvent,
+  ServedGrant,
+  ServedRequest,
+  ServerEvent,
+} from '../history.js';
+import type { Report } from './violation.js';
+
+/** A ticket as the server's own answers show it. */
+export interface LiveTicket {
+  readonly semaphore: string;
+  readonly id: string;
+  readonly token: number;
+  readonly slots: readonly number[];
+  /** True time of its grant. */
+  readonly grantedAt: number;
+  /** By the server's clock. */
+  expiresAt: number;
+  /** Its end may come early, for the clock was stepped, or old data came back, since it was renewed. */
+  doubtful: boolean;
+  /** It came back with old data, whether anybody still wants it or not. */
+  restored?: boolean;
+}
+
+export type EndCause = 'expired' | 'released' | 'revoked' | 'adopted' | 'lost' | 'stepped';
+
+export interface TicketWatcher {
+  /** `at`: when it ended; `now`: when that is seen. */
+  onTicketEnd(ticket: LiveTicket, cause: EndCause, at: number, now: number): void;
+  /** It is there again, with old data. */
+  onTicketBack(ticket: LiveTicket): void;
+}
+
+export interface Waiter {
+  readonly id: string;
+  readonly permits: number;
+  readonly arrival: number;
+  /** It came back with old data, whether anybody still wants it or not. */
+  restored?: boolean;
+}
+
+/** How long a process's requests count without a sign of life from it, in milliseconds. */
+const WAITER_LEASE = 5000;
+
+interface Grant extends ServedGrant {
+  readonly permits: number | undefined;
+}
+
+/** What one semaphore must be on the server, by the calls that it served: who holds, who waits, in which order. */
+export class ModelledSemaphore {
+  readonly name: string;
+  readonly tickets = new Map<string, LiveTicket>();
+  queue: Waiter[] = [];
+  limit: number;
+  readonly #leases = new Map<string, number>();
+  readonly #revoked = new Set<string>();
+  /** Their process was silent for too long: they may be gone, until they are asked for again. */
+  readonly #dropped = new Set<string>();
+  /** False once places in the queue may be of two clocks: that of before a loss of data, and an earlier one. */
+  ordered = true;
+  /** False once the clock was set back behind the end of a ticket: whether it was dropped before, nobody can tell. */
+  certain = true;
+  #now = 0;
+
+  constructor(name: string, limit: number) {
+    this.name = name;
+    this.limit = limit;
+  }
+
+  get used(): number {
+    let used = 0;
+    for (const { slots } of this.tickets.values()) used += slots.length;
+    return used;
+  }
+
+  /** Whether a request still counts. */
+  isAlive({ id }: Waiter): boolean {
+    return (this.#leases.get(clientOf(id)) ?? -Infinity) > this.#now;
+  }
+
+  /** Until when its process's requests count, by the server's clock. */
+  aliveUntil({ id }: Waiter): number {
+    return this.#leases.get(clientOf(id)) ?? -Infinity;
+  }
+
+  /** Waiters that count and may be served at all, in their order. */
+  waiting(): Waiter[] {
+    return this.queue.filter((one) => this.#counts(one));
+  }
+
+  #counts(one: Waiter): boolean {
+    return one.permits <= this.limit && this.isAlive(one) && !this.#dropped.has(one.id);
+  }
+
+  apply(event: ServedEvent, report: Report, watcher: TicketWatcher): void {
+    this.#now = event.time;
+    this.#expire(event, watcher);
+    for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
+    const problem = (rule: string, message: string): void => {
+      if (this.certain) report(rule, event.at, message);
+    };
+    switch (event.operation) {
+      case 'acquire':
+        this.#acquire(event, problem);
+        break;
+      case 'extend':
+        this.#extend(event, problem);
+        break;
+      case 'release':
+        this.#release(event, problem, watcher);
+        break;
+      case 'revoke':
+        this.#revoke(event, problem, watcher);
+        break;
+      case 'setLimit':
+        this.#judgeTime(event, event.late === true, problem);
+        if (event.late !== true) this.limit = event.newLimit ?? this.limit;
+        break;
+      case 'adopt':
+        this.#adopt(event, problem, watcher);
+        break;
+    }
+    if (event.operation !== 'acquire') this.#grantAll(event, event.grants, problem);
+    this.#judgeIdle(problem);
+  }
+
+  /** Nothing was served that may explain what has changed. */
+  #expire({ at, time }: ServedEvent, watcher: TicketWatcher): void {
+    for (const ticket of this.tickets.values()) {
+      if (ticket.expiresAt > time) continue;
+      this.tickets.delete(ticket.id);
+      const cause = ticket.doubtful ? 'stepped' : 'expired';
+      const ended = ticket.doubtful ? at : at - (time - ticket.expiresAt);
+      watcher.onTicketEnd(ticket, cause, ended, at);
+    }
+  }
+
+  #acquire(event: ServedEvent, problem: (rule: string, message: string) => void): void {
+    const { requests = [], time, ttl = 0 } = event;
+    const late = requests.length > 0 && requests.every(({ verdict }) => verdict === 'late');
+    this.#judgeTime(event, late, problem);
+    if (!late) this.#enqueueAgain(requests, time);
+    const fresh = requests.filter(
+      ({ id, verdict, token }) => verdict === 'granted' && this.tickets.get(id)?.token !== token,
+    );
+    for (const { id, verdict } of requests) {
+      if (verdict === 'granted' && this.tickets.has(id) && fresh.some((one) => one.id === id)) {
+        problem('idempotent', `${id} was granted another ticket while it had one`);
+      }
+    }
+    for (const request of requests) this.#renew(request, event, problem);
+    const own = fresh.map(({ id, permits, token = 0, slots = [] }) => {
+      return { id, permits, token, slots, expiresAt: time + ttl };
+    });
+    this.#grantAll(event, [...own, ...event.grants], problem);
+    this.#enqueue(requests, time);
+    this.#judgeBusy(requests, problem);
+  }
+
+  #renew(
+    { id, verdict, slots = [] }: ServedRequest,
+    { time, ttl = 0 }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    const ticket = this.tickets.get(id);
+    if (verdict !== 'granted' || ticket === undefined) return;
+    if (slots.join() !== ticket.slots.join()) {
+      problem('idempotent', `${id} had slots ${ticket.slots.join()} and got ${slots.join()}`);
+    }
+    ticket.expiresAt = time + ttl;
+    ticket.doubtful = false;
+  }
+
+  /** What was dropped returns to the place that it names. */
+  #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
+    for (const { id, permits, arrival, verdict } of requests) {
+      if (arrival === undefined || verdict === 'late') continue;
+      this.#place({ id, permits, arrival });
+      this.#dropped.delete(id);
+    }
+    const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
+    if (own !== undefined) this.#leases.set(clientOf(own.id), time + WAITER_LEASE);
+  }
+
+  #enqueue(requests: readonly ServedRequest[], time: number): void {
+    for (const { id, permits, place, verdict } of requests) {
+      if (verdict === 'queued') {
+        this.#place({ id, permits, arrival: place ?? Infinity });
+        this.#dropped.delete(id);
+        this.#leases.set(clientOf(id), time + WAITER_LEASE);
+      } else if (verdict !== 'late') this.#leave(id);
+    }
+  }
+
+  #place(waiter: Waiter): void {
+    if (this.tickets.has(waiter.id) || this.queue.some(({ id }) => id === waiter.id)) return;
+    const at = this.queue.findIndex(({ arrival }) => arrival > waiter.arrival);
+    this.queue.splice(at < 0 ? this.queue.length : at, 0, waiter);
+  }
+
+  #leave(id: string): void {
+    this.queue = this.queue.filter((one) => one.id !== id);
+  }
+
+  /** In the order in which they were given. */
+  #grantAll(
+    event: ServedEvent,
+    grants: readonly (ServedGrant | Grant)[],
+    problem: (rule: string, message: string) => void,
+  ): void {
+    const inOrder = grants.toSorted((a, b) => a.token - b.token);
+    for (const grant of inOrder) this.#grant(event, grant, problem);
+  }
+
+  #grant(
+    { at }: ServedEvent,
+    grant: ServedGrant | Grant,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    const { id, token, slots, expiresAt } = grant;
+    const place = this.queue.find((one) => one.id === id);
+    this.#judgeOrder(id, place, problem);
+    const permits = ('permits' in grant ? grant.permits : undefined) ?? place?.permits;
+    const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
+    if (taken.size + slots.length > this.limit) {
+      problem('limit', `${id} makes ${taken.size + slots.length} permits of ${this.limit}`);
+    }
+    const wrong = slots.filter((slot) => taken.has(slot) || slot < 0 || slot >= this.limit);
+    const distinct = new Set(slots).size === slots.length;
+    if (wrong.length > 0 || !distinct || (permits !== undefined && permits !== slots.length)) {
+      problem(
+        'slots',
+        `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`,
+      );
+    }
+    const ticket = { semaphore: this.name, id, token, slots, grantedAt: at };
+    this.tickets.set(id, { ...ticket, expiresAt, doubtful: false });
+    this.#leave(id);
+  }
+
+  #judgeOrder(
+    id: string,
+    place: Waiter | undefined,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    if (!this.ordered) return;
+    if (place !== undefined && !this.isAlive(place)) {
+      problem('dead-waiter', `${id} was granted though its process was silent for too long`);
+    }
+    const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
+    const passed = ahead.find((one) => this.#counts(one));
+    if (passed !== undefined)
+      problem('order', `${id} was granted before ${passed.id}, which waits`);
+  }
+
+  #extend(
+    { tickets = [], time, ttl = 0 }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    for (const { id, token, there } of tickets) {
+      const ticket = this.tickets.get(id);
+      const live = ticket !== undefined && (token === undefined || token === ticket.token);
+      if (live !== there) {
+        problem(
+          'extend',
+          `${id} was ${there ? '' : 'not '}extended, and is ${live ? '' : 'not '}there`,
+        );
+      }
+      if (!live) continue;
+      ticket.expiresAt = time + ttl;
+      ticket.doubtful = false;
+    }
+  }
+
+  #release(
+    { tickets = [], at }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+    watcher: TicketWatcher,
+  ): void {
+    for (const { id, there } of tickets) {
+      const ticket = this.tickets.get(id);
+      if ((ticket !== undefined) !== there) {
+        problem('release', `${id} was ${there ? '' : 'not '}there, by the answer to its release`);
+      }
+      this.#leave(id);
+      if (ticket === undefined) continue;
+      this.tickets.delete(id);
+      watcher.onTicketEnd(ticket, 'released', at, at);
+    }
+  }
+
+  #revoke(
+    { tickets = [], at }: ServedEvent,
+    problem: (rule: string, message: string) => void,
+    watcher: TicketWatcher,
+  ): void {
+    for (const { id, there } of tickets) {
+      const ticket = this.tickets.get(id);
+      if (ticket !== undefined && !there) problem('revoke', `${id} was there and not revoked`);
+      if (ticket === undefined && there && !this.#revoked.has(id)) {
+        problem('revoke', `${id} was not there and was revoked`);
+      }
+      if (ticket === undefined) continue;
+      this.#revoked.add(id);
+      this.tickets.delete(id);
+      watcher.onTicketEnd(ticket, 'revoked', at, at);
+    }
+  }
+
+  #adopt(
+    event: ServedEvent,
+    problem: (rule: string, message: string) => void,
+    watcher: TicketWatcher,
+  ): void {
+    this.#judgeTime(event, event.late === true, problem);
+    const { adopted, at, time, ttl = 0 } = event;
+    if (adopted === undefined) return;
+    const { id, before, token, slots } = adopted;
+    const ticket = this.tickets.get(before);
+    if (ticket === undefined || slots.join() !== ticket.slots.join()) {
+      problem(
+        'adopt',
+        `${before} became ${id} with slots ${slots.join()}, and was not there with them`,
+      );
+      return;
+    }
+    if (before !== id) {
+      this.tickets.delete(before);
+      watcher.onTicketEnd(ticket, 'adopted', at, at);
+      const { semaphore } = ticket;
+      const renamed = { semaphore, id, token, slots, grantedAt: at, doubtful: false };
+      this.tickets.set(id, { ...renamed, expiresAt: time + ttl });
+    } else {
+      ticket.expiresAt = time + ttl;
+      ticket.doubtful = false;
+    }
+  }
+
+  /** Whoever was told that a call is over must not find that it acts. */
+  #judgeTime(
+    { notAfter = Infinity, time, operation }: ServedEvent,
+    late: boolean,
+    problem: (rule: string, message: string) => void,
+  ): void {
+    if (late === time > notAfter) return;
+    const what = late ? 'refused as late before' : 'acted after';
+    problem('late', `${operation} ${what} the time that it names: ${notAfter}, at ${time}`);
+  }
+
+  #judgeBusy(
+    requests: readonly ServedRequest[],
+    problem: (rule: string, message: string) => void,
+  ): void {
+    for (const { id, permits, verdict } of requests) {
+      if (verdict !== 'busy' || this.used + permits > this.limit) continue;
+      if (this.waiting().length === 0) problem('busy', `${id} was refused while permits were free`);
+    }
+  }
+
+  /** What is free goes to the first who waits, in the very call. */
+  #judgeIdle(problem: (rule: string, message: string) => void): void {
+    const [head] = this.waiting();
+    if (!this.ordered || head === undefined || this.used + head.permits > this.limit) return;
+    // Whether the server has seen that they were silent, nobody knows: they may be there and block.
+    const ahead = this.queue.slice(0, this.queue.indexOf(head));
+    if (ahead.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
+    problem(
+      'idle',
+      `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`,
+    );
+  }
+}
+
+const nothing = (): void => undefined;
+
+/** The one server: what it must hold, by its own answers. */
+export class ServerModel {
+  readonly semaphores = new Map<string, ModelledSemaphore>();
+  readonly #report: Report;
+  readonly #watcher: TicketWatcher;
+  readonly #limits = new Map<string, number>();
+  /** What was served since the data began. */
+  #log: ServedEvent[] = [];
+  /** Its clock less true time, as of the last call. */
+  #offset = 0;
+  /** The highest token of each semaphore, and of each of its slots. */
+  readonly #highest = new Map<string, number>();
+  #steppedBack = false;
+  #hasLostData = false;
+  #restarted = false;
+
+  constructor(report: Report, watcher: TicketWatcher) {
+    this.#report = report;
+    this.#watcher = watcher;
+  }
+
+  find(semaphore: string, id: string): LiveTicket | undefined {
+    return this.semaphores.get(semaphore)?.tickets.get(id);
+  }
+
+  /** The server's clock at a moment of true time, nearly. */
+  timeAt(now: number): number {
+    return now + this.#offset;
+  }
+
+  read(event: HistoryEvent): void {
+    if (event.type === 'run') {
+      for (const { name, limit } of event.semaphores) this.#limits.set(name, limit);
+    } else if (event.type === 'served') {
+      this.#offset = event.time - event.at;
+      this.#log.push(event);
+      this.#judgeTokens(event);
+      this.#of(event.semaphore).apply(event, this.#report, this.#watcher);
+    } else if (event.type === 'server') this.#change(event);
+  }
+
+  #of(name: string): ModelledSemaphore {
+    let semaphore = this.semaphores.get(name);
+    if (semaphore === undefined) {
+      semaphore = new ModelledSemaphore(name, this.#limits.get(name) ?? 1);
+      semaphore.ordered = !this.#restarted;
+      this.semaphores.set(name, semaphore);
+    }
+    return semaphore;
+  }
+
+  /** Every new grant has a higher token than all before, over the whole life of the semaphore. */
+  #judgeTokens({ requests = [], grants, adopted, semaphore, at }: ServedEvent): void {
+    const known = this.semaphores.get(semaphore)?.tickets;
+    const given = [...requests, ...grants, ...(adopted === undefined ? [] : [adopted])];
+    const fresh = given.filter(
+      ({ id, token }) => token !== undefined && known?.get(id)?.token !== token,
+    );
+    const highest = this.#highest.get(semaphore) ?? -Infinity;
+    let top = highest;
+    for (const { id, token = 0 } of fresh) {
+      if (token <= highest) {
+        this.#report('tokens', at, `${id} got token ${token}; ${highest} was given before`);
+      }
+      top = Math.max(top, token);
+    }
+    this.#highest.set(semaphore, top);
+  }
+
+  #change({ change, at, step = 0, upTo = 0 }: ServerEvent): void {
+    if (change === 'stepped') {
+      this.#offset += step;
+      if (step > 0) this.#doubtAll();
+      else this.#setBack(this.timeAt(at) - step);
+      return;
+    }
+    const before = this.#tickets();
+    const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
+    this.semaphores.clear();
+    const silent = { onTicketEnd: nothing, onTicketBack: nothing };
+    for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
+    this.#log = [...kept];
+    this.#doubtAll();
+    this.#markRestored();
+    for (const ticket of this.#tickets()) this.#watcher.onTicketBack(ticket);
+    for (const ticket of before) {
+      const now = this.find(ticket.semaphore, ticket.id);
+      if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at, at);
+    }
+    // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
+    this.#hasLostData = true;
+    if (this.#steppedBack) this.#beginTokensAnew();
+  }
+
+  #beginTokensAnew(): void {
+    this.#highest.clear();
+    this.#restarted = true;
+    for (const semaphore of this.semaphores.values()) semaphore.ordered = false;
+  }
+
+  #tickets(): LiveTicket[] {
+    return [...this.semaphores.values()].flatMap(({ tickets }) => [...tickets.values()]);
+  }
+
+  /** `before`: what the clock showed until now. */
+  #setBack(before: number): void {
+    this.#steppedBack = true;
+    if (this.#hasLostData) this.#beginTokensAnew();
+    for (const semaphore of this.semaphores.values()) {
+      const ended = [...semaphore.tickets.values()].some(({ expiresAt }) => expiresAt <= before);
+      if (ended) semaphore.certain = false;
+    }
+  }
+
+  #markRestored(): void {
+    for (const { tickets, queue } of this.semaphores.values()) {
+      for (const ticket of tickets.values()) ticket.restored = true;
+      for (const waiter of queue) waiter.restored = true;
+    }
+  }
+
+  #doubtAll(): void {
+    for (const ticket of this.#tickets()) ticket.doubtful = true;
+  }
+}
+
+export function clientOf(id: string): string {
+  return id.slice(0, id.indexOf('.'));
+}

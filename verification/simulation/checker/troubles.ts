@@ -1,0 +1,98 @@
+import type { HistoryEvent } from '../history.js';
+
+/** How long what a fault has delayed may still come, in milliseconds. */
+const ECHO = new Map([
+  // A call that nobody answers is waited for this long.
+  ['straggle', 5500],
+  ['cut', 1000],
+  ['slow', 3000],
+  ['lose-commands', 5500],
+  ['lose-replies', 5500],
+  ['refuse-writes', 1500],
+  ['restart', 1000],
+  ['restart-empty', 1000],
+  ['restart-old', 1000],
+  ['refuse-subscriptions', 6000],
+]);
+
+/** After these an answer may reach nobody, though it was sent. */
+const REPEATING = new Set(['cut', 'restart', 'restart-empty', 'restart-old']);
+
+/** What has struck whom, and when it was over. */
+export class Troubles {
+  readonly #dead = new Set<string>();
+  /** By process; '' is everybody. */
+  readonly #last = new Map<string, number>();
+  readonly #repeating = new Map<string, number>();
+  /** When the network was itself again. */
+  readonly #calm = new Map<string, number>();
+  readonly #stalled = new Map<string, number>();
+  /** Wall clocks that were stepped. */
+  readonly #stepped = new Map<string, number>();
+  readonly rates = new Map<string, number>();
+
+  read(event: HistoryEvent): void {
+    if (event.type === 'started') this.rates.set(event.process, event.rate);
+    if (event.type === 'stall') {
+      this.#stalled.set(event.process, Math.max(event.until, this.stalledUntil(event.process)));
+    }
+    if (event.type !== 'fault') return;
+    const { kind, at, phase, targets = [''] } = event;
+    const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0);
+    for (const target of targets) {
+      if (kind === 'kill' && phase === 'begin') this.#dead.add(target);
+      if (kind === 'step-wall') this.#stepped.set(target, at);
+      note(this.#last, target, over, phase);
+      note(this.#calm, target, kind === 'slow' ? over : Math.min(over, at), phase);
+      if (REPEATING.has(kind)) note(this.#repeating, target, over, phase);
+    }
+  }
+
+  isDead(process: string): boolean {
+    return this.#dead.has(process);
+  }
+
+  stalledUntil(process: string): number {
+    return this.#stalled.get(process) ?? -Infinity;
+  }
+
+  steppedAt(process: string): number {
+    return this.#stepped.get(process) ?? -Infinity;
+  }
+
+  /** Until when anything may have struck the process, as of now; Infinity: something does. */
+  struckUntil(process: string): number {
+    return Math.max(
+      latest(this.#last, process),
+      latest(this.#last, ''),
+      this.stalledUntil(process),
+    );
+  }
+
+  /** Since when it can speak with the server as ever; Infinity: it cannot now. */
+  reachableFrom(process: string): number {
+    return Math.max(
+      latest(this.#calm, process),
+      latest(this.#calm, ''),
+      this.stalledUntil(process),
+    );
+  }
+
+  /** Until when answers may be lost on their way. */
+  repeatsUntil(process: string): number {
+    return Math.max(latest(this.#repeating, process), latest(this.#repeating, ''));
+  }
+}
+
+/** How many faults are there now, and until when the others showed. */
+function note(map: Map<string, number>, target: string, over: number, phase: string): void {
+  const active = `${target} active`;
+  const count = (map.get(active) ?? 0) + (phase === 'begin' ? 1 : -1);
+  map.set(active, count);
+  if (phase === 'end') map.set(target, Math.max(map.get(target) ?? -Infinity, over));
+}
+
+function latest(map: ReadonlyMap<string, number>, target: string): number {
+  if ((map.get(`${target} active`) ?? 0) > 0) return Infinity;
+  return map.get(target) ?? -Infinity;
+}

@@ -1,0 +1,118 @@
+import { parseArgs } from 'node:util';
+
+import { FAULTS, type FaultKind } from './faults/kinds.js';
+import type { Settings } from './settings.js';
+
+export interface Command {
+  readonly settings: Settings;
+  /** How many seeds, one after the other. */
+  readonly seeds: number;
+  /** Or as many as can be run in so many seconds of real time. */
+  readonly seconds: number | undefined;
+  /** Runs each seed twice, and compares. */
+  readonly twice: boolean;
+  readonly shrink: boolean;
+  readonly quiet: boolean;
+  /** Where the history of the last seed is written. */
+  readonly history: string | undefined;
+  readonly realScripts: boolean;
+}
+
+export const USAGE = `npm run simulate -- [options]
+  --seed N        the first seed (default: drawn, and printed)
+  --seeds K       how many seeds (default 1)
+  --seconds S     as many seeds as can be run in S seconds of real time
+  --minutes M     virtual minutes for which faults strike in each seed (default 10)
+  --processes P   simulated processes (default 16)
+  --nodes N       independent masters: 1 (default), 3 or 5
+  --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
+  --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
+  --only LIST     numbers of the faults that strike; the others are left out
+  --without LIST  numbers of processes that are left out
+  --twice         run each seed twice and compare the digests
+  --no-shrink     print a failing schedule as it is
+  --quiet         print failures and the sum only
+  --history FILE  write the last seed's history as JSON lines
+  --real-scripts  the Lua scripts on a redis-server instead of the memory backend`;
+
+/** @throws {TypeError | RangeError} naming option, expectation and value */
+export function parseCommand(args: readonly string[], drawSeed: () => number): Command {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: 'string' },
+      seeds: { type: 'string', default: '1' },
+      seconds: { type: 'string' },
+      minutes: { type: 'string', default: '10' },
+      processes: { type: 'string', default: '16' },
+      nodes: { type: 'string', default: '1' },
+      faults: { type: 'string', default: 'all' },
+      pace: { type: 'string' },
+      only: { type: 'string' },
+      without: { type: 'string' },
+      twice: { type: 'boolean', default: false },
+      'no-shrink': { type: 'boolean', default: false },
+      quiet: { type: 'boolean', default: false },
+      history: { type: 'string' },
+      'real-scripts': { type: 'boolean', default: false },
+    },
+  });
+  const settings: Settings = {
+    seed: values.seed === undefined ? drawSeed() : number('seed', values.seed, 0),
+    minutes: number('minutes', values.minutes, 0),
+    processes: number('processes', values.processes, 1),
+    nodes: number('nodes', values.nodes, 1),
+    faults: faultsNamed(values.faults),
+    ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
+    ...(values.only !== undefined && { only: numbers('only', values.only) }),
+    ...(values.without !== undefined && { without: numbers('without', values.without) }),
+  };
+  return {
+    settings,
+    seeds: number('seeds', values.seeds, 1),
+    seconds: values.seconds === undefined ? undefined : number('seconds', values.seconds, 0),
+    twice: values.twice,
+    shrink: !values['no-shrink'],
+    quiet: values.quiet,
+    history: values.history,
+    realScripts: values['real-scripts'],
+  };
+}
+
+/** The command that does again what was done with these settings. */
+export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: Settings): string {
+  const parts = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
+  if (nodes > 1) parts.push(`--nodes ${nodes}`);
+  if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
+  if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
+  if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);
+  if (rest.without !== undefined && rest.without.length > 0) {
+    parts.push(`--without ${rest.without.join(',')}`);
+  }
+  return `npm run simulate -- ${parts.join(' ')}`;
+}
+
+function number(option: string, text: string, least: number): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) {
+    throw new TypeError(`--${option}: expected a number, got ${JSON.stringify(text)}`);
+  }
+  if (value < least) throw new RangeError(`--${option}: expected at least ${least}, got ${value}`);
+  return value;
+}
+
+function numbers(option: string, text: string): number[] {
+  return text.split(',').map((part) => number(option, part, -1));
+}
+
+function faultsNamed(text: string): FaultKind[] {
+  if (text === 'all') return [...FAULTS];
+  if (text === 'none') return [];
+  return text.split(',').map((name) => {
+    const kind = FAULTS.find((each) => each === name);
+    if (kind === undefined) {
+      throw new RangeError(`--faults: expected ${FAULTS.join(', ')}, got ${JSON.stringify(name)}`);
+    }
+    return kind;
+  });
+}

@@ -1,0 +1,33 @@
+/** What strikes one process and its connections. */
+export const PROCESS_FAULTS = [
+  'stall',
+  'kill',
+  'step-wall',
+  'cut',
+  'cut-subscriber',
+  'slow',
+  'lose-commands',
+  'lose-replies',
+  'lose-pushes',
+  'duplicate',
+  'straggle',
+  'refuse-subscriptions',
+  'refuse-writes',
+] as const;
+
+/** What strikes a server, and with it everybody. */
+export const SERVER_FAULTS = [
+  'hang',
+  'restart',
+  'restart-empty',
+  'restart-old',
+  'step-server',
+] as const;
+
+export const FAULTS = [...PROCESS_FAULTS, ...SERVER_FAULTS] as const;
+
+export type FaultKind = (typeof FAULTS)[number];
+
+export function isServerFault(kind: FaultKind): boolean {
+  return SERVER_FAULTS.some((each) => each === kind);
+}

@@ -1,0 +1,79 @@
+import { type Random, streamOf } from '../random.js';
+import type { Settings } from '../settings.js';
+import { FAULTS, type FaultKind, isServerFault } from './kinds.js';
+
+/** One fault of a seed's schedule. Times are milliseconds. */
+export interface PlannedFault {
+  readonly number: number;
+  readonly kind: FaultKind;
+  readonly at: number;
+  readonly duration: number;
+  /** Which process, or which of several servers. */
+  readonly target: number;
+  /** How bad: a probability, a delay, a step, as the kind wants it; from 0 to 1. */
+  readonly force: number;
+}
+
+/** How many of all seeds have no fault, so that what must never happen by itself is seen as well. */
+const CALM = 0.12;
+
+/** A seed has some kinds of faults and not others: together they hide from each other what each alone would show. */
+export function planFaults(settings: Settings, ttl: number, longestTtl: number): PlannedFault[] {
+  const { seed, minutes, processes, faults, nodes } = settings;
+  const random = streamOf(seed, 'plan');
+  const end = minutes * 60_000;
+  const calm = random.chance(CALM);
+  const kinds = FAULTS.filter((kind) => {
+    const chosen = random.chance(0.35);
+    return chosen && faults.includes(kind) && !(nodes > 1 && isForbiddenForNodes(kind));
+  });
+  const gap = random.pick([1500, 4000, 8000, 20_000]);
+  const plan: PlannedFault[] = [];
+  if (calm || kinds.length === 0) return plan;
+  for (let at = random.exponential(gap); at < end; at += random.exponential(gap)) {
+    const kind = random.pick(kinds);
+    const target = random.between(0, (isServerFault(kind) ? nodes : processes) - 1);
+    // A node that lost its data stays away for one ttl.
+    const absence = nodes > 1 && kind === 'restart-empty' ? 1.05 * longestTtl : 0;
+    plan.push({
+      number: plan.length,
+      kind,
+      at: Math.round(at * 1000) / 1000,
+      duration: durationOf(kind, random, ttl) + absence,
+      target,
+      force: random.next(),
+    });
+  }
+  return plan;
+}
+
+/** A quorum's nodes have no queue, nor a clock that everybody sees; what they need is said in the README. */
+function isForbiddenForNodes(kind: FaultKind): boolean {
+  return [
+    'restart-old',
+    'step-server',
+    'cut-subscriber',
+    'lose-pushes',
+    'refuse-subscriptions',
+  ].includes(kind);
+}
+
+function durationOf(kind: FaultKind, random: Random, ttl: number): number {
+  switch (kind) {
+    case 'stall':
+      return random.chance(0.5) ? random.real(5, 300) : random.real(0.2, 2.5) * ttl;
+    case 'hang':
+      return random.chance(0.7) ? random.real(50, 3000) : random.real(0.2, 1.5) * ttl;
+    case 'restart':
+    case 'restart-empty':
+    case 'restart-old':
+      return random.real(20, 1500);
+    case 'cut':
+    case 'cut-subscriber':
+      return random.chance(0.7) ? random.real(1, 500) : random.real(500, 8000);
+    case 'kill':
+      return random.real(10, 10_000);
+    default:
+      return random.real(200, 8000);
+  }
+}

@@ -1,0 +1,20 @@
+/** A bug that is put into the sources, to see whether the simulator finds it. */
+export interface PlantedBug {
+  readonly name: string;
+  /** Where it comes from. */
+  readonly origin: string;
+  /** What is wrong. */
+  readonly what: string;
+  /** Where it is planted; the first place that the sources have. */
+  readonly places: readonly Place[];
+  /** Independent masters that it takes; default 1. */
+  readonly nodes?: number;
+}
+
+export interface Place {
+  /** Below src. */
+  readonly file: string;
+  /** Must be there, once. */
+  readonly find: string;
+  readonly replace: string;
+}

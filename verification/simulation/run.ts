@@ -1,0 +1,109 @@
+import { Checker, type Violation } from './checker/checker.js';
+import { isServerFault } from './faults/kinds.js';
+import { type PlannedFault, planFaults } from './faults/plan.js';
+import { strike, victimsOf } from './faults/strike.js';
+import type { HistoryEvent } from './history.js';
+import type { Settings } from './settings.js';
+import type { OpenStore } from './world/server.js';
+import { World } from './world/world.js';
+
+export interface RunResult {
+  readonly settings: Settings;
+  readonly faults: readonly PlannedFault[];
+  readonly violations: readonly Violation[];
+  readonly events: readonly HistoryEvent[];
+  /** The SHA-256 of all events: the same seed, the same run. */
+  readonly digest: string;
+  /** Milliseconds of virtual time that have passed. */
+  readonly lasted: number;
+  readonly steps: number;
+}
+
+/** Milliseconds for which work goes on when the last fault is over. */
+const CALM = 8000;
+
+/** Beyond the ttl: what the last calls, withdrawals and subscriptions may take to end. */
+const END = 40_000;
+
+/** Runs one seed, until a promise is broken or all has come to its end. */
+export async function run(settings: Settings, openStore?: OpenStore): Promise<RunResult> {
+  const world = new World(settings, openStore);
+  const { scheduler, history, terms } = world;
+  const checker = new Checker();
+  for (const event of history.events) checker.read(event);
+  history.onEvent((event) => checker.read(event));
+  const longest = Math.max(...terms.semaphores.map(({ ttl }) => ttl), terms.keyedTtl);
+  const [first] = terms.semaphores;
+  const planned = planFaults(settings, first?.ttl ?? longest, longest);
+  const faults = planned.filter((fault) => isChosen(fault, settings));
+  const quiet = scheduleFaults(faults, world, settings.minutes * 60_000);
+  const stop = quiet + CALM;
+  const close = stop + longest + END;
+  const end = close + longest + END;
+  scheduler.at(quiet, () => history.record({ at: scheduler.now, process: 'world', type: 'quiet' }));
+  scheduler.at(stop, () => world.stop());
+  scheduler.at(close, () => world.close());
+  let over = false;
+  scheduler.at(end, async () => {
+    await world.recordEnd();
+    over = true;
+  });
+  const ended = catchCrashes(world);
+  const isOver = (): boolean => over || checker.violations.length > 0;
+  const look = (): void => {
+    world.observe();
+    checker.passTo(scheduler.now);
+  };
+  await scheduler.run(isOver, look).finally(ended);
+  return {
+    settings,
+    faults,
+    violations: checker.violations,
+    events: history.events,
+    digest: history.digest(),
+    lasted: scheduler.now,
+    steps: scheduler.steps,
+  };
+}
+
+function isChosen({ number, kind, target }: PlannedFault, settings: Settings): boolean {
+  const { only, without = [] } = settings;
+  if (!isServerFault(kind) && without.includes(target)) return false;
+  return only === undefined || only.includes(number);
+}
+
+/** Gives when all is over. */
+function scheduleFaults(faults: readonly PlannedFault[], world: World, least: number): number {
+  const { scheduler, history } = world;
+  let last = least;
+  for (const fault of faults) {
+    const { number, kind, at, duration } = fault;
+    last = Math.max(last, at + duration + 0.1);
+    scheduler.at(at, () => {
+      const targets = victimsOf(fault, world);
+      const what = { process: 'world', type: 'fault' as const, fault: number, kind };
+      const whom = targets === undefined ? {} : { targets };
+      history.record({ at: scheduler.now, ...what, phase: 'begin', ...whom });
+      const end = strike(fault, world);
+      scheduler.after(duration, () => {
+        end();
+        history.record({ at: scheduler.now, ...what, phase: 'end', ...whom });
+      });
+    });
+  }
+  return last;
+}
+
+/** Nothing that the library does may ever end the process. */
+function catchCrashes({ history, scheduler }: World): () => void {
+  const onCrash = (thrown: unknown): void => {
+    const error = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+    history.record({ at: scheduler.now, process: 'world', type: 'crash', error });
+  };
+  process.on('unhandledRejection', onCrash);
+  process.on('uncaughtException', onCrash);
+  return () => {
+    process.off('unhandledRejection', onCrash);
+    process.off('uncaughtException', onCrash);
+  };
+}

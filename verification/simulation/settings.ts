@@ -1,0 +1,18 @@
+import type { FaultKind } from './faults/kinds.js';
+
+/** What of a run can be chosen; the rest follows from the seed. */
+export interface Settings {
+  readonly seed: number;
+  /** Virtual minutes for which faults strike. */
+  readonly minutes: number;
+  readonly processes: number;
+  readonly faults: readonly FaultKind[];
+  /** Independent masters; 1: one server. */
+  readonly nodes: number;
+  /** The mean time between two calls of a caller in seconds; left out: drawn from the seed. */
+  readonly pace?: number;
+  /** Numbers of the faults in the seed's plan that strike; left out: all. */
+  readonly only?: readonly number[];
+  /** Numbers of the processes that are left out; none by default. */
+  readonly without?: readonly number[];
+}

@@ -1,0 +1,255 @@
+import { acquireAll, type Handle } from '../../../src/index.js';
+import type { Ticket } from '../history.js';
+import type { Random } from '../random.js';
+import type { Crew, Invocation } from './crew.js';
+import type { CallKind } from './terms.js';
+
+/** One handle, or several as one. */
+interface Held {
+  readonly handles: readonly Handle[];
+  release(): Promise<boolean>;
+}
+
+/** Calls one after the other, as the dice fall, and takes down what it did and what came of it. */
+export class Caller {
+  readonly #crew: Crew;
+  readonly #random: Random;
+  readonly #kinds: readonly CallKind[];
+
+  constructor(crew: Crew, random: Random) {
+    this.#crew = crew;
+    this.#random = random;
+    const { weights } = crew.options.terms;
+    this.#kinds = (Object.entries(weights) as [CallKind, number][]).flatMap(([kind, weight]) =>
+      Array.from({ length: Math.round(weight * 10) }, () => kind),
+    );
+  }
+
+  async run(): Promise<void> {
+    const { terms } = this.#crew.options;
+    await this.#pause(this.#random.real(0, terms.think));
+    while (!this.#crew.stopping) {
+      await this.#act(this.#random.pick(this.#kinds));
+      await this.#pause(this.#random.exponential(terms.think));
+    }
+  }
+
+  async #act(kind: CallKind): Promise<void> {
+    switch (kind) {
+      case 'acquire':
+        return this.#hold(await this.#acquire());
+      case 'try':
+        return this.#hold(await this.#try());
+      case 'all':
+        return this.#hold(await this.#acquireAll());
+      case 'keyed':
+        return this.#hold(await this.#acquireKeys());
+      case 'adopt':
+        return this.#hold(await this.#adopt());
+      case 'revoke':
+        return this.#revoke();
+      case 'set-limit':
+        return this.#setLimit();
+      case 'inspect':
+        return this.#inspect();
+      case 'reopen':
+        return this.#reopen();
+    }
+  }
+
+  #pickName(): string {
+    return this.#random.pick(this.#crew.options.terms.semaphores).name;
+  }
+
+  #pickTimeout(): number {
+    if (this.#random.chance(0.1)) return Infinity;
+    return Math.ceil(this.#random.exponential(this.#random.chance(0.3) ? 200 : 5000));
+  }
+
+  /** So many that every limit that was ever set allows them, mostly. */
+  #permits(name: string): number {
+    const terms = this.#crew.options.terms.semaphores.find((each) => each.name === name);
+    const most = Math.min(terms?.limit ?? 1, this.#crew.semaphore(name).limit);
+    return this.#random.chance(0.8) ? 1 : this.#random.between(1, Math.min(most, 3));
+  }
+
+  async #acquire(): Promise<Held | undefined> {
+    const name = this.#pickName();
+    const semaphore = this.#crew.semaphore(name);
+    const permits = this.#permits(name);
+    const timeout = this.#pickTimeout();
+    const aborted = this.#abortSometimes();
+    const ask = { permits, timeout, ...(aborted === undefined ? {} : { signal: aborted }) };
+    const what = { operation: 'acquire' as const, semaphores: [name], permits };
+    return this.#take({ ...what, ...(timeout < Infinity && { timeout }) }, async () =>
+      one(await semaphore.acquire(ask)),
+    );
+  }
+
+  async #try(): Promise<Held | undefined> {
+    const name = this.#pickName();
+    const semaphore = this.#crew.semaphore(name);
+    const permits = this.#permits(name);
+    return this.#take({ operation: 'try', semaphores: [name], permits }, async () => {
+      const handle = await semaphore.tryAcquire({ permits });
+      return handle === null ? undefined : one(handle);
+    });
+  }
+
+  async #acquireAll(): Promise<Held | undefined> {
+    const names = this.#random.chance(0.5) ? ['pool', 'mutex'] : ['wide', 'pool', 'mutex'];
+    const semaphores = names.map((name) => this.#crew.semaphore(name));
+    const timeout = this.#random.between(50, 8000);
+    const { clock } = this.#crew.options.process;
+    return this.#take({ operation: 'all', semaphores: names, timeout }, () =>
+      acquireAll(semaphores, { timeout, clock }),
+    );
+  }
+
+  async #acquireKeys(): Promise<Held | undefined> {
+    const { terms } = this.#crew.options;
+    const chosen = this.#random.some(terms.keys, 0.5);
+    const keys = chosen.length === 0 ? [this.#random.pick(terms.keys)] : chosen;
+    const semaphores = keys.map((key) => `keyed:default:${key}`);
+    const timeout = this.#random.between(50, 8000);
+    const { keyed } = this.#crew;
+    if (this.#random.chance(0.2)) {
+      return this.#take({ operation: 'keyed', semaphores }, async () => {
+        return (await keyed.tryAcquire(keys)) ?? undefined;
+      });
+    }
+    return this.#take({ operation: 'keyed', semaphores, timeout }, () =>
+      keyed.acquire(keys, timeout),
+    );
+  }
+
+  async #adopt(): Promise<Held | undefined> {
+    const ticket = this.#crew.options.mailbox.tickets.shift();
+    if (ticket === undefined) return undefined;
+    const semaphore = this.#crew.semaphore(ticket.name);
+    return this.#take(
+      { operation: 'adopt', semaphores: [ticket.name], ticket: ticket.id },
+      async () => one(await semaphore.adopt(ticket)),
+    );
+  }
+
+  async #revoke(): Promise<void> {
+    const { seen } = this.#crew.options.mailbox;
+    if (seen.length === 0) return;
+    const { name, id } = this.#random.pick(seen);
+    const semaphore = this.#crew.semaphore(name);
+    await this.#crew.record(
+      { operation: 'revoke', semaphores: [name], ticket: id },
+      () => semaphore.revoke(id),
+      (result) => ({ result }),
+    );
+  }
+
+  async #setLimit(): Promise<void> {
+    const name = this.#random.pick(['pool', 'wide']);
+    const limit = this.#random.between(1, name === 'pool' ? 4 : 8);
+    const semaphore = this.#crew.semaphore(name);
+    const what = { operation: 'set-limit' as const, semaphores: [name], permits: limit };
+    await this.#crew.record(what, () => semaphore.setLimit(limit));
+  }
+
+  async #inspect(): Promise<void> {
+    const name = this.#pickName();
+    const semaphore = this.#crew.semaphore(name);
+    await this.#crew.record({ operation: 'inspect', semaphores: [name] }, () =>
+      semaphore.inspect(),
+    );
+  }
+
+  async #reopen(): Promise<void> {
+    const name = this.#pickName();
+    const closing = this.#crew.closeSemaphore(name);
+    this.#crew.open(name);
+    await closing;
+  }
+
+  /** Takes down a request and what it got. */
+  async #take(what: Invocation, run: () => Promise<Held | undefined>): Promise<Held | undefined> {
+    const { process, watch, mailbox } = this.#crew.options;
+    return this.#crew.record(what, run, (held) => {
+      if (held === undefined) return {};
+      const tickets = held.handles.map((handle): Ticket => {
+        const { id, name, slots, fencingToken: token } = handle;
+        mailbox.note(name, id);
+        return { semaphore: name, id, slots, token, until: watch.add(process, handle) };
+      });
+      return { tickets };
+    });
+  }
+
+  async #hold(held: Held | undefined): Promise<void> {
+    if (held === undefined) return;
+    const { terms, mailbox } = this.#crew.options;
+    await this.#pause(this.#holdTime(held), held);
+    const [handle] = held.handles;
+    if (handle !== undefined && this.#random.chance(0.1)) await this.#extend(handle);
+    const given = terms.weights.adopt > 0 && held.handles.length === 1 && this.#random.chance(0.15);
+    const own = handle !== undefined && !handle.name.startsWith('keyed:');
+    if (given && own && handle.held) {
+      mailbox.tickets.push(handle.toJSON());
+      await this.#pause(this.#random.exponential(5 * terms.think), held);
+    }
+    // What is lost need not be given back.
+    const gone = held.handles.length === 1 && handle?.held === false;
+    if (!gone || this.#random.chance(0.5)) await this.#release(held);
+  }
+
+  /** Mostly short; sometimes longer than the ttl, so that it must be extended. */
+  #holdTime({ handles }: Held): number {
+    const { hold, semaphores } = this.#crew.options.terms;
+    if (this.#random.chance(0.85)) return this.#random.exponential(hold);
+    const ttl = semaphores.find(({ name }) => name === handles[0]?.name)?.ttl ?? 1000;
+    return this.#random.real(0.3, 2) * Math.min(ttl, 5000);
+  }
+
+  async #extend(handle: Handle): Promise<void> {
+    const { id, name } = handle;
+    await this.#crew.record({ operation: 'extend', semaphores: [name], ticket: id }, () =>
+      handle.extend(),
+    );
+  }
+
+  async #release(held: Held): Promise<void> {
+    const { process, watch } = this.#crew.options;
+    const { handles } = held;
+    for (const handle of handles) watch.remove(process, handle);
+    const what = {
+      operation: 'release' as const,
+      semaphores: handles.map(({ name }) => name),
+      ticket: handles.map(({ id }) => id).join(' '),
+    };
+    await this.#crew.record(
+      what,
+      () => held.release(),
+      (result) => ({ result }),
+    );
+  }
+
+  #abortSometimes(): AbortSignal | undefined {
+    if (!this.#random.chance(0.2)) return undefined;
+    const { process } = this.#crew.options;
+    const controller = new AbortController();
+    const due = process.scheduler.now + this.#random.exponential(300);
+    process.runAt(due, () => controller.abort());
+    return controller.signal;
+  }
+
+  /** Over before its time when all shall end, or when what is held is lost. */
+  async #pause(duration: number, held?: Held): Promise<void> {
+    const { process } = this.#crew.options;
+    await new Promise<void>((resolve) => {
+      process.runAt(process.scheduler.now + duration, resolve);
+      void this.#crew.stopped.then(resolve);
+      for (const handle of held?.handles ?? []) handle.on('lost', () => resolve());
+    });
+  }
+}
+
+function one(handle: Handle): Held {
+  return { handles: [handle], release: () => handle.release() };
+}

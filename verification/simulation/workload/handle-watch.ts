@@ -1,0 +1,77 @@
+import type { Handle } from '../../../src/index.js';
+import type { History } from '../history.js';
+import type { SimulatedProcess } from '../world/process.js';
+import type { Scheduler } from '../world/scheduler.js';
+
+/** Milliseconds that are no difference. */
+const SAME = 0.001;
+
+/** Milliseconds within which a handle must find by itself that it is lost. */
+const GRACE = 12;
+
+/** Takes down what handles say of themselves, whenever something has happened in their process. */
+export class HandleWatch {
+  readonly #scheduler: Scheduler;
+  readonly #history: History;
+  readonly #handles = new Map<SimulatedProcess, Map<Handle, number>>();
+
+  constructor(scheduler: Scheduler, history: History) {
+    this.#scheduler = scheduler;
+    this.#history = history;
+  }
+
+  /** Gives until when its holder is certain of it. */
+  add(process: SimulatedProcess, handle: Handle): number {
+    let handles = this.#handles.get(process);
+    if (handles === undefined) this.#handles.set(process, (handles = new Map<Handle, number>()));
+    const until = this.#certainUntil(process, handle);
+    handles.set(handle, until);
+    handle.on('lost', ({ reason }) =>
+      this.#history.record({
+        at: this.#scheduler.now,
+        process: process.name,
+        type: 'lost',
+        ticket: handle.id,
+        token: handle.fencingToken,
+        reason,
+      }),
+    );
+    return until;
+  }
+
+  remove(process: SimulatedProcess, handle: Handle): void {
+    this.#handles.get(process)?.delete(handle);
+  }
+
+  forget(process: SimulatedProcess): void {
+    this.#handles.delete(process);
+  }
+
+  look(process: SimulatedProcess): void {
+    const { now } = this.#scheduler;
+    for (const [handle, before] of this.#handles.get(process) ?? []) {
+      // Who looks at a handle that has just run out may be the one who finds it lost: its timer shall.
+      if (now >= before && now < before + GRACE) {
+        // Touching the process is enough: then all its handles are looked at.
+        process.runAt(before + GRACE, () => undefined);
+        continue;
+      }
+      const until = this.#certainUntil(process, handle);
+      const over = until <= now && before <= now;
+      if (over || Math.abs(until - before) < SAME) continue;
+      this.#handles.get(process)?.set(handle, until);
+      this.#history.record({
+        at: now,
+        process: process.name,
+        type: 'held',
+        ticket: handle.id,
+        token: handle.fencingToken,
+        until,
+      });
+    }
+  }
+
+  #certainUntil({ clock }: SimulatedProcess, handle: Handle): number {
+    return this.#scheduler.now + handle.expiresIn / clock.rate;
+  }
+}

@@ -1,0 +1,53 @@
+import type { SemaphoreTerms } from '../history.js';
+import { streamOf } from '../random.js';
+import type { Settings } from '../settings.js';
+
+/** What the seed's processes do. */
+export interface WorkloadTerms {
+  readonly semaphores: readonly SemaphoreTerms[];
+  /** Keys of the keyed mutex. */
+  readonly keys: readonly string[];
+  readonly keyedTtl: number;
+  /** Callers in each process. */
+  readonly callers: number;
+  /** The mean time between two calls of a caller, and for which a permit is held; milliseconds. */
+  readonly think: number;
+  readonly hold: number;
+  /** How often each kind of call is made. */
+  readonly weights: Readonly<Record<CallKind, number>>;
+}
+
+export type CallKind =
+  'acquire' | 'try' | 'all' | 'keyed' | 'adopt' | 'revoke' | 'set-limit' | 'inspect' | 'reopen';
+
+export function drawTerms(settings: Settings): WorkloadTerms {
+  const { seed, nodes, pace } = settings;
+  const random = streamOf(seed, 'workload');
+  const ttl = random.pick([400, 1000, 3000, 10_000, 30_000]);
+  const single = nodes === 1;
+  const sometimes = (weight: number): number => (random.chance(0.5) ? weight : 0);
+  const think = pace === undefined ? random.pick([30, 200, 1000, 4000]) : pace * 1000;
+  return {
+    semaphores: [
+      { name: 'pool', limit: random.between(1, 4), ttl },
+      { name: 'mutex', limit: 1, ttl },
+      { name: 'wide', limit: random.between(3, 8), ttl: random.chance(0.5) ? ttl : 5000 },
+    ],
+    keys: ['a', 'b', 'c', 'd'],
+    keyedTtl: ttl,
+    callers: random.between(1, 3),
+    think,
+    hold: random.pick([1, 0.3, 0.1]) * think,
+    weights: {
+      acquire: 10,
+      try: sometimes(3),
+      all: sometimes(1),
+      keyed: sometimes(2),
+      adopt: single ? sometimes(1) : 0,
+      revoke: single ? sometimes(0.5) : 0,
+      'set-limit': single ? sometimes(0.3) : 0,
+      inspect: sometimes(0.5),
+      reopen: sometimes(0.3),
+    },
+  };
+}

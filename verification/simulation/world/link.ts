@@ -1,0 +1,323 @@
+import type { Backend, GrantListener, Listening } from '../../../src/index.js';
+import type { Random } from '../random.js';
+import { copyCall } from './plain-copy.js';
+import type { SimulatedProcess } from './process.js';
+import type { Scheduler } from './scheduler.js';
+import type { OperationName, Push } from './server.js';
+import { Weather } from './weather.js';
+
+/** What a network leads to. */
+export interface Gate {
+  /** Runs `arrive` when the server reads again: at once unless it hangs. */
+  whenAwake(arrive: () => void | Promise<void>): void | Promise<void>;
+  /** False while nobody can connect. */
+  readonly up: boolean;
+  /** `unheard`: its answer will reach nobody. */
+  execute(process: string, operation: string, call: object, unheard: boolean): Promise<unknown>;
+  subscribe(client: string, prefix: string, listener: (push: Push) => void): () => void;
+}
+
+interface Pending {
+  readonly operation: string;
+  readonly call: object;
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Milliseconds between two tries to connect, and what a client needs to notice that its connection is gone. */
+const RECONNECT = 30;
+
+/**
+ * The connections of one process to one server: one for commands, and one for each subscription. Each keeps its order;
+ * between them there is none. `resends`: what was in flight when a connection broke is silently sent again, as ioredis does; else it
+ * fails, as with node-redis.
+ */
+export class Link {
+  readonly weather = new Weather();
+  readonly process: SimulatedProcess;
+  readonly resends: boolean;
+  readonly #gate: Gate;
+  readonly #random: Random;
+  readonly #scheduler: Scheduler;
+  readonly #pending = new Set<Pending>();
+  readonly #subscribers = new Set<Subscriber>();
+  #connected = true;
+  #epoch = 0;
+  /** Whether the last commands of a broken connection still reach the server. */
+  readonly #lastWords = new Map<number, boolean>();
+  #lastArrival = 0;
+  #lastDelivery = 0;
+
+  constructor(process: SimulatedProcess, gate: Gate, random: Random, resends: boolean) {
+    this.process = process;
+    this.#gate = gate;
+    this.#random = random;
+    this.#scheduler = process.scheduler;
+    this.resends = resends;
+  }
+
+  get subscriptions(): number {
+    return this.#subscribers.size;
+  }
+
+  call(operation: string, call: object): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const pending = { operation, call: copyCall(call), resolve, reject };
+      this.#pending.add(pending);
+      if (this.#connected) this.#send(pending);
+      else if (!this.resends) this.#fail(pending);
+    });
+  }
+
+  listen(client: string, prefix: string, listener: GrantListener): Listening {
+    const subscriber = new Subscriber(this, { client, prefix, listener });
+    this.#subscribers.add(subscriber);
+    return {
+      close: () => {
+        this.#subscribers.delete(subscriber);
+        subscriber.close();
+        return Promise.resolve();
+      },
+    };
+  }
+
+  /** The connection for commands breaks, and comes back after so long, if the server is there. */
+  cut(duration: number): void {
+    this.#lastWords.set(this.#epoch, this.#random.chance(0.5));
+    this.#epoch += 1;
+    this.#connected = false;
+    if (!this.resends) {
+      for (const pending of this.#pending) this.#fail(pending);
+    }
+    this.#reconnect(this.#scheduler.now + duration);
+  }
+
+  /** Those for subscriptions; `quietly`: it is noticed only when they are made anew. */
+  cutSubscribers(duration: number, quietly: boolean): void {
+    for (const subscriber of this.#subscribers) subscriber.cut(duration, quietly);
+  }
+
+  /** Everything is gone with its process; the server may not notice for long. */
+  abandon(): void {
+    this.#epoch += 1;
+    this.#lastWords.set(this.#epoch - 1, true);
+    for (const subscriber of this.#subscribers) subscriber.close();
+    this.#subscribers.clear();
+  }
+
+  get parts() {
+    const { process } = this;
+    return { process, gate: this.#gate, random: this.#random, scheduler: this.#scheduler };
+  }
+
+  latency(): number {
+    const { latency } = this.weather.now;
+    return latency * 0.5 + this.#random.exponential(latency * 0.5);
+  }
+
+  #fail(pending: Pending): void {
+    this.process.runAt(this.#scheduler.now + this.#random.real(0.05, 5), () => {
+      if (this.#pending.delete(pending)) pending.reject(new Error('the connection is closed'));
+    });
+  }
+
+  #reconnect(at: number): void {
+    this.process.runAt(at, () => {
+      if (!this.#gate.up) return this.#reconnect(this.#scheduler.now + RECONNECT);
+      this.#connected = true;
+      if (this.resends) for (const pending of this.#pending) this.#send(pending);
+    });
+  }
+
+  #send(pending: Pending): void {
+    const { now } = this.#scheduler;
+    const { loseCommands, straggle, duplicate } = this.weather.now;
+    if (loseCommands > 0 && this.#random.chance(loseCommands)) return;
+    const epoch = this.#epoch;
+    const arrive = (): void | Promise<void> => this.#arrive(pending, epoch);
+    if (straggle > 0 && this.#random.chance(straggle)) {
+      this.#scheduler.at(now + this.#random.real(100, 4000), arrive);
+      return;
+    }
+    this.#lastArrival = Math.max(this.#lastArrival, now + this.latency());
+    this.#scheduler.at(this.#lastArrival, arrive);
+    if (duplicate > 0 && this.#random.chance(duplicate)) {
+      this.#scheduler.at(this.#lastArrival + this.#random.exponential(3000), () =>
+        this.#gate.whenAwake(() => this.#executeUnheard(pending)),
+      );
+    }
+  }
+
+  #arrive(pending: Pending, epoch: number): void | Promise<void> {
+    return this.#gate.whenAwake(async () => {
+      if (!this.#gate.up || this.#lastWords.get(epoch) === false) return;
+      if (this.weather.now.refuseWrites && pending.operation !== 'inspect') {
+        this.#answer(pending, epoch, () => pending.reject(new RefusedError()));
+        return;
+      }
+      const { loseReplies } = this.weather.now;
+      const lost = loseReplies > 0 && this.#random.chance(loseReplies);
+      const unheard = lost || epoch !== this.#epoch;
+      const answer = await this.#execute(pending, unheard);
+      if (!unheard) this.#answer(pending, epoch, answer);
+    });
+  }
+
+  /** Gives what its reply, or the error in its place, does when it arrives. */
+  async #execute(
+    { operation, call, resolve, reject }: Pending,
+    unheard: boolean,
+  ): Promise<() => void> {
+    try {
+      const reply = await this.#gate.execute(this.process.name, operation, call, unheard);
+      return () => resolve(reply);
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      return () => reject(error);
+    }
+  }
+
+  async #executeUnheard(pending: Pending): Promise<void> {
+    if (this.#gate.up) await this.#execute(pending, true);
+  }
+
+  #answer(pending: Pending, epoch: number, answer: () => void): void {
+    this.#lastDelivery = Math.max(this.#lastDelivery, this.#scheduler.now + this.latency());
+    this.process.runAt(this.#lastDelivery, () => {
+      if (epoch === this.#epoch && this.#pending.delete(pending)) answer();
+    });
+  }
+}
+
+/** The server refuses, and asking again at once does not help. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+
+  constructor() {
+    super("NOPERM this user has no permissions to run the 'evalsha' command");
+  }
+}
+
+interface SubscriberTerms {
+  readonly client: string;
+  readonly prefix: string;
+  readonly listener: GrantListener;
+}
+
+class Subscriber {
+  readonly #link: Link;
+  readonly #terms: SubscriberTerms;
+  #epoch = 0;
+  #closed = false;
+  #unsubscribe: (() => void) | undefined;
+  #lastDelivery = 0;
+
+  constructor(link: Link, terms: SubscriberTerms) {
+    this.#link = link;
+    this.#terms = terms;
+    this.#connect(this.#now + 2 * link.latency());
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#epoch += 1;
+    this.#unsubscribe?.();
+  }
+
+  cut(duration: number, quietly: boolean): void {
+    if (this.#closed) return;
+    this.#epoch += 1;
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+    const { process, random } = this.#link.parts;
+    const noticed = this.#now + (quietly ? duration : random.real(0.05, 5));
+    const epoch = this.#epoch;
+    process.runAt(noticed, () => {
+      if (!this.#closed && epoch === this.#epoch) this.#terms.listener.onHealth(false);
+    });
+    this.#connect(Math.max(noticed + 0.1, this.#now + duration));
+  }
+
+  get #now(): number {
+    return this.#link.parts.scheduler.now;
+  }
+
+  #connect(at: number): void {
+    const { process, gate, scheduler } = this.#link.parts;
+    const epoch = this.#epoch;
+    const stale = (): boolean => this.#closed || epoch !== this.#epoch;
+    process.runAt(at, () => {
+      if (stale()) return;
+      if (!gate.up) return this.#connect(this.#now + RECONNECT);
+      scheduler.after(this.#link.latency(), () =>
+        gate.whenAwake(() => {
+          if (stale()) return;
+          if (!gate.up) return this.#connect(this.#now + RECONNECT);
+          this.#subscribe(stale);
+        }),
+      );
+    });
+  }
+
+  #subscribe(stale: () => boolean): void {
+    const { gate } = this.#link.parts;
+    const { client, prefix, listener } = this.#terms;
+    if (this.#link.weather.now.refuseSubscriptions) {
+      return this.#deliver(() => {
+        if (stale()) return;
+        this.#closed = true;
+        listener.onFailed?.();
+      });
+    }
+    this.#unsubscribe = gate.subscribe(client, prefix, (push) => {
+      const { losePushes } = this.#link.weather.now;
+      if (losePushes > 0 && this.#link.parts.random.chance(losePushes)) return;
+      this.#deliver(() => {
+        if (stale()) return;
+        if (push.kind === 'grants') listener.onGrants(...push.args);
+        else listener.onEnded?.(...push.args);
+      });
+    });
+    this.#deliver(() => {
+      if (!stale()) listener.onHealth(true);
+    });
+  }
+
+  #deliver(what: () => void): void {
+    this.#lastDelivery = Math.max(this.#lastDelivery, this.#now + this.#link.latency());
+    this.#link.parts.process.runAt(this.#lastDelivery, what);
+  }
+}
+
+/** What a process has for a backend: the port, with a network behind it. */
+export class RemoteBackend implements Backend {
+  readonly clock: SimulatedProcess['clock'];
+  readonly #link: Link;
+
+  constructor(link: Link) {
+    this.#link = link;
+    this.clock = link.process.clock;
+  }
+
+  readonly acquire = this.#method('acquire');
+  readonly extend = this.#method('extend');
+  readonly release = this.#method('release');
+  readonly inspect = this.#method('inspect');
+  readonly setLimit = this.#method('setLimit');
+  readonly adopt = this.#method('adopt');
+  readonly revoke = this.#method('revoke');
+
+  listen(client: string, prefix: string, listener: GrantListener): Listening {
+    return this.#link.listen(client, prefix, listener);
+  }
+
+  isRetryable(error: unknown): boolean {
+    return !(error instanceof RefusedError);
+  }
+
+  // Of whatever type: what comes back is what the store behind the network gave for this very call.
+  #method<Name extends OperationName>(name: Name): NonNullable<Backend[Name]> {
+    const send = (call: object): Promise<unknown> => this.#link.call(name, call);
+    return send as NonNullable<Backend[Name]>;
+  }
+}

@@ -1,0 +1,97 @@
+import type {
+  DropCall,
+  DropReply,
+  KeepCall,
+  KeepReply,
+  ListReply,
+  QuorumNode,
+  TakeCall,
+  TakeReply,
+} from '../../../src/quorum/quorum-node.js';
+import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
+import type { SemaphoreTerms } from '../history.js';
+import type { ServerClock } from './clocks.js';
+import { Door } from './gate.js';
+import { type Gate, type Link, RefusedError } from './link.js';
+import { plainCopy } from './plain-copy.js';
+import type { Scheduler } from './scheduler.js';
+
+/** What leads to one of several independent masters. */
+export class NodeGate extends Door implements Gate {
+  readonly node: MemoryQuorumNode;
+
+  constructor(scheduler: Scheduler, clock: ServerClock) {
+    super(scheduler);
+    this.node = new MemoryQuorumNode(clock);
+  }
+
+  async execute(_process: string, operation: string, given: object): Promise<unknown> {
+    const call = plainCopy(given) as TakeCall & KeepCall & DropCall;
+    switch (operation) {
+      case 'take':
+        return plainCopy(await this.node.take(call));
+      case 'keep':
+        return plainCopy(await this.node.keep(call));
+      case 'drop':
+        return plainCopy(await this.node.drop(call));
+      default:
+        return plainCopy(await this.node.list(call.key));
+    }
+  }
+
+  disconnectAll(): void {}
+
+  loseData(): void {
+    this.node.restart();
+  }
+
+  goBack(): void {
+    throw new Error('a node of a quorum must not come back with old data');
+  }
+
+  step(): void {
+    throw new Error('the clock of a node of a quorum is not stepped');
+  }
+
+  async remains(names: readonly SemaphoreTerms[]): Promise<{ held: number; waiting: number }> {
+    const lists = await Promise.all(
+      names.map(({ name }) => this.node.list({ prefix: 'redsem', name })),
+    );
+    return { held: lists.flatMap(({ tickets }) => tickets).length, waiting: 0 };
+  }
+
+  subscribe(): () => void {
+    throw new Error('a quorum pushes nothing');
+  }
+}
+
+/** What a process has for such a master: the port, with a network behind it. */
+export class RemoteNode implements QuorumNode {
+  readonly #link: Link;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  take(call: TakeCall): Promise<TakeReply> {
+    return this.#link.call('take', call) as Promise<TakeReply>;
+  }
+
+  keep(call: KeepCall): Promise<KeepReply> {
+    return this.#link.call('keep', call) as Promise<KeepReply>;
+  }
+
+  drop(call: DropCall): Promise<DropReply> {
+    return this.#link.call('drop', call) as Promise<DropReply>;
+  }
+
+  list(key: ListKey): Promise<ListReply> {
+    return this.#link.call('list', { key }) as Promise<ListReply>;
+  }
+
+  isRetryable(error: unknown): boolean {
+    return !(error instanceof RefusedError);
+  }
+}
+
+type ListKey = Parameters<QuorumNode['list']>[0];

@@ -1,0 +1,22 @@
+/** What the other side of a network gets: nothing is shared with the sender. */
+export function plainCopy<T>(value: T): T;
+export function plainCopy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item: unknown) => plainCopy(item));
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  const copy: Record<string, unknown> = {};
+  for (const name in value) copy[name] = plainCopy(Reflect.get(value, name));
+  return copy;
+}
+
+/** A request of the engine has its fields by getters, and more than a network would carry. */
+export function copyCall(call: object): object {
+  if (!('requests' in call) || !Array.isArray(call.requests)) return plainCopy(call);
+  const { requests, ...rest } = call;
+  return { ...plainCopy(rest), requests: requests.map((request: object) => copyRequest(request)) };
+}
+
+function copyRequest(request: object): object {
+  if (!('arrival' in request) || !('permits' in request)) return plainCopy(request);
+  const names = ['id', 'permits', 'wait', 'arrival'];
+  return Object.fromEntries(names.map((name) => [name, Reflect.get(request, name) as unknown]));
+}

@@ -1,0 +1,57 @@
+import type { Random } from '../random.js';
+import { ProcessClock } from './clocks.js';
+import type { Happening, Scheduler } from './scheduler.js';
+
+/** One simulated process: it has clocks of its own, may stand still for a while, and may be killed. */
+export class SimulatedProcess {
+  readonly name: string;
+  readonly clock: ProcessClock;
+  readonly scheduler: Scheduler;
+  /** In which something has happened since the history looked at it last. */
+  static readonly touched = new Set<SimulatedProcess>();
+  alive = true;
+  stalledUntil = 0;
+  readonly onKilled: (() => void)[] = [];
+
+  constructor(name: string, scheduler: Scheduler, rate: number, random: Random) {
+    this.name = name;
+    this.scheduler = scheduler;
+    // Timers run before what has arrived is read, as in Node after a stall.
+    const runAt = (time: number, run: () => void): Happening => this.runAt(time, run, 0);
+    this.clock = new ProcessClock({ scheduler, rate, random, runAt });
+  }
+
+  /** `patience`: how much later than timers it is seen to after a stall. */
+  runAt(time: number, run: () => void, patience = 0.01): Happening {
+    let cancelled = false;
+    const enter = (): void => {
+      if (cancelled || !this.alive) return;
+      const free = this.stalledUntil + patience;
+      if (this.scheduler.now < this.stalledUntil) {
+        this.scheduler.at(free, enter);
+        return;
+      }
+      SimulatedProcess.touched.add(this);
+      run();
+    };
+    const happening = this.scheduler.at(time, enter);
+    return {
+      at: time,
+      cancel: () => {
+        cancelled = true;
+        happening.cancel();
+      },
+    };
+  }
+
+  /** Of true time; for what users of the library do, which no leak is looked for in. */
+  sleep(duration: number): Promise<void> {
+    return new Promise((resolve) => this.runAt(this.scheduler.now + duration, resolve));
+  }
+
+  kill(): void {
+    if (!this.alive) return;
+    this.alive = false;
+    for (const listener of this.onKilled) listener();
+  }
+}

@@ -1,0 +1,59 @@
+import { Redis } from 'ioredis';
+
+import { RedisBackend } from '../../../src/redis/redis-backend.js';
+import type { RedisConnection, SubscriptionEvents } from '../../../src/redis/connection.js';
+import { startServer } from '../../../test/support/redis-server.js';
+import type { ServerClock } from './clocks.js';
+import type { OpenStore, Store } from './server.js';
+
+/** Scripts are forgotten after so many calls. */
+const FLUSH_EVERY = 97;
+
+/** The real Lua on a redis-server of its own, with the simulated server's time instead of its TIME. */
+export async function startRealScripts(): Promise<{ open: OpenStore; stop: () => Promise<void> }> {
+  const server = await startServer();
+  const commands = new Redis(server.url);
+  const subscriber = new Redis(server.url, { enableReadyCheck: false });
+  const channels = new Map<string, SubscriptionEvents>();
+  subscriber.on('message', (channel, message) => channels.get(channel)?.onMessage(message));
+  const open = (clock: ServerClock): Store => {
+    // In the order in which they are sent.
+    void commands.flushall();
+    const backend = new RedisBackend(connectionOver(commands, subscriber, channels, clock));
+    const settled = async (): Promise<void> => {
+      await commands.ping();
+      // What was published before is in by then, and who subscribed has.
+      await subscriber.ping();
+    };
+    return Object.assign(backend, { settled });
+  };
+  const stop = async (): Promise<void> => {
+    commands.disconnect();
+    subscriber.disconnect();
+    await server.stop();
+  };
+  return { open, stop };
+}
+
+function connectionOver(
+  commands: Redis,
+  subscriber: Redis,
+  channels: Map<string, SubscriptionEvents>,
+  clock: ServerClock,
+): RedisConnection {
+  let calls = 0;
+  return {
+    runBySha(sha1, keys, args) {
+      calls += 1;
+      if (calls % FLUSH_EVERY === 0) void commands.script('FLUSH');
+      return commands.evalsha(sha1, keys.length, ...keys, ...args);
+    },
+    runByText: (text, keys, args) => commands.eval(text, keys.length, ...keys, ...args),
+    subscribe(channel, events) {
+      channels.set(channel, events);
+      void subscriber.subscribe(channel);
+      return { close: () => Promise.resolve() };
+    },
+    serverClock: () => clock.monotonic(),
+  };
+}

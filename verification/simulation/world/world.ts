@@ -1,0 +1,199 @@
+import type { Backend } from '../../../src/index.js';
+import { QuorumBackend } from '../../../src/quorum/quorum-backend.js';
+import { History } from '../history.js';
+import { streamOf } from '../random.js';
+import type { Settings } from '../settings.js';
+import { sumOf } from '../sum-of.js';
+import { Crew } from '../workload/crew.js';
+import { HandleWatch } from '../workload/handle-watch.js';
+import { Mailbox } from '../workload/mailbox.js';
+import { drawTerms, type WorkloadTerms } from '../workload/terms.js';
+import { ServerClock } from './clocks.js';
+import { ServerGate } from './gate.js';
+import { type Gate, Link, RemoteBackend } from './link.js';
+import { NodeGate, RemoteNode } from './node-gate.js';
+import { SimulatedProcess } from './process.js';
+import { Scheduler } from './scheduler.js';
+import { type OpenStore, SimulatedServer } from './server.js';
+
+/** One life of one of the simulated processes. */
+export interface Incarnation {
+  readonly process: SimulatedProcess;
+  readonly links: readonly Link[];
+  readonly crew: Crew;
+}
+
+/** Clocks run apart by at most 1 %: each by at most so much from true time. */
+const DRIFT = 0.0045;
+
+/** Everything that one seed makes: processes, what they do, the network, and the servers. */
+export class World {
+  readonly scheduler = new Scheduler();
+  readonly history = new History();
+  readonly settings: Settings;
+  readonly terms: WorkloadTerms;
+  readonly watch: HandleWatch;
+  readonly #mailbox = new Mailbox();
+  readonly #gates: (ServerGate | NodeGate)[];
+  /** By their numbers. */
+  readonly #incarnations = new Map<number, Incarnation>();
+  readonly #lives: number[] = [];
+  #stopping = false;
+
+  constructor(settings: Settings, openStore?: OpenStore) {
+    this.settings = settings;
+    this.terms = drawTerms(settings);
+    const { seed, nodes } = settings;
+    this.history.record({
+      at: 0,
+      process: 'world',
+      type: 'run',
+      seed,
+      nodes,
+      semaphores: this.#everyName(),
+    });
+    this.watch = new HandleWatch(this.scheduler, this.history);
+    this.#gates = Array.from({ length: nodes }, (_, i) => this.#makeGate(i, openStore));
+    const { without = [] } = settings;
+    for (let slot = 0; slot < settings.processes; slot += 1) {
+      if (!without.includes(slot)) this.start(slot);
+    }
+  }
+
+  incarnation(slot: number): Incarnation {
+    const incarnation = this.#incarnations.get(slot);
+    if (incarnation === undefined) throw new Error(`no process ${slot}`);
+    return incarnation;
+  }
+
+  gate(index: number): ServerGate | NodeGate {
+    const gate = this.#gates[index];
+    if (gate === undefined) throw new Error(`no server ${index}`);
+    return gate;
+  }
+
+  /** A process begins anew in the place of one that was killed. */
+  start(slot: number): void {
+    if (this.#incarnations.get(slot)?.process.alive === true) return;
+    const life = (this.#lives[slot] ?? 0) + 1;
+    this.#lives[slot] = life;
+    const name = life === 1 ? `p${slot}` : `p${slot}.${life}`;
+    const random = streamOf(this.settings.seed, 'process', name);
+    const rate = 1 + random.real(-DRIFT, DRIFT);
+    const process = new SimulatedProcess(name, this.scheduler, rate, random);
+    const resends = random.chance(0.5);
+    const links = this.#gates.map((gate, i) => {
+      const network = streamOf(this.settings.seed, 'network', name, i);
+      return new Link(process, gate satisfies Gate, network, resends);
+    });
+    process.onKilled.push(() => links.forEach((link) => link.abandon()));
+    const { history, scheduler, terms, watch } = this;
+    history.record({ at: scheduler.now, process: name, type: 'started', rate });
+    const { seed } = this.settings;
+    const backend = this.#backendOver(links, process);
+    const crew = new Crew({
+      process,
+      backend,
+      terms,
+      history,
+      watch,
+      seed,
+      mailbox: this.#mailbox,
+    });
+    this.#incarnations.set(slot, { process, links, crew });
+    if (this.#stopping) crew.stop();
+    process.runAt(scheduler.now, () => crew.start());
+  }
+
+  stall({ process }: Incarnation, duration: number): void {
+    const until = this.scheduler.now + duration;
+    process.stalledUntil = Math.max(process.stalledUntil, until);
+    const { name } = process;
+    this.history.record({ at: this.scheduler.now, process: name, type: 'stall', until });
+  }
+
+  kill(slot: number): void {
+    const { process } = this.incarnation(slot);
+    process.kill();
+    this.watch.forget(process);
+  }
+
+  takeDown(index: number, kind: string, force: number): void {
+    const gate = this.gate(index);
+    gate.up = false;
+    gate.disconnectAll();
+    for (const { links } of this.#incarnations.values()) {
+      links[index]?.cut(0);
+      links[index]?.cutSubscribers(0, false);
+    }
+    if (kind === 'restart-empty') gate.loseData();
+    if (kind === 'restart-old') gate.goBack(50 + 3000 * force * force);
+  }
+
+  bringUp(index: number): void {
+    this.gate(index).up = true;
+  }
+
+  stepServer(by: number): void {
+    this.gate(0).step(by);
+  }
+
+  /** Nobody begins anything any more, and what is held is given back. */
+  stop(): void {
+    this.#stopping = true;
+    for (const { process, crew } of this.#incarnations.values()) {
+      process.runAt(this.scheduler.now, () => crew.stop());
+    }
+  }
+
+  close(): void {
+    for (const { process, crew } of this.#incarnations.values()) {
+      process.runAt(this.scheduler.now, () => crew.close());
+    }
+  }
+
+  /** Called when a step has come to rest. */
+  observe(): void {
+    for (const process of SimulatedProcess.touched) this.watch.look(process);
+    SimulatedProcess.touched.clear();
+  }
+
+  async recordEnd(): Promise<void> {
+    const left = await Promise.all(this.#gates.map((gate) => gate.remains(this.#everyName())));
+    const alive = [...this.#incarnations.values()].filter(({ process }) => process.alive);
+    this.history.record({
+      at: this.scheduler.now,
+      process: 'world',
+      type: 'final',
+      held: sumOf(left.map(({ held }) => held)),
+      waiting: sumOf(left.map(({ waiting }) => waiting)),
+      timers: sumOf(alive.map(({ process }) => process.clock.timers)),
+      subscriptions: sumOf(alive.flatMap(({ links }) => links.map((link) => link.subscriptions))),
+      unsettled: sumOf(alive.map(({ crew }) => crew.unsettled)),
+    });
+  }
+
+  #everyName() {
+    const { semaphores, keys, keyedTtl } = this.terms;
+    const keyed = keys.map((key) => ({ name: `keyed:default:${key}`, limit: 1, ttl: keyedTtl }));
+    return [...semaphores, ...keyed];
+  }
+
+  #makeGate(index: number, openStore: OpenStore | undefined): ServerGate | NodeGate {
+    const { scheduler, history, settings } = this;
+    const random = streamOf(settings.seed, 'server', index);
+    const clock = new ServerClock(scheduler, 1 + random.real(-DRIFT, DRIFT));
+    if (settings.nodes > 1) return new NodeGate(scheduler, clock);
+    const server = new SimulatedServer({ clock, history, scheduler, open: openStore });
+    return new ServerGate(scheduler, server);
+  }
+
+  #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {
+    const [only] = links;
+    if (links.length === 1 && only !== undefined) return new RemoteBackend(only);
+    return new QuorumBackend(
+      links.map((link) => new RemoteNode(link)),
+      clock,
+    );
+  }
+}

@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { getEventListeners } from 'node:events';
+
+import { AcquireTimeoutError, Semaphore } from '../../src/index.js';
+import { openClient } from '../../test/support/open-client.js';
+import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
+import { CountingClock } from '../../test/support/counting-clock.js';
+import type { WorkerSample, WorkerTask } from './sample.js';
+
+const { kind, url, name, limit, waiters } = workerArguments<WorkerTask>();
+const client = await openClient(kind, url);
+const clock = new CountingClock();
+const options = { limit, clock, ttl: 10_000 };
+const sem = new Semaphore(client.target, name, options);
+const end = new AbortController();
+let [grants, refusals] = [0, 0];
+let round = 0;
+
+const everybody = Promise.all(Array.from({ length: waiters }, (_, index) => live(index)));
+
+onMessage('sample', () => report('sample', sample()));
+onMessage('end', () => void finish());
+report('ready');
+
+/** One waiter after another, for ever: most hold for a moment, some give up, some come with a semaphore of their own. */
+async function live(index: number): Promise<void> {
+  while (!end.signal.aborted) {
+    round += 1;
+    const turn = (index + round) % 20;
+    if (turn === 0) await refused(sem.acquire({ timeout: 20 + (round % 300) }));
+    else if (turn === 1) await aborted();
+    else if (turn === 2 && index % 50 === 0) await shortLived();
+    else await held();
+  }
+}
+
+async function held(): Promise<void> {
+  try {
+    const handle = await sem.acquire({ signal: end.signal });
+    grants += 1;
+    if (grants % 10 === 0) handle.on('lost', () => undefined);
+    await sleep(grants % 500 === 0 ? 4000 : 5);
+    await handle.release();
+  } catch (error) {
+    if (!end.signal.aborted) throw error;
+  }
+}
+
+async function aborted(): Promise<void> {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), 100);
+  await refused(sem.acquire({ signal: controller.signal }));
+  clearTimeout(timer);
+}
+
+async function refused(acquiring: ReturnType<typeof sem.acquire>): Promise<void> {
+  try {
+    const handle = await acquiring;
+    grants += 1;
+    await handle.release();
+  } catch (error) {
+    if (!(error instanceof AcquireTimeoutError || error instanceof DOMException)) throw error;
+    refusals += 1;
+  }
+}
+
+/** Another semaphore, whose waiters are rejected by its end. */
+async function shortLived(): Promise<void> {
+  const own = new Semaphore(client.target, `${name}-${round % 7}`, { ...options, limit: 1 });
+  const handle = await own.tryAcquire();
+  if (handle !== null) grants += 1;
+  const waiting = own.acquire().then(
+    () => undefined,
+    () => undefined,
+  );
+  await own.close();
+  await waiting;
+}
+
+function sample(): WorkerSample {
+  // Twice: what was finalized by the first is collected by the second.
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  return {
+    heap: heapUsed,
+    resident: rss,
+    timers: clock.timers,
+    resources: process.getActiveResourcesInfo().length,
+    listeners: countListeners(),
+    grants,
+    refusals,
+  };
+}
+
+function countListeners(): number {
+  const emitters = [client.emitter, process];
+  const ofEmitters = emitters.map((emitter) =>
+    emitter.eventNames().reduce((sum, event) => sum + emitter.listenerCount(event), 0),
+  );
+  const ofSignal = getEventListeners(end.signal, 'abort').length;
+  return ofEmitters.reduce((sum, count) => sum + count, ofSignal);
+}
+
+async function finish(): Promise<void> {
+  end.abort();
+  await everybody;
+  await sem.close();
+  const timers = clock.timers;
+  await client.close();
+  report('ended', timers);
+  process.exit(0);
+}

@@ -1,0 +1,117 @@
+/*
+ * npm run test:stress -- [--runs 30]: `npm test` again and again while each core has something else to do and every process of the run is
+ * stopped for 5 to 500 ms now and then. No verdict may change. The table at the end names each run, and each test that failed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+import { missingParts, startMocha, untilExitCode } from '../test/support/mocha-run.js';
+
+interface Run {
+  readonly totals: string;
+  readonly seconds: number;
+  readonly failures: readonly string[];
+}
+
+const { values, positionals } = parseArgs({
+  options: { runs: { type: 'string', default: '30' }, jobs: { type: 'string', default: '3' } },
+  allowPositionals: true,
+});
+const files = positionals.length > 0 ? positionals : ['test/**/*.test.ts'];
+const burners = Array.from({ length: availableParallelism() }, () =>
+  spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
+);
+process.on('exit', () => burners.forEach((burner) => burner.kill('SIGKILL')));
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+
+const runs: Run[] = [];
+for (let run = 1; run <= Number(values.runs); run += 1) {
+  const result = await runOnce();
+  runs.push(result);
+  console.log(`run ${run} of ${values.runs}: ${result.totals}, ${result.seconds} s`);
+  for (const failure of result.failures) console.log(failure);
+}
+const green = runs.filter(({ failures }) => failures.length === 0).length;
+console.log(`${green} of ${runs.length} runs green`);
+process.exit(green === runs.length ? 0 : 1);
+
+async function runOnce(): Promise<Run> {
+  const began = performance.now();
+  const args = ['--parallel', '--jobs', values.jobs, ...files];
+  const mocha = startMocha(args, missingParts(), 'pipe');
+  let output = '';
+  mocha.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const pauses = new AbortController();
+  const paused = pauseOften(mocha, pauses.signal);
+  const code = await untilExitCode(mocha);
+  pauses.abort();
+  await paused;
+  const totals = /^\d+ passed, \d+ failed.*$/m.exec(output)?.[0] ?? `ended with ${code}`;
+  const [, shown = ''] = output.split(/^ {2}\d+ failing$/m);
+  const failures = code === 0 ? [] : [shown === '' ? output.slice(-2000) : shown];
+  return { totals, seconds: Math.round((performance.now() - began) / 1000), failures };
+}
+
+/** Stops one process of the run at a time, or all of them, and lets it go on. */
+async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(Math.random() * 300);
+    const family = familyOf(mocha.pid ?? -1);
+    const chosen = Math.random() < 0.2 ? family : family.filter(() => Math.random() < 0.15);
+    for (const pid of chosen) send(pid, 'SIGSTOP');
+    await sleep(5 * 100 ** Math.random());
+    for (const pid of chosen) if (!existsSync(`/proc/${pid}/cwd/paused`)) send(pid, 'SIGCONT');
+  }
+}
+
+/**
+ * The processes of mocha with the servers that they started, by /proc. Others, such as commands under test, are left alone: some are
+ * stopped by their test, and would go on too soon.
+ */
+function familyOf(root: number): number[] {
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statOf(Number(name)));
+  const family = new Set([root]);
+  for (let size = 0; size < family.size;) {
+    size = family.size;
+    for (const { pid, parent } of processes) if (family.has(parent)) family.add(pid);
+  }
+  return processes
+    .filter(({ pid, state, command }) => {
+      return family.has(pid) && state !== 'T' && /mocha|redis-server|valkey-server/.test(command);
+    })
+    .map(({ pid }) => pid);
+}
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly state: string;
+  readonly command: string;
+}
+
+function statOf(pid: number): Process[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return [{ pid, parent: Number(parent), state, command }];
+  } catch {
+    return [];
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { KeyedMutex, MemoryBackend, Semaphore } from '../../src/index.js';
+import { report } from '../../test/support/worker-side.js';
+import { collectGarbage, collectUntil } from '../../test/support/garbage.js';
+
+/** What is of the program around redsem: called when something of its own was collected. */
+let told = false;
+const theirs = new FinalizationRegistry<string>(() => (told = true));
+
+/** Everything that redsem keeps for a backend, but by names only. */
+interface Used {
+  backend: MemoryBackend | undefined;
+  mutex: KeyedMutex | undefined;
+}
+
+const used = await use();
+await sleep(10);
+// What stood by its name goes first, and what kept the names before anybody can be told.
+collectGarbage();
+used.backend = undefined;
+used.mutex = undefined;
+collectGarbage();
+await sleep(10);
+await watch();
+await collectUntil(() => told);
+report('finalized', told);
+
+async function use(): Promise<Used> {
+  const backend = new MemoryBackend();
+  await new Semaphore(backend, 'jobs', { limit: 1 }).use(() => undefined);
+  const mutex = new KeyedMutex(backend, { name: 'keys' });
+  await mutex.use('key', () => undefined);
+  return { backend, mutex };
+}
+
+async function watch(): Promise<void> {
+  theirs.register({}, 'theirs');
+  await sleep(0);
+}
