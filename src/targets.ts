@@ -87,7 +87,7 @@ export function quorum(
 }
 
 function placesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
-  if (!Array.isArray(lists) || !lists.every(Array.isArray)) {
+  if (!isListOfLists(lists)) {
     throw new TypeError(`lists: expected an array of arrays of names, got ${inspect(lists)}`);
   }
   const places = lists.map((list) => list.map((name) => names.indexOf(name)));
@@ -99,6 +99,10 @@ function placesOf(lists: readonly (readonly string[])[], names: readonly string[
     );
   }
   return places;
+}
+
+function isListOfLists(lists: unknown): boolean {
+  return Array.isArray(lists) && lists.every((list) => Array.isArray(list));
 }
 
 function quorumOf(targets: readonly unknown[]): Backend {

@@ -58,7 +58,10 @@ describe('the end of redsem run', () => {
   it('does not take a lease that ran out while it was given back for one that was lost before', async () => {
     const clock = useFakeTimers();
     const warnings: string[] = [];
-    const release = () => new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 200));
+    const release = async () => {
+      await clock.tickAsync(200);
+      return false;
+    };
     const given = giveBack({ expiresIn: 200, release }, (message) => warnings.push(message));
     await clock.runAllAsync();
     expect(await given).to.equal(true);
