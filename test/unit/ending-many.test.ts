@@ -18,9 +18,9 @@ describe('ending what many hold or wait for', () => {
   });
 
   /** How many have ended in each turn of the event loop, until all have. */
-  async function turnsUntil(ended: () => number): Promise<number[]> {
+  async function turnsUntil(ended: () => number, all = MANY): Promise<number[]> {
     const turns = [ended()];
-    for (let before = ended(); before < MANY; before = ended()) {
+    for (let before = ended(); before < all; before = ended()) {
       await new Promise((resolve) => setImmediate(resolve));
       turns.push(ended() - before);
     }
@@ -74,7 +74,7 @@ describe('ending what many hold or wait for', () => {
     const looks = spy(backend.clock, 'monotonic');
     backend.clock.stall(100);
     void backend.clock.advance(10);
-    while (told < count) await new Promise((resolve) => setImmediate(resolve));
+    await turnsUntil(() => told, count);
     expect(looks.callCount).to.be.below(10 * count);
     looks.restore();
     await semaphore.close();
