@@ -14,7 +14,7 @@ export class OwnSemaphore {
   }
 
   acquire(): Promise<Handle> {
-    return this.semaphore.acquire(20_000);
+    return this.semaphore.acquire();
   }
 
   inspect(): Promise<SemaphoreState> {

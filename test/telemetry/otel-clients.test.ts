@@ -67,7 +67,7 @@ function suite(
       const sem = semaphore({ limit: 2 });
       const pair = await sem.acquire({ permits: 2 });
       expect(await held()).to.equal(2);
-      const waiting = sem.acquire(5000);
+      const waiting = sem.acquire();
       await eventually(async () => {
         expect(await otel.value('redsem.permit.waits')).to.equal(1);
       });

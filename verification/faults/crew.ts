@@ -7,6 +7,9 @@ import { eventually } from '../../test/support/eventually.js';
 /** Longer than until a holder claims its ticket, in milliseconds. */
 const HOLD = 150;
 
+/** Milliseconds for some of them: shorter than two claim times, or than a ttl. */
+const PATIENCE = 10_000;
+
 export const WORKERS = 8;
 
 /** Workers that want the one permit all the time. */
@@ -51,7 +54,9 @@ export class Crew {
   /** Waits until so many more were served: with one ticket of somebody who is gone this would take too long. */
   async serve(count: number): Promise<void> {
     const enough = this.#served + count;
+    const began = performance.now();
     await eventually(() => this.#served >= enough, `${count} are served`);
+    expect(performance.now() - began, `ms until ${count} were served`).to.be.below(PATIENCE);
   }
 
   /** None of these has a ticket, or waits. */

@@ -16,7 +16,7 @@ const retry = { min: 5, max: 20 };
 /** A release and an abort at the same moment: the waiter gets the one or the other, and nothing is lost. */
 async function raceAbortWithRelease(scope: Scope, delay: number): Promise<void> {
   const [here, there] = [scope.semaphore({ retry }), scope.elsewhere({ retry })];
-  const holder = await there.acquire(10_000);
+  const holder = await there.acquire();
   const controller = new AbortController();
   const waiting = here.acquire({ signal: controller.signal });
   const outcome = waiting.then(
@@ -29,7 +29,7 @@ async function raceAbortWithRelease(scope: Scope, delay: number): Promise<void> 
   controller.abort('enough');
   await released;
   expect(await outcome).to.be.oneOf([true, 'enough']);
-  const next = await there.acquire(10_000);
+  const next = await there.acquire();
   expect(await next.release()).to.equal(true);
 }
 
@@ -51,7 +51,7 @@ export const abortCases: CaseGroup = {
       const semaphore = scope.semaphore();
       for (const reason of [new Error('changed my mind'), 'stop', 0, null, { code: 7 }]) {
         const controller = new AbortController();
-        const waiting = reasonOf(semaphore.acquire({ signal: controller.signal, timeout: 10_000 }));
+        const waiting = reasonOf(semaphore.acquire({ signal: controller.signal }));
         await scope.untilWaiting(1);
         controller.abort(reason);
         expect(await waiting).to.equal(reason);
@@ -139,7 +139,7 @@ export const abortCases: CaseGroup = {
       expect(getEventListeners(signal, 'abort'), 'one try').to.have.lengthOf(0);
       await errorOf(semaphore.acquire({ signal, timeout: 20 }), AcquireTimeoutError);
       expect(getEventListeners(signal, 'abort'), 'timed out').to.have.lengthOf(0);
-      const waiting = semaphore.acquire({ signal, timeout: 10_000 });
+      const waiting = semaphore.acquire({ signal });
       await scope.untilWaiting(1);
       await handle.release();
       await waiting;
@@ -166,7 +166,7 @@ export const abortCases: CaseGroup = {
       const semaphore = scope.semaphore({ limit: 20, retry });
       const { signal } = new AbortController();
       const warnings = await warningsDuring(async () => {
-        const acquire = (): Promise<Handle> => semaphore.acquire({ signal, timeout: 20_000 });
+        const acquire = (): Promise<Handle> => semaphore.acquire({ signal });
         const first = await Promise.all(Array.from({ length: 20 }, acquire));
         const waiting = Array.from({ length: 20 }, acquire);
         await scope.untilWaiting(20);

@@ -48,7 +48,7 @@ export const acquireAllCases: CaseGroup = {
   cases: {
     'takes permits of all, and gives all of them back': async (scope) => {
       const [a, b] = pair(scope);
-      const handle = await acquireAll([b, a], 5000);
+      const handle = await acquireAll([b, a]);
       expect(handle.handles.map(({ name }) => name)).to.deep.equal([b.name, a.name]);
       expect(handle).to.include({ held: true });
       expect(handle.expiresIn).to.be.within(1, 30_000);
@@ -69,14 +69,14 @@ export const acquireAllCases: CaseGroup = {
 
     'takes several permits of each': async (scope) => {
       const [a, b] = pair(scope, 3);
-      const handle = await acquireAll([{ semaphore: a, permits: 2 }, { semaphore: b }], 5000);
+      const handle = await acquireAll([{ semaphore: a, permits: 2 }, { semaphore: b }]);
       expect(handle.handles.map(({ slots }) => slots)).to.deep.equal([[0, 1], [0]]);
       expect(await a.inspect()).to.include({ held: 2 });
     },
 
     'asks a semaphore that is given twice once, for the permits of both': async (scope) => {
       const [a, b] = pair(scope, 3);
-      const handle = await acquireAll([a, b, { semaphore: a, permits: 2 }], 5000);
+      const handle = await acquireAll([a, b, { semaphore: a, permits: 2 }]);
       const [first, , third] = handle.handles;
       expect(first).to.equal(third);
       expect(first?.slots).to.deep.equal([0, 1, 2]);
@@ -95,7 +95,7 @@ export const acquireAllCases: CaseGroup = {
           scope.elsewhere({ limit: 2, retry }, name),
         ];
         const holder = await one.acquire();
-        const waiting = acquireAll([one, two], 20_000);
+        const waiting = acquireAll([one, two]);
         await expectState(one, 1, 1);
         expect((await one.inspect()).waiters[0]).to.include({ permits: 2 });
         await holder.release();
@@ -123,7 +123,7 @@ export const acquireAllCases: CaseGroup = {
       await expectState(a, 0);
       const controller = new AbortController();
       const { signal } = controller;
-      const waiting = reasonOf(acquireAll([b, a], { timeout: 20_000, signal }));
+      const waiting = reasonOf(acquireAll([b, a], { signal }));
       await expectState(b, 1, 1);
       await expectState(a, 1);
       controller.abort('enough');
@@ -146,7 +146,7 @@ export const acquireAllCases: CaseGroup = {
         inside -= 1;
       };
       const loop = async (semaphores: readonly Semaphore[]): Promise<void> => {
-        for (let round = 0; round < 20; round += 1) await useAll(semaphores, work, 20_000);
+        for (let round = 0; round < 20; round += 1) await useAll(semaphores, work);
       };
       await Promise.all([loop([a, b]), loop([b, a]), loop(there), loop(there.toReversed())]);
       await Promise.all(there.map((semaphore) => semaphore.close()));
@@ -163,7 +163,7 @@ export const acquireAllCases: CaseGroup = {
         inside -= 1;
       };
       const loop = async (semaphores: readonly Semaphore[]): Promise<void> => {
-        for (let round = 0; round < 10; round += 1) await useAll(semaphores, work, 20_000);
+        for (let round = 0; round < 10; round += 1) await useAll(semaphores, work);
       };
       await Promise.all([loop([here, there]), loop([there, here]), loop([here, there])]);
       await expectState(here, 0);
@@ -171,7 +171,7 @@ export const acquireAllCases: CaseGroup = {
 
     'is lost once, when one part is, and keeps the others until release [P6]': async (scope) => {
       const [a, b] = pair(scope);
-      const handle = await acquireAll([a, b], 5000);
+      const handle = await acquireAll([a, b]);
       const [ofA, ofB] = handle.handles;
       const lost: unknown[] = [];
       handle.on('lost', (error) => lost.push(error));
@@ -189,7 +189,7 @@ export const acquireAllCases: CaseGroup = {
     'tells of a loss that came before the first look [P6]': async (scope) => {
       const [a, b] = pair(scope);
       const lose = async (): Promise<CompositeHandle> => {
-        const handle = await acquireAll([a, b], 5000);
+        const handle = await acquireAll([a, b]);
         const [, part] = handle.handles;
         if (part !== undefined) await scope.removeTicket(part);
         await errorOf(handle.extend(), HandleLostError);
@@ -206,7 +206,7 @@ export const acquireAllCases: CaseGroup = {
 
     'is lost when one of the semaphores is closed': async (scope) => {
       const [a, b] = pair(scope);
-      const handle = await acquireAll([a, b], 5000);
+      const handle = await acquireAll([a, b]);
       const { signal } = handle;
       await b.close();
       expect(signal.reason).to.include({ reason: 'closed', semaphore: b.name });
@@ -219,15 +219,15 @@ export const acquireAllCases: CaseGroup = {
     'releases at the end of the block, and never throws there': async (scope) => {
       const [a, b] = pair(scope);
       {
-        await using handle = await acquireAll([a, b], 5000);
+        await using handle = await acquireAll([a, b]);
         const [part] = handle.handles;
         if (part !== undefined) await scope.removeTicket(part);
       }
       await expectState(b, 0);
       const failure = new Error('the job failed');
-      const failing = useAll([a, b], () => Promise.reject(failure), 5000);
+      const failing = useAll([a, b], () => Promise.reject(failure));
       expect(await reasonOf(failing)).to.equal(failure);
-      expect(await useAll([b, a], ({ held }) => held, 5000)).to.equal(true);
+      expect(await useAll([b, a], ({ held }) => held)).to.equal(true);
       await expectState(a, 0);
       await expectState(b, 0);
     },

@@ -176,7 +176,7 @@ export const adoptCases: CaseGroup = {
     'of a request that still waits rejects, and leaves it in its place': async (scope) => {
       const [here, there] = [scope.semaphore({ retry }), scope.elsewhere()];
       const holder = await there.acquire();
-      const waiting = here.acquire(20_000);
+      const waiting = here.acquire();
       await scope.untilWaiting(1);
       const id = (await there.inspect()).waiters[0]?.id ?? '';
       await errorOf(there.adopt({ ...sent(holder), id }), HandleLostError);
@@ -230,9 +230,9 @@ export const adoptCases: CaseGroup = {
     'does not disturb those who wait': async (scope) => {
       const [here, there] = [scope.semaphore({ retry }), scope.elsewhere({ retry })];
       const first = await here.acquire();
-      const waits = [there.acquire(20_000)];
+      const waits = [there.acquire()];
       await scope.untilWaiting(1);
-      waits.push(here.acquire(20_000));
+      waits.push(here.acquire());
       await scope.untilWaiting(2);
       const before = (await there.inspect()).waiters.map(({ id }) => id);
       const adopted = await there.adopt(sent(first));

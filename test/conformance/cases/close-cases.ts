@@ -52,7 +52,7 @@ export const closeCases: CaseGroup = {
 
     'rejects what is under way, and leaves nothing of it [P4]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
-      const calls = [semaphore.acquire(), semaphore.acquire(5000), semaphore.tryAcquire()];
+      const calls = [semaphore.acquire(), semaphore.acquire(), semaphore.tryAcquire()];
       const errors = calls.map((call) => errorOf(call, ClosedError));
       await semaphore.close();
       await Promise.all(errors);
@@ -107,7 +107,7 @@ export const closeCases: CaseGroup = {
       const holder = await scope.elsewhere().acquire();
       const [closing, staying] = [scope.semaphore({ retry }), scope.semaphore({ retry })];
       const rejected = errorOf(closing.acquire(), ClosedError);
-      const waiting = staying.acquire(10_000);
+      const waiting = staying.acquire();
       await scope.untilWaiting(2);
       await closing.close();
       await rejected;
@@ -119,7 +119,7 @@ export const closeCases: CaseGroup = {
     'lets the next one in that waits elsewhere [P7]': async (scope) => {
       const closing = scope.semaphore();
       await closing.acquire();
-      const waiting = scope.elsewhere({ retry }).acquire(10_000);
+      const waiting = scope.elsewhere({ retry }).acquire();
       await scope.untilWaiting(1);
       await closing.close();
       expect(await waiting).to.include({ held: true });

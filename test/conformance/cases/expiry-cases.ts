@@ -52,7 +52,7 @@ export const expiryCases: CaseGroup = {
       expect(handle.signal.reason).to.equal(error);
       expect(thrownBy(() => handle.assertHeld())).to.equal(error);
       // The server may have run the call later than it was sent: the ticket lives on for as long.
-      const next = await scope.within(5000, scope.elsewhere({ retry }, name).acquire(4000));
+      const next = await scope.within(5000, scope.elsewhere({ retry }, name).acquire());
       expect(next.held).to.equal(true);
     },
 
@@ -90,7 +90,7 @@ export const expiryCases: CaseGroup = {
     ) => {
       await scope.elsewhere({ ttl: 100, extendEvery: 0 }).acquire();
       const started = scope.now();
-      const handle = await scope.within(5000, scope.semaphore({ retry }).acquire(4000));
+      const handle = await scope.within(5000, scope.semaphore({ retry }).acquire());
       expect(handle.held).to.equal(true);
       expect(scope.now() - started).to.be.below(100 + 1000 + scope.late);
     },
@@ -126,7 +126,7 @@ export const expiryCases: CaseGroup = {
       const semaphores = [scope.semaphore(options), scope.elsewhere(options)];
       const handles: Handle[] = [];
       const contenders = inTurns(semaphores, 6, async (semaphore) => {
-        handles.push(await semaphore.acquire(4000));
+        handles.push(await semaphore.acquire());
         expect(handles.filter(({ held }) => held).length).to.be.at.most(3);
       });
       await scope.within(5000, contenders);

@@ -34,9 +34,7 @@ export const fencingCases: CaseGroup = {
 
     'rise within one batch, too [P2]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 30 });
-      const handles = await Promise.all(
-        Array.from({ length: 30 }, () => semaphore.acquire({ timeout: 5000 })),
-      );
+      const handles = await Promise.all(Array.from({ length: 30 }, () => semaphore.acquire({})));
       expectRising(tokensOf(handles));
     },
 
@@ -46,7 +44,7 @@ export const fencingCases: CaseGroup = {
       let holder = await here.acquire();
       for (let round = 0; round < 6; round += 1) {
         tokens.push(holder.fencingToken);
-        const waiting = (round % 2 === 0 ? there : here).acquire(10_000);
+        const waiting = (round % 2 === 0 ? there : here).acquire();
         await scope.untilWaiting(1);
         await holder.release();
         holder = await waiting;
@@ -97,7 +95,7 @@ export const fencingCases: CaseGroup = {
       const stale = await semaphore.acquire();
       const neighbour = await semaphore.acquire();
       await scope.ageTicket(stale, 0);
-      const successor = await semaphore.acquire(5000);
+      const successor = await semaphore.acquire();
       expect(successor.slot).to.equal(stale.slot);
       expect([successor, neighbour].map(write)).to.deep.equal([true, true]);
       expect(write(stale), 'the stale holder').to.equal(false);

@@ -66,9 +66,9 @@ export const inspectCases: CaseGroup = {
       expect(waiting).to.equal(3);
       expect(waiters.map(({ position }) => position)).to.deep.equal([0, 1, 2]);
       expect(waiters.map(({ permits }) => permits)).to.deep.equal([1, 2, 1]);
-      expect(waiters.map(({ waitingFor }) => waitingFor >= 0 && waitingFor < 10_000)).to.deep.equal(
-        [true, true, true],
-      );
+      expect(
+        waiters.map(({ waitingFor }) => waitingFor >= 0 && waitingFor < 3_600_000),
+      ).to.deep.equal([true, true, true]);
       expect(new Set(waiters.map(({ id }) => id))).to.have.lengthOf(3);
       await Promise.all(semaphores.map((semaphore) => semaphore.close()));
       await Promise.all(ends);
@@ -116,9 +116,7 @@ export const inspectCases: CaseGroup = {
 
     'tells of hundreds [M 33]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 1200 });
-      const handles = await Promise.all(
-        Array.from({ length: 1100 }, () => semaphore.acquire(10_000)),
-      );
+      const handles = await Promise.all(Array.from({ length: 1100 }, () => semaphore.acquire()));
       const { held, holders } = await scope.elsewhere({ limit: 1200 }).inspect();
       expect(held).to.equal(1100);
       const ids = new Set(holders.map(({ id }) => id));

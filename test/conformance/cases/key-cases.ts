@@ -86,7 +86,7 @@ export const keyCases: CaseGroup = {
     'are gone after a hand-over to a waiter [P8]': withKeys(async (scope) => {
       const retry = { min: 5, max: 20 };
       const holder = await scope.elsewhere({ retry }).acquire();
-      const waiting = scope.semaphore({ retry }).acquire(10_000);
+      const waiting = scope.semaphore({ retry }).acquire();
       await scope.untilWaiting(1);
       await holder.release();
       await (await waiting).release();

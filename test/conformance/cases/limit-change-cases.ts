@@ -53,7 +53,7 @@ export const limitChangeCases: CaseGroup = {
       const served: number[] = [];
       const waits: Promise<number>[] = [];
       for (const [i, semaphore] of [there, here, there].entries()) {
-        waits.push(semaphore.acquire(20_000).then(() => served.push(i)));
+        waits.push(semaphore.acquire().then(() => served.push(i)));
         await scope.untilWaiting(i + 1);
       }
       await here.setLimit(3);
@@ -68,7 +68,7 @@ export const limitChangeCases: CaseGroup = {
     'lets a request in that is larger than the limit was': async (scope) => {
       const [here, there] = [scope.semaphore({ limit: 3 }), scope.elsewhere({ limit: 3, retry })];
       await here.acquire();
-      const waiting = there.acquire({ permits: 3, timeout: 20_000 });
+      const waiting = there.acquire({ permits: 3 });
       await scope.untilWaiting(1);
       await here.setLimit(2);
       await here.setLimit(4);
@@ -114,7 +114,7 @@ export const limitChangeCases: CaseGroup = {
         scope.elsewhere({ limit: 2, retry }),
       ];
       const handles = [await here.acquire(), await here.acquire()];
-      const waiting = there.acquire(20_000);
+      const waiting = there.acquire();
       await scope.untilWaiting(1);
       await here.setLimit(1);
       await handles[0]?.release();
@@ -129,9 +129,9 @@ export const limitChangeCases: CaseGroup = {
         scope.elsewhere({ limit: 3, retry }),
       ];
       const all = await here.acquire({ permits: 3 });
-      const large = there.acquire({ permits: 3, timeout: 20_000 });
+      const large = there.acquire({ permits: 3 });
       await scope.untilWaiting(1);
-      const small = here.acquire(20_000);
+      const small = here.acquire();
       await scope.untilWaiting(2);
       await here.setLimit(2);
       await all.release();
@@ -174,10 +174,10 @@ export const limitChangeCases: CaseGroup = {
       const there = scope.elsewhere({ limit: 2, retry });
       const here = scope.semaphore({ limit: 2 });
       const calls = [
-        () => there.acquire({ permits: 3, timeout: 5000 }),
+        () => there.acquire({ permits: 3 }),
         () => there.tryAcquire({ permits: 3 }),
         () => there.use((handle) => handle, { permits: 3 }),
-        () => acquireAll([{ semaphore: there, permits: 3 }], 5000),
+        () => acquireAll([{ semaphore: there, permits: 3 }]),
       ];
       for (const call of calls) {
         await here.setLimit(2);

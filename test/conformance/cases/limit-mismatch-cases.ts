@@ -16,7 +16,7 @@ function tellings(semaphore: Semaphore): SemaphoreWarning[] {
 
 /** Takes and gives back so often. */
 async function useOften(semaphore: Semaphore, rounds: number): Promise<void> {
-  for (let round = 0; round < rounds; round += 1) await semaphore.use(() => {}, 5000);
+  for (let round = 0; round < rounds; round += 1) await semaphore.use(() => {});
 }
 
 export const limitMismatchCases: CaseGroup = {
@@ -56,7 +56,7 @@ export const limitMismatchCases: CaseGroup = {
       ];
       const heard = tellings(there);
       const holder = await here.acquire();
-      const waiting = there.acquire({ permits: 2, timeout: 20_000 });
+      const waiting = there.acquire({ permits: 2 });
       await scope.untilWaiting(1);
       await holder.release();
       await waiting;

@@ -16,7 +16,7 @@ async function runInside(semaphore: Semaphore, gauge: Gauge, hold: number): Prom
     gauge.enter();
     await moment(hold);
     gauge.leave();
-  }, 25_000);
+  });
 }
 
 function codeOf(warning: Error): unknown {
@@ -43,7 +43,7 @@ export const loadCases: CaseGroup = {
         await moment(15);
         gauge.leave();
       };
-      await inTurns(semaphores, 100, (semaphore) => semaphore.use(fill, 25_000));
+      await inTurns(semaphores, 100, (semaphore) => semaphore.use(fill));
       expect(gauge.peak).to.equal(10);
       expect(gauge.level).to.equal(0);
       expect(await scope.semaphore().inspect()).to.include({ held: 0, waiting: 0 });
@@ -68,7 +68,7 @@ export const loadCases: CaseGroup = {
         await moment(0);
         counter = read + 1;
       };
-      await inTurns(semaphores, 40, (semaphore) => semaphore.use(increment, 25_000));
+      await inTurns(semaphores, 40, (semaphore) => semaphore.use(increment));
       expect(counter).to.equal(40);
     },
 
@@ -86,9 +86,7 @@ export const loadCases: CaseGroup = {
     'hold 100 at once with the largest limit and the longest name [M 4]': async (scope) => {
       const name = scope.freshName().padEnd(512, 'long name');
       const semaphore = scope.semaphore({ limit: Number.MAX_SAFE_INTEGER }, name);
-      const handles = await Promise.all(
-        Array.from({ length: 100 }, () => semaphore.acquire(10_000)),
-      );
+      const handles = await Promise.all(Array.from({ length: 100 }, () => semaphore.acquire()));
       const slots = handles.map(({ slot }) => slot).toSorted((a, b) => a - b);
       expect(slots).to.deep.equal(Array.from({ length: 100 }, (_, i) => i));
       expect(await semaphore.inspect()).to.include({ limit: Number.MAX_SAFE_INTEGER, held: 100 });
@@ -123,7 +121,7 @@ export const loadCases: CaseGroup = {
       expect(ownCodes(all)).to.deep.equal(['REDSEM_HANDLE_DROPPED']);
       const [holder] = (await semaphore.inspect()).holders;
       await scope.ageTicket({ name: scope.name, id: holder?.id ?? '' }, 40);
-      const next = await scope.elsewhere({ retry }).acquire(5000);
+      const next = await scope.elsewhere({ retry }).acquire();
       expect(next.held).to.equal(true);
     },
   },

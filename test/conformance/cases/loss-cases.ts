@@ -133,14 +133,14 @@ export const lossCases: CaseGroup = {
       const handle = await semaphore.acquire();
       await scope.removeTicket(handle);
       await expectLost(scope, handle);
-      const next = await semaphore.acquire(5000);
+      const next = await semaphore.acquire();
       expect(next.fencingToken).to.be.greaterThan(handle.fencingToken);
       await next.extend();
     },
 
     'ends the wait of those who stood behind it [M 17]': async (scope) => {
       const handle = await scope.semaphore(quick).acquire();
-      const waiting = scope.elsewhere({ retry: { min: 5, max: 20 } }).acquire(10_000);
+      const waiting = scope.elsewhere({ retry: { min: 5, max: 20 } }).acquire();
       await scope.untilWaiting(1);
       await scope.removeTicket(handle);
       expect(await waiting).to.include({ held: true });

@@ -34,11 +34,11 @@ export const mutexCases: CaseGroup = {
     'has one holder at once, without any options [RS, AM]': async (scope) => {
       await using mutex = new Mutex(scope.target, scope.name);
       expect(mutex.limit).to.equal(1);
-      const handle = await mutex.acquire(5000);
+      const handle = await mutex.acquire();
       expect(await mutex.tryAcquire()).to.equal(null);
       expect(await scope.elsewhere().tryAcquire()).to.equal(null);
       expect(await handle.release()).to.equal(true);
-      expect(await mutex.use(({ slot }) => slot, 5000)).to.equal(0);
+      expect(await mutex.use(({ slot }) => slot)).to.equal(0);
     },
 
     'takes the options of a semaphore': async (scope) => {
@@ -66,7 +66,7 @@ export const mutexCases: CaseGroup = {
       }
       await scope.semaphore().setLimit(3);
       await mutex.setLimit(1);
-      await mutex.acquire(5000);
+      await mutex.acquire();
       expect(await mutex.tryAcquire()).to.equal(null);
     },
 
@@ -77,7 +77,7 @@ export const mutexCases: CaseGroup = {
       const stalled = await mutex.acquire();
       expect(store.write(stalled, 'in time')).to.equal(true);
       await scope.ageTicket(stalled, 0);
-      const successor = await mutex.acquire(5000);
+      const successor = await mutex.acquire();
       expect(store.write(successor, 'successor')).to.equal(true);
       expect(store.write(stalled, 'late')).to.equal(false);
       expect(store.write(successor, 'successor again')).to.equal(true);
@@ -94,7 +94,7 @@ export const mutexCases: CaseGroup = {
           await semaphore.acquire(),
         ];
         await scope.ageTicket(stalled, 0);
-        const successor = await semaphore.acquire(5000);
+        const successor = await semaphore.acquire();
         expect(store.write(successor, 'successor')).to.equal(true);
         for (const coHolder of [low, middle]) {
           expect(coHolder.fencingToken).to.be.below(successor.fencingToken);

@@ -79,7 +79,7 @@ export const nameCases: CaseGroup = {
       const names = ['{a}', '\0', '\u{1F600} \r\n', 'x'.repeat(512), '%7B:;|'];
       const waits = names.map(async (name) => {
         const holder = await scope.elsewhere({ prefix, retry }, name).acquire();
-        const waiting = scope.semaphore({ prefix, retry }, name).acquire(10_000);
+        const waiting = scope.semaphore({ prefix, retry }, name).acquire();
         await holder.release();
         return (await waiting).name;
       });
@@ -110,7 +110,7 @@ export const nameCases: CaseGroup = {
     'with another prefix can be waited for': async (scope) => {
       const options = { prefix: `${scope.name} \u{1F600}`, retry: { min: 5, max: 20 } };
       const holder = await scope.elsewhere(options).acquire();
-      const waiting = scope.semaphore(options).acquire(10_000);
+      const waiting = scope.semaphore(options).acquire();
       await holder.release();
       expect(await waiting).to.include({ held: true });
     },

@@ -23,7 +23,7 @@ async function useSlots(semaphore: Semaphore, permits: number, used: Set<number>
       await moment();
       for (const slot of slots) used.delete(slot);
     },
-    { permits, timeout: 20_000 },
+    { permits },
   );
 }
 
@@ -103,7 +103,7 @@ export const permitCases: CaseGroup = {
         await moment();
         inside -= 1;
       };
-      const options = { permits: 2, timeout: 20_000 };
+      const options = { permits: 2 };
       await inTurns(semaphores, 6, (semaphore) => semaphore.use(work, options));
     },
 
@@ -115,11 +115,11 @@ export const permitCases: CaseGroup = {
       const holders = [await here.acquire(), await here.acquire(), await here.acquire()];
       const served: string[] = [];
       const large = here
-        .acquire({ permits: 3, timeout: 20_000 })
+        .acquire({ permits: 3 })
         .then((handle) => [served.push('large'), handle] as const);
       await scope.untilWaiting(1);
       const small = Array.from({ length: 4 }, async () => {
-        const handle = await there.acquire(20_000);
+        const handle = await there.acquire();
         served.push('small');
         await handle.release();
       });
@@ -135,7 +135,7 @@ export const permitCases: CaseGroup = {
     'lets a holder of one wait for two until its own is free, too [RD 15]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 2, retry });
       const one = await semaphore.acquire();
-      const two = semaphore.acquire({ permits: 2, timeout: 10_000 });
+      const two = semaphore.acquire({ permits: 2 });
       await scope.untilWaiting(1);
       await one.release();
       expect((await two).slots).to.deep.equal([0, 1]);

@@ -84,9 +84,9 @@ export const revokeCases: CaseGroup = {
       const [here, there] = [scope.semaphore({ retry }), scope.elsewhere({ retry })];
       const handle = await here.acquire();
       const served: string[] = [];
-      const first = there.acquire(20_000).then((next) => [served.push('first'), next] as const);
+      const first = there.acquire().then((next) => [served.push('first'), next] as const);
       await scope.untilWaiting(1);
-      const second = here.acquire(20_000).then((next) => [served.push('second'), next] as const);
+      const second = here.acquire().then((next) => [served.push('second'), next] as const);
       await scope.untilWaiting(2);
       await there.revoke(handle.id);
       const [, next] = await first;
@@ -102,7 +102,7 @@ export const revokeCases: CaseGroup = {
       const [here, there] = [scope.semaphore({ limit: 4 }), scope.elsewhere({ limit: 4, retry })];
       const three = await here.acquire({ permits: 3 });
       await here.acquire();
-      const waiting = there.acquire({ permits: 3, timeout: 20_000 });
+      const waiting = there.acquire({ permits: 3 });
       await scope.untilWaiting(1);
       expect(await there.revoke(three.id)).to.equal(true);
       expect((await waiting).slots).to.deep.equal([0, 1, 2]);
@@ -113,7 +113,7 @@ export const revokeCases: CaseGroup = {
       const released = await here.acquire();
       await released.release();
       const holder = await there.acquire();
-      const waiting = here.acquire(20_000);
+      const waiting = here.acquire();
       await scope.untilWaiting(1);
       const request = (await there.inspect()).waiters[0]?.id ?? '';
       for (const id of ['nobody.1', released.id, request]) {

@@ -126,7 +126,7 @@ export const serverFailureCases: CaseGroup = {
         const holder = await scope.elsewhere({ extendEvery: 40, retry }).acquire();
         let lost = 0;
         holder.on('lost', () => (lost += 1));
-        const waiting = scope.semaphore({ retry }).acquire(20_000);
+        const waiting = scope.semaphore({ retry }).acquire();
         await scope.untilWaiting(1);
         await scope.server.command('CLIENT', 'KILL', 'TYPE', 'normal');
         await scope.server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
@@ -143,7 +143,7 @@ export const serverFailureCases: CaseGroup = {
         let lost = 0;
         handle.on('lost', () => (lost += 1));
         await scope.server.command('REPLICAOF', '127.0.0.1', '1');
-        const waiting = scope.semaphore({ limit: 2, retry }).acquire(20_000);
+        const waiting = scope.semaphore({ limit: 2, retry }).acquire();
         waiting.catch(() => {});
         await moment(100);
         await scope.server.command('REPLICAOF', 'NO', 'ONE');
@@ -158,14 +158,14 @@ export const serverFailureCases: CaseGroup = {
         const semaphore = scope.semaphore({ ttl: 20_000, extendEvery: 30, retry });
         const handle = await semaphore.acquire();
         const lost = lossOf(handle);
-        const waiting = scope.elsewhere({ retry }).acquire(20_000);
+        const waiting = scope.elsewhere({ retry }).acquire();
         await scope.untilWaiting(1);
         await scope.server.restart();
         expect((await scope.within(15_000, lost)).reason).to.equal('missing');
         const next = await waiting;
         expect(next.fencingToken).to.be.greaterThan(handle.fencingToken);
         expect(await next.release()).to.equal(true);
-        await semaphore.acquire(15_000);
+        await semaphore.acquire();
       },
     ),
   },

@@ -37,7 +37,7 @@ export const sharingCases: CaseGroup = {
       const served: number[] = [];
       const ends: Promise<void>[] = [];
       for (const [i, semaphore] of semaphores.entries()) {
-        ends.push(semaphore.use(() => void served.push(i), 10_000));
+        ends.push(semaphore.use(() => void served.push(i)));
         await scope.untilWaiting(i + 1);
       }
       await holder.release();
@@ -77,7 +77,7 @@ export const sharingCases: CaseGroup = {
           peak = Math.max(peak, inside);
           await eventually(() => peak === 3);
           inside -= 1;
-        }, 20_000);
+        });
         await semaphore.close();
       });
       await Promise.all(jobs);

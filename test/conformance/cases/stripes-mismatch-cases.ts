@@ -24,7 +24,7 @@ class Process {
   }
 
   async use(): Promise<void> {
-    await this.mutex.use('key', () => undefined, 5000);
+    await this.mutex.use('key', () => undefined);
   }
 }
 
@@ -94,7 +94,7 @@ export const stripesMismatchCases: CaseGroup = {
 
     'leave one key, for a day': needing('keys', async (scope) => {
       const { mutex } = new Process(scope, { stripes: 16 });
-      await mutex.use('key', () => undefined, 5000);
+      await mutex.use('key', () => undefined);
       await eventually(async () => {
         const keys = await scope.ownKeys(`keyed:${scope.name}`);
         expect([...keys.keys()]).to.deep.equal(['stripes']);

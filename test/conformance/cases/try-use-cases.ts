@@ -91,7 +91,7 @@ export const tryUseCases: CaseGroup = {
     'does not overtake those who wait [P3]': async (scope) => {
       const [here, there] = [scope.semaphore({ limit: 2 }), scope.elsewhere({ limit: 2 })];
       await here.acquire();
-      const waiting = reasonOf(there.acquire({ permits: 2, timeout: 20_000 }));
+      const waiting = reasonOf(there.acquire({ permits: 2 }));
       await scope.untilWaiting(1);
       expect(await here.tryUse(() => 'ran')).to.deep.equal({ ran: false });
       await there.close();

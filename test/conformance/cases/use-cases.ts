@@ -109,7 +109,7 @@ export const useCases: CaseGroup = {
         await moment(2);
         inside -= 1;
       };
-      await Promise.all([...semaphores, ...semaphores].map((s) => s.use(work, 10_000)));
+      await Promise.all([...semaphores, ...semaphores].map((s) => s.use(work)));
     },
 
     'releases at the end of the block with `await using` [O 2c, RL4 17, SG]': async (scope) => {

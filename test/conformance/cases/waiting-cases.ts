@@ -19,7 +19,7 @@ async function queueUp(
   const ends: Promise<void>[] = [];
   for (const [i, semaphore] of semaphores.entries()) {
     const serve = async (): Promise<void> => {
-      const handle = await semaphore.acquire(20_000);
+      const handle = await semaphore.acquire();
       served.push(i);
       await handle.release();
     };
@@ -33,7 +33,7 @@ async function queueUp(
 }
 
 async function heldBy(semaphore: Semaphore, count: number): Promise<Handle[]> {
-  return Promise.all(Array.from({ length: count }, () => semaphore.acquire(5000)));
+  return Promise.all(Array.from({ length: count }, () => semaphore.acquire()));
 }
 
 export const waitingCases: CaseGroup = {
@@ -64,7 +64,7 @@ export const waitingCases: CaseGroup = {
         scope.elsewhere({ limit: 3, retry }),
       ];
       const holder = await here.acquire({ permits: 3 });
-      const waiting = [here, there, there].map((semaphore) => semaphore.acquire(10_000));
+      const waiting = [here, there, there].map((semaphore) => semaphore.acquire());
       await scope.untilWaiting(3);
       await holder.release();
       const handles = await Promise.all(waiting);
@@ -74,8 +74,8 @@ export const waitingCases: CaseGroup = {
     'serves one waiter for one permit': async (scope) => {
       const semaphore = scope.semaphore({ limit: 2, retry });
       const [first] = await heldBy(semaphore, 2);
-      const served = semaphore.acquire(10_000);
-      const left = errorOf(semaphore.acquire(10_000), ClosedError);
+      const served = semaphore.acquire();
+      const left = errorOf(semaphore.acquire(), ClosedError);
       await scope.untilWaiting(2);
       await first?.release();
       await served;
@@ -90,7 +90,7 @@ export const waitingCases: CaseGroup = {
         scope.elsewhere({ limit: 2, retry }),
       ];
       const holder = await here.acquire();
-      const waiting = here.acquire({ permits: 2, timeout: 10_000 });
+      const waiting = here.acquire({ permits: 2 });
       await scope.untilWaiting(1);
       expect(await there.tryAcquire()).to.equal(null);
       expect(await here.tryAcquire()).to.equal(null);
@@ -103,7 +103,7 @@ export const waitingCases: CaseGroup = {
       const [here, there] = [scope.semaphore({ retry }), scope.elsewhere({ retry })];
       for (let round = 0; round < 5; round += 1) {
         const holder = await there.acquire(0);
-        const waiting = here.acquire(10_000);
+        const waiting = here.acquire();
         await scope.untilWaiting(1);
         const [, tried] = await Promise.all([holder.release(), there.tryAcquire()]);
         expect(tried).to.equal(null);
@@ -117,7 +117,7 @@ export const waitingCases: CaseGroup = {
       const controller = new AbortController();
       const first = reasonOf(here.acquire({ signal: controller.signal }));
       await scope.untilWaiting(1);
-      const second = there.acquire(10_000);
+      const second = there.acquire();
       await scope.untilWaiting(2);
       controller.abort('gave up');
       await first;
@@ -135,7 +135,7 @@ export const waitingCases: CaseGroup = {
       const controller = new AbortController();
       const large = reasonOf(here.acquire({ permits: 3, signal: controller.signal }));
       await scope.untilWaiting(1);
-      const small = [there.acquire(10_000), here.acquire(10_000)];
+      const small = [there.acquire(), here.acquire()];
       await scope.untilWaiting(3);
       controller.abort('gave up');
       await large;
@@ -159,7 +159,7 @@ export const waitingCases: CaseGroup = {
     'waits by polling alone where no push arrives [P9]': async (scope) => {
       const polling = { retry: { min: 5, max: 20, jitter: false } };
       const holder = await scope.elsewhere(polling).acquire();
-      const waiting = scope.semaphore(polling).acquire(10_000);
+      const waiting = scope.semaphore(polling).acquire();
       await scope.untilWaiting(1);
       await holder.release();
       expect(await waiting).to.include({ held: true });
