@@ -6,7 +6,7 @@ import type { Clock, Instant } from './clock.js';
 import { instant, randomBy } from './clock.js';
 import { BackendError } from './errors.js';
 import { GroupCommit } from './group-commit.js';
-import { inSlices } from './in-slices.js';
+import { inSlices, SLICE } from './in-slices.js';
 import type { Inbox } from './inbox.js';
 import { IndexedList } from './indexed-list.js';
 import type { Lease, LeaseTicket } from './lease.js';
@@ -17,9 +17,6 @@ import { certaintyLeft } from './server-clock.js';
 import { telemetry } from './telemetry.js';
 import { settleWithin } from './time-limit.js';
 import { WakeTimer } from './wake-timer.js';
-
-/** How many requests are ended before the event loop has its turn: each makes an error, which takes its time. */
-const MOST_AT_ONCE = 1000;
 
 /** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
 const SAFETY_PAUSE = 1500;
@@ -140,7 +137,7 @@ export class WaitLoop {
     let next = Infinity;
     let ended = 0;
     for (const request of this.#pending.toArray()) {
-      if (request.deadline <= now && ended < MOST_AT_ONCE) {
+      if (request.deadline <= now && ended < SLICE) {
         ended += 1;
         request.giveUp();
       } else next = Math.min(next, request.deadline);

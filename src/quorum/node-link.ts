@@ -68,22 +68,23 @@ export class NodeLink {
     this.#lastSent = sent.monotonic;
     try {
       const reply = await send(this.node, this.#serverClock.latestIn(limit));
-      this.#answered(sent, reply.time);
+      this.#answered(sent, reply.time, limit);
       return reply;
     } catch (error) {
       this.#open.delete(open);
-      if (error instanceof LateCallError) this.#answered(sent, error.time);
+      if (error instanceof LateCallError) this.#answered(sent, error.time, limit);
       else if (this.#clock.monotonic() - sent.monotonic > limit) this.#failing = true;
       throw error;
     }
   }
 
-  #answered(sent: ReturnType<typeof instant>, time: number): void {
+  #answered(sent: ReturnType<typeof instant>, time: number, limit: number): void {
     // It is there: calls before this one, if still open, were lost on their way.
     this.#open.clear();
     this.#failing = false;
     this.#serverClock.observe(sent, time);
-    const took = this.#clock.monotonic() - sent.monotonic;
+    // A call that arrives later than its limit is refused, so no more need be allowed for.
+    const took = Math.min(this.#clock.monotonic() - sent.monotonic, limit);
     this.#seen = { time, sent: sent.monotonic, took };
     this.onAnswer?.();
   }
