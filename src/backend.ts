@@ -59,7 +59,10 @@ export interface TicketRequest {
 /** What every call says. */
 export interface Call {
   readonly key: SemaphoreKey;
-  /** Applies where `setLimit` stored none. */
+  /**
+   * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller named applies. Messages do not
+   * tell it, for anybody may send them.
+   */
   readonly limit: number;
   /** Who asks: grants for its queued requests come with a reply of its own, else they are pushed to it. */
   readonly client: string;
@@ -229,16 +232,10 @@ export interface EndedTicket {
   readonly reason: 'revoked' | 'missing';
 }
 
-/** Which semaphore a message is of. */
-export interface PushSource {
-  readonly name: string;
-  /** That of the call which set it off: what a call on the same semaphore names where nothing else is known of it. */
-  readonly limit: number;
-}
-
+/** `name`: the semaphore's. */
 export interface GrantListener {
-  onGrants(grants: readonly PushedGrant[], source: PushSource): void;
-  onEnded?(ended: readonly EndedTicket[], source: PushSource): void;
+  onGrants(grants: readonly PushedGrant[], name: string): void;
+  onEnded?(ended: readonly EndedTicket[], name: string): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
   /** It will not come back by itself, for it was refused, say: it is to be closed, and another may be opened after a pause. */

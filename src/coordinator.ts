@@ -5,7 +5,6 @@ import type {
   ExtendReply,
   InspectReply,
   PushedGrant,
-  PushSource,
   ReleaseReply,
   Reply,
 } from './backend.js';
@@ -225,14 +224,10 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
     try {
       const { holders, waiters } = await this.#backend.inspect(this.#call);
       const ids = [...holders, ...waiters].map(({ id }) => id);
-      this.#inbox.sift(ids, this.#source);
+      this.#inbox.sift(ids, this.#call.key.name);
     } catch {
       // Each comes to light when it is granted.
     }
-  }
-
-  get #source(): PushSource {
-    return { name: this.#call.key.name, limit: this.#call.limit };
   }
 
   /** Starts to keep a ticket: it is extended and watched. */
@@ -318,7 +313,7 @@ export class Coordinator implements HandleKeeper, LeaseKeeper {
   /** Most are for requests of its own, the rest for others in this process, or for nobody. */
   #handOver(grants: readonly PushedGrant[]): void {
     const others = grants.filter((grant) => !this.onGrant(grant));
-    if (others.length > 0) this.#inbox.deliver(others, this.#source);
+    if (others.length > 0) this.#inbox.deliver(others, this.#call.key.name);
   }
 
   #onOtherLimit(otherLimit: number): void {

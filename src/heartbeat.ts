@@ -1,5 +1,5 @@
 import type { Clock } from './clock.js';
-import { SLICE } from './in-slices.js';
+import { inSlices } from './in-slices.js';
 import { IndexedList } from './indexed-list.js';
 import type { Lease, LeaseHolder } from './lease.js';
 import { telemetry } from './telemetry.js';
@@ -22,6 +22,8 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #leases = new IndexedList<Lease>();
   readonly #timer: WakeTimer;
+  /** Holders whose leases ran out are being told. */
+  #losing = false;
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
@@ -76,14 +78,11 @@ export class Heartbeat {
     const { clock, extendEvery, extend } = this.#options;
     const now = clock.monotonic();
     let wakeAt = Infinity;
-    let over = 0;
+    const over: Lease[] = [];
     for (const lease of this.#leases.toArray()) {
       const { remaining } = lease;
       if (remaining <= 0) {
-        // The others in the next turn, and at a look they are lost already.
-        if (over < SLICE) lease.lose('expired', lease.lastError);
-        else wakeAt = now;
-        over += 1;
+        over.push(lease);
         continue;
       }
       // Those that are soon due travel with those that are due: one call for all.
@@ -97,7 +96,21 @@ export class Heartbeat {
         wakeAt = Math.min(wakeAt, lease.dueAt, now + remaining);
       }
     }
+    if (over.length > 0) void this.#lose(over);
     // A listener may have released them all.
     if (this.#leases.size > 0) this.#timer.wakeBy(wakeAt, now);
+  }
+
+  /** At a look they are lost already. Those that run out meanwhile are found by the beat after them. */
+  async #lose(over: readonly Lease[]): Promise<void> {
+    if (this.#losing) return;
+    this.#losing = true;
+    await inSlices(over, (lease) => {
+      // Confirmed before its turn came, it is held after all.
+      if (lease.remaining <= 0) lease.lose('expired', lease.lastError);
+    });
+    this.#losing = false;
+    const now = this.#options.clock.monotonic();
+    if (this.#leases.size > 0) this.#timer.wakeBy(now, now);
   }
 }

@@ -1,4 +1,4 @@
-import type { Backend, EndedTicket, Listening, PushedGrant, PushSource } from './backend.js';
+import type { Backend, EndedTicket, Listening, PushedGrant } from './backend.js';
 import type { Clock, Timer } from './clock.js';
 
 /** How long a subscription outlives its last waiter, in milliseconds, so that it need not be made anew each time. */
@@ -19,10 +19,10 @@ export interface InboxReader {
 
 /** Gets what is pushed. */
 export interface InboxKeeper {
-  onGrants(prefix: string, grants: readonly PushedGrant[], source: PushSource): void;
-  onEnded(prefix: string, ended: readonly EndedTicket[], source: PushSource): void;
+  onGrants(prefix: string, grants: readonly PushedGrant[], name: string): void;
+  onEnded(prefix: string, ended: readonly EndedTicket[], name: string): void;
   /** The server has tickets or requests with these ids. */
-  onFound(prefix: string, ids: readonly string[], source: PushSource): void;
+  onFound(prefix: string, ids: readonly string[], name: string): void;
 }
 
 /**
@@ -94,13 +94,13 @@ export class Inbox {
   }
 
   /** Grants that came with a reply. */
-  deliver(grants: readonly PushedGrant[], source: PushSource): void {
-    this.#keeper.onGrants(this.#prefix, grants, source);
+  deliver(grants: readonly PushedGrant[], name: string): void {
+    this.#keeper.onGrants(this.#prefix, grants, name);
   }
 
   /** Ids of tickets and requests that the server has: what nobody wants is given back. */
-  sift(ids: readonly string[], source: PushSource): void {
-    this.#keeper.onFound(this.#prefix, ids, source);
+  sift(ids: readonly string[], name: string): void {
+    this.#keeper.onFound(this.#prefix, ids, name);
   }
 
   #listen(): void {
@@ -131,10 +131,9 @@ export class Inbox {
   }
 
   readonly #listener = {
-    onGrants: (grants: readonly PushedGrant[], source: PushSource): void =>
-      this.deliver(grants, source),
-    onEnded: (ended: readonly EndedTicket[], source: PushSource): void =>
-      this.#keeper.onEnded(this.#prefix, ended, source),
+    onGrants: (grants: readonly PushedGrant[], name: string): void => this.deliver(grants, name),
+    onEnded: (ended: readonly EndedTicket[], name: string): void =>
+      this.#keeper.onEnded(this.#prefix, ended, name),
     onHealth: (healthy: boolean): void => {
       const wasHealthy = this.#healthy;
       this.#healthy = healthy && this.#listening !== undefined;

@@ -19,7 +19,6 @@ export type {
   InspectReply,
   Listening,
   PushedGrant,
-  PushSource,
   ReleaseCall,
   ReleaseReply,
   Reply,

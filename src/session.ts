@@ -1,4 +1,4 @@
-import type { Backend, EndedTicket, PushedGrant, PushSource, SemaphoreKey } from './backend.js';
+import type { Backend, EndedTicket, PushedGrant, SemaphoreKey } from './backend.js';
 import type { Clock } from './clock.js';
 import { Coordinator } from './coordinator.js';
 import type { LostReason } from './errors.js';
@@ -68,27 +68,27 @@ export class Session implements InboxKeeper {
     for (const coordinator of this.#coordinatorsOf(key)) coordinator.lose(id, reason);
   }
 
-  onEnded(prefix: string, ended: readonly EndedTicket[], { name }: PushSource): void {
+  onEnded(prefix: string, ended: readonly EndedTicket[], name: string): void {
     const coordinators = this.#coordinatorsOf({ prefix, name });
     for (const { id } of ended) for (const one of coordinators) one.onEnded(id);
   }
 
   /** Those that nobody wants are given back: their requests were given up, or served before the server lost data. */
-  onGrants(prefix: string, grants: readonly PushedGrant[], source: PushSource): void {
-    const key = { prefix, name: source.name };
+  onGrants(prefix: string, grants: readonly PushedGrant[], name: string): void {
+    const key = { prefix, name };
     const coordinators = this.#coordinatorsOf(key);
     for (const grant of grants) {
       if (coordinators.some((one) => one.onGrant(grant))) continue;
-      this.#giveBack(key, source.limit, grant.id);
+      this.#giveBack(key, grant.id);
     }
   }
 
-  onFound(prefix: string, ids: readonly string[], source: PushSource): void {
-    const key = { prefix, name: source.name };
+  onFound(prefix: string, ids: readonly string[], name: string): void {
+    const key = { prefix, name };
     const coordinators = this.#coordinatorsOf(key);
     for (const id of ids) {
       if (coordinators.some((one) => one.wants(id))) continue;
-      this.#giveBack(key, source.limit, id);
+      this.#giveBack(key, id);
     }
   }
 
@@ -97,14 +97,18 @@ export class Session implements InboxKeeper {
     await this.#inboxes.get(prefix)?.close();
   }
 
-  #giveBack(key: SemaphoreKey, limit: number, id: string): void {
+  #giveBack(key: SemaphoreKey, id: string): void {
     if (!this.#made(id) || this.#strays.has(id) || this.#strays.size >= MOST_STRAYS) return;
-    const [one] = this.#coordinatorsOf(key);
-    const { prefix } = key;
-    const coordinator =
-      one ?? this.coordinator(key, resolveOptions({ limit, prefix, clock: this.#clock }));
+    const [one = this.#withoutLimit(key)] = this.#coordinatorsOf(key);
     this.#strays.add(id);
-    coordinator.withdraw(id, () => this.#strays.delete(id));
+    one.withdraw(id, () => this.#strays.delete(id));
+  }
+
+  /** For a semaphore that nobody here uses: see `Call.limit`. */
+  #withoutLimit(key: SemaphoreKey): Coordinator {
+    const { prefix } = key;
+    const options = resolveOptions({ limit: 1, prefix, clock: this.#clock });
+    return this.coordinator(key, { ...options, limit: 0 });
   }
 
   /** Whether it is an id that was given to a request here. Those of adopted tickets are not. */

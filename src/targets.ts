@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Backend } from './backend.js';
 import { text } from './options.js';
 import { MOST_NODES } from './quorum/majorities.js';
@@ -69,7 +70,11 @@ export function quorum(
   clients: Readonly<Record<string, SingleTarget>>,
   options: QuorumOptions = {},
 ): Backend {
-  if (!isObject(clients)) throw unknownTarget(clients);
+  // An array would give the places as names: those are the same in every list of nodes.
+  if (!isObject(clients) || Array.isArray(clients)) {
+    throw new TypeError(`clients: expected an object of clients by name, got ${shown(clients)}`);
+  }
+  if (!isObject(options)) throw new TypeError(`options: expected an object, got ${shown(options)}`);
   const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
   const targets = Object.values(clients);
   checkTargets(targets);
@@ -82,15 +87,22 @@ export function quorum(
 }
 
 function placesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
+  if (!isListOfLists(lists)) {
+    throw new TypeError(`lists: expected an array of arrays of names, got ${inspect(lists)}`);
+  }
   const places = lists.map((list) => list.map((name) => names.indexOf(name)));
   const used = new Set(places.flat());
   const wrong = places.some((list) => list.length === 0 || new Set(list).size < list.length);
   if (wrong || used.has(-1) || used.size < names.length) {
     throw new RangeError(
-      `lists: expected lists of the nodes ${names.join(', ')}, each node in one of them, got ${shown(lists)}`,
+      `lists: expected lists of the nodes ${names.join(', ')}, each node in one of them, got ${inspect(lists)}`,
     );
   }
   return places;
+}
+
+function isListOfLists(lists: unknown): boolean {
+  return Array.isArray(lists) && lists.every((list) => Array.isArray(list));
 }
 
 function quorumOf(targets: readonly unknown[]): Backend {

@@ -12,12 +12,13 @@ export class LimitRecord {
 
   /** The call with the limit that counts, and what its reply says. `busy`: somebody holds or waits. */
   begin<C extends Call>(given: C, busy: boolean): { call: C; limits: Limits } {
-    const other = busy && this.stored === undefined && this.#last !== given.limit;
+    const limit = given.limit === 0 ? this.#last : given.limit;
+    const other = busy && this.stored === undefined && this.#last !== limit;
     const limits = {
-      ...(this.stored !== undefined && this.stored !== given.limit && { storedLimit: this.stored }),
+      ...(this.stored !== undefined && this.stored !== limit && { storedLimit: this.stored }),
       ...(other && { otherLimit: this.#last }),
     };
-    this.#last = given.limit;
-    return { call: { ...given, limit: this.stored ?? given.limit }, limits };
+    this.#last = limit;
+    return { call: { ...given, limit: this.stored ?? limit }, limits };
   }
 }

@@ -128,10 +128,8 @@ export class MemoryBackend implements Backend {
     if (semaphore === undefined) {
       this.#forgetExpired();
       semaphore = new MemorySemaphore((now) => this.#nextNumber(now), {
-        granted: (client, grants, limit) =>
-          this.#tell(key, client, (to) => to.onGrants(grants, { name: key.name, limit })),
-        ended: (client, ended, limit) =>
-          this.#tell(key, client, (to) => to.onEnded?.([ended], { name: key.name, limit })),
+        granted: (client, grants) => this.#tell(key, client, (to) => to.onGrants(grants, key.name)),
+        ended: (client, ended) => this.#tell(key, client, (to) => to.onEnded?.([ended], key.name)),
       });
       this.#semaphores.set(place, semaphore);
     }

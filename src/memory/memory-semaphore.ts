@@ -50,8 +50,8 @@ interface Served {
 
 /** How clients are told: of their grants, and of tickets that were taken from them. */
 export interface Announcer {
-  granted(client: string, grants: readonly PushedGrant[], limit: number): void;
-  ended(client: string, ended: EndedTicket, limit: number): void;
+  granted(client: string, grants: readonly PushedGrant[]): void;
+  ended(client: string, ended: EndedTicket): void;
 }
 
 /**
@@ -160,7 +160,7 @@ export class MemorySemaphore {
       this.#drop(call.id);
       this.#revoked.remove(call.id);
       this.#revoked.add({ id: call.id, expiresAt: ticket.expiresAt, place: 0 });
-      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' }, call.limit);
+      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' });
     }
     const revoked = this.#revoked.has(call.id);
     return { serverTime: now, ...limits, revoked, grants: this.#grantFreed(call, now) };
@@ -199,7 +199,7 @@ export class MemorySemaphore {
     return found.find((each) => this.#tickets.has(each));
   }
 
-  #rename(before: string, { newId, label, ttl, limit }: AdoptCall, now: number): void {
+  #rename(before: string, { newId, label, ttl }: AdoptCall, now: number): void {
     const ticket = this.#tickets.get(before);
     if (ticket === undefined) return;
     if (before === newId) return this.#tickets.renew(ticket, now + ttl);
@@ -210,7 +210,7 @@ export class MemorySemaphore {
     const times = { grantedAt: now, expiresAt };
     this.#tickets.add({ id: newId, ranges, fencingToken, label, ...times, place: 0 });
     this.#adopted.set(firstId(newId), newId);
-    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' }, limit);
+    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' });
   }
 
   #purge(now: number): void {
@@ -332,7 +332,7 @@ export class MemorySemaphore {
       byClient.set(client, grants);
     }
     for (const [client, grants] of byClient) {
-      if (client !== call.client) this.#announcer.granted(client, grants, call.limit);
+      if (client !== call.client) this.#announcer.granted(client, grants);
     }
     return byClient.get(call.client) ?? [];
   }

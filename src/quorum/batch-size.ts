@@ -2,12 +2,12 @@ import { NoReplyError } from '../time-limit.js';
 import { LateCallError } from './quorum-node.js';
 import type { Answers } from './round.js';
 
-/** Permits in one ticket, and in one call: what a node does for them takes some 50 ms, in which it does nothing else. */
-export const MOST_PERMITS = 10_000;
+/** Permits in one call, and so in one ticket: what a node does for them takes some 50 ms, in which it does nothing else. */
+export const MOST_IN_CALL = 10_000;
 
 /** How many permits one call is about: fewer where nodes could not do as many in the time that they have. */
 export class BatchSize {
-  #permits = MOST_PERMITS;
+  #permits = MOST_IN_CALL;
 
   /** In parts that are not too large, none of them empty. */
   split<T>(items: readonly T[], permitsOf: (item: T) => number): T[][] {
@@ -28,7 +28,7 @@ export class BatchSize {
   /** What became of a call about so many permits. */
   learn(permits: number, answers: Answers<unknown>): void {
     if (answers.some((answer) => answer !== undefined && 'reply' in answer)) {
-      if (2 * permits > this.#permits) this.#permits = Math.min(2 * this.#permits, MOST_PERMITS);
+      if (2 * permits > this.#permits) this.#permits = Math.min(2 * this.#permits, MOST_IN_CALL);
     } else if (answers.some(cameTooLate)) {
       this.#permits = Math.max(1, Math.min(this.#permits, Math.ceil(permits / 2)));
     }

@@ -27,6 +27,8 @@ export class NodeLink {
   readonly #serverClock: ServerClock;
   readonly #open = new Set<OpenCall>();
   #lastSent = -Infinity;
+  /** A call has failed that was waited for in vain, and none was answered since. */
+  #failing = false;
   #seen: { readonly time: number; readonly sent: number; readonly took: number } | undefined;
   /** Called at each answer. */
   onAnswer: (() => void) | undefined;
@@ -44,8 +46,9 @@ export class NodeLink {
     return time + this.#clock.monotonic() - sent + took + SLACK;
   }
 
-  /** It has left a call unanswered for longer than that was waited for. */
+  /** It has left a call unanswered for longer than that was waited for, whatever the client made of that call later. */
   get silent(): boolean {
+    if (this.#failing) return true;
     const [oldest] = this.#open;
     return oldest !== undefined && this.#clock.monotonic() - oldest.since > oldest.limit;
   }
@@ -70,6 +73,7 @@ export class NodeLink {
     } catch (error) {
       this.#open.delete(open);
       if (error instanceof LateCallError) this.#answered(sent, error.time);
+      else if (this.#clock.monotonic() - sent.monotonic > limit) this.#failing = true;
       throw error;
     }
   }
@@ -77,6 +81,7 @@ export class NodeLink {
   #answered(sent: ReturnType<typeof instant>, time: number): void {
     // It is there: calls before this one, if still open, were lost on their way.
     this.#open.clear();
+    this.#failing = false;
     this.#serverClock.observe(sent, time);
     const took = this.#clock.monotonic() - sent.monotonic;
     this.#seen = { time, sent: sent.monotonic, took };

@@ -16,7 +16,7 @@ import { systemClock } from '../clock.js';
 import { QuorumError } from '../errors.js';
 import { parseTicketId } from '../ticket-id.js';
 import { Acquisition } from './acquisition.js';
-import { MOST_PERMITS } from './batch-size.js';
+import { MOST_IN_CALL } from './batch-size.js';
 import { Extension } from './extension.js';
 import type { HazardListener } from './hazard-listeners.js';
 import { inspectNodes } from './inspection.js';
@@ -64,7 +64,7 @@ export class QuorumBackend implements Backend {
   readonly #running = new Map<string, Acquisition>();
 
   get mostPermits(): number {
-    return MOST_PERMITS;
+    return MOST_IN_CALL;
   }
 
   constructor(

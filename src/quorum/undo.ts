@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../clock.js';
 import { randomBy } from '../clock.js';
 import { parseTicketId } from '../ticket-id.js';
 import { withinLimit } from '../time-limit.js';
-import { MOST_PERMITS } from './batch-size.js';
+import { MOST_IN_CALL } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
 import type { DropCall } from './quorum-node.js';
 
@@ -119,7 +119,7 @@ export class Undo {
       if (doomed.key.name !== key.name || doomed.key.prefix !== key.prefix) continue;
       batch.set(place, doomed);
       permits += parseTicketId(doomed.id)?.permits ?? 1;
-      if (batch.size === BATCH || permits >= MOST_PERMITS) break;
+      if (batch.size === BATCH || permits >= MOST_IN_CALL) break;
     }
     return batch;
   }

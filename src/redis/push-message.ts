@@ -1,4 +1,4 @@
-import type { EndedTicket, PushedGrant, PushSource } from '../backend.js';
+import type { EndedTicket, PushedGrant } from '../backend.js';
 import { nameOf } from './keys.js';
 import { parseEnded, parseGrants } from './replies.js';
 
@@ -13,29 +13,23 @@ const MOST_LINES = 1000;
 const LONGEST_ID = 128;
 
 export interface PushMessage {
-  readonly source: PushSource;
+  /** The semaphore's. */
+  readonly name: string;
   readonly grants: readonly PushedGrant[];
   readonly ended: readonly EndedTicket[];
 }
 
 /**
- * `line;line…|limit|name`, a line being a grant as it stands in a reply, or `id revoked`, or `id adopted`. Of the lines only
+ * `line;line…|name`, a line being a grant as it stands in a reply, or `id revoked`, or `id adopted`. Of the lines only
  * those are read whose id was made by `client`. Undefined when it is no such message.
  */
 export function parsePush(message: string, client: string): PushMessage | undefined {
   if (message.length > LONGEST_MESSAGE) return undefined;
   const end = message.indexOf('|');
-  const beforeName = message.indexOf('|', end + 1);
-  if (end < 0 || beforeName < 0 || beforeName - end > 17) return undefined;
-  const limit = Number(message.slice(end + 1, beforeName));
-  const name = nameOf(message.slice(beforeName + 1));
-  if (!Number.isSafeInteger(limit) || limit < 1 || name === undefined) return undefined;
+  const name = end < 0 ? undefined : nameOf(message.slice(end + 1));
+  if (name === undefined) return undefined;
   const lines = ownLines(message, end, `${client}.`);
-  return {
-    source: { name, limit },
-    grants: lines.flatMap(parseGrants),
-    ended: lines.flatMap(parseEnded),
-  };
+  return { name, grants: lines.flatMap(parseGrants), ended: lines.flatMap(parseEnded) };
 }
 
 function ownLines(message: string, end: number, start: string): string[] {

@@ -81,8 +81,8 @@ export class RedisBackend implements Backend {
         onMessage: (message) => {
           const push = parsePush(message, client);
           if (push === undefined) return;
-          if (push.grants.length > 0) listener.onGrants(push.grants, push.source);
-          if (push.ended.length > 0) listener.onEnded?.(push.ended, push.source);
+          if (push.grants.length > 0) listener.onGrants(push.grants, push.name);
+          if (push.ended.length > 0) listener.onEnded?.(push.ended, push.name);
         },
         onHealth: (healthy) => listener.onHealth(healthy),
         onFailed: () => listener.onFailed?.(),

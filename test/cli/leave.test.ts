@@ -37,7 +37,9 @@ describe('the end of redsem run', () => {
   it('does not wait for a release that never ends', async () => {
     const clock = useFakeTimers();
     const warnings: string[] = [];
-    const given = giveBack({ release: never }, (message) => warnings.push(message));
+    const given = giveBack({ expiresIn: 20_000, release: never }, (message) =>
+      warnings.push(message),
+    );
     await clock.runAllAsync();
     // Nobody knows that it was lost.
     expect(await given).to.equal(true);
@@ -47,6 +49,24 @@ describe('the end of redsem run', () => {
   });
 
   it('knows of a permit that was lost', async () => {
-    expect(await giveBack({ release: async () => false }, () => undefined)).to.equal(false);
+    const release = async () => false;
+    for (const expiresIn of [0, 20_000]) {
+      expect(await giveBack({ expiresIn, release }, () => undefined)).to.equal(false);
+    }
+  });
+
+  it('does not take a lease that ran out while it was given back for one that was lost before', async () => {
+    const clock = useFakeTimers();
+    const warnings: string[] = [];
+    const release = async () => {
+      await clock.tickAsync(200);
+      return false;
+    };
+    const given = giveBack({ expiresIn: 200, release }, (message) => warnings.push(message));
+    await clock.runAllAsync();
+    expect(await given).to.equal(true);
+    expect(warnings.join()).to.match(
+      /^warning: the permit may be free only when its ttl is over: /,
+    );
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { RedisConnection } from '../../src/index.js';
 import { ManualClock, Semaphore } from '../../src/index.js';
-import { BatchSize, MOST_PERMITS } from '../../src/quorum/batch-size.js';
+import { BatchSize, MOST_IN_CALL } from '../../src/quorum/batch-size.js';
 import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
 import type { TakeCall, TakeReply } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
@@ -50,12 +50,12 @@ describeWithMasters('many permits on a quorum', 3, (masters) => {
 });
 
 describe('a quorum', () => {
-  it(`refuses more than ${MOST_PERMITS} permits for one ticket at once`, async () => {
+  it(`refuses more than ${MOST_IN_CALL} permits for one ticket at once`, async () => {
     const clock = new ManualClock();
     const backend = new QuorumBackend([new MemoryQuorumNode(clock)], clock);
-    const semaphore = new Semaphore(backend, 'most', { limit: 3 * MOST_PERMITS });
-    for (const permits of [MOST_PERMITS + 1, 2 * MOST_PERMITS]) {
-      const message = `permits: expected at most ${MOST_PERMITS} on several masters, got ${permits}`;
+    const semaphore = new Semaphore(backend, 'most', { limit: 3 * MOST_IN_CALL });
+    for (const permits of [MOST_IN_CALL + 1, 2 * MOST_IN_CALL]) {
+      const message = `permits: expected at most ${MOST_IN_CALL} on several masters, got ${permits}`;
       expect((await errorOf(semaphore.acquire({ permits }), RangeError)).message).to.equal(message);
       expect((await errorOf(semaphore.tryAcquire({ permits }), RangeError)).message).to.equal(
         message,
@@ -135,7 +135,7 @@ describe('the size of batches', () => {
   it('counts permits, and leaves no part empty', () => {
     const batches = new BatchSize();
     expect(batches.split([], permitsOf)).to.deep.equal([]);
-    const most = MOST_PERMITS;
+    const most = MOST_IN_CALL;
     expect(batches.split([most, 1, most - 1, 2], permitsOf)).to.deep.equal([
       [most],
       [1, most - 1],

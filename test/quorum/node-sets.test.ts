@@ -188,6 +188,23 @@ describe('sets of nodes', () => {
     await other.acquire();
   });
 
+  it('are begun at once while a node is away whose client gives up its calls late', async () => {
+    const process = nodes.process('abc');
+    nodes.node('c').take = async () => {
+      await new Promise<void>((resolve) => nodes.clock.schedule(resolve, TTL));
+      throw new Error('Connection is closed.');
+    };
+    const waits: number[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      const began = nodes.clock.monotonic();
+      await process.release(await process.acquire());
+      waits.push(nodes.clock.monotonic() - began);
+      await nodes.clock.advance(2 * TTL);
+    }
+    // The first waits for as long as a node is waited for.
+    expect(waits).to.deep.equal([TTL / 10, 0, 0]);
+  });
+
   it('cost no calls', async () => {
     const [one, other] = [nodes.process('abc'), nodes.process('abc')];
     for (let i = 1; i <= 6; i += 1) {

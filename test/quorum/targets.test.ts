@@ -80,12 +80,23 @@ describe('named clients', () => {
     }
   });
 
+  it('must have options of the right types', () => {
+    for (const lists of ['a', 5, ['a'], [null], null] as unknown as string[][][]) {
+      expect(() => quorum({ a }, { lists })).to.throw(TypeError, 'lists: expected an array of');
+    }
+    const none = null as unknown as Parameters<typeof quorum>[1];
+    expect(() => quorum({ a }, none)).to.throw(TypeError, 'options: expected an object, got null');
+  });
+
   it('must be clients, once each, with names', () => {
     expect(() => quorum({})).to.throw(RangeError, 'at least one');
     expect(() => quorum({ a, b: a })).to.throw(RangeError, 'once');
     expect(() => quorum({ '': a })).to.throw(RangeError, 'clients: expected 1 to 256 bytes');
     const wrong = { a, b: 5 } as unknown as Parameters<typeof quorum>[0];
     expect(() => quorum(wrong)).to.throw(TypeError, 'target');
+    for (const array of [[], [a, b]] as unknown as Parameters<typeof quorum>[0][]) {
+      expect(() => quorum(array)).to.throw(TypeError, 'clients: expected an object of clients');
+    }
     const option = { otherSet: 'ignore' } as unknown as Parameters<typeof quorum>[1];
     expect(() => quorum({ a }, option)).to.throw(TypeError, "'refuse' or 'warn'");
   });

@@ -81,7 +81,7 @@ describeWithServer('random programs', (server) => {
 
   function listener(client: string, onHealthy: () => void): GrantListener {
     return {
-      onGrants: (grants, { name }) => {
+      onGrants: (grants, name) => {
         if (name === 'last') done.add(client);
         else side?.pushedGrants.get(client)?.push(...grants);
         if (done.size === CLIENTS.length) onDone();
@@ -102,7 +102,7 @@ describeWithServer('random programs', (server) => {
       onDone = resolve;
     });
     for (const { name } of CLIENTS) {
-      await redis.publish(`${inboxChannels(PREFIX)}${name}`, `${name}.0 0 0 0|1|last`);
+      await redis.publish(`${inboxChannels(PREFIX)}${name}`, `${name}.0 0 0 0|last`);
     }
     await all;
   }

@@ -89,8 +89,8 @@ export class FaultyProcess implements Backend {
       if (PUSHING.includes(this.#condition)) tell();
     };
     return this.#server.listen(client, prefix, {
-      onGrants: (grants, source) => whenWell(() => listener.onGrants(grants, source)),
-      onEnded: (ended, source) => whenWell(() => listener.onEnded?.(ended, source)),
+      onGrants: (grants, name) => whenWell(() => listener.onGrants(grants, name)),
+      onEnded: (ended, name) => whenWell(() => listener.onEnded?.(ended, name)),
       onHealth: (healthy) => listener.onHealth(healthy),
     });
   }

@@ -75,8 +75,8 @@ export class LossyServer {
       if (restarted) listener.onHealth(healthy);
     };
     subscription.listening = this.#backend.listen(client, prefix, {
-      onGrants: (grants, source) => listener.onGrants(grants, source),
-      onEnded: (ended, source) => listener.onEnded?.(ended, source),
+      onGrants: (grants, name) => listener.onGrants(grants, name),
+      onEnded: (ended, name) => listener.onEnded?.(ended, name),
       onHealth,
     });
   }

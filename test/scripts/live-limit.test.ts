@@ -34,6 +34,22 @@ describeWithServer('scripts: a limit that is stored', (server) => {
     expect((await bench.inspect()).held).to.equal(5);
   });
 
+  it('is not changed by who gives back what it has no semaphore for, nor is that of the last caller', async () => {
+    for (const stored of [undefined, 2]) {
+      const bench = new ScriptBench(server(), { limit: stored === undefined ? 2 : 9 });
+      if (stored !== undefined) await bench.setLimit(stored);
+      await bench.acquire(ids('a', 2));
+      for (const id of ['b.1', 'b.2', 'b.3']) await bench.acquire(id);
+      expect(await bench.release('b.3', { limit: 0 })).to.include({ otherLimit: undefined });
+      expect((await bench.inspect()).held).to.equal(2);
+      await bench.release('a.1', { limit: 0 });
+      expect((await bench.inspect()).held).to.equal(2);
+      expect(await bench.queue()).to.deep.equal(['b.2']);
+      const { otherLimit, storedLimit } = await bench.extend('a.2');
+      expect([otherLimit, storedLimit]).to.deep.equal([undefined, stored]);
+    }
+  });
+
   it('changes nothing the second time', async () => {
     const bench = new ScriptBench(server(), { limit: 1 });
     await bench.take('x.1');

@@ -189,6 +189,7 @@ export class LockStep {
   readonly limits = new Map<string, number>();
   calls = 0;
   /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
+  #releases = 0;
   readonly #revokedUntil = new Map<string, number>();
 
   constructor(redis: (time: () => number) => Backend, name: string, limit: number) {
@@ -236,7 +237,9 @@ export class LockStep {
   }
 
   async release(member: Member, ids: readonly string[]): Promise<void> {
-    const limit = this.#limitOf(member);
+    // Each second one is of somebody who does not know the limit.
+    this.#releases += 1;
+    const limit = this.#releases % 2 === 0 ? 0 : this.#limitOf(member);
     const expected = await this.memory.release(member, limit, ids);
     this.#compare(await this.redis.release(member, limit, ids), expected);
   }

@@ -225,6 +225,69 @@ describeWithServer('scripts: keys that were lost', (server) => {
     expect(await bench.parts()).to.deep.equal(['meta']);
   });
 
+  describe('with an old meta that came back alone', () => {
+    /** As `meta` was when the bench had one holder, who left since. */
+    async function restored(since: (bench: ScriptBench) => Promise<unknown>): Promise<ScriptBench> {
+      const bench = new ScriptBench(server(), { limit: 1 });
+      await bench.take('a.1');
+      const old = await bench.redis.dumpBuffer(bench.keyOf('meta'));
+      await since(bench);
+      await bench.redis.restore(bench.keyOf('meta'), 60_000, old, 'REPLACE');
+      return bench;
+    }
+
+    async function turn(bench: ScriptBench): Promise<void> {
+      await bench.release('a.1');
+      await bench.take('b.1');
+      await bench.acquire('c.1');
+    }
+
+    it('a ticket that it does not know is gone when it is given back, and the next waiter is served', async () => {
+      const bench = await restored(turn);
+      await bench.release('b.1');
+      expect((await bench.inspect()).holders.map(({ id }) => id)).to.deep.equal(['c.1']);
+      await expectSound(bench);
+    });
+
+    it('a holder that it does not know is told so by its next extension: its slot may be given away', async () => {
+      const bench = await restored(turn);
+      expect((await bench.extend('b.1')).extended).to.deep.equal([false]);
+      expect((await bench.inspect()).holders.map(({ id }) => id)).to.deep.equal(['c.1']);
+      await expectSound(bench);
+    });
+
+    it('a ticket that it does not know makes room when it is revoked', async () => {
+      const bench = await restored(turn);
+      await bench.revoke('b.1');
+      expect((await bench.inspect()).holders.map(({ id }) => id)).to.deep.equal(['c.1']);
+      await expectSound(bench);
+    });
+
+    it('a ticket that was waiting by it is gone, too', async () => {
+      const bench = new ScriptBench(server(), { limit: 1 });
+      await bench.take('a.1');
+      for (const id of ['b.1', 'c.1']) await bench.acquire(id);
+      const old = await bench.redis.dumpBuffer(bench.keyOf('meta'));
+      await bench.release('a.1');
+      await bench.redis.restore(bench.keyOf('meta'), 60_000, old, 'REPLACE');
+      await bench.release('b.1');
+      expect((await bench.inspect()).holders.map(({ id }) => id)).to.deep.equal(['c.1']);
+    });
+
+    it('waiters that it does not know are served', async () => {
+      let arrival = 0;
+      const bench = await restored(async () => undefined);
+      const old = await bench.redis.dumpBuffer(bench.keyOf('meta'));
+      arrival = arrivalOf((await bench.acquire('b.1')).verdicts[0]);
+      await bench.acquire('c.1');
+      await bench.redis.restore(bench.keyOf('meta'), 60_000, old, 'REPLACE');
+      await bench.release('a.1');
+      expect(kinds(await bench.acquire([request('b.1', arrival)]))).to.deep.equal(['granted']);
+      await bench.release('b.1');
+      expect((await bench.inspect()).holders.map(({ id }) => id)).to.deep.equal(['c.1']);
+    });
+  });
+
   it('a call that finds nothing makes nothing', async () => {
     const bench = new ScriptBench(server());
     await bench.extend('a.1');

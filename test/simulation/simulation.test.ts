@@ -24,13 +24,13 @@ function sumOf(output: string): string {
 describe('simulation', () => {
   it('keeps every promise with 150 seeds and one server', async () => {
     const output = await simulate(
-      ...'--seed 1 --seeds 150 --quiet --minutes 0.1 --processes 4'.split(' '),
+      ...'--seed 1 --seeds 150 --quiet --minutes 0.1 --processes 4 --pace 0.4'.split(' '),
     );
     expect(sumOf(output), output).to.match(/^150 seeds .*: 0 failed$/);
   });
 
   it('keeps every promise with 50 seeds and a quorum of 3 or 5', async () => {
-    const common = '--quiet --minutes 0.1 --processes 3';
+    const common = '--quiet --minutes 0.1 --processes 3 --pace 0.4';
     for (const [nodes, seed] of [
       [3, 1],
       [5, 26],

@@ -51,7 +51,7 @@ describe('a server from Debian', () => {
   });
 
   it('is refused when the package holds no server', () => {
-    expect(() => wrapperText('redis', ['/tree/lib64/ld-linux-x86-64.so.2'])).to.throw(
+    expect(() => wrapperText('redis', ['/data/lib64/ld-linux-x86-64.so.2'])).to.throw(
       'no server inside',
     );
   });

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { spy } from 'sinon';
 
 import { KeyedMutex, Semaphore } from '../../src/index.js';
+import { eventually } from '../support/eventually.js';
 import { never, StubBackend } from './stub-backend.js';
 
 const MANY = 1200;
@@ -59,6 +61,23 @@ describe('ending what many hold or wait for', () => {
     const turns = await turnsUntil(() => told);
     expect(Math.max(...turns)).to.equal(FEW);
     expect(handles.some((handle) => handle.held)).to.equal(false);
+    await semaphore.close();
+  });
+
+  it('looks at each of those holders a few times, however many they are', async () => {
+    backend.onExtend = () => never();
+    const count = 10 * MANY;
+    const semaphore = new Semaphore(backend, 'jobs', { limit: count, ttl: 1000 });
+    const handles = await Promise.all(Array.from({ length: count }, () => semaphore.acquire()));
+    let told = 0;
+    for (const handle of handles) handle.on('lost', () => (told += 1));
+    await backend.clock.advance(900);
+    const looks = spy(backend.clock, 'monotonic');
+    backend.clock.stall(100);
+    void backend.clock.advance(10);
+    await eventually(() => expect(told).to.equal(count));
+    expect(looks.callCount).to.be.below(10 * count);
+    looks.restore();
     await semaphore.close();
   });
 

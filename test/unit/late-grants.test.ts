@@ -58,12 +58,11 @@ describe('a grant that nobody wants', () => {
 
   it('is given back to a semaphore that this process does not use any more', async () => {
     const { backend, semaphore, ids } = await waitingBench();
-    const source = { name: 'gone', limit: 7 };
     const grants = [{ id: ids()[0]?.replace(/\w+$/, '1.2') ?? '', ...GRANT }];
-    for (const listener of backend.listeners) listener.onGrants(grants, source);
+    for (const listener of backend.listeners) listener.onGrants(grants, 'gone');
     await backend.clock.advance(1);
     expect(backend.releases.map(({ call }) => [call.key, call.limit, call.ids])).to.deep.equal([
-      [{ prefix: 'redsem', name: 'gone' }, 7, [grants[0]?.id]],
+      [{ prefix: 'redsem', name: 'gone' }, 0, [grants[0]?.id]],
     ]);
     await semaphore.close();
   });
@@ -74,7 +73,7 @@ describe('a grant that nobody wants', () => {
     const made = ['somebody.1', `${client}.3`, `${client}.01`, `${client}.1.1`, `${client}.1~a.1`];
     for (const id of [...made, '', client]) {
       const grants = [{ id, ...GRANT }];
-      for (const listener of backend.listeners) listener.onGrants(grants, { name: 's', limit: 1 });
+      for (const listener of backend.listeners) listener.onGrants(grants, 's');
     }
     await backend.clock.advance(1);
     expect(backend.releases).to.deep.equal([]);

@@ -11,7 +11,6 @@ import type {
   InspectReply,
   Listening,
   PushedGrant,
-  PushSource,
   ReleaseCall,
   ReleaseReply,
 } from '../../src/backend.js';
@@ -44,7 +43,7 @@ export class StubBackend implements Backend {
   #arrivals = 0;
   #tokens = 0;
   #pushed: PushedGrant | undefined;
-  readonly #sources = new Map<string, PushSource>();
+  readonly #names = new Map<string, string>();
 
   constructor(options: { pushes: boolean } = { pushes: false }) {
     this.onAcquire = (call) => this.allQueued(call);
@@ -63,8 +62,7 @@ export class StubBackend implements Backend {
     const requests = call.requests.map(({ id, permits, wait, arrival }) => {
       return { id, permits, wait, arrival };
     });
-    for (const { id } of requests)
-      this.#sources.set(id, { name: call.key.name, limit: call.limit });
+    for (const { id } of requests) this.#names.set(id, call.key.name);
     return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
   }
 
@@ -139,18 +137,18 @@ export class StubBackend implements Backend {
 
   /** Says that a ticket was taken away. */
   endTicket(id: string, reason: EndedTicket['reason']): void {
-    for (const one of this.listeners) one.onEnded?.([{ id, reason }], this.#sourceOf(id));
+    for (const one of this.listeners) one.onEnded?.([{ id, reason }], this.#nameOf(id));
   }
 
   /** The last push, once more. */
   pushAgain(): void {
     const grants = this.#pushed === undefined ? [] : [this.#pushed];
-    for (const listener of this.listeners) listener.onGrants(grants, this.#sourceOf(grants[0]?.id));
+    for (const listener of this.listeners) listener.onGrants(grants, this.#nameOf(grants[0]?.id));
   }
 
   /** The semaphore that asked for it. */
-  #sourceOf(id: string | undefined): PushSource {
-    return this.#sources.get(id ?? '') ?? { name: '', limit: 1 };
+  #nameOf(id: string | undefined): string {
+    return this.#names.get(id ?? '') ?? '';
   }
 
   setHealth(healthy: boolean): void {

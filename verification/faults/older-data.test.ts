@@ -1,8 +1,5 @@
-import { expect } from 'chai';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Semaphore } from '../../src/index.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { startServer, type TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
@@ -12,14 +9,11 @@ import {
   newName,
 } from '../../test/support/client-bench.js';
 import { eventually } from '../../test/support/eventually.js';
-
-/** Longer than until a holder claims its ticket, in milliseconds. */
-const HOLD = 150;
-const WORKERS = 8;
+import { Crew, WORKERS } from './crew.js';
 
 describeWithServer('data that comes back a little older', (server) => {
   itThroughBothClients('hands no permit to what was served since: a restart', async (bench) => {
-    const crew = await Crew.start(bench, server().port);
+    const crew = await startCrew(bench, server().port);
     await crew.claimed();
     await server().command('SAVE');
     await crew.serve(10);
@@ -30,7 +24,7 @@ describeWithServer('data that comes back a little older', (server) => {
   });
 
   itThroughBothClients('hands no permit to what was served since: a queue', async (bench) => {
-    const crew = await Crew.start(bench, server().port);
+    const crew = await startCrew(bench, server().port);
     const key = `redsem:{${crew.name}}:queue`;
     await server().command('COPY', key, `${key}:old`);
     await crew.serve(WORKERS + 2);
@@ -61,7 +55,7 @@ describeWithServer('data that comes back a little older', (server) => {
     });
 
     itThroughBothClients('hands no permit to what was served since: a failover', async (bench) => {
-      const crew = await Crew.start(bench, relay.port);
+      const crew = await startCrew(bench, relay.port);
       await eventually(async () => {
         return Number(await replica.command('ZCARD', `redsem:{${crew.name}}:queue`)) > 0;
       }, 'the replica has the queue');
@@ -76,58 +70,9 @@ describeWithServer('data that comes back a little older', (server) => {
   });
 });
 
-/** Workers that want the one permit all the time. */
-class Crew {
-  readonly name = newName();
-  readonly #semaphore: Semaphore;
-  readonly #workers: Promise<void>[];
-  #served = 0;
-  #stopped = false;
-
-  static async start(bench: ClientBench, port: number): Promise<Crew> {
-    const { target } = await bench.connect(port);
-    const crew = new Crew((name) => bench.semaphore(target, name, { limit: 1 }));
-    await crew.serve(5);
-    return crew;
-  }
-
-  constructor(open: (name: string) => Semaphore) {
-    this.#semaphore = open(this.name);
-    this.#workers = Array.from({ length: WORKERS }, () => this.#work());
-    // Where a test fails they are rejected with nobody waiting for them.
-    void Promise.allSettled(this.#workers);
-  }
-
-  /** Waits for a ticket that would stay for its whole ttl if it were left alone. */
-  async claimed(): Promise<void> {
-    await eventually(async () => {
-      const { holders } = await this.#semaphore.inspect();
-      return holders.some(({ expiresIn }) => expiresIn > 10_000);
-    }, 'a ticket is claimed');
-  }
-
-  /** Waits until so many more were served: with one ticket of somebody who is gone this would take too long. */
-  async serve(count: number): Promise<void> {
-    const enough = this.#served + count;
-    await eventually(() => this.#served >= enough, `${count} are served`);
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await Promise.all(this.#workers);
-    const { held, waiting } = await this.#semaphore.inspect();
-    expect({ held, waiting }).to.deep.equal({ held: 0, waiting: 0 });
-  }
-
-  async #work(): Promise<void> {
-    while (!this.#stopped) {
-      const handle = await this.#semaphore.acquire();
-      await sleep(HOLD);
-      // Where data is lost the permit is, too.
-      await handle.release().catch(() => undefined);
-      this.#served += 1;
-    }
-  }
+async function startCrew(bench: ClientBench, port: number): Promise<Crew> {
+  const { target } = await bench.connect(port);
+  return Crew.start(bench.semaphore(target, newName(), { limit: 1 }));
 }
 
 /** A way to one of two servers, as a sentinel or a load balancer gives it. */

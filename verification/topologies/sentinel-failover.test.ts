@@ -6,6 +6,7 @@ import { ClientBench, newName } from '../../test/support/client-bench.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithSentinels } from '../../test/support/require-topology.js';
+import { Crew, WORKERS } from '../faults/crew.js';
 import { meeting } from './meeting.js';
 import { expectBounded, type LossWatch } from './outage.js';
 import { untilReplicated } from './replicated.js';
@@ -99,6 +100,31 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'missing');
       expect([handle.held, next.held]).to.deep.equal([false, true]);
       expect(await next.release()).to.equal(true);
+    });
+  });
+
+  it('killed when its replicas lag: what was served since gets no permit', async () => {
+    const stopReplication = meeting(2, async () => {
+      await untilReplicated(master, replicas);
+      for (const replica of replicas) replica.pause();
+      await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
+    });
+    const failOver = meeting(2, async () => {
+      await master.kill();
+      for (const replica of replicas) replica.resume();
+      await sentinels().untilFailover(master);
+    });
+    await throughBothClients(connect, async (bench) => {
+      const semaphore = bench.semaphore(await bench.client(), newName(), { limit: 1 });
+      const crew = await Crew.start(semaphore);
+      await crew.claimed();
+      await stopReplication();
+      await crew.serve(2 * WORKERS);
+      const settled = crew.settled;
+      await failOver();
+      await crew.serve(WORKERS + 2);
+      await crew.expectGone(settled);
+      await crew.stop();
     });
   });
 

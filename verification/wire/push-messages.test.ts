@@ -19,8 +19,8 @@ describe('messages that anybody may send', () => {
   it('name the semaphore, whatever its name', () => {
     for (const name of ['jobs', 'a;b|c', '{x}%7D', '%257B', '|', 'ü 語 \0', 'x'.repeat(512)]) {
       const tag = /\{([^{}]*)\}[^{}]*$/.exec(keysOf({ prefix: 'p', name })[0] ?? '')?.[1];
-      const push = parsePush(`a.1 0 7 5000|3|${tag}`, 'a');
-      expect(push?.source).to.deep.equal({ name, limit: 3 });
+      const push = parsePush(`a.1 0 7 5000|${tag}`, 'a');
+      expect(push?.name).to.equal(name);
       expect(push?.grants).to.deep.equal([
         { id: 'a.1', slots: [0], fencingToken: 7, expiresAt: 5 },
       ]);
@@ -36,7 +36,7 @@ describe('messages that anybody may send', () => {
       'a.3 adopted',
       'aa.1 0 7 5',
     ];
-    const push = parsePush(`${lines.join(';')}|1|jobs`, 'a');
+    const push = parsePush(`${lines.join(';')}|jobs`, 'a');
     expect(push?.grants).to.deep.equal([
       { id: 'a.2.3', slots: [0, 4, 5], fencingToken: 8, expiresAt: 5 },
     ]);
@@ -45,24 +45,24 @@ describe('messages that anybody may send', () => {
       { id: 'a.3', reason: 'missing' },
     ]);
     const many = Array.from({ length: 3000 }, (_, i) => `a.${i} revoked`).join(';');
-    expect(parsePush(`${many}|1|jobs`, 'a')?.ended).to.have.length(1000);
+    expect(parsePush(`${many}|jobs`, 'a')?.ended).to.have.length(1000);
   });
 
   it('have no more slots than the id has permits', () => {
     for (const slots of ['0-16777214', '0-1', '0,1', '9-7']) {
-      expect(parsePush(`a.1 ${slots} 1 1|1|jobs`, 'a')?.grants[0]?.slots, slots).to.deep.equal([]);
+      expect(parsePush(`a.1 ${slots} 1 1|jobs`, 'a')?.grants[0]?.slots, slots).to.deep.equal([]);
     }
   });
 
-  it('are no messages where limit or name cannot be', () => {
-    const wrong = ['', '|', 'a.1 0 7 1', '||jobs', '|0|jobs', '|1.5|jobs', '|x|jobs', '|1|'];
-    const long = [`|1|${'x'.repeat(513)}`, `|${'1'.repeat(30)}|jobs`, `|1|${'x'.repeat(2 ** 17)}`];
+  it('are no messages where the name cannot be', () => {
+    const wrong = ['', '|', 'a.1 0 7 1', 'a.1 0 7 1|'];
+    const long = [`|${'x'.repeat(513)}`, `|${'x'.repeat(2 ** 17)}`];
     for (const message of [...wrong, ...long]) expect(parsePush(message, 'a')).to.equal(undefined);
   });
 
   it('make a permit that its first extension ends, at worst', async () => {
     const bench = await pushBench();
-    bench.send(`${bench.waiting} 0 9 ${bench.soon()}|1|jobs`);
+    bench.send(`${bench.waiting} 0 9 ${bench.soon()}|jobs`);
     await bench.clock.advance(0);
     expect(bench.waiter.value?.held).to.equal(true);
     bench.backend.onExtend = (call) => bench.backend.extended(call, false);
@@ -182,8 +182,7 @@ function crafted(
     '1 -1',
     `1 ${'9'.repeat(400)}`,
   ];
-  const names = ['jobs', 'other', '%7B', 'x'.repeat(600), ''];
-  const limits = ['1', '0', '9007199254740993', 'x', ''];
+  const names = ['jobs', 'other', '|', '%7B', 'x'.repeat(600), ''];
   const noise = (): string => {
     const length = random.between(0, random.chance(0.002) ? 200_000 : 200);
     return Array.from({ length }, () => random.pick([';', '|', ' ', '.', '0', 'a', '\0'])).join('');
@@ -199,6 +198,6 @@ function crafted(
     const many = first.length < 50 && random.chance(0.1);
     const lines = Array.from({ length: many ? 2000 : random.between(1, 5) }, () => first);
     if (random.chance(0.5)) lines.push(line(), line());
-    return `${lines.join(';')}|${random.pick(limits)}|${random.pick(names)}`;
+    return `${lines.join(';')}|${random.pick(names)}`;
   };
 }

@@ -36,6 +36,8 @@ if not late and waiting + known > 0 then
   if known > 0 then
     -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
     call('PEXPIRE', waiters, math.ceil(math.max(until_ - now, WAITER_LEASE) / 1000))
+    -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
+    waiting = call('ZCARD', queue) * 1.0
   end
   queued_at, own = call('ZMSCORE', queue, unpack(ids, 1, total)), {}
   local next_arrival = string.gmatch(ARGV[8] or '', '%S+')

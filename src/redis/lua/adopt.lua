@@ -47,7 +47,7 @@ end
 -- include: serve
 -- include: write
 if filled > 0 and adopted ~= '' and not late and current ~= ARGV[6] then
-  local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')
+  local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')
   redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(current, '^[^.]+'), current .. ' adopted' .. source)
 end
 return head .. '|' .. adopted .. '|' .. (adopted ~= '' and not late and current or '') .. '|' .. told

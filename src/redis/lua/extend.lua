@@ -10,8 +10,8 @@
 -- include: clock
 local giving, verdicts, listed = false, {}, ARGV[4]
 -- include: ids
-local stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, ARGV[5] and total or 0))
--- include: state purge
+local stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
+-- include: state records purge
 
 -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
 call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))
@@ -21,7 +21,7 @@ local known = call('ZMSCORE', tickets, unpack(ids, 1, total))
 local next_token = string.gmatch(ARGV[5] or '', '%d+')
 for i = 1, total do
   local token, record = next_token(), stored[i + 2]
-  if type(known[i]) == 'string' and (not token or type(record) ~= 'string' or match(record, ' (%d+)') == token) then
+  if type(known[i]) == 'string' and (not token or match(record, ' (%d+)') == token) then
     verdicts[i] = '1'
     scores[size + 1], scores[size + 2] = expiry, ids[i]
     size = size + 2

@@ -1,7 +1,7 @@
 -- Gives tickets back and withdraws queued requests, by id; what is not there is left alone.
 --
 -- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
+-- ARGV  1 limit, 0: not known (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
 --       3 the ids, at most 1000
 -- Reply 'head|verdicts|grants', the head as in state.lua: a digit for each id, 1 was a live ticket, 0 was not; grants as in acquire.lua
 -- Cost  O(log n) for each id, expired ticket and grant, and each freed permit
@@ -10,7 +10,7 @@
 local giving, listed = true, ARGV[3]
 -- include: ids
 local stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
--- include: state release-all purge
+-- include: state release-all records purge
 
 local verdicts = string.rep(released == total and '1' or '0', total)
 if released > 0 and released < total then

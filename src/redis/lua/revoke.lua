@@ -10,7 +10,7 @@
 local ids, total, giving, verdicts, listed = { ARGV[3] }, 1, true, {}, ARGV[3]
 local expiry = call('ZSCORE', tickets, ARGV[3])
 local stored = call('HMGET', meta, 'state', 'limit', ARGV[3])
--- include: state purge
+-- include: state records purge
 
 -- In `meta`, 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
 local known, kept, verdict = call('HGET', meta, 'revoked'), {}, '0'
@@ -27,7 +27,7 @@ end
 -- include: serve
 -- include: write
 if released > 0 then
-  local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')
+  local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')
   redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked' .. source)
 end
 return head .. '|' .. verdict .. '|' .. told

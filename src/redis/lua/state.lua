@@ -34,6 +34,12 @@ if type(stored[1]) == 'string' then
   end
 end
 
+if own_limit == '0' then
+  -- Of somebody who gives back what he has no semaphore for. Where nothing is known of the limit, the lowest.
+  own_limit = configured == '' and '1' or configured
+  limit = own_limit * 1.0
+end
+
 -- What the caller is told of the limit where its own is not the one that counts, or not the only one.
 local head = now_text
 if type(stored[2]) == 'string' then

@@ -1,8 +1,8 @@
 -- Fragment: writes the tickets of what was granted, on the lowest free slots, and what the next call must know;
 -- tells waiters of their grants. Afterwards 'slots token' of each grant to this call is in `verdicts` by place, and `told`
 -- has those grants of the calling client that it did not ask for now. The rest is pushed. A push is a hint: where the user
--- has no right to publish, waiters find their grant by asking. A message is 'id slots token expiry;…|limit|name': the limit is
--- the caller's, the name stands as in the keys. Many grants make several messages, for a text is copied each time that it grows.
+-- has no right to publish, waiters find their grant by asking. A message is 'id slots token expiry;…|name': the name
+-- stands as in the keys. Many grants make several messages, for a text is copied each time that it grows.
 
 local told, messages, parts, full, FULL = '', nil, nil, nil, 8000
 local first_ticket, final = granted > 0 and (count == 0 or strays), renewed
@@ -211,7 +211,7 @@ if moved or not known_state then
 end
 if messages then
   local channels = string.sub(ARGV[2], 1, -#client - 1)
-  local source = '|' .. own_limit .. '|' .. match(meta, '{([^{}]*)}[^{}]*$')
+  local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')
   for i = 1, full and #full or 0 do
     redis.pcall('PUBLISH', channels .. full[i][1], full[i][2] .. source)
   end

@@ -16,7 +16,8 @@ export interface Hold {
   noticeBy: number;
   /** When it stopped believing: by release, or by being told of a loss. */
   over: number | undefined;
-  lost: boolean;
+  /** Why it was lost, if it was. */
+  lost: string | undefined;
   /** It was taken from its holder by what the contract names; from then on it counts for nothing. */
   broken: { readonly cause: EndCause; readonly at: number } | undefined;
 }
@@ -152,7 +153,7 @@ export class Beliefs implements TicketWatcher {
       until,
       noticeBy: until,
       over: undefined,
-      lost: false,
+      lost: undefined,
       broken: undefined,
     };
     this.holds.set(key, hold);
@@ -252,10 +253,10 @@ export class Beliefs implements TicketWatcher {
     const { ticket, token, reason, at, process } = event;
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
-    if (hold.lost) this.#report('lost-twice', at, `${ticket} was lost twice`);
+    if (hold.lost !== undefined) this.#report('lost-twice', at, `${ticket} was lost twice`);
     // Who gives back what has just run out may hear so of that very call.
     const atOnce = hold.over === at && hold.until <= at + SLACK;
-    if (hold.over !== undefined && !hold.lost && !atOnce) {
+    if (hold.over !== undefined && hold.lost === undefined && !atOnce) {
       this.#report('lost-after-release', at, `${ticket} was lost after its release`);
     }
     if (reason === 'missing' && server.find(hold.semaphore, ticket)?.token === token) {
@@ -282,7 +283,7 @@ export class Beliefs implements TicketWatcher {
     if (reason === 'expired' && !stepped && struck && natural && at > reachable) {
       this.#report('no-retry', at, `${ticket} was lost though nothing was wrong for long enough`);
     }
-    hold.lost = true;
+    hold.lost = reason;
     hold.over ??= at;
     this.#open.delete(hold);
   }

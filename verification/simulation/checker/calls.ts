@@ -46,6 +46,8 @@ export class Calls {
     if (event.type === 'run') {
       for (const { name, ttl } of event.semaphores) this.#ttls.set(name, ttl);
     } else if (event.type === 'invoke') {
+      const place = `${event.process} ${event.semaphores[0]}`;
+      if (event.operation === 'set-limit' && !this.#heard.has(place)) this.#timeless.add(place);
       const rate = this.#troubles.rates.get(event.process) ?? 1;
       const due = event.at + this.#limitOf(event) / rate + SLACK;
       this.#open.set(`${event.process} ${event.call}`, { event, due });
@@ -91,8 +93,7 @@ export class Calls {
     this.#open.delete(key);
     for (const name of event?.semaphores ?? []) {
       const place = `${process} ${name}`;
-      if (event?.operation === 'set-limit' && !this.#heard.has(place)) this.#timeless.add(place);
-      else if (event?.operation === 'set-limit') {
+      if (event?.operation === 'set-limit') {
         // Its time, which the call names, may end later than the call itself.
         const due = event.at + 1.01 * this.#limitOf(event);
         this.#settled.set(place, Math.max(at, due, this.#settled.get(place) ?? 0));

@@ -68,6 +68,8 @@ export class Leftovers {
   }
 
   #look(semaphore: ModelledSemaphore, now: number, seen: Set<string>): void {
+    // What its clock did nobody can tell: what had ended may be there again.
+    if (!semaphore.certain) return;
     this.#judgeSilence(semaphore, now);
     for (const ticket of semaphore.tickets.values()) {
       const expired = ticket.expiresAt <= this.#parts.server.timeAt(now);
@@ -101,8 +103,8 @@ export class Leftovers {
   #isWanted({ id, token, semaphore }: LiveTicket, now: number): boolean {
     const hold = this.#parts.beliefs.find(id, token);
     if (hold !== undefined && this.#parts.beliefs.isBelieved(hold, now)) return true;
-    // One that was lost is left to expire, which takes longer when the clock is set back.
-    if (hold?.lost === true && this.#parts.server.steppedBack) return true;
+    // One that ran out is left to expire, which takes longer where a clock was stepped.
+    if (hold?.lost === 'expired') return true;
     return this.#parts.calls.isAsking(this.#owners.get(clientOf(id)) ?? '', semaphore);
   }
 

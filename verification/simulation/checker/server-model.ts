@@ -372,6 +372,8 @@ export class ModelledSemaphore {
   }
 }
 
+const nothing = (): void => undefined;
+
 /** The one server: what it must hold, by its own answers. */
 export class ServerModel {
   readonly semaphores = new Map<string, ModelledSemaphore>();
@@ -384,7 +386,7 @@ export class ServerModel {
   #offset = 0;
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
-  steppedBack = false;
+  #steppedBack = false;
   #hasLostData = false;
   #restarted = false;
 
@@ -451,7 +453,7 @@ export class ServerModel {
     const before = this.#tickets();
     const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
     this.semaphores.clear();
-    const silent = { onTicketEnd: () => undefined, onTicketBack: () => undefined };
+    const silent = { onTicketEnd: nothing, onTicketBack: nothing };
     for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
     this.#log = [...kept];
     this.#doubtAll();
@@ -463,7 +465,7 @@ export class ServerModel {
     }
     // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
     this.#hasLostData = true;
-    if (this.steppedBack) this.#beginTokensAnew();
+    if (this.#steppedBack) this.#beginTokensAnew();
   }
 
   #beginTokensAnew(): void {
@@ -478,7 +480,7 @@ export class ServerModel {
 
   /** `before`: what the clock showed until now. */
   #setBack(before: number): void {
-    this.steppedBack = true;
+    this.#steppedBack = true;
     if (this.#hasLostData) this.#beginTokensAnew();
     for (const semaphore of this.semaphores.values()) {
       const ended = [...semaphore.tickets.values()].some(({ expiresAt }) => expiresAt <= before);
