@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Percent. */
-const LEAST = 95;
+const LEAST = { lines: 97, branches: 95 };
 const LCOV = new URL('../coverage/lcov.info', import.meta.url);
 
 function count(text) {
@@ -31,8 +31,8 @@ function judge(what, hit, all) {
   const percent = (100 * hit) / all;
   console.log(`${what}: ${hit} of ${all}, ${percent.toFixed(2)} %`);
   // Not a number, where nothing was counted, is no pass.
-  if (!(percent >= LEAST)) {
-    console.error(`${what}: less than ${LEAST} %`);
+  if (!(percent >= LEAST[what])) {
+    console.error(`${what}: less than ${LEAST[what]} %`);
     process.exitCode = 1;
   }
 }
