@@ -116,7 +116,8 @@ export class Leftovers {
     const owner = this.#owners.get(clientOf(id)) ?? '';
     if (troubles.isDead(owner) || this.#excused.has(id)) return;
     const patience = this.#unheard.has(id) ? CLAIM + PATIENCE : PATIENCE;
-    if (now - Math.max(since, troubles.struckUntil(owner)) <= patience) return;
+    const calm = Math.max(troubles.struckUntil(owner), troubles.serverSteppedUntil);
+    if (now - Math.max(since, calm) <= patience) return;
     this.#unwanted.set(key, Infinity);
     this.#report('phantom', now, `${what}, for ${Math.round(now - since)} ms`);
   }
