@@ -37,6 +37,8 @@ export class World {
   readonly #gates: (ServerGate | NodeGate)[];
   /** By their numbers. */
   readonly #incarnations = new Map<number, Incarnation>();
+  /** How many faults keep which server down. */
+  readonly #downs = new Map<number, number>();
   readonly #lives: number[] = [];
   #stopping = false;
 
@@ -120,6 +122,7 @@ export class World {
 
   takeDown(index: number, kind: string, force: number): void {
     const gate = this.gate(index);
+    this.#downs.set(index, (this.#downs.get(index) ?? 0) + 1);
     gate.up = false;
     gate.disconnectAll();
     for (const { links } of this.#incarnations.values()) {
@@ -130,8 +133,11 @@ export class World {
     if (kind === 'restart-old') gate.goBack(50 + 3000 * force * force);
   }
 
+  /** Where several faults keep it down, with the end of the last: one that lost its data stays away for as long as it must. */
   bringUp(index: number): void {
-    this.gate(index).up = true;
+    const downs = (this.#downs.get(index) ?? 0) - 1;
+    this.#downs.set(index, downs);
+    if (downs === 0) this.gate(index).up = true;
   }
 
   stepServer(by: number): void {
