@@ -29,8 +29,9 @@ export interface ReleaseObserver {
 
 interface Return extends Linked<Return> {
   readonly id: string;
-  /** Monotonic time by which the ticket has expired by itself. */
+  /** Monotonic time at which its lease is over: the ticket has expired by then, if it was ever claimed. */
   readonly until: number;
+  readonly claimed: boolean;
   /** Monotonic time by which the caller wants to know; Infinity: nobody does. */
   readonly answerBy: number;
   /** A try has failed that may have run all the same. */
@@ -97,7 +98,7 @@ export class TicketReturns {
     }
     const now = this.#options.clock.monotonic();
     const answerBy = now + Math.min(remaining, this.#options.limit);
-    const item = this.#add(lease.id, now + remaining, answerBy, observer);
+    const item = this.#add(lease.id, now + remaining, answerBy, lease.claimed, observer);
     this.#asked.add(item);
     this.#overdue.wakeBy(answerBy, now);
     return new Promise((resolve, reject) => {
@@ -110,7 +111,7 @@ export class TicketReturns {
   withdraw(id: string, onEnd?: () => void): void {
     const { clock, ttl, limit } = this.#options;
     const life = Math.max(ttl, WAITER_LEASE) + limit;
-    this.#add(id, clock.monotonic() + life, Infinity, undefined).onEnd = onEnd;
+    this.#add(id, clock.monotonic() + life, Infinity, true).onEnd = onEnd;
   }
 
   /**
@@ -129,10 +130,17 @@ export class TicketReturns {
     });
   }
 
-  #add(id: string, until: number, answerBy: number, observer: ReleaseObserver | undefined): Return {
+  #add(
+    id: string,
+    until: number,
+    answerBy: number,
+    claimed: boolean,
+    observer?: ReleaseObserver,
+  ): Return {
     const item: Return = {
       id,
       until,
+      claimed,
       answerBy,
       unsure: false,
       refused: false,
@@ -182,7 +190,7 @@ export class TicketReturns {
 
   /** Whether it is worth a call; what has expired while it failed is not. */
   #isWanted(item: Return, now: number): boolean {
-    if (!item.done && item.lastError !== undefined && item.until <= now) this.#end(item, false);
+    if (!item.done && item.lastError !== undefined && item.until <= now) this.#expire(item);
     return !item.done;
   }
 
@@ -212,7 +220,7 @@ export class TicketReturns {
     for (const item of items) {
       if (item.done) continue;
       item.lastError = error;
-      if (now >= item.until) this.#end(item, false);
+      if (now >= item.until) this.#expire(item);
       else this.#keep(item, refused);
     }
     if (this.#failed.size > 0) this.#tryLater(refused ? REFUSED : retry);
@@ -247,6 +255,12 @@ export class TicketReturns {
     this.#due = true;
     this.#failed.delete(first);
     this.#lane.add(first);
+  }
+
+  /** A ticket that was never claimed may outlive a short lease: by the rest of its claim time. */
+  #expire(item: Return): void {
+    this.#end(item, false);
+    if (!item.claimed) this.withdraw(item.id);
   }
 
   #end(item: Return, released: boolean, error?: BackendError): void {

@@ -49,11 +49,12 @@ describe('tickets that are given back', () => {
     return Promise.resolve({ serverTime: 0, grants: [], released: ids.map(() => all) });
   }
 
-  function release(id: string, remaining = 900) {
+  function release(id: string, remaining = 900, claimed = true) {
     const keeper = { onLeaseEnd: () => {} };
     const certainty = { since: instant(clock), span: TTL };
     const ticket = { slots: [0], fencingToken: 1 };
     const lease = new Lease({ name: 'jobs', ttl: TTL, clock, keeper }, id, ticket, certainty);
+    lease.claimed = claimed;
     const observer = { onReleased: () => void (released += 1) };
     return watch(clock, returns.release(lease, remaining, observer));
   }
@@ -91,6 +92,18 @@ describe('tickets that are given back', () => {
     const tries = calls.length;
     await clock.advance(5000);
     expect(calls.length).to.be.at.most(tries + 1);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('are withdrawn after the end of a lease that was never claimed: the ticket may outlive it', async () => {
+    answer = (ids) =>
+      clock.monotonic() < 2000 ? Promise.reject(new Error('away')) : reply(ids, true);
+    const outcome = release('a', 300, false);
+    await clock.advance(300);
+    expect(outcome).to.include({ done: true, value: false });
+    await clock.advance(2000);
+    expect(calls.at(-1)?.ids).to.deep.equal(['a']);
+    expect(calls.at(-1)?.at).to.be.at.least(2000);
     expect(clock.timers).to.equal(0);
   });
 
