@@ -146,7 +146,7 @@ export async function operate(): Promise<void> {
   // @ts-expect-error without a permit there is no result
   console.log(tried.result);
   semaphore.on('warning', (warning: SemaphoreWarning) => {
-    const code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' = warning.code;
+    const code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = warning.code;
     console.log(code, warning.message, limit, revoked, result);
   });
   // @ts-expect-error a limit is a number

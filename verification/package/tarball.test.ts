@@ -15,7 +15,8 @@ import {
 import { PackedProject } from './packed-project.js';
 import { ROOT, runOrThrow } from '../../test/tooling/run-program.js';
 
-const UNPACKED_BUDGET = 1_050_000;
+/** ES modules, the same as CommonJS, and the command line as one file. */
+const UNPACKED_BUDGET = 1_200_000;
 const CLIENTS = ['redis', 'redis-5', 'redis-4', 'ioredis', 'ioredis-6'];
 const BIN = join(ROOT, 'node_modules');
 
