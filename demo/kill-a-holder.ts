@@ -7,6 +7,9 @@ import type { ProcessCrew } from './process-crew.js';
 /** Beyond the ttl: how long the next one in the queue may take to notice and to arrive, on a busy machine. */
 const GRACE = 1000;
 
+/** After so long its permit is claimed, and comes back one ttl after it dies; before, after the claim time of 5 s. */
+const CLAIMED = 300;
+
 export interface Killing {
   readonly worker: number;
   readonly slot: number;
@@ -29,6 +32,7 @@ export async function killAHolder(
   }
   if (visit === undefined) return undefined;
   const { worker, slot } = visit;
+  await sleep(CLAIMED);
   const killedAt = performance.now();
   crew.kill(worker);
   board.update({ worker, state: 'killed', slot });
