@@ -129,7 +129,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
    * Gives the permit back, which wakes the next waiter. Resolves with true when the ticket was still there,
    * false when it had been lost, or when its lease ran out while the backend could not be reached. Idempotent.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms and the lease
-   *   still runs; it is tried on in the background until the lease is over
+   *   still runs; it is retried in the background until the lease is over
    */
   release(): Promise<boolean> {
     this.#release ??= this.#doRelease();
@@ -143,7 +143,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
   }
 
   /**
-   * Releases. Never rejects: a permit that cannot be given back now is tried on and at worst expires by itself; the
+   * Releases. Never rejects: a permit that cannot be given back now is retried, and at worst expires; the
    * semaphore tells so by a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {

@@ -290,12 +290,12 @@ export class TicketReturns {
   }
 }
 
+const RETRYING = 'it is retried in the background, and the ticket expires in any case';
+
 function unconfirmed(id: string, cause: unknown): BackendError {
-  const what = `releasing ticket ${id} is not confirmed; it is tried on, and at worst its lease ends by itself`;
-  return new BackendError(what, cause);
+  return new BackendError(`release of ticket ${id} was not confirmed in time; ${RETRYING}`, cause);
 }
 
 function refusal(id: string, cause: unknown): BackendError {
-  const what = `releasing ticket ${id} was refused; it is tried on, and at worst its lease ends by itself`;
-  return new BackendError(what, cause);
+  return new BackendError(`release of ticket ${id} was refused; ${RETRYING}`, cause);
 }

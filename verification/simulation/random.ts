@@ -1,45 +1,14 @@
-/** Random numbers that come again with the same seed (mulberry32). */
-export class Random {
-  #state: number;
+import { RandomNumbers } from '../../test/support/random-numbers.js';
 
-  constructor(seed: number) {
-    this.#state = seed | 0;
-  }
-
-  /** 0 ≤ x < 1. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0;
-    let x = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
-    return ((x ^ (x >>> 14)) >>> 0) / 4_294_967_296;
-  }
-
-  /** An integer, `from` and `to` included. */
-  between(from: number, to: number): number {
-    return from + Math.floor(this.next() * (to - from + 1));
-  }
-
+/** The random numbers of the tests, with durations. */
+export class Random extends RandomNumbers {
   real(from: number, to: number): number {
     return from + this.next() * (to - from);
-  }
-
-  chance(probability: number): boolean {
-    return this.next() < probability;
   }
 
   /** Mostly short, sometimes several times the mean. */
   exponential(mean: number): number {
     return -Math.log(1 - this.next()) * mean;
-  }
-
-  pick<T>(list: readonly T[]): T {
-    const picked = list[this.between(0, list.length - 1)];
-    if (picked === undefined) throw new Error('nothing to pick from');
-    return picked;
-  }
-
-  some<T>(list: readonly T[], probability: number): T[] {
-    return list.filter(() => this.chance(probability));
   }
 }
 
