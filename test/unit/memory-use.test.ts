@@ -1,0 +1,192 @@
+import { expect } from 'chai';
+import { EventEmitter, on, once } from 'node:events';
+import { inspect } from 'node:util';
+
+import type { CompositeHandle, Handle } from '../../src/index.js';
+import { KeyedMutex, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
+import { EmitterOnDemand } from '../../src/lazy-emitter.js';
+import { WeakValues } from '../../src/weak-values.js';
+import { warningsDuring } from '../conformance/warnings.js';
+import { collectOften, collectUntil } from '../support/garbage.js';
+import { StubBackend } from './stub-backend.js';
+import { compositeFixture } from './stub-fixture.js';
+
+describe('a handle that nobody keeps', () => {
+  let backend: StubBackend;
+  let semaphore: Semaphore;
+  let round = 0;
+
+  beforeEach(() => {
+    backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    round += 1;
+    semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
+  });
+
+  /** Taken, looked at, and extended once: from then on its holder alone keeps it. */
+  async function dropped<T>(look: (handle: Handle) => T): Promise<[WeakRef<Handle>, T]> {
+    const handle = await semaphore.acquire();
+    const seen = look(handle);
+    await backend.clock.advance(800);
+    return [new WeakRef(handle), seen];
+  }
+
+  async function warningsOf(look: (handle: Handle) => unknown): Promise<number> {
+    const warnings = await warningsDuring(async () => {
+      const [ref] = await dropped(look);
+      await collectUntil(() => ref.deref() === undefined);
+      // Those that wait for its collection hear of it later.
+      await collectOften(15);
+    });
+    return warnings.filter(({ message }) => message.includes(semaphore.name)).length;
+  }
+
+  it('is extended no more: its permit comes back, with one warning', async () => {
+    const kept = await semaphore.acquire();
+    const looked = await warningsOf((handle) => {
+      const listener = (): void => {};
+      for (let i = 0; i < 3; i += 1) handle.on('lost', listener).off('lost', listener);
+      handle.on('released', listener);
+    });
+    expect(looked).to.equal(1);
+    backend.extends.splice(0);
+    await backend.clock.advance(5000);
+    expect(new Set(backend.extends.flatMap(({ call }) => call.ids))).to.deep.equal(
+      new Set([kept.id]),
+    );
+  });
+
+  it('is without a warning when it was lost before', async () => {
+    backend.onExtend = (call, index) => backend.extended(call, index === 0);
+    expect(await warningsOf(() => undefined)).to.equal(0);
+  });
+
+  it('is kept while it has a listener or a looked-at signal, for it must be lost aloud', async () => {
+    const reasons: string[] = [];
+    await dropped((handle) => handle.on('lost', ({ reason }) => reasons.push(reason)));
+    const [, signal] = await dropped((handle) => handle.signal);
+    await collectOften();
+    backend.onExtend = (call) => backend.extended(call, false);
+    await backend.clock.advance(1000);
+    expect([reasons, signal.aborted]).to.deep.equal([['missing'], true]);
+  });
+
+  it('is the same with several parts', async () => {
+    const clocks: unknown[] = [];
+    const drop = async (look: (handle: CompositeHandle) => unknown) => {
+      const { handle, backends } = await compositeFixture();
+      clocks.push(...backends.map(({ clock }) => clock));
+      look(handle);
+      const parts = handle.handles.map((part) => new WeakRef(part));
+      await backends[0]?.clock.advance(11_000);
+      return parts;
+    };
+    const heard = await drop((handle) => handle.on('lost', () => undefined));
+    const warnings = await warningsDuring(async (soFar) => {
+      const gone = await drop(() => undefined);
+      await collectUntil(() => gone.every((ref) => ref.deref() === undefined) && soFar.length >= 3);
+    });
+    expect(warnings.length).to.be.at.least(3);
+    expect(heard.every((ref) => ref.deref() !== undefined)).to.equal(true);
+    expect(clocks).to.have.length(6);
+  });
+});
+
+describe('what is no longer used takes no memory', () => {
+  it('a prefix and a clock', async () => {
+    const backend = new StubBackend({ pushes: true });
+    // The stub's list of listeners would keep them.
+    const inboxes: WeakRef<object>[] = [];
+    const results: WeakRef<object>[] = [];
+    backend.listen = (_client, _prefix, listener) => {
+      inboxes.push(new WeakRef(listener));
+      // An end that gives something, as that of a client may.
+      const result = {};
+      results.push(new WeakRef(result));
+      const end: Promise<unknown> = Promise.resolve(result);
+      return { close: () => end as Promise<void> };
+    };
+    for (const prefix of ['one', 'two']) await waitInVain(backend, prefix);
+    const clock = useOnce(backend);
+    const gone = [...inboxes, ...results, clock];
+    expect(gone).to.have.length(5);
+    await collectUntil(() => gone.every((ref) => ref.deref() === undefined));
+  });
+
+  async function waitInVain(backend: StubBackend, prefix: string): Promise<void> {
+    const semaphore = new Semaphore(backend, 'jobs', { limit: 1, prefix });
+    const refused = semaphore.acquire(1000).catch(() => undefined);
+    await backend.clock.advance(0);
+    await semaphore.close();
+    await refused;
+    // What is set to run later must be over as well.
+    await backend.clock.advance(60_000);
+    backend.acquires.length = 0;
+    backend.releases.length = 0;
+  }
+
+  function useOnce(backend: StubBackend): WeakRef<object> {
+    const clock = new ManualClock();
+    expect(new Semaphore(backend, 'jobs', { limit: 1, clock }).limit).to.equal(1);
+    return new WeakRef(clock);
+  }
+
+  it('the keys of a keyed mutex', async () => {
+    const mutex = new KeyedMutex(new MemoryBackend(), { name: 'm' });
+    const useKeys = async (from: number, to: number): Promise<void> => {
+      for (let i = from; i < to; i += 1) await mutex.use(`key ${i}`, () => undefined);
+    };
+    const heap = (): number => process.memoryUsage().heapUsed;
+    await useKeys(0, 200);
+    let before = Infinity;
+    await collectUntil(() => heap() >= before || ((before = heap()), false));
+    await useKeys(200, 5200);
+    // A semaphore that is kept takes more than a kilobyte.
+    await collectUntil(() => heap() - before < 2_500_000);
+    await mutex.close();
+  });
+
+  it('the names of weak values; a newer value of the same name stays', async () => {
+    const values = new WeakValues<object>();
+    const add = (name: string): WeakRef<object> => {
+      const value = {};
+      values.set(name, value);
+      return new WeakRef(value);
+    };
+    const [gone, older] = [add('gone'), add('name')];
+    const newer = {};
+    values.set('name', newer);
+    await collectUntil(() => gone.deref() === undefined && older.deref() === undefined);
+    await collectUntil(() => values.size === 1);
+    await collectOften();
+    expect([...values.values()]).to.deep.equal([newer]);
+    expect([values.get('name'), values.get('gone')]).to.deep.equal([newer, undefined]);
+  });
+});
+
+it('an emitter that makes room when the first listener comes is as one of Node', async () => {
+  class Derived extends EmitterOnDemand {}
+  const [emitter, other] = [new Derived(), new Derived()];
+  expect([emitter instanceof EventEmitter, inspect(emitter)]).to.deep.equal([true, 'Derived {}']);
+  const outcomes = [new Derived(), new EventEmitter()].map((one) => {
+    const heard: unknown[] = [];
+    const first = (): unknown => heard.push('first');
+    const unheard = [one.emit('lost', 1), one.eventNames(), one.listenerCount('lost')];
+    const removed = [one.off('lost', first) === one, one.removeAllListeners() === one];
+    one.on('newListener', (event) => heard.push(`new ${String(event)}`));
+    one.on('lost', first).off('lost', first);
+    one.on('lost', (...args: unknown[]) => heard.push('on', ...args)).setMaxListeners(3);
+    one.once('lost', (...args: unknown[]) => heard.push('once', ...args));
+    one.prependListener('lost', () => heard.push('in front'));
+    const told = [one.emit('lost', 1, 2), one.emit('lost', 3), one.eventNames()];
+    return [unheard, removed, told, one.getMaxListeners(), heard];
+  });
+  expect(outcomes[0]).to.deep.equal(outcomes[1]);
+  const [first, all] = [once(emitter, 'lost'), on(emitter, 'lost')];
+  expect(other.emit('lost')).to.equal(false);
+  for (const value of [7, 8]) emitter.emit('lost', value);
+  expect(await first).to.deep.equal([7]);
+  expect([(await all.next()).value, (await all.next()).value]).to.deep.equal([[7], [8]]);
+  await all.return?.();
+  expect(emitter.listenerCount('lost')).to.equal(0);
+});

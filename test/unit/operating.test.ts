@@ -1,0 +1,292 @@
+import { expect } from 'chai';
+
+import type { AdoptCall, Backend, SetLimitCall, SetLimitReply } from '../../src/backend.js';
+import { BackendError, Semaphore } from '../../src/index.js';
+import { BackendBench } from '../quorum/backend-bench.js';
+import { ChannelLog } from '../telemetry/channel-log.js';
+import type { Noted } from './stub-backend.js';
+import { StubBackend, watch } from './stub-backend.js';
+import { stubFixture } from './stub-fixture.js';
+
+/** How far two clocks may run apart between two replies, in milliseconds. */
+const SLACK = 10;
+/** The longest that a call of an operator takes with all its tries, in milliseconds. */
+const PATIENCE = 5000;
+
+describe('setLimit, adopt and revoke', () => {
+  let backend: StubBackend & Backend;
+  let semaphore: Semaphore;
+  let calls: Noted<SetLimitCall>[];
+  let onSetLimit: (index: number) => SetLimitReply | Promise<SetLimitReply>;
+  const data = { name: 'jobs', id: 'other.1', slots: [0], fencingToken: 3 };
+
+  const reply = (late: boolean): SetLimitReply => {
+    return { serverTime: backend.serverTime, grants: [], late };
+  };
+
+  beforeEach(() => {
+    backend = new StubBackend();
+    calls = [];
+    onSetLimit = () => reply(false);
+    backend.setLimit = async (call) => {
+      const index = calls.push({ at: backend.clock.monotonic(), call }) - 1;
+      return onSetLimit(index);
+    };
+    semaphore = new Semaphore(backend, 'jobs', { limit: 1, ttl: 30_000 });
+  });
+
+  it('say so when the backend cannot do it', async () => {
+    const { clock, semaphore: plain } = stubFixture();
+    for (const [method, run] of [
+      ['setLimit', () => plain.setLimit(2)],
+      ['adopt', () => plain.adopt(data)],
+      ['revoke', () => plain.revoke('other.1')],
+    ] as const) {
+      const call = watch<unknown>(clock, run());
+      await clock.advance(0);
+      expect(call.error, method).to.be.instanceOf(BackendError);
+      expect(String(call.error)).to.include(`this backend has no ${method}`);
+    }
+  });
+
+  it('carry the end of their patience as the last moment, once the clock is known, each try the same', async () => {
+    await semaphore.setLimit(2);
+    expect(calls.map(({ call }) => call.notAfter)).to.deep.equal([undefined]);
+    onSetLimit = async (index) => {
+      if (index < 4) throw new Error('away');
+      return reply(false);
+    };
+    await backend.clock.advance(100);
+    const last = backend.serverTime + PATIENCE + SLACK;
+    const setting = watch(backend.clock, semaphore.setLimit(2));
+    await backend.clock.advance(1000);
+    expect(setting).to.include({ done: true, error: undefined });
+    expect(calls).to.have.length(5);
+    for (const { call } of calls.slice(1)) expect(call.notAfter).to.be.closeTo(last, 0.01);
+  });
+
+  it('are tried again when they came too late, with what the reply says of the clock', async () => {
+    onSetLimit = (index) => reply(index === 0);
+    const last = backend.serverTime + PATIENCE + SLACK;
+    const setting = watch(backend.clock, semaphore.setLimit(2));
+    await backend.clock.advance(1000);
+    expect(setting).to.include({ done: true, error: undefined });
+    expect(calls).to.have.length(2);
+    expect(calls[1]?.call.notAfter).to.be.closeTo(last, 0.01);
+  });
+
+  it('fail when every try is too late, or silent, and say why', async () => {
+    for (const [answer, why] of [
+      [() => reply(true), /^Error: the call came too late to act/],
+      [() => new Promise<never>(() => {}), /no reply/],
+    ] as const) {
+      onSetLimit = answer;
+      const start = backend.clock.monotonic();
+      const setting = watch(backend.clock, semaphore.setLimit(2));
+      await backend.clock.advance(PATIENCE);
+      expect((setting.at ?? 0) - start).to.equal(PATIENCE);
+      expect(setting.error).to.be.instanceOf(BackendError);
+      expect(String(setting.error)).to.include('setting the limit failed');
+      expect(String((setting.error as BackendError).cause)).to.match(why);
+    }
+    await backend.clock.advance(PATIENCE);
+    expect(backend.clock.timers).to.equal(0);
+  });
+
+  it('make no handle until one try is in time, and then one with its full ttl', async () => {
+    const adopted: AdoptCall[] = [];
+    backend.adopt = async (call) => {
+      const late = adopted.push(call) === 1;
+      const ticket = late ? undefined : { slots: [0], fencingToken: 7, before: call.id };
+      return { ...reply(late), ticket };
+    };
+    const adopting = watch(backend.clock, semaphore.adopt(data));
+    await backend.clock.advance(1000);
+    expect(adopted).to.have.length(2);
+    expect(adopted[1]?.newId).to.equal(adopted[0]?.newId);
+    expect(adopting.value).to.include({ fencingToken: 7, held: true });
+    await backend.clock.advance(9100);
+    expect(backend.extends.map(({ at, call }) => [at >= 10_000, call.ids])).to.deep.equal([
+      [true, [adopted[0]?.newId]],
+    ]);
+    await semaphore.close();
+  });
+
+  it('are tried again on a backend that cannot say what is worth it, as all other calls are', async () => {
+    delete backend.isRetryable;
+    let failures = 3;
+    const awayAtFirst = <Call, Reply>(answer: (call: Call) => Reply) => {
+      return (call: Call): Reply => {
+        if (failures === 0) return answer(call);
+        failures -= 1;
+        throw new Error('away');
+      };
+    };
+    const after = async <T>(promise: Promise<T>) => {
+      const call = watch(backend.clock, promise);
+      await backend.clock.advance(900);
+      expect([call.done, call.error, failures]).to.deep.equal([true, undefined, 0]);
+      failures = 3;
+      return call.value;
+    };
+    backend.onAcquire = awayAtFirst((call) => backend.allGranted(call));
+    const handle = await after(semaphore.acquire(1000));
+    backend.onExtend = awayAtFirst((call) => backend.extended(call));
+    await after(handle?.extend() ?? Promise.reject(new Error('no handle')));
+    backend.onRelease = awayAtFirst((call) => backend.released(call));
+    await after(handle?.release() ?? Promise.reject(new Error('no handle')));
+    backend.revoke = async () => awayAtFirst(() => ({ ...reply(false), revoked: true }))(undefined);
+    expect(await after(semaphore.revoke('other.1'))).to.equal(true);
+  });
+});
+
+describe('more permits than there are', () => {
+  it('are refused with the limit that the backend found, and withdrawn where a call was not answered', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture({ limit: 2 });
+    const over = backend.verdicts.bind(backend);
+    backend.onAcquire = (call) => over(call, () => ({ kind: 'over', limit: 7 }));
+    for (const asking of [
+      acquire({ permits: 8 }),
+      watch(clock, semaphore.tryAcquire({ permits: 8 })),
+    ]) {
+      await clock.advance(0);
+      expect(asking.error).to.be.instanceOf(RangeError);
+      expect(String(asking.error)).to.include('permits: expected at most the limit, 7, got 8');
+    }
+    expect([backend.givenBack, clock.timers]).to.deep.equal([[], 0]);
+    backend.onAcquire = (call) => {
+      if (backend.acquires.length === 2) throw new Error('cut');
+      return over(call, () => ({ kind: 'over', limit: 7 }));
+    };
+    const unanswered = acquire({ permits: 8 });
+    await clock.advance(50);
+    expect(unanswered.error).to.be.instanceOf(RangeError);
+    expect(backend.givenBack).to.deep.equal([unanswered.error && backend.ids[2]]);
+  });
+
+  it('are measured by the limit of the process itself on a quorum, which is not asked', async () => {
+    const quorum = new BackendBench(3, 2);
+    expect(await quorum.tryFor('a.1.3', true)).to.deep.equal({ kind: 'over', limit: 2 });
+    expect(await quorum.holders()).to.deep.equal([[], [], []]);
+    expect(await quorum.tryFor('a.2.2')).to.include({ kind: 'granted' });
+  });
+});
+
+describe('warnings of a semaphore', () => {
+  it('are of another limit once, the first that was seen, until one is stored', async () => {
+    const backend: StubBackend & Backend = new StubBackend();
+    const { clock } = backend;
+    let otherLimit: number | undefined;
+    backend.onAcquire = (call) => ({ ...backend.allBusy(call), otherLimit });
+    backend.setLimit = ({ newLimit }) => {
+      const { serverTime } = backend;
+      return Promise.resolve({ serverTime, grants: [], storedLimit: newLimit });
+    };
+    const log = new ChannelLog('limits');
+    const warnings: string[] = [];
+    const make = (): Semaphore => {
+      const made = new Semaphore(backend, 'limits', { limit: 5 });
+      return made.on('warning', ({ message }) => warnings.push(message));
+    };
+    const hear = async (semaphore: Semaphore, limit: number | undefined): Promise<number> => {
+      otherLimit = limit;
+      await semaphore.tryAcquire();
+      await clock.advance(0);
+      return warnings.length;
+    };
+    const first = make();
+    const heard: number[] = [];
+    for (const limit of [undefined, 3, undefined, 4, 3]) heard.push(await hear(first, limit));
+    expect(heard).to.deep.equal([0, 1, 1, 1, 1]);
+    expect(warnings[0]).to.match(/limit 5 here and 3 elsewhere/);
+    await first.setLimit(5);
+    expect(await hear(make(), 4)).to.equal(2);
+    await first.setLimit(5);
+    expect(await hear(make(), undefined)).to.equal(2);
+    const published = { name: 'limits', limit: 5 };
+    expect(log.of('redsem:mismatch')).to.deep.equal([
+      { ...published, otherLimit: 3 },
+      { ...published, otherLimit: 4 },
+    ]);
+    log.end();
+  });
+
+  for (const [what, find, expected] of [
+    ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],
+    ['nothing where there is none', () => Promise.resolve(undefined), []],
+    ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
+    ['nothing where the backend cannot look', undefined, []],
+  ] as const) {
+    it(`are of ${what}, looked for once, when somebody listens`, async () => {
+      let looks = 0;
+      const look = (): Promise<string | undefined> => {
+        looks += 1;
+        return find?.() ?? Promise.resolve(undefined);
+      };
+      const backend = Object.assign(new StubBackend(), find && { findHazard: look });
+      const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+      await backend.clock.advance(0);
+      expect(looks).to.equal(0);
+      const warnings: unknown[] = [];
+      semaphore.on('warning', (warning) => warnings.push(warning)).on('warning', () => {});
+      await backend.clock.advance(0);
+      expect(looks).to.equal(find === undefined ? 0 : 1);
+      expect(warnings).to.deep.equal(expected.map((message) => ({ code: 'EVICTION', message })));
+    });
+  }
+});
+
+describe('semaphore objects on one backend', () => {
+  function pair(second: object = {}, other = 'jobs') {
+    const backend = new StubBackend();
+    const options = { limit: 4, ttl: 3000, label: 'me' };
+    const one = new Semaphore(backend, 'jobs', options);
+    return { backend, one, two: new Semaphore(backend, other, { ...options, ...second }) };
+  }
+
+  it('of one name and options share their polls, calls and heartbeat', async () => {
+    const { backend, one, two } = pair();
+    const waiting = [one, two].map((each) => watch(backend.clock, each.acquire()));
+    await backend.clock.advance(100);
+    for (const { call } of backend.acquires) expect(call.requests).to.have.length(2);
+    backend.onAcquire = (call) => backend.allGranted(call);
+    await backend.clock.advance(1300);
+    const handles = waiting.map(({ value }) => value);
+    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([backend.ids]);
+    await Promise.all(handles.map((handle) => handle?.release()));
+    expect(backend.releases).to.have.length(1);
+  });
+
+  for (const [what, options, other] of [
+    ['another name', {}, 'others'],
+    ['another limit', { limit: 5 }, 'jobs'],
+    ['another ttl', { ttl: 4000 }, 'jobs'],
+    ['another prefix', { prefix: 'p' }, 'jobs'],
+    ['another label', { label: 'you' }, 'jobs'],
+  ] as const) {
+    it(`with ${what} call for themselves, as one client whose ids never come twice`, async () => {
+      const { backend, one, two } = pair(options, other);
+      backend.onAcquire = (call) => backend.allGranted(call);
+      const handles = await Promise.all([one, two, one].map((each) => each.acquire()));
+      await backend.clock.advance(1500);
+      expect([backend.acquires.length, backend.extends.length]).to.deep.equal([2, 2]);
+      const told = [
+        { key: { prefix: 'redsem', name: 'jobs' }, limit: 4, ttl: 3000, label: 'me' },
+        { key: { prefix: 'redsem', name: other }, limit: 4, ttl: 3000, label: 'me', ...options },
+      ];
+      if ('prefix' in options) Object.assign(told[1] ?? {}, { key: { name: other, ...options } });
+      for (const [i, { call }] of backend.acquires.entries()) {
+        const { key, limit, ttl, label } = call;
+        expect({
+          key,
+          limit,
+          ttl,
+          label,
+          ...('prefix' in options && i === 1 && options),
+        }).to.deep.equal(told[i]);
+      }
+      expect(new Set(handles.map(({ id }) => id)).size).to.equal(3);
+      expect(new Set(backend.acquires.map(({ call }) => call.client)).size).to.equal(1);
+    });
+  }
+});
