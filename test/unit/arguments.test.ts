@@ -11,12 +11,8 @@ import {
   type LostReason,
   RedsemError,
 } from '../../src/errors.js';
-import type { HandleData } from '../../src/handle.js';
-import { checkHandleData } from '../../src/handle-data.js';
 import { ManualClock } from '../../src/manual-clock.js';
-import { checkPermits, resolveAcquire, resolveOptions } from '../../src/options.js';
-import { RedisBackend } from '../../src/redis/redis-backend.js';
-import { backendOf } from '../../src/targets.js';
+import { resolveAcquire, resolveOptions } from '../../src/options.js';
 import {
   adoptedId,
   checkTicketId,
@@ -25,7 +21,6 @@ import {
   parseTicketId,
   ticketId,
 } from '../../src/ticket-id.js';
-import { StubBackend } from './stub-backend.js';
 
 describe('options', () => {
   it('have their documented defaults, and cannot be changed afterwards', () => {
@@ -85,10 +80,8 @@ describe('options', () => {
     for (const given of [undefined, {}, { timeout: Infinity }]) {
       expect(resolveAcquire(given)).to.deep.equal(expected);
     }
-    expect(resolveAcquire(2 ** 33)).to.deep.equal({ ...expected, timeout: 2 ** 33 });
-    const given = { timeout: 5, signal: new AbortController().signal, permits: 16_777_216 };
+    const given = { timeout: 2 ** 33, signal: new AbortController().signal, permits: 16_777_216 };
     expect(resolveAcquire(given)).to.deep.equal(given);
-    expect(checkPermits(16_777_216)).to.equal(16_777_216);
     expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.equal(
       'TypeError: timeout: expected a number of milliseconds or an options object, got "5" (string)',
     );
@@ -102,24 +95,6 @@ describe('options', () => {
     }
     return 'not refused';
   }
-});
-
-describe('targets', () => {
-  const run = (): Promise<unknown> => Promise.resolve('');
-
-  it('are known by their methods, and have one backend for each object', () => {
-    const clients = [
-      { evalSha: run, eval: run },
-      { evalsha: run, eval: run },
-      { runBySha: run, runByText: run },
-    ];
-    for (const client of clients) {
-      expect(backendOf(client)).to.be.instanceOf(RedisBackend).and.to.equal(backendOf(client));
-    }
-    expect(new Set(clients.map((client) => backendOf(client))).size).to.equal(3);
-    const backend = new StubBackend();
-    expect(backendOf(backend)).to.equal(backend);
-  });
 });
 
 describe('errors', () => {
@@ -204,10 +179,6 @@ describe('ticket ids', () => {
       expect(parseTicketId(id), id).to.equal(undefined);
       const expected = 'ticketId: expected the id of a ticket, got ';
       expect(() => checkTicketId(id), id).to.throw(TypeError, expected);
-      expect(() => checkHandleData({ ...GOOD, id }, 'jobs'), id).to.throw(
-        TypeError,
-        /^ticket\.id:/,
-      );
     }
     expect(() => checkTicketId(5)).to.throw(TypeError, 'got 5');
     for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
@@ -233,29 +204,4 @@ describe('ticket ids', () => {
     expect(clients.size).to.equal(10_000);
     for (const client of clients) expect(client).to.match(/^\w[\w-]{11}$/);
   });
-});
-
-const GOOD: HandleData = { name: 'jobs', id: 'abc-_9.1z', slots: [0], fencingToken: 5 };
-
-it('the data of a handle are taken as another process wrote them, and else refused by field', () => {
-  for (const change of [{}, { id: 'abc.1z.3~def.2.3', slots: [1, 2, 3] }, { sentBy: 'a queue' }]) {
-    const read = JSON.parse(JSON.stringify({ ...GOOD, ...change })) as HandleData;
-    expect(checkHandleData(read, 'jobs')).to.equal(read);
-  }
-  const wrong: Readonly<Record<string, readonly unknown[]>> = {
-    name: ['other', '', undefined, 5, 'jobs '],
-    id: [5, undefined],
-    slots: [[], ['0'], [0.5], [NaN], 0, '0', {}, undefined],
-    fencingToken: ['5', 1.5, NaN, Infinity, 2 ** 53, undefined, null],
-  };
-  const check = (data: unknown) => () => Reflect.apply(checkHandleData, undefined, [data, 'jobs']);
-  for (const [field, values] of Object.entries(wrong)) {
-    const message = new RegExp(`^ticket\\.${field}: expected .+, got `, 's');
-    for (const value of values) {
-      expect(check({ ...GOOD, [field]: value })).to.throw(TypeError, message);
-    }
-  }
-  for (const data of [undefined, null, 'abc.1', 5]) {
-    expect(check(data)).to.throw(TypeError, /^ticket: expected the data of a handle, got /);
-  }
 });

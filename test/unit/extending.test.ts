@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { ExtendReply } from '../../src/backend.js';
 import { BackendError, HandleLostError } from '../../src/index.js';
 import { never, watch } from './stub-backend.js';
-import { gaps, heldFixture, later, lossesOf, promisesSettle } from './stub-fixture.js';
+import { gaps, heldFixture, later, promisesSettle } from './stub-fixture.js';
 
 /** The ttl of 3000 ms less 1 % and 2 ms: certainty ends there. */
 const CERTAIN = 2968;
@@ -35,25 +35,6 @@ describe('extending', () => {
     );
     for (const { ids } of calls) expect(ids.length).to.be.at.most(1000);
     expect(calls.length).to.be.at.most(5);
-  });
-
-  it('brings tickets that were taken at different times into one rhythm', async () => {
-    const { backend, clock, semaphore, handle } = await heldFixture();
-    const handles = [handle];
-    for (let i = 0; i < 19; i++) {
-      await clock.advance(45);
-      handles.push(await semaphore.acquire());
-    }
-    const first = backend.extends.length;
-    await clock.advance(1000 - 19 * 45);
-    expect(backend.extends.slice(first).map(({ call }) => call.ids.length)).to.deep.equal([12]);
-    await clock.advance(10_000);
-    backend.extends.splice(0);
-    await clock.advance(10_000);
-    expect(backend.extends.length).to.be.at.most(11);
-    const ids = backend.extends.flatMap(({ call }) => call.ids);
-    expect(ids.length).to.be.within(20 * 9, 20 * 11);
-    expect(handles.every(({ held }) => held)).to.equal(true);
   });
 
   it('keeps to extendEvery; with 0 only those who ask are extended', async () => {
@@ -123,27 +104,6 @@ describe('extending', () => {
       });
     }
 
-    it('counts from the moment at which the last confirmed one was sent, never backwards', async () => {
-      const { backend, clock, handle, losses } = await heldFixture();
-      const early = later<void>();
-      backend.onExtend = (call, index) => {
-        if (index === 0) return early.promise.then(() => backend.extended(call));
-        return index === 1 ? backend.extended(call) : never();
-      };
-      await clock.advance(1000);
-      const demanded = watch(clock, handle.extend());
-      // The first call counts as failed after a sixth of the ttl: the next one is sent, and confirmed.
-      await clock.advance(600);
-      const sent = backend.extends[1]?.at ?? NaN;
-      expect([demanded.done, sent]).to.deep.equal([true, 1500]);
-      const before = handle.expiresIn;
-      early.resolve();
-      await clock.advance(0);
-      expect(handle.expiresIn).to.equal(before);
-      await clock.advance(5000);
-      expect(losses[0]?.[0]).to.equal(sent + CERTAIN);
-    });
-
     it('for good rejects for who asked, and the ticket is tried all the same', async () => {
       const { backend, clock, handle, losses } = await heldFixture();
       backend.isRetryable = () => false;
@@ -154,22 +114,6 @@ describe('extending', () => {
       backend.onExtend = (call) => backend.extended(call);
       await clock.advance(4000);
       expect([handle.held, losses]).to.deep.equal([true, []]);
-    });
-
-    it('of one ticket keeps no other from its loss, or its life', async () => {
-      const { backend, clock, semaphore, handle, losses } = await heldFixture();
-      await clock.advance(400);
-      const others = await Promise.all([semaphore.acquire(), semaphore.acquire()]);
-      const [dead, living] = others.map((each) => lossesOf(each, clock));
-      backend.onExtend = (call) => {
-        if (call.ids.includes(handle.id)) return never();
-        const extended = call.ids.map((id) => id !== others[0]?.id);
-        return { ...backend.extended(call), extended };
-      };
-      await clock.advance(10_000);
-      expect(losses.map(([at]) => at)).to.deep.equal([CERTAIN]);
-      expect(dead?.map(([, { reason }]) => reason)).to.deep.equal(['missing']);
-      expect([living, others[1]?.held]).to.deep.equal([[], true]);
     });
   });
 
@@ -208,12 +152,12 @@ describe('extending', () => {
 
     it('does not hold again when one is confirmed after the loss, but withdraws it', async () => {
       const { backend, clock, handle, losses } = await heldFixture();
-      const reply = later<ExtendReply>();
-      backend.onExtend = (_call, index) => (index === 0 ? reply.promise : never());
+      const gate = later<void>();
+      backend.onExtend = (call, index) =>
+        index === 0 ? gate.promise.then(() => backend.extended(call)) : never();
       await clock.advance(3000);
       expect([losses.length, backend.givenBack]).to.deep.equal([1, []]);
-      const call = backend.extends[0]?.call;
-      if (call !== undefined) reply.resolve(backend.extended(call));
+      gate.resolve();
       await clock.advance(0);
       expect([handle.held, backend.givenBack]).to.deep.equal([false, [handle.id]]);
       expect(losses).to.have.length(1);
@@ -221,13 +165,12 @@ describe('extending', () => {
 
     it('on demand rejects when the reply came after all certainty, before any timer ran', async () => {
       const { backend, clock, handle, losses } = await heldFixture();
-      const reply = later<ExtendReply>();
-      backend.onExtend = () => reply.promise;
+      const gate = later<void>();
+      backend.onExtend = (call) => gate.promise.then(() => backend.extended(call));
       const extending = watch(clock, handle.extend());
       await clock.advance(0);
-      const call = backend.extends[0]?.call;
       clock.stall(3000);
-      if (call !== undefined) reply.resolve(backend.extended(call));
+      gate.resolve();
       await promisesSettle();
       expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['expired']);
       await clock.advance(0);
@@ -237,8 +180,8 @@ describe('extending', () => {
 
   it('ends with the release, whatever is under way, or asked for in that moment', async () => {
     const { backend, clock, semaphore, handle, losses } = await heldFixture();
-    const reply = later<ExtendReply>();
-    backend.onExtend = () => reply.promise;
+    const gate = later<void>();
+    backend.onExtend = (call) => gate.promise.then(() => backend.extended(call, false));
     const other = await semaphore.acquire();
     const atOnce = watch(clock, other.extend());
     await other.release();
@@ -247,8 +190,7 @@ describe('extending', () => {
     const underWay = watch(clock, handle.extend());
     expect(await handle.release()).to.equal(true);
     const after = watch(clock, handle.extend());
-    const call = backend.extends[0]?.call;
-    if (call !== undefined) reply.resolve(backend.extended(call, false));
+    gate.resolve();
     await clock.advance(30_000);
     for (const { error } of [atOnce, underWay, after])
       expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'closed');

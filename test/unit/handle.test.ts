@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { spy } from 'sinon';
 
 import { HandleLostError, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
@@ -11,18 +10,6 @@ import { never, StubBackend } from './stub-backend.js';
 import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
 
 describe('a handle', () => {
-  it('has what the backend said, also after its end', async () => {
-    const { backend, semaphore } = await heldFixture();
-    backend.onAcquire = (call) =>
-      backend.verdicts(call, () => ({ kind: 'granted', fencingToken: 9, slots: [2, 5] }));
-    const handle = await semaphore.acquire({ permits: 2 });
-    const data = { name: 'jobs', id: handle.id, slots: [2, 5], fencingToken: 9 };
-    expect(handle).to.include({ id: backend.ids[1], name: 'jobs', slot: 2, fencingToken: 9 });
-    expect(JSON.parse(JSON.stringify(handle))).to.deep.equal(data);
-    await handle.release();
-    expect(handle.toJSON()).to.deep.equal(data);
-  });
-
   it('counts down what is certain: its ttl less 1 % and 2 ms, by both local clocks', async () => {
     const { clock, handle } = await heldFixture({ ttl: 1000, extendEvery: 0 });
     expect(handle.expiresIn).to.equal(988);
@@ -70,8 +57,6 @@ describe('a handle', () => {
     expect([signal.aborted, handle.held]).to.deep.equal([false, false]);
     expect(await handle.release()).to.equal(false);
     await clock.advance(60_000);
-    lossesOf(handle, clock);
-    await clock.advance(0);
     expect(losses).to.deep.equal([]);
   });
 
@@ -95,37 +80,7 @@ describe('a handle', () => {
     for (const each of [losses, between, after])
       expect(each.map(([, loss]) => loss)).to.deep.equal([error]);
   });
-
-  it('whose listener throws does so to the process alone, after all others have heard', async () => {
-    const { backend, clock, semaphore, handle } = await heldFixture();
-    const other = await semaphore.acquire();
-    const heard: string[] = [];
-    const thrown = new Error('from the listener');
-    handle.on('lost', () => {
-      throw thrown;
-    });
-    handle.on('lost', () => heard.push('second'));
-    other.on('lost', () => heard.push('other'));
-    backend.onExtend = (call) => backend.extended(call, false);
-    const uncaught = await uncaughtDuring(() => clock.advance(1000));
-    expect([heard, uncaught]).to.deep.equal([['second', 'other'], [thrown]]);
-  });
 });
-
-/** Errors that would end the process. Mocha listens for them, too, and must not see these. */
-async function uncaughtDuring(act: () => Promise<void>): Promise<unknown[]> {
-  const listeners = process.listeners('uncaughtException');
-  const errors: unknown[] = [];
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', (error) => errors.push(error));
-  try {
-    await act();
-  } finally {
-    process.removeAllListeners('uncaughtException');
-    for (const listener of listeners) process.on('uncaughtException', listener);
-  }
-  return errors;
-}
 
 describe('ending what many hold or wait for', () => {
   const MANY = 1200;
@@ -137,11 +92,10 @@ describe('ending what many hold or wait for', () => {
   beforeEach(() => {
     backend = new StubBackend();
     backend.onAcquire = (call) => backend.allGranted(call);
-    semaphore = new Semaphore(backend, 'jobs', { limit: 100 * MANY, ttl: 1000 });
+    semaphore = new Semaphore(backend, 'jobs', { limit: MANY, ttl: 1000 });
   });
 
-  const taken = (count = MANY) =>
-    Promise.all(Array.from({ length: count }, () => semaphore.acquire()));
+  const taken = () => Promise.all(Array.from({ length: MANY }, () => semaphore.acquire()));
 
   /** How many have ended in each turn of the event loop, until all have. */
   async function turnsUntil(ended: () => number): Promise<number[]> {
@@ -169,22 +123,22 @@ describe('ending what many hold or wait for', () => {
   });
 
   it('loses some at a time whose leases run out at once, each looked at a few times', async () => {
+    const { clock } = backend;
     backend.onExtend = () => never();
-    const handles = await taken(10 * MANY);
-    let [lost, before, most] = [0, 0, 0];
+    const handles = await taken();
+    let [lost, reads] = [0, 0];
     for (const handle of handles) handle.on('lost', () => (lost += 1));
-    await backend.clock.advance(900);
-    const reads = spy(backend.clock, 'monotonic');
-    backend.clock.stall(100);
-    void backend.clock.advance(10);
-    while (lost < handles.length) {
-      await new Promise((resolve) => setImmediate(resolve));
-      most = Math.max(most, lost - before);
-      before = lost;
-    }
-    expect(most).to.be.within(FEW, 2 * FEW);
+    await clock.advance(900);
+    const monotonic = clock.monotonic.bind(clock);
+    clock.monotonic = () => {
+      reads += 1;
+      return monotonic();
+    };
+    clock.stall(100);
+    void clock.advance(10);
+    expect(Math.max(...(await turnsUntil(() => lost)))).to.equal(FEW);
+    expect(reads).to.be.below(10 * MANY);
     expect(handles.some(({ held }) => held)).to.equal(false);
-    expect(reads.callCount).to.be.below(10 * handles.length);
   });
 
   for (const [what, end] of [

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { ReleaseReply } from '../../src/backend.js';
-import type { KeyedMutexWarning } from '../../src/index.js';
 import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../src/index.js';
 import { reasonOf } from '../support/rejection.js';
 import { never, StubBackend, watch } from './stub-backend.js';
@@ -11,7 +9,6 @@ import {
   heldFixture,
   later,
   listeningFixture,
-  promisesSettle,
   pushing,
   stubFixture,
 } from './stub-fixture.js';
@@ -20,19 +17,6 @@ const LONG = { ttl: 30_000 };
 const away = new Error('connect ECONNREFUSED');
 
 describe('releasing', () => {
-  it('takes effect at once, before any reply', async () => {
-    const { backend, clock, handle } = await heldFixture();
-    backend.onRelease = () => never();
-    const { signal } = handle;
-    watch(clock, handle.release());
-    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
-    expect(() => handle.assertHeld())
-      .to.throw()
-      .with.property('reason', 'closed');
-    await clock.advance(60_000);
-    expect([signal.aborted, backend.extends]).to.deep.equal([false, []]);
-  });
-
   it('emits one event when it has ended, also after a loss, and is one for who asks again then', async () => {
     for (const lost of [true, false]) {
       const { backend, clock, handle } = await heldFixture();
@@ -144,19 +128,19 @@ describe('releasing', () => {
       expect(backend.releases.at(-1)?.at).to.be.at.least(2000);
       expect(backend.givenBack.at(-1)).to.equal(id);
     });
-  });
 
-  describe('when the backend is silent', () => {
     it('counts a late reply, rejects after 5 s, and does not keep others back for ever', async () => {
       const { backend, clock, semaphore, handle } = await heldFixture(LONG);
       const [other, third] = [await semaphore.acquire(), await semaphore.acquire()];
-      const reply = later<ReleaseReply>();
-      backend.onRelease = (call, index) =>
-        index === 0 ? reply.promise : index === 1 ? never() : backend.released(call);
+      const gate = later<void>();
+      const silence = [gate.promise, never<void>(), undefined];
+      backend.onRelease = async (call, index) => {
+        await silence[index];
+        return backend.released(call);
+      };
       const first = watch(clock, handle.release());
       await clock.advance(3000);
-      const call = backend.releases[0]?.call;
-      if (call !== undefined) reply.resolve(backend.released(call));
+      gate.resolve();
       await clock.advance(0);
       expect([first.value, first.at]).to.deep.equal([true, 3000]);
       const second = watch(clock, other.release());
@@ -166,112 +150,40 @@ describe('releasing', () => {
       expect(second.error).to.be.instanceOf(BackendError);
       expect([second.at, last.value]).to.deep.equal([8000, true]);
     });
-
-    for (const outcome of ['answered', 'failed'] as const) {
-      it(`sends nothing more once a call that was given up is ${outcome}`, async () => {
-        const { backend, clock, handle } = await heldFixture(LONG);
-        const reply = later<ReleaseReply>();
-        backend.onRelease = (call, index) => (index === 0 ? reply.promise : backend.released(call));
-        watch(clock, handle.release());
-        await clock.advance(5005);
-        const call = backend.releases[0]?.call;
-        // The next call is due in 5 ms: a failure comes behind it.
-        if (outcome === 'failed') await clock.advance(10);
-        if (outcome === 'failed') reply.reject(away);
-        else if (call !== undefined) reply.resolve(backend.released(call));
-        await clock.advance(30_000);
-        expect(backend.releases).to.have.length(outcome === 'failed' ? 2 : 1);
-        expect(clock.timers).to.equal(0);
-      });
-    }
   });
 
-  describe('whose call ends as the lease does, before any timer ran', () => {
-    for (const [what, end, value] of [
-      ['is false when that fails', undefined, false],
-      ['is false when that finds nothing, though the first may have run', false, false],
-      ['is true when that finds the ticket', true, true],
-    ] as const) {
-      it(what, async () => {
-        const { backend, clock, handle } = await heldFixture();
-        const reply = later<ReleaseReply>();
-        backend.onRelease = (_call, index) => (index === 0 ? Promise.reject(away) : reply.promise);
-        const outcome = watch(clock, handle.release());
-        await clock.advance(10);
-        clock.stall(2990);
-        const call = backend.releases[1]?.call;
-        if (end === undefined) reply.reject(away);
-        else if (call !== undefined) reply.resolve(backend.released(call, end));
-        await promisesSettle();
-        expect(outcome).to.include({ done: true, value, error: undefined });
-        await clock.advance(5000);
-        expect(backend.releases).to.have.length(2);
-      });
-    }
-  });
-
-  describe('what many no longer want, while the backend is away', () => {
-    /** So many requests were queued and then given up. */
-    async function givenUp(count: number) {
-      const fixture = stubFixture(LONG);
-      const { clock, backend, semaphore } = fixture;
-      const controller = new AbortController();
-      const ended: Promise<unknown>[] = [];
-      for (let i = 0; i < count; i++) {
-        ended.push(semaphore.acquire({ signal: controller.signal }).catch(() => undefined));
-      }
-      await clock.advance(0);
-      backend.onRelease = () => Promise.reject(away);
-      controller.abort();
-      await Promise.all(ended);
-      return fixture;
-    }
-
-    it('costs one call a pause, and goes all at once when it is back', async () => {
-      const { clock, backend } = await givenUp(5000);
-      await clock.advance(1000);
-      expect(clock.timers).to.equal(1);
-      const before = backend.releases.length;
-      await clock.advance(2000);
-      // One for each pause of 200 ms.
-      expect(backend.releases.length - before).to.equal(10);
-      expect(Math.max(...backend.releases.map(({ call }) => call.ids.length))).to.equal(1000);
-      backend.releases.splice(0);
-      backend.onRelease = (call) => backend.released(call);
-      await clock.advance(200);
-      expect(backend.givenBack).to.have.length(5000);
-      expect(new Set(backend.givenBack)).to.deep.equal(new Set(backend.ids));
-      expect(clock.timers).to.equal(0);
-    });
-
-    it('is kept up to 100 000, the first of them, and given up after a waiter lease and a call', async () => {
-      const { clock, backend } = await givenUp(100_500);
-      await clock.advance(1000);
-      backend.releases.splice(0);
-      backend.onRelease = (call) => backend.released(call);
-      await clock.advance(200);
-      expect(backend.givenBack).to.have.length(100_000);
-      expect(backend.givenBack).to.include(backend.ids[0]);
-      expect(backend.givenBack).not.to.include(backend.ids.at(-1));
-      const short = stubFixture({ ttl: 1000 });
-      short.backend.onRelease = () => Promise.reject(away);
-      short.acquire(10);
-      await short.clock.advance(20_000);
-      expect(short.backend.releases.at(-1)?.at).to.be.within(5810, 6210);
-      expect(short.clock.timers).to.equal(0);
-    });
+  it('of what many no longer want costs one call a pause, and all goes when the backend is back, the first 100 000', async () => {
+    const { clock, backend, semaphore } = stubFixture(LONG);
+    const controller = new AbortController();
+    const { signal } = controller;
+    for (let i = 0; i < 100_500; i++) semaphore.acquire({ signal }).catch(() => undefined);
+    backend.onRelease = () => Promise.reject(away);
+    await clock.advance(0);
+    controller.abort();
+    await clock.advance(1000);
+    expect(clock.timers).to.equal(1);
+    backend.releases.splice(0);
+    await clock.advance(2000);
+    // One for each pause of 200 ms.
+    expect(backend.releases.map(({ call }) => call.ids.length)).to.deep.equal(Array(10).fill(1000));
+    backend.releases.splice(0);
+    backend.onRelease = (call) => backend.released(call);
+    await clock.advance(200);
+    const [asked, sent] = [backend.ids, new Set(backend.givenBack)];
+    expect([backend.givenBack.length, sent.size]).to.deep.equal([100_000, 100_000]);
+    expect(asked.findIndex((id) => !sent.has(id))).to.equal(100_000);
+    expect(clock.timers).to.equal(0);
   });
 
   it('is waited for by use(), also beside an error', async () => {
     for (const job of [() => 7, () => Promise.reject(new Error('job'))]) {
       const { backend, clock, semaphore } = await heldFixture();
-      const reply = later<ReleaseReply>();
-      backend.onRelease = () => reply.promise;
+      const gate = later<void>();
+      backend.onRelease = (call) => gate.promise.then(() => backend.released(call));
       const using = watch(clock, semaphore.use(job));
       await clock.advance(10);
-      const call = backend.releases[0]?.call;
-      expect([using.done, call === undefined]).to.deep.equal([false, false]);
-      if (call !== undefined) reply.resolve(backend.released(call));
+      expect([using.done, backend.releases.length]).to.deep.equal([false, 1]);
+      gate.resolve();
       await clock.advance(0);
       expect(using.done).to.equal(true);
     }
@@ -342,44 +254,43 @@ describe('closing a semaphore', () => {
 });
 
 describe('a release that fails behind a result', () => {
-  /** Semaphores on one backend; the releases of those that are named are refused. */
+  /** Two semaphores on one backend; releases of the names that are given are refused. */
   function refusingFixture(...refusing: readonly string[]) {
     const backend = new StubBackend();
+    const { clock } = backend;
     backend.onAcquire = (call) => backend.allGranted(call);
     backend.isRetryable = () => false;
     backend.onRelease = (call) => {
-      if (refusing.some((name) => call.key.name.endsWith(name))) throw away;
+      if (refusing.includes(call.key.name)) throw away;
       return backend.released(call);
     };
     const warned: string[] = [];
-    const [jobs, mails] = [
-      new Semaphore(backend, 'jobs', { limit: 2 }),
-      new Semaphore(backend, 'mails', { limit: 2 }),
-    ];
-    for (const semaphore of [jobs, mails]) {
-      semaphore.on('warning', ({ code, message, cause }) => {
-        expect(message).to.match(/^a permit of "\w+" is not given back yet: .*ECONNREFUSED/);
+    const [jobs, mails] = [1, 2].map((n) => new Semaphore(backend, `s${n}`, { limit: 2 }));
+    if (jobs === undefined || mails === undefined) throw new Error('no semaphores');
+    const locks = new KeyedMutex(backend, { name: 'keys' });
+    for (const each of [jobs, mails, locks]) {
+      each.on('warning', ({ code, message, cause }) => {
+        expect(message).to.match(/^a (permit|key) of .* is not given back yet: .*ECONNREFUSED/);
         expect(cause).to.be.instanceOf(BackendError).with.property('cause', away);
-        warned.push(`${semaphore.name} ${code}`);
+        warned.push(`${each.name} ${code}`);
       });
     }
-    const { clock } = backend;
     const warnings = async (): Promise<string[]> => {
       await clock.advance(0);
       return warned;
     };
-    return { backend, clock, jobs, mails, warnings };
+    return { backend, clock, jobs, mails, locks, warnings };
   }
 
   it('is a warning beside a result, and is retried', async () => {
-    const { backend, clock, jobs, warnings } = refusingFixture('jobs');
+    const { backend, clock, jobs, warnings } = refusingFixture('s1');
     expect(await jobs.use(() => 7)).to.equal(7);
     expect(await jobs.tryUse(() => 8)).to.deep.equal({ ran: true, result: 8 });
-    expect(await warnings()).to.deep.equal(['jobs RELEASE_FAILED', 'jobs RELEASE_FAILED']);
+    expect(await warnings()).to.deep.equal(['s1 RELEASE_FAILED', 's1 RELEASE_FAILED']);
     const tries = backend.releases.length;
     await clock.advance(2000);
     expect(backend.releases.length).to.be.above(tries);
-    const unheard = new Semaphore(backend, 'more jobs', { limit: 1 });
+    const unheard = new Semaphore(backend, 's3', { limit: 1 });
     expect(await unheard.use(() => 7)).to.equal(7);
     await clock.advance(0);
   });
@@ -391,22 +302,23 @@ describe('a release that fails behind a result', () => {
     ['a warning beside an error that has both', full, undefined],
     ['a warning beside a frozen error', Object.freeze(new Error('job')), undefined],
     ['a warning beside a string', 'job', undefined],
-    ['a warning beside undefined', undefined, undefined],
-    ['a warning beside an object', { code: 5 }, undefined],
-  ] as const) {
+  ] as readonly [string, unknown, string | undefined][]) {
     it(`is ${what}, and hides nothing`, async () => {
-      const { jobs, warnings } = refusingFixture('jobs');
-      expect(await reasonOf(jobs.use(() => Promise.reject(thrown)))).to.equal(thrown);
+      const { jobs, warnings } = refusingFixture('s1');
+      const job = (): never => {
+        throw thrown;
+      };
+      expect(await reasonOf(jobs.use(job))).to.equal(thrown);
       if (place !== undefined) {
         expect(thrown).to.have.property(place).that.is.instanceOf(BackendError);
-        expect(Object.keys(thrown), 'as a constructor sets it').to.deep.equal([]);
+        expect(Object.keys(thrown as Error), 'as a constructor sets it').to.deep.equal([]);
       }
       expect(await warnings()).to.have.length(place === undefined ? 1 : 0);
     });
   }
 
   it('is a warning where a handle is disposed of, and a rejection alone where it was asked for', async () => {
-    const { jobs, warnings } = refusingFixture('jobs');
+    const { jobs, warnings } = refusingFixture('s1');
     const [first, second] = [await jobs.acquire(), await jobs.acquire()];
     expect(await reasonOf(first.release())).to.be.instanceOf(BackendError);
     expect(await warnings()).to.deep.equal([]);
@@ -414,17 +326,12 @@ describe('a release that fails behind a result', () => {
     expect(await warnings()).to.have.length(1);
   });
 
-  it('of one among several is a warning of its own semaphore, also of what was taken for nothing', async () => {
-    const { backend, clock, jobs, mails, warnings } = refusingFixture('mails');
+  it('of one among several is a warning of its own semaphore, or of its keyed mutex', async () => {
+    const { jobs, mails, locks, warnings } = refusingFixture('s2', 'keyed:keys:bob');
     expect(await useAll([jobs, mails], () => 7)).to.equal(7);
     await (await acquireAll([jobs, mails]))[Symbol.asyncDispose]();
-    expect(await warnings()).to.deep.equal(['mails RELEASE_FAILED', 'mails RELEASE_FAILED']);
-    const last = new Semaphore(backend, 'z', { limit: 1 });
-    backend.onAcquire = (call) =>
-      call.key.name === 'z' ? backend.allBusy(call) : backend.allGranted(call);
-    const taking = watch(clock, acquireAll([mails, last], 0));
-    await clock.advance(10);
-    expect(taking.error).to.have.property('code', 'ACQUIRE_TIMEOUT');
-    expect(await warnings()).to.have.length(3);
+    expect(await warnings()).to.deep.equal(['s2 RELEASE_FAILED', 's2 RELEASE_FAILED']);
+    expect(await locks.use(['alice', 'bob'], () => 7)).to.equal(7);
+    expect((await warnings()).slice(2)).to.deep.equal(['keys RELEASE_FAILED']);
   });
 });
