@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { ExtendReply } from '../../src/backend.js';
 import { BackendError, HandleLostError } from '../../src/index.js';
 import { never, watch } from './stub-backend.js';
-import { gaps, heldFixture, later, promisesSettle } from './stub-fixture.js';
+import { gaps, heldFixture, later, lossesOf, promisesSettle } from './stub-fixture.js';
 
 /** The ttl of 3000 ms less 1 % and 2 ms: certainty ends there. */
 const CERTAIN = 2968;
@@ -41,7 +41,8 @@ describe('extending', () => {
     const often = await heldFixture({ extendEvery: 100 });
     await often.clock.advance(1050);
     expect(often.backend.extends).to.have.length(10);
-    const { backend, clock, handle, losses } = await heldFixture({ extendEvery: 0 });
+    const { backend, clock, semaphore, handle, losses } = await heldFixture({ extendEvery: 0 });
+    const others = lossesOf(await semaphore.acquire(), clock);
     await clock.advance(2500);
     await Promise.all(Array.from({ length: 20 }, () => handle.extend()));
     expect(backend.extends.length).to.be.within(1, 2);
@@ -51,6 +52,7 @@ describe('extending', () => {
     expect(losses.map(([at, { reason }]) => [at, reason])).to.deep.equal([
       [2500 + CERTAIN, 'expired'],
     ]);
+    expect(others.map(([at]) => at)).to.deep.equal([CERTAIN]);
     expect([backend.extends.length <= 2, clock.timers]).to.deep.equal([true, 0]);
   });
 

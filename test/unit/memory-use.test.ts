@@ -20,11 +20,15 @@ describe('a handle that nobody keeps', () => {
     semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
   });
 
-  /** Taken, looked at, and extended once: from then on its holder alone keeps it. */
-  async function dropped<T>(look: (handle: Handle) => T): Promise<[WeakRef<Handle>, T]> {
+  /** Taken and looked at, before or after its first extension: from then on its holder alone keeps it. */
+  async function dropped<T>(
+    look: (handle: Handle) => T,
+    wait = 400,
+  ): Promise<[WeakRef<Handle>, T]> {
     const handle = await semaphore.acquire();
+    await backend.clock.advance(wait);
     const seen = look(handle);
-    await backend.clock.advance(800);
+    await backend.clock.advance(800 - wait);
     return [new WeakRef(handle), seen];
   }
 
@@ -60,12 +64,13 @@ describe('a handle that nobody keeps', () => {
 
   it('is kept while it has a listener or a looked-at signal, for it must be lost aloud', async () => {
     const reasons: string[] = [];
-    await dropped((handle) => handle.on('lost', ({ reason }) => reasons.push(reason)));
+    for (const wait of [0, 400])
+      await dropped((handle) => handle.on('lost', ({ reason }) => reasons.push(reason)), wait);
     const [, signal] = await dropped((handle) => handle.signal);
     await collectOften();
     backend.onExtend = (call) => backend.extended(call, false);
     await backend.clock.advance(1000);
-    expect([reasons, signal.aborted]).to.deep.equal([['missing'], true]);
+    expect([reasons, signal.aborted]).to.deep.equal([['missing', 'missing'], true]);
   });
 });
 

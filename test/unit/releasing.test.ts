@@ -189,8 +189,8 @@ describe('releasing', () => {
     }
   });
 
-  it('keeps the process alive until it is answered; holding and withdrawing do not', async () => {
-    const { backend, clock, handle, acquire } = await heldFixture();
+  it('keeps the process alive until it is answered, as close() does; holding and withdrawing do not', async () => {
+    const { backend, clock, semaphore, handle, acquire } = await heldFixture();
     const schedule = spy(clock, 'schedule');
     const alive = (): boolean[] =>
       schedule.args.map((args: readonly unknown[]) => args[2] === true);
@@ -204,8 +204,10 @@ describe('releasing', () => {
     schedule.resetHistory();
     await clock.advance(1000);
     expect(alive()).to.include(false).and.not.include(true);
-    watch(clock, handle.release());
-    expect(alive().at(-1)).to.equal(true);
+    for (const end of [() => handle.release(), () => semaphore.close()]) {
+      watch<unknown>(clock, end());
+      expect(alive().at(-1)).to.equal(true);
+    }
   });
 });
 

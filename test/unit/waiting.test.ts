@@ -178,16 +178,24 @@ describe('waiting', () => {
   });
 
   describe('when a reply comes late', () => {
-    it('takes its grant, when there is no other, for as long as is certain', async () => {
-      const { backend, clock, acquire } = stubFixture({ ttl: 10_000 });
-      const answer = firstCallLate(backend, (call) => backend.allQueued(call));
-      backend.onExtend = () => never();
-      const waiting = acquire(60_000);
-      await clock.advance(6000);
-      answer((call) => backend.allGranted(call));
-      await clock.advance(0);
-      // Certain only from the moment at which that call was sent.
-      expect(waiting.value?.expiresIn).to.be.within(1, 4000 - 102);
+    it('takes its grant, when there is no other, for as long as is certain, or asks again', async () => {
+      for (const [delay, left] of [
+        [6000, 4000 - 102],
+        [11_000, 0],
+      ] as const) {
+        const { backend, clock, acquire } = stubFixture({ ttl: 10_000 });
+        const answer = firstCallLate(backend, (call) => backend.allQueued(call));
+        backend.onExtend = () => never();
+        const waiting = acquire(60_000);
+        await clock.advance(delay);
+        backend.acquires.splice(1);
+        answer((call) => backend.allGranted(call));
+        await clock.advance(0);
+        // Certain only from the moment at which that call was sent.
+        expect(waiting.value?.expiresIn ?? 0).to.equal(left);
+        await clock.advance(1000);
+        expect(backend.acquires.length > 1).to.equal(left === 0);
+      }
     });
 
     for (const [what, sameTicket, released, lost] of [
