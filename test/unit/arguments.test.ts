@@ -116,7 +116,6 @@ describe('errors', () => {
     [lost('revoked'), 'HANDLE_LOST', 'it was revoked'],
     [lost('closed'), 'HANDLE_LOST', 'its semaphore was closed'],
     [failed(cause), 'BACKEND', 'it failed: connect ECONNREFUSED'],
-    [failed(null), 'BACKEND', 'it failed: null'],
     [failed(new AggregateError(two)), 'BACKEND', 'it failed: one; two'],
     [failed(new AggregateError(two, 'all')), 'BACKEND', 'it failed: all'],
     [failed(new TypeError('')), 'BACKEND', 'it failed: TypeError'],
