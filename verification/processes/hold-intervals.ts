@@ -8,10 +8,6 @@ export interface Interval {
   /** Nanoseconds of the machine's monotonic clock, which all its processes share. */
   readonly from: number;
   readonly to: number;
-  /** How many holders the server had counted with this one. */
-  readonly level: number;
-  /** Milliseconds for which its holder was sure of it at first. */
-  readonly life?: number;
 }
 
 export function machineTime(): number {

@@ -1,30 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/**
- * Runs `action` again and again while `body` runs, with pauses of so many milliseconds before each; gives what
- * the body gave and what all actions gave.
- */
-export async function whileRepeating<T>(
+/** Runs `action` again and again while `body` runs, with pauses of so many milliseconds; gives what both gave. */
+export async function whileRepeating<T, R>(
   pause: number,
-  action: () => Promise<number>,
+  action: () => Promise<R>,
   body: () => Promise<T>,
-): Promise<{ value: T; results: number[] }> {
+): Promise<{ value: T; results: R[] }> {
   const end = new AbortController();
-  const repeating = (async (): Promise<number[]> => {
-    const results: number[] = [];
+  const results: R[] = [];
+  const repeat = async (): Promise<void> => {
     while (!end.signal.aborted) {
       await sleep(pause);
       results.push(await action());
     }
-    return results;
-  })();
-  // Heard of below, unless the body fails first.
-  repeating.catch(() => undefined);
-  try {
-    const value = await body();
-    end.abort();
-    return { value, results: await repeating };
-  } finally {
-    end.abort();
-  }
+  };
+  const running = body().finally(() => end.abort());
+  const [value] = await Promise.all([running, repeat()]);
+  return { value, results };
 }
