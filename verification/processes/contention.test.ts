@@ -7,9 +7,8 @@ import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithFakeClock, describeWithServer } from '../../test/support/require-server.js';
 import { cutSubscribers } from '../../test/support/subscribers.js';
 import { expectFencing, peakOf } from './hold-intervals.js';
-import { whileRepeating } from './repeat.js';
-import { expiryOf, leftKeys, liveTickets, serverTime } from './server-records.js';
-import { type Job, runAll, startAll, stopProcesses, TestProcess } from './test-process.js';
+import { expiryOf, leftKeys, liveTickets, serverTime, whileRepeating } from './server-records.js';
+import { type Job, runAll, stopProcesses, TestProcess } from './test-process.js';
 
 const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
 
@@ -53,7 +52,7 @@ describeWithServer('contention between processes', (server) => {
     it(`serves all and keeps the limit while ${title}`, async () => {
       const job = { name: title, limit: 10, tasks: 25, rounds: 2, hold: 30 };
       const url = `redis://127.0.0.1:${proxy.port}`;
-      const processes = await startAll(KINDS.map((kind) => ({ kind, url })));
+      const processes = await Promise.all(KINDS.map((kind) => TestProcess.start({ kind, url })));
       await expectKept(server(), processes, job, () => trouble(proxy, server()));
     });
   }

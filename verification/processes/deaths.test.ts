@@ -13,11 +13,11 @@ const ttl = 1500;
 const slack = 1_500_000;
 
 describeWithServer('a holder in another process', (server) => {
-  const clients: OpenClient[] = [];
+  let client: OpenClient;
 
   afterEach(async () => {
     stopProcesses();
-    await Promise.all(clients.splice(0).map((client) => client.close()));
+    await client.close();
   });
 
   function holder(kind: ClientKind, name: string): Promise<TestProcess> {
@@ -26,8 +26,7 @@ describeWithServer('a holder in another process', (server) => {
   }
 
   async function semaphoreHere(kind: ClientKind, name: string): Promise<Semaphore> {
-    const client = await openClient(kind, server().url);
-    clients.push(client);
+    client = await openClient(kind, server().url);
     // Held for long: it must not be lost while the other one is looked at.
     return new Semaphore(client.target, name, { limit: 1 });
   }

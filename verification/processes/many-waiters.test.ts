@@ -7,9 +7,8 @@ import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { cutSubscribers, muteUrl, untilSubscribed } from '../../test/support/subscribers.js';
 import { expectFencing, type Interval, peakOf } from './hold-intervals.js';
-import { whileRepeating } from './repeat.js';
-import { leftKeys, liveTickets, serverTime } from './server-records.js';
-import { startAll, stopProcesses, type TestProcess } from './test-process.js';
+import { leftKeys, liveTickets, serverTime, whileRepeating } from './server-records.js';
+import { stopProcesses, TestProcess } from './test-process.js';
 
 const PER_PROCESS = 250;
 const LIMIT = 5;
@@ -49,12 +48,6 @@ const troubles: Record<string, Trouble> = {
   },
 };
 
-const FATES = {
-  'all live': 'are all served in the order in which they arrived',
-  'one dies while queued': 'are served in that order without those of a process that is killed',
-  'one dies before it hears': 'lose no permit to a process that is killed before it hears of one',
-} as const;
-
 describeWithServer('a thousand waiters in four processes', (server) => {
   let client: OpenClient;
   let processes: TestProcess[];
@@ -75,43 +68,36 @@ describeWithServer('a thousand waiters in four processes', (server) => {
   });
 
   for (const [title, trouble] of Object.entries(troubles)) {
-    describe(`who ${title}`, () => {
-      for (const fate of Object.keys(FATES) as (keyof typeof FATES)[]) {
-        it(FATES[fate], async () => {
-          await gather(`${title}, ${fate}`, title === 'may not listen');
-          const dead = fate === 'all live' ? -1 : (arrivals[0]?.pid ?? NaN);
-          if (fate === 'one dies while queued') {
-            await kill(dead);
-            const lapsed = (await serverTime(server())) + WAITER_LEASE * 1000;
-            await eventually(async () => (await serverTime(server())) > lapsed, 'lease is over');
-          } else if (fate === 'one dies before it hears') {
-            of(dead).worker.pause();
-            // Calls that it has sent run before this one: behind the gate they would be claims.
-            await sem.inspect();
-            expect(await gate.release()).to.equal(true);
-            await eventually(async () => (await permitsOf(dead)) > 0, 'it is granted a permit');
-            await kill(dead);
-          }
-          const began = await serverTime(server());
-          const intervals = await trouble(server(), async () => {
-            const looked = await whileRepeating(
-              10,
-              async () => ((await permitsOf(dead)) > 0 ? await serverTime(server()) : began),
-              () => serveAll(dead),
-            );
-            // More of its waiters may be granted one until their lease is over.
-            const kept = (Math.max(...looked.results) - began) / 1000;
-            if (fate !== 'one dies before it hears') expect(kept).to.equal(0);
-            else expect(kept).to.be.below(WAITER_LEASE + CLAIM_TIME + SLACK);
-            return looked.value;
-          });
-          await expectServed(
-            intervals,
-            arrivals.filter(({ pid }) => pid !== dead).map(({ id }) => id),
-          );
-        }).timeout(120_000);
-      }
-    });
+    it(`who ${title} are all served in the order in which they arrived`, async () => {
+      await gather(title, title === 'may not listen');
+      await expectServed(await trouble(server(), () => serveAll(-1)), -1);
+    }).timeout(120_000);
+
+    it(`who ${title} lose no permit to a process that is killed before it hears of one`, async () => {
+      await gather(`${title}, killed`, title === 'may not listen');
+      const dead = arrivals[0]?.pid ?? NaN;
+      const nth = processes.findIndex(({ worker }) => worker.pid === dead);
+      processes[nth]?.worker.pause();
+      // Calls that it has sent run before this one: behind the gate they would be claims.
+      await sem.inspect();
+      expect(await gate.release()).to.equal(true);
+      await eventually(async () => (await permitsOf(dead)) > 0, 'it is granted a permit');
+      await processes[nth]?.kill();
+      void results.splice(nth, 1);
+      const killed = await serverTime(server());
+      const intervals = await trouble(server(), async () => {
+        const { value, results: times } = await whileRepeating(
+          10,
+          async () => ((await permitsOf(dead)) > 0 ? await serverTime(server()) : killed),
+          () => serveAll(dead),
+        );
+        // Until their lease is over more of its waiters may be granted one; all others are passed over.
+        const kept = (Math.max(...times) - killed) / 1000;
+        expect(kept).to.be.below(WAITER_LEASE + CLAIM_TIME + SLACK);
+        return value;
+      });
+      await expectServed(intervals, dead);
+    }).timeout(120_000);
   }
 
   /** The processes come by turns, so that nearly every permit goes from one to another. */
@@ -119,7 +105,7 @@ describeWithServer('a thousand waiters in four processes', (server) => {
     await server().resetStatistics();
     const url = mute ? await muteUrl(server()) : server().url;
     const kinds = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
-    processes = await startAll(kinds.map((kind) => ({ kind, url })));
+    processes = await Promise.all(kinds.map((kind) => TestProcess.start({ kind, url })));
     sem = new Semaphore(client.target, name, { limit: LIMIT });
     gate = await sem.acquire({ permits: LIMIT });
     const job = { name, limit: LIMIT, tasks: PER_PROCESS, rounds: 1, apart: 2, hold: 30, timeout };
@@ -130,17 +116,6 @@ describeWithServer('a thousand waiters in four processes', (server) => {
     const { waiters } = await sem.inspect();
     arrivals = waiters.map(({ id, label }) => ({ id, pid: Number(label.split(':').pop()) }));
     if (!mute) await untilSubscribed(server(), processes.length);
-  }
-
-  function of(pid: number): TestProcess {
-    const found = processes.find(({ worker }) => worker.pid === pid);
-    if (found === undefined) throw new Error(`no process ${pid}`);
-    return found;
-  }
-
-  async function kill(pid: number): Promise<void> {
-    await of(pid).kill();
-    results.splice(processes.indexOf(of(pid)), 1);
   }
 
   async function permitsOf(pid: number): Promise<number> {
@@ -156,8 +131,9 @@ describeWithServer('a thousand waiters in four processes', (server) => {
     return served;
   }
 
-  /** All of them once, in their order of arrival, never more than the limit, and nothing of them is left. */
-  async function expectServed(intervals: Interval[], arrived: readonly string[]): Promise<void> {
+  /** All that live once, in their order of arrival, never more than the limit, and nothing of them is left. */
+  async function expectServed(intervals: Interval[], dead: number): Promise<void> {
+    const arrived = arrivals.filter(({ pid }) => pid !== dead).map(({ id }) => id);
     const served = intervals.toSorted((a, b) => a.token - b.token).map(({ id }) => id);
     expect(served).to.have.members(arrived);
     const place = new Map(arrived.map((id, nth) => [id, nth]));

@@ -54,12 +54,12 @@ async function run(job: Job): Promise<Interval[]> {
 }
 
 async function answer({ number, call, argument }: Order): Promise<void> {
-  const reply = await Promise.resolve()
-    .then(() => calls[call](argument as never))
-    .then(
-      (value): Answer => ({ value: value ?? null }),
-      (error: unknown): Answer => ({ error: inspect(error) }),
-    );
+  let reply: Answer;
+  try {
+    reply = { value: await calls[call](argument as never) };
+  } catch (error) {
+    reply = { error: inspect(error) };
+  }
   report(`answer ${number}`, reply);
 }
 

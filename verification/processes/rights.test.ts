@@ -5,51 +5,32 @@ import { eventually } from '../../test/support/eventually.js';
 import { type ClientKind, clientKinds, openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 
-describeWithServer('the right to subscribe, while somebody waits', (server) => {
-  beforeEach(() => server().command('ACL', 'LOG', 'RESET'));
-
-  it('is found again where the first subscription was refused', () =>
-    withWaiters('-subscribe', async (kind) => {
-      await eventually(async () => (await refusals(kind)) > 0, `${kind} is refused`);
-      await allow(kind, '+subscribe');
-      await eventually(() => listens(kind), `${kind} listens`);
-      expect(await refusals(kind)).to.equal(1);
-    }));
-
-  it('is found again where it was withdrawn after a while', () =>
-    withWaiters('+subscribe', async (kind) => {
-      await eventually(() => listens(kind), `${kind} listens`);
-      // Ends the subscriber's connection, too; its client connects and subscribes again by itself.
-      await server().command('ACL', 'SETUSER', kind, 'resetchannels');
-      await eventually(async () => (await refusals(kind)) > 0, `${kind} is refused`);
-      await allow(kind, '+subscribe');
-      await eventually(() => listens(kind), `${kind} listens again`);
-    }));
-
-  /** Through all clients at the same time. One holds and one waits; then the permit is handed over, and nothing listens. */
-  async function withWaiters(
-    right: '+subscribe' | '-subscribe',
-    whileWaiting: (kind: ClientKind) => Promise<void>,
-  ): Promise<void> {
-    const through = async (kind: ClientKind): Promise<void> => {
-      await allow(kind, right);
-      const client = await openClient(kind, `redis://${kind}:word@127.0.0.1:${server().port}`);
-      const sem = new Semaphore(client.target, `rights-${kind}`, { limit: 1, prefix: kind });
-      try {
-        const handle = await sem.acquire();
-        const acquiring = sem.acquire(20_000);
-        acquiring.catch(() => undefined);
-        await whileWaiting(kind);
-        await handle.release();
-        expect((await acquiring).held).to.equal(true);
-      } finally {
-        await sem.close();
-        await client.close();
-      }
-      await eventually(async () => !(await listens(kind)), `nothing of ${kind} listens`);
-    };
+describeWithServer('the right to subscribe, of one who waits', (server) => {
+  it('is found again where it was refused, and where it is withdrawn; the waiter is served', async () => {
     const ends = await Promise.allSettled(clientKinds.map(through));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  });
+
+  async function through(kind: ClientKind): Promise<void> {
+    await allow(kind, '-subscribe');
+    const client = await openClient(kind, `redis://${kind}:word@127.0.0.1:${server().port}`);
+    const sem = new Semaphore(client.target, `rights-${kind}`, { limit: 1, prefix: kind });
+    const handle = await sem.acquire();
+    const acquiring = sem.acquire(60_000);
+    await eventually(async () => (await refusals(kind)) > 0, `${kind} is refused`);
+    await allow(kind, '+subscribe');
+    await eventually(() => listens(kind), `${kind} listens`);
+    expect(await refusals(kind)).to.equal(1);
+    // Ends the subscriber's connection, too; its client connects and subscribes again by itself.
+    await server().command('ACL', 'SETUSER', kind, 'resetchannels');
+    await eventually(async () => (await refusals(kind)) > 1, `${kind} is refused again`);
+    await allow(kind, '+subscribe');
+    await eventually(() => listens(kind), `${kind} listens again`);
+    await handle.release();
+    expect((await acquiring).held).to.equal(true);
+    await sem.close();
+    await client.close();
+    await eventually(async () => !(await listens(kind)), `nothing of ${kind} listens`);
   }
 
   async function allow(kind: ClientKind, right: '+subscribe' | '-subscribe'): Promise<void> {

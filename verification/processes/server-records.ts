@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { TestServer } from '../../test/support/redis-server.js';
 
 export function ticketsKey(name: string): string {
@@ -31,4 +33,23 @@ export async function leftKeys(server: TestServer, name: string): Promise<string
   const start = `redsem:{${name}}:`;
   const keys = (await server.command('KEYS', '*')) as string[];
   return keys.filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
+}
+
+/** Runs `action` again and again while `body` runs, with pauses of so many milliseconds; gives what both gave. */
+export async function whileRepeating<T, R>(
+  pause: number,
+  action: () => Promise<R>,
+  body: () => Promise<T>,
+): Promise<{ value: T; results: R[] }> {
+  const end = new AbortController();
+  const results: R[] = [];
+  const repeat = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      await sleep(pause);
+      results.push(await action());
+    }
+  };
+  const running = body().finally(() => end.abort());
+  const [value] = await Promise.all([running, repeat()]);
+  return { value, results };
 }

@@ -46,7 +46,10 @@ export interface Order {
   readonly argument: unknown;
 }
 
-export type Answer = { readonly value: unknown } | { readonly error: string };
+export interface Answer {
+  readonly value?: unknown;
+  readonly error?: string;
+}
 
 const running = new Set<TestProcess>();
 
@@ -76,7 +79,7 @@ export class TestProcess {
     const order: Order = { number: this.#orders, call, argument };
     this.worker.send({ type: 'order', data: order });
     const answer = (await this.worker.next(`answer ${order.number}`)).data as Answer;
-    if ('error' in answer) throw new Error(answer.error);
+    if (answer.error !== undefined) throw new Error(answer.error);
     return answer.value as ReturnType<Calls[C]>;
   }
 
@@ -89,11 +92,6 @@ export class TestProcess {
     this.worker.kill();
     await this.worker.exited;
   }
-}
-
-/** One process for each of these. */
-export function startAll(all: readonly ProcessArguments[]): Promise<TestProcess[]> {
-  return Promise.all(all.map((args) => TestProcess.start(args)));
 }
 
 /** The same job in every process at once. */

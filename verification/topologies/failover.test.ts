@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { AcquireTimeoutError, HandleLostError, type Semaphore } from '../../src/index.js';
+import { AcquireTimeoutError, HandleLostError } from '../../src/index.js';
 import { newName } from '../../test/support/client-bench.js';
 import { eventually } from '../../test/support/eventually.js';
 import { openClient } from '../../test/support/open-client.js';
@@ -12,7 +12,8 @@ import { LATE_MS, timedRejection } from '../support/timed.js';
 import {
   clusterClient,
   type Connect,
-  LossWatch,
+  expectLostWithin,
+  lossesOf,
   meeting,
   sentinelClient,
   throughBothClients,
@@ -26,8 +27,7 @@ const SHORT = 600;
 interface Topology {
   readonly connect: Connect;
   command(...args: string[]): Promise<unknown>;
-  master(): Promise<TestServer>;
-  replicas(): Promise<TestServer[]>;
+  replicated(): Promise<void>;
   /** A name whose semaphore the master has. */
   name(): Promise<string>;
   fail(how: 'killed' | 'hung'): unknown;
@@ -49,20 +49,23 @@ function itOutlives(how: 'killed' | 'hung', topology: Topology): void {
       const options = { limit: 1, ttl: LONG, extendEvery: 200 };
       const semaphore = await fixture.semaphore(name, options);
       const handle = await semaphore.acquire(5000);
-      const watch = new LossWatch(handle);
+      const losses = lossesOf(handle);
       const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
       const stored = new StoredSemaphore(topology, name);
       await stored.expectListening();
       const brief = await fixture.semaphore(await topology.name(), { limit: 1, ttl: SHORT });
-      const lost = new LossWatch(await brief.acquire(5000));
-      await untilReplicated(await topology.master(), await topology.replicas());
+      const lost = lossesOf(await brief.acquire(5000));
+      await topology.replicated();
       await fail();
-      await expectBounded(semaphore, 200);
-      await lost.expectLostWithin(SHORT, failedAt);
+      // While nobody answers, a call still ends with its own timeout (P5).
+      const { took, error } = await timedRejection(() => semaphore.acquire(200));
+      expect(error).to.be.instanceOf(AcquireTimeoutError);
+      expect(took).to.be.at.most(200 + LATE_MS);
+      await expectLostWithin(lost, SHORT, failedAt);
       const isStuck = how === 'hung' && fixture.kind === topology.stuck;
       if (isStuck) await wake();
       await eventually(() => handle.extend());
-      watch.expectKept();
+      expect(losses).to.deep.equal([]);
       await stored.expectHeldBy([handle]);
       expect(await handle.release()).to.equal(true);
       const next = await waiting;
@@ -72,13 +75,6 @@ function itOutlives(how: 'killed' | 'hung', topology: Topology): void {
       if (!isStuck) await wake();
     });
   });
-}
-
-/** While nobody answers, a call still ends with its own timeout (P5). */
-async function expectBounded(semaphore: Semaphore, timeout: number): Promise<void> {
-  const { took, error } = await timedRejection(() => semaphore.acquire(timeout));
-  expect(error).to.be.instanceOf(AcquireTimeoutError);
-  expect(took).to.be.at.most(timeout + LATE_MS);
 }
 
 describeWithCluster('a cluster whose master fails', (cluster) => {
@@ -100,8 +96,8 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
   const topology: Topology = {
     connect: clusterClient(cluster),
     command: (...args) => cluster().command(...args),
-    master: () => Promise.resolve(master),
-    replicas: async () => cluster().replicasOf(await slotOf(await name())),
+    replicated: async () =>
+      untilReplicated(master, await cluster().replicasOf(await slotOf(await name()))),
     name,
     fail: (how) => (how === 'killed' ? cluster().kill(master) : cluster().pause(master)),
     repair: () => cluster().repair(),
@@ -142,14 +138,12 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       await sentinels().untilFailover(master);
     });
     await throughBothClients(connect, async (fixture) => {
-      const direct = await openClient(
-        fixture.kind === 'ioredis' ? 'ioredis' : 'redis',
-        `redis://127.0.0.1:${master.port}`,
-      );
+      const kind = fixture.kind === 'ioredis' ? 'ioredis' : 'redis';
+      const direct = await openClient(kind, `redis://127.0.0.1:${master.port}`);
       const name = newName();
       const options = { limit: 1, ttl, extendEvery: 200 };
       const handle = await (await fixture.semaphore(name, options, direct.target)).acquire(5000);
-      const watch = new LossWatch(handle);
+      const losses = lossesOf(handle);
       const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
       await new StoredSemaphore(sentinels(), name).expectListening();
       await untilReplicated(master, replicas);
@@ -157,7 +151,7 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       const next = await waiting;
       expect(next.fencingToken).to.be.above(handle.fencingToken);
       // Redis looks at the lag of its replicas once a second.
-      await watch.expectLostWithin(maxLag + 1000 + ttl, cutAt);
+      await expectLostWithin(losses, maxLag + 1000 + ttl, cutAt);
       expect(next.held).to.equal(true);
       expect(await next.release()).to.equal(true);
       await direct.close();
@@ -169,8 +163,7 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
   const topology: Topology = {
     connect,
     command: (...args) => sentinels().command(...args),
-    master: () => Promise.resolve(master),
-    replicas: () => Promise.resolve(replicas),
+    replicated: () => untilReplicated(master, replicas),
     name: () => Promise.resolve(newName()),
     fail: (how) => (how === 'killed' ? master.kill() : master.pause()),
     repair: () => sentinels().repair(),

@@ -74,24 +74,20 @@ export function meeting(action: () => unknown): () => Promise<void> {
   };
 }
 
-/** Whether, when and why a handle is lost. */
-export class LossWatch {
-  readonly #losses: { readonly at: number; readonly reason: string }[] = [];
+export type Losses = readonly { readonly at: number; readonly reason: string }[];
 
-  constructor(handle: Handle) {
-    handle.on('lost', ({ reason }) => this.#losses.push({ at: performance.now(), reason }));
-  }
+/** When and why a handle is lost, from now on. */
+export function lossesOf(handle: Handle): Losses {
+  const losses: { at: number; reason: string }[] = [];
+  handle.on('lost', ({ reason }) => losses.push({ at: performance.now(), reason }));
+  return losses;
+}
 
-  /** It is lost, once, because its lease ran out: no later than one ttl after nobody answered any more. */
-  async expectLostWithin(ttl: number, since: number): Promise<void> {
-    await eventually(() => this.#losses.length > 0);
-    expect(this.#losses.map(({ reason }) => reason)).to.deep.equal(['expired']);
-    expect((this.#losses[0]?.at ?? Infinity) - since).to.be.at.most(ttl + LATE_MS);
-  }
-
-  expectKept(): void {
-    expect(this.#losses).to.deep.equal([]);
-  }
+/** It is lost, once, because its lease ran out: no later than one ttl after nobody answered any more. */
+export async function expectLostWithin(losses: Losses, ttl: number, since: number): Promise<void> {
+  await eventually(() => losses.length > 0);
+  expect(losses.map(({ reason }) => reason)).to.deep.equal(['expired']);
+  expect((losses[0]?.at ?? Infinity) - since).to.be.at.most(ttl + LATE_MS);
 }
 
 /** Resolves once all that stands on the master when this is called stands on the replicas as well. */

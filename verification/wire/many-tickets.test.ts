@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
 import { type Handle, Semaphore } from '../../src/index.js';
+import { eventually } from '../../test/support/eventually.js';
 import { type OpenClient, openClient } from '../../test/support/open-client.js';
 import { describeWithFakeClock } from '../../test/support/require-server.js';
 import { leftKeys } from '../processes/server-records.js';
@@ -27,7 +28,7 @@ describeWithFakeClock('10 and 100 000 tickets', (server) => {
 
   it('have distinct slots and tokens, and are shown in pages that let others in', async () => {
     await server().resetStatistics();
-    const { holders, held } = await many.inspect();
+    const { holders, held } = await eventually(() => many.inspect());
     const { evalsha } = await server().calls();
     expect(evalsha, 'pages').to.be.at.least(MANY / 1000);
     expect([holders.length, held]).to.deep.equal([MANY, MANY]);

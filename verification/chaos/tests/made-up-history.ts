@@ -24,7 +24,12 @@ export function madeUp(text: string): HistoryEvent[] {
   const statements = text.split(';').map(parse);
   const { option = () => undefined } = statements.find(({ words }) => words.length === 0) ?? {};
   const header: RunEvent = {
-    ...{ type: 'run', at: 0, process: 'nemesis', name: 'made up', ttl: 1000, recovery: 5000 },
+    type: 'run',
+    at: 0,
+    process: 'nemesis',
+    name: 'made up',
+    ttl: 1000,
+    recovery: 5000,
     limit: Number(option('limit') ?? 2),
     claim: Number(option('claim') ?? 1000),
     ordered: option('ordered') !== 'no',
@@ -36,7 +41,7 @@ export function madeUp(text: string): HistoryEvent[] {
 interface Statement {
   /** Those that are no options. */
   readonly words: readonly string[];
-  option(name: string): string | undefined;
+  readonly option: (name: string) => string | undefined;
 }
 
 function parse(text: string): Statement {
@@ -79,15 +84,17 @@ function eventsOf(statement: Statement, call: number): HistoryEvent[] {
 function faultOf({ words, option }: Statement, fault: number): HistoryEvent[] {
   const [kind = '', when = '', targets] = words;
   const [from, to] = span(when);
-  const numbers = ['step', 'node'].filter((name) => option(name) !== undefined);
-  const extras: object = {
-    ...(targets !== undefined && { targets: list(targets) }),
-    ...(option('key') !== undefined && { key: option('key') }),
-    ...Object.fromEntries(numbers.map((name) => [name, Number(option(name))])),
+  const fields = {
+    targets: targets?.split(','),
+    key: option('key'),
+    step: numberOf(option('step')),
+    node: numberOf(option('node')),
   };
+  const extras = Object.entries(fields).filter(([, value]) => value !== undefined);
   const shared = { type: 'fault', process: 'nemesis', fault, kind: kind.slice(1) as FaultKind };
   return (['begin', 'active', 'ending', 'end'] as const).map(
-    (phase, nth) => ({ ...shared, ...extras, at: nth < 2 ? from : to, phase }) as FaultEvent,
+    (phase, nth) =>
+      ({ ...shared, ...Object.fromEntries(extras), at: nth < 2 ? from : to, phase }) as FaultEvent,
   );
 }
 
@@ -125,6 +132,10 @@ function holdOf({ words, option }: Statement, call: number): HistoryEvent[] {
     { ...release, type: 'invoke', at: to, operation: 'release', ticket: id },
     { ...release, type: 'ok', at: to + 1, released: option('released') !== 'no' },
   ];
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
 function list(text: string | undefined): string[] {
