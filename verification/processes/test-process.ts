@@ -94,11 +94,6 @@ export class TestProcess {
   }
 }
 
-/** The same job in every process at once. */
-export async function runAll(processes: readonly TestProcess[], job: Job): Promise<Interval[]> {
-  return (await Promise.all(processes.map((process) => process.ask('run', job)))).flat();
-}
-
 /** Kills all that were started. */
 export function stopProcesses(): void {
   for (const { worker } of running) worker.kill();

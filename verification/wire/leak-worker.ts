@@ -14,13 +14,11 @@ export interface LeakArguments {
   readonly name: string;
 }
 
+/** Resources and listeners of the process by kind; timers of the closed semaphore; how many handles there were, all gone. */
 export interface Leftovers {
-  /** Resources and listeners of the process, counted by kind. */
   readonly before: Record<string, number>;
   readonly after: Record<string, number>;
-  /** Timers that the semaphore had set when it was closed. */
   readonly timers: number;
-  /** How many there were; all of them are gone. */
   readonly handles: number;
 }
 

@@ -26,6 +26,7 @@ describeWithServer('messages that anybody may send', (server) => {
   let send: (message: string) => void;
   let semaphore: Semaphore;
   let holder: Handle;
+  let rest: Handle;
   let waiting: Promise<Handle>;
   let ids: string[];
 
@@ -40,7 +41,7 @@ describeWithServer('messages that anybody may send', (server) => {
     const runBySha = () => Promise.reject(new Error('NOSCRIPT'));
     const runByText: RedisConnection['runByText'] = (...args) => client.run(...args);
     semaphore = new Semaphore({ runBySha, runByText, subscribe }, 'jobs', { limit: LIMIT });
-    await semaphore.acquire({ permits: LIMIT - 1 });
+    rest = await semaphore.acquire({ permits: LIMIT - 1 });
     holder = await semaphore.acquire();
     waiting = semaphore.acquire();
     waiting.catch(() => undefined);
@@ -50,6 +51,7 @@ describeWithServer('messages that anybody may send', (server) => {
   });
 
   afterEach(async () => {
+    expect(rest.held).to.equal(true);
     await semaphore.close();
     await client.close();
   });

@@ -84,17 +84,19 @@ function eventsOf(statement: Statement, call: number): HistoryEvent[] {
 function faultOf({ words, option }: Statement, fault: number): HistoryEvent[] {
   const [kind = '', when = '', targets] = words;
   const [from, to] = span(when);
-  const fields = {
+  const [step, node] = [option('step'), option('node')];
+  const shared = {
+    type: 'fault',
+    process: 'nemesis',
+    fault,
+    kind: kind.slice(1) as FaultKind,
     targets: targets?.split(','),
     key: option('key'),
-    step: numberOf(option('step')),
-    node: numberOf(option('node')),
+    step: step && Number(step),
+    node: node && Number(node),
   };
-  const extras = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const shared = { type: 'fault', process: 'nemesis', fault, kind: kind.slice(1) as FaultKind };
   return (['begin', 'active', 'ending', 'end'] as const).map(
-    (phase, nth) =>
-      ({ ...shared, ...Object.fromEntries(extras), at: nth < 2 ? from : to, phase }) as FaultEvent,
+    (phase, nth) => ({ ...shared, at: nth < 2 ? from : to, phase }) as FaultEvent,
   );
 }
 
@@ -132,10 +134,6 @@ function holdOf({ words, option }: Statement, call: number): HistoryEvent[] {
     { ...release, type: 'invoke', at: to, operation: 'release', ticket: id },
     { ...release, type: 'ok', at: to + 1, released: option('released') !== 'no' },
   ];
-}
-
-function numberOf(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Number(text);
 }
 
 function list(text: string | undefined): string[] {
