@@ -3,6 +3,7 @@ import './deterministic.js';
 
 import { writeFileSync } from 'node:fs';
 
+import { lineOf } from '../history/events.js';
 import { type Command, parseCommand, replayOf, USAGE } from './command-line.js';
 import { run, type RunResult } from './run.js';
 import type { Settings } from './settings.js';
@@ -38,10 +39,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
   await real?.stop();
   if (command.history !== undefined && last !== undefined) {
-    writeFileSync(
-      command.history,
-      last.events.map((event) => `${JSON.stringify(event)}\n`).join(''),
-    );
+    writeFileSync(command.history, last.events.map(lineOf).join(''));
   }
   const seconds = (performance.now() - started) / 1000;
   const hours = (sum.lasted / 3_600_000).toFixed(2);

@@ -1,7 +1,13 @@
-import type { HeldEvent, HistoryEvent, LostEvent, ServerEvent, Ticket } from '../history.js';
+import type {
+  HeldEvent,
+  HistoryEvent,
+  LostEvent,
+  ServerEvent,
+  Ticket,
+} from '../../history/events.js';
 import type { EndCause, LiveTicket, ServerModel, TicketWatcher } from './server-model.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './violation.js';
+import type { Report } from './report.js';
 
 /** One ticket in its holder's hands. */
 export interface Hold {
@@ -71,7 +77,8 @@ export class Beliefs implements TicketWatcher {
         this.#onServer(event);
         break;
       case 'fault':
-        if (event.kind === 'kill' && event.phase === 'begin') this.#bury(event.targets ?? []);
+        if (event.kind === 'kill-process' && event.phase === 'begin')
+          this.#bury(event.targets ?? []);
         break;
       default:
     }

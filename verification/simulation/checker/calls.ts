@@ -5,9 +5,9 @@ import type {
   OkEvent,
   ServedEvent,
   UnknownEvent,
-} from '../history.js';
+} from '../../history/events.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './violation.js';
+import type { Report } from './report.js';
 
 interface OpenCall {
   readonly event: InvokeEvent;

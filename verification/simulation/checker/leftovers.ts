@@ -1,14 +1,9 @@
-import type { HistoryEvent } from '../history.js';
+import { clientOf, type HistoryEvent } from '../../history/events.js';
 import type { Beliefs } from './beliefs.js';
 import type { Calls } from './calls.js';
-import {
-  clientOf,
-  type LiveTicket,
-  type ModelledSemaphore,
-  type ServerModel,
-} from './server-model.js';
+import type { LiveTicket, ModelledSemaphore, ServerModel } from './server-model.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './violation.js';
+import type { Report } from './report.js';
 
 interface Parts {
   readonly troubles: Troubles;

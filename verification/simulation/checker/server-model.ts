@@ -1,11 +1,12 @@
-import type {
-  HistoryEvent,
-  ServedEvent,
-  ServedGrant,
-  ServedRequest,
-  ServerEvent,
-} from '../history.js';
-import type { Report } from './violation.js';
+import {
+  clientOf,
+  type HistoryEvent,
+  type ServedEvent,
+  type ServedGrant,
+  type ServedRequest,
+  type ServerEvent,
+} from '../../history/events.js';
+import type { Report } from './report.js';
 
 /** A ticket as the server's own answers show it. */
 export interface LiveTicket {
@@ -498,8 +499,4 @@ export class ServerModel {
   #doubtAll(): void {
     for (const ticket of this.#tickets()) ticket.doubtful = true;
   }
-}
-
-export function clientOf(id: string): string {
-  return id.slice(0, id.indexOf('.'));
 }
