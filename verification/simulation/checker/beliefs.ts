@@ -60,7 +60,7 @@ export class Beliefs implements TicketWatcher {
         break;
       case 'ok':
         for (const ticket of event.tickets ?? []) {
-          const hold = this.#begin(event.process, event.at, ticket);
+          const hold = this.#begin(event.process, event.at, ticket, server);
           this.#judgeExpiry(hold, event.at, server);
         }
         break;
@@ -147,7 +147,7 @@ export class Beliefs implements TicketWatcher {
     );
   }
 
-  #begin(process: string, at: number, ticket: Ticket): Hold {
+  #begin(process: string, at: number, ticket: Ticket, server: ServerModel): Hold {
     const { semaphore, id, token, slots, until } = ticket;
     const key = `${id} ${token}`;
     if (this.holds.has(key)) this.#report('twice', at, `${id} was handed out twice`);
@@ -169,18 +169,19 @@ export class Beliefs implements TicketWatcher {
     if (end !== undefined && !['expired', 'released'].includes(end.cause)) hold.broken = end;
     else if (end !== undefined) this.#judgeEnd(hold, end, at);
     // A lease may be over before its holder hears of it: nobody has believed in it.
-    if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at);
+    if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at, server);
     this.#open.add(hold);
     this.#next = Math.min(this.#next, until + SLACK + LOOK);
     return hold;
   }
 
-  #judgeSlots(hold: Hold, at: number): void {
+  #judgeSlots(hold: Hold, at: number, server: ServerModel): void {
+    const certain = server.semaphores.get(hold.semaphore)?.certain !== false;
     for (const slot of hold.slots) {
       const place = `${hold.semaphore} ${slot}`;
       const other = this.#lastOnSlot.get(place);
       this.#lastOnSlot.set(place, hold);
-      if (other === undefined || other.broken !== undefined) continue;
+      if (other === undefined || other.broken !== undefined || !certain) continue;
       if (this.isBelieved(other, at)) {
         this.#report(
           'exclusion',

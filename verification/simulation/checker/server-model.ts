@@ -44,6 +44,9 @@ export interface Waiter {
 /** How long a process's requests count without a sign of life from it, in milliseconds. */
 const WAITER_LEASE = 5000;
 
+/** How long a call may be on its way, in milliseconds. */
+const ON_ITS_WAY = 14_000;
+
 interface Grant extends ServedGrant {
   readonly permits: number | undefined;
 }
@@ -60,8 +63,10 @@ export class ModelledSemaphore {
   readonly #dropped = new Set<string>();
   /** False once places in the queue may be of two clocks: that of before a loss of data, and an earlier one. */
   ordered = true;
-  /** False once the clock was set back behind the end of a ticket: whether it was dropped before, nobody can tell. */
+  /** False while a ticket may be there that had ended before the clock was set back: whether it was dropped, nobody can tell. */
   certain = true;
+  /** When it is certain again, by the server's clock. */
+  doubtedUntil = -Infinity;
   #now = 0;
 
   constructor(name: string, limit: number) {
@@ -98,6 +103,7 @@ export class ModelledSemaphore {
     this.#now = event.time;
     this.#expire(event, watcher);
     for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
+    if (event.time > this.doubtedUntil) this.certain = true;
     const problem = (rule: string, message: string): void => {
       if (this.certain) report(rule, event.at, message);
     };
@@ -106,7 +112,7 @@ export class ModelledSemaphore {
         this.#acquire(event, problem);
         break;
       case 'extend':
-        this.#extend(event, problem);
+        this.#extend(event, problem, watcher);
         break;
       case 'release':
         this.#release(event, problem, watcher);
@@ -124,6 +130,19 @@ export class ModelledSemaphore {
     }
     if (event.operation !== 'acquire') this.#grantAll(event, event.grants, problem);
     this.#judgeIdle(problem);
+  }
+
+  /** The clock is set back from that time: what has ended by then may be there or not, until it has ended again. */
+  doubt(before: number): void {
+    for (const { expiresAt } of this.tickets.values()) {
+      if (expiresAt <= before) this.doubtUntil(expiresAt);
+    }
+    for (const one of this.queue) if (this.aliveUntil(one) <= before) this.#dropped.add(one.id);
+  }
+
+  doubtUntil(time: number): void {
+    this.certain = false;
+    this.doubtedUntil = Math.max(this.doubtedUntil, time);
   }
 
   /** Nothing was served that may explain what has changed. */
@@ -185,8 +204,10 @@ export class ModelledSemaphore {
   }
 
   #enqueue(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, place, verdict } of requests) {
+    for (const { id, permits, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
+        // Who never heard of its place has a new one after it was dropped.
+        if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
         this.#place({ id, permits, arrival: place ?? Infinity });
         this.#dropped.delete(id);
         this.#leases.set(clientOf(id), time + WAITER_LEASE);
@@ -256,8 +277,9 @@ export class ModelledSemaphore {
   }
 
   #extend(
-    { tickets = [], time, ttl = 0 }: ServedEvent,
+    { tickets = [], time, at, ttl = 0 }: ServedEvent,
     problem: (rule: string, message: string) => void,
+    watcher: TicketWatcher,
   ): void {
     for (const { id, token, there } of tickets) {
       const ticket = this.tickets.get(id);
@@ -269,6 +291,10 @@ export class ModelledSemaphore {
         );
       }
       if (!live) continue;
+      if (!there) {
+        this.tickets.delete(id);
+        watcher.onTicketEnd(ticket, 'stepped', at, at);
+      }
       ticket.expiresAt = time + ttl;
       ticket.doubtful = false;
     }
@@ -389,6 +415,7 @@ export class ServerModel {
   readonly #highest = new Map<string, number>();
   #steppedBack = false;
   #hasLostData = false;
+  #backward = { at: -Infinity, by: 0 };
   #restarted = false;
 
   constructor(report: Report, watcher: TicketWatcher) {
@@ -403,6 +430,11 @@ export class ServerModel {
   /** The server's clock at a moment of true time, nearly. */
   timeAt(now: number): number {
     return now + this.#offset;
+  }
+
+  /** By how much its clock was set back lately: calls that were sent before may act for so much longer. */
+  backwardAt(now: number): number {
+    return now < this.#backward.at + ON_ITS_WAY ? this.#backward.by : 0;
   }
 
   read(event: HistoryEvent): void {
@@ -448,15 +480,17 @@ export class ServerModel {
     if (change === 'stepped') {
       this.#offset += step;
       if (step > 0) this.#doubtAll();
-      else this.#setBack(this.timeAt(at) - step);
+      else this.#setBack(at, -step);
       return;
     }
     const before = this.#tickets();
-    const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
+    const doubted = [...this.semaphores.values()].filter(({ certain }) => !certain);
+    this.#log = this.#log.slice(0, change === 'empty' ? 0 : upTo);
     this.semaphores.clear();
-    const silent = { onTicketEnd: nothing, onTicketBack: nothing };
-    for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
-    this.#log = [...kept];
+    this.#replay();
+    if (change === 'restored') {
+      for (const { name, doubtedUntil } of doubted) this.#of(name).doubtUntil(doubtedUntil);
+    }
     this.#doubtAll();
     this.#markRestored();
     for (const ticket of this.#tickets()) this.#watcher.onTicketBack(ticket);
@@ -469,6 +503,20 @@ export class ServerModel {
     if (this.#steppedBack) this.#beginTokensAnew();
   }
 
+  #replay(): void {
+    const silent = { onTicketEnd: nothing, onTicketBack: nothing };
+    let latest = -Infinity;
+    for (const event of this.#log) {
+      if (event.time < latest) this.#doubtFrom(latest);
+      latest = event.time;
+      this.#of(event.semaphore).apply(event, () => undefined, silent);
+    }
+  }
+
+  #doubtFrom(before: number): void {
+    for (const semaphore of this.semaphores.values()) semaphore.doubt(before);
+  }
+
   #beginTokensAnew(): void {
     this.#highest.clear();
     this.#restarted = true;
@@ -479,14 +527,11 @@ export class ServerModel {
     return [...this.semaphores.values()].flatMap(({ tickets }) => [...tickets.values()]);
   }
 
-  /** `before`: what the clock showed until now. */
-  #setBack(before: number): void {
+  #setBack(at: number, by: number): void {
     this.#steppedBack = true;
+    this.#doubtFrom(this.timeAt(at) + by);
+    this.#backward = { at, by: by + this.backwardAt(at) };
     if (this.#hasLostData) this.#beginTokensAnew();
-    for (const semaphore of this.semaphores.values()) {
-      const ended = [...semaphore.tickets.values()].some(({ expiresAt }) => expiresAt <= before);
-      if (ended) semaphore.certain = false;
-    }
   }
 
   #markRestored(): void {

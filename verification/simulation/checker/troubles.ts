@@ -15,9 +15,6 @@ const ECHO = new Map([
   ['refuse-subscriptions', 6000],
 ]);
 
-/** The longest step, and most ttls, together, in milliseconds: more would hide what the rule is for. */
-const STEP_ECHO = 14_000;
-
 /** After these an answer may reach nobody, though it was sent. */
 const REPEATING = new Set(['cut', 'restart-with-data', 'restart-empty', 'restart-old']);
 
@@ -33,7 +30,6 @@ export class Troubles {
   /** Wall clocks that were stepped. */
   readonly #stepped = new Map<string, number>();
   readonly rates = new Map<string, number>();
-  #serverStepped = -Infinity;
 
   read(event: HistoryEvent): void {
     if (event.type === 'started') this.rates.set(event.process, event.rate);
@@ -42,7 +38,6 @@ export class Troubles {
     }
     if (event.type !== 'fault') return;
     const { kind, at, phase, targets = [''] } = event;
-    if (kind === 'step-clock') this.#serverStepped = at;
     const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0);
     for (const target of targets) {
       if (kind === 'kill-process' && phase === 'begin') this.#dead.add(target);
@@ -63,14 +58,6 @@ export class Troubles {
 
   steppedAt(process: string): number {
     return this.#stepped.get(process) ?? -Infinity;
-  }
-
-  /**
-   * Until when a step of the server's clock may show: where that was set back, tickets live longer than their holders can
-   * know, and calls that come too late may act.
-   */
-  get serverSteppedUntil(): number {
-    return this.#serverStepped + STEP_ECHO;
   }
 
   /** Until when anything may have struck the process, as of now; Infinity: something does. */
