@@ -48,6 +48,22 @@ describe('simulation', () => {
     }
   });
 
+  // Each has once broken a promise, or raised a false alarm.
+  it('keeps every promise with the seeds that have failed', async () => {
+    const seeds = [500000350, 500000789, 500000848, 500001048, 500001259, 500001507];
+    const output = await simulate(
+      ...`--seed ${seeds.join()} --quiet --minutes 2.5 --processes 5`.split(' '),
+    );
+    expect(sumOf(output), output).to.match(/^6 seeds .*: 0 failed$/);
+    const faults = 'step-clock,restart-old,lose-replies,straggle,restart-empty,hang';
+    const more = await simulate(
+      ...`--seed 700000042,700000051,700000127 --quiet --minutes 1.5 --processes 5 --faults ${faults}`.split(
+        ' ',
+      ),
+    );
+    expect(sumOf(more), more).to.match(/^3 seeds .*: 0 failed$/);
+  });
+
   it('the same seed is the same run', async () => {
     const output = await simulate(
       ...'--seed 2 --seeds 5 --minutes 0.2 --processes 4 --twice'.split(' '),

@@ -33,9 +33,10 @@ async function main(args: readonly string[]): Promise<void> {
   const real = command.realScripts ? await startRealScripts() : undefined;
   const runOne = (settings: Settings): Promise<RunResult> => run(settings, real?.open);
   let last: RunResult | undefined;
+  let { seed } = command.settings;
   while (!isLast()) {
-    const settings = { ...command.settings, seed: command.settings.seed + sum.seeds };
-    last = await runSeed(settings, command, sum, runOne);
+    last = await runSeed({ ...command.settings, seed }, command, sum, runOne);
+    seed = command.others[sum.seeds - 1] ?? seed + 1;
   }
   await real?.stop();
   if (command.history !== undefined && last !== undefined) {
