@@ -31,7 +31,7 @@ export class Leftovers {
   readonly #unwanted = new Map<string, { readonly at: number; readonly time: number }>();
   readonly #excused = new Set<string>();
   readonly #unheard = new Set<string>();
-  readonly #told = new Set<string>();
+  readonly #judged = new Set<string>();
   #next = 0;
 
   constructor(parts: Parts, report: Report) {
@@ -89,13 +89,14 @@ export class Leftovers {
     for (const waiter of semaphore.queue) {
       const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
       const silence = server.timeAt(now) - semaphore.aliveUntil(waiter);
-      if (silence < 0 || silence > 2 * PERIOD || this.#told.has(waiter.id)) continue;
+      if (silence < 0 || silence > 2 * PERIOD || this.#judged.has(waiter.id)) continue;
+      // Once: what was left to be dropped seems to wait again whenever its process asks for something else.
+      this.#judged.add(waiter.id);
       if (waiter.restored === true || troubles.isDead(owner)) continue;
       // Queued by a command that came twice: nobody knows of it.
       if (this.#excused.has(waiter.id)) continue;
       if (!calls.isAsking(owner, semaphore.name)) continue;
       if (troubles.struckUntil(owner) > now - CLAIM - 1000) continue;
-      this.#told.add(waiter.id);
       this.#report('silent', now, `${waiter.id} waits, and its process was silent for too long`);
     }
   }
