@@ -42,14 +42,13 @@ const sound: Record<string, string> = {
   'told: a ticket outlives the data of one of several masters':
     'w1 100-5000; !restart-empty 1000-2000 node=2',
   'told: keys without tickets cost nobody anything': 'w1 100-5000; !delete-key 1000-1001 key=free',
-  'certainty: certain for a whole ttl': 'w1 100-700 looks=held@600-1600',
+  'certainty: certain for a whole ttl': 'w1 100-700 looks=600-1600',
   'lost-early: lost as missing at once': 'w1 100- lost=missing@400; !flush-data 300-301',
   'lost-late: told when the process could run again':
     'w1 100- lost=expired@3000; !stop-process 200-2990 w1',
   'lost-late: told after its own event loop was blocked':
     'w1 100- lost=expired@1800; stall w1 899-1799',
-  'blind: certain for the rest of its lease':
-    'w1 100-900 looks=held@800-1100; !stop-server 150-2000',
+  'blind: certain for the rest of its lease': 'w1 100-900 looks=800-1100; !stop-server 150-2000',
   'cause: lost because the semaphore was closed': 'w1 100- lost=closed@400',
   'cause: lost after its process could not run': 'w1 100- lost=expired@1150; stall w1 200-1100',
   'deadline: a request ends with its time': 'w1 asks 100-610 fail 500',
@@ -120,9 +119,8 @@ const broken: Record<string, string> = {
   'told: not told that the clock went beyond its ticket':
     'w1 100-5000; !step-clock 2000-2001 step=5000',
   'told: a release says that it was still held': 'w1 100-800; !flush-data 500-510',
-  'certainty: certain for more than a ttl': 'w1 100-700 looks=held@600-1610',
-  'certainty: certain for the claim time, which is longer':
-    'claim=2000; w1 100-700 looks=held@110-2000',
+  'certainty: certain for more than a ttl': 'w1 100-700 looks=600-1610',
+  'certainty: certain for the claim time, which is longer': 'claim=2000; w1 100-700 looks=110-2000',
   'lost-early: expired while the lease still runs':
     'w1 100- lost=expired@900; !stop-server 150-2000',
   'lost-late: told too late': 'w1 100- lost=expired@1500; !stop-server 150-2000',
@@ -132,13 +130,13 @@ const broken: Record<string, string> = {
   'lost-once: lost after its release':
     'w1 100-400 released=no lost=missing@450; !flush-data 300-301',
   'held-again: held after it was not':
-    'w1 100-1500 looks=not@1200,held@1300-2300 extended=101; !stop-server 150-1250',
+    'w1 100-1500 looks=1200,1300-2300 extended=101; !stop-server 150-1250',
   'held-again: held after it was lost':
-    'w1 100-600 lost=missing@400 looks=held@500-1500 released=no; !flush-data 300-301',
+    'w1 100-600 lost=missing@400 looks=500-1500 released=no; !flush-data 300-301',
   'blind: certain though the server has not answered for longer than the ttl':
-    'w1 100-1300 looks=held@1250-1400; !stop-server 150-2000',
+    'w1 100-1300 looks=1250-1400; !stop-server 150-2000',
   'blind: certain though no reply can have reached it':
-    'w1 100-1300 looks=held@1250-1400; !swallow-replies 150-2000 w1',
+    'w1 100-1300 looks=1250-1400; !swallow-replies 150-2000 w1',
   'cause: lost while nothing was wrong': 'w1 100- lost=missing@400',
   'cause: lost because scripts were forgotten':
     'w1 100- lost=expired@1100; !forget-scripts 150-151',

@@ -1,9 +1,9 @@
-import type { FaultEvent, HistoryEvent, RunEvent } from '../history/events.js';
-import type { FaultKind } from '../history/fault-kinds.js';
-import { inOrder } from '../history/read-history.js';
+import type { FaultEvent, HistoryEvent, RunEvent } from '../../history/events.js';
+import { inOrder } from '../../history/read-history.js';
 
 /** How often a made-up holder extends. */
 const EXTEND_EVERY = 300;
+const NAME = 'made up';
 
 /**
  * A history as processes would have written it, from one statement for each thing that happened. Times are milliseconds; what
@@ -13,7 +13,7 @@ const EXTEND_EVERY = 300;
  *     w1 100-400                    is granted slot 0 at 100, and releases it at 400
  *     w2/0,1 90 100- token=7        had asked for both slots at 90; never releases them
  *       extended=2000               extends until then; default: its release
- *       looks=held@800-1100,not@1200    what else it noted: certain until 1100; no longer held
+ *       looks=800-1100,1200         what else it noted: certain until 1100; no longer held
  *       lost=missing@400            is told so
  *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: it does not end
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
@@ -27,12 +27,10 @@ export function madeUp(text: string): HistoryEvent[] {
     type: 'run',
     at: 0,
     process: 'nemesis',
-    name: 'made up',
-    ttl: 1000,
-    recovery: 5000,
-    limit: Number(option('limit') ?? 2),
+    semaphores: [{ name: NAME, limit: Number(option('limit') ?? 2), ttl: 1000 }],
+    nodes: option('ordered') === 'no' ? 3 : 1,
     claim: Number(option('claim') ?? 1000),
-    ordered: option('ordered') !== 'no',
+    recovery: 5000,
   };
   // Each has numbers of its own for its calls.
   return inOrder([header, ...statements.flatMap((one, nth) => eventsOf(one, 2 * nth))]);
@@ -72,12 +70,13 @@ function eventsOf(statement: Statement, call: number): HistoryEvent[] {
     return [{ type: 'seen', at, process, asked: at - 1, holders, waiters: list(option('waits')) }];
   }
   const [from, to] = span(third);
-  if (who === 'stall') return [{ type: 'stall', at: to, process: what, lasted: to - from }];
+  if (who === 'stall') return [{ type: 'stall', at: to, process: what, from, until: to }];
   if (what !== 'asks') return holdOf(statement, call);
-  const asked = { process: who, call } as const;
-  const invoke = { ...asked, type: 'invoke', at: from, operation: 'acquire' } as const;
+  const asked = { process: who, call };
+  const acquire = { type: 'invoke', operation: 'acquire', semaphores: [NAME] } as const;
   const end = { ...asked, type: outcome as 'fail' | 'unknown', at: to, error: 'as made up' };
-  return [{ ...invoke, timeout: Number(timeout) }, ...(outcome === 'never' ? [] : [end])];
+  const invoke = { ...asked, ...acquire, at: from, timeout: Number(timeout) };
+  return outcome === 'never' ? [invoke] : [invoke, end];
 }
 
 /** A fault that is there from its begin to its end; nothing else takes time. */
@@ -89,7 +88,7 @@ function faultOf({ words, option }: Statement, fault: number): HistoryEvent[] {
     type: 'fault',
     process: 'nemesis',
     fault,
-    kind: kind.slice(1) as FaultKind,
+    kind: kind.slice(1),
     targets: targets?.split(','),
     key: option('key'),
     step: step && Number(step),
@@ -106,33 +105,35 @@ function holdOf({ words, option }: Statement, call: number): HistoryEvent[] {
   const [from, to] = span(words.at(-1) ?? '');
   const at = words.length > 2 ? Number(words[1]) : from - 5;
   const id = option('id') ?? `${process}.${from}`;
-  const ticket = { id, slots: list(slots).map(Number), token: Number(option('token') ?? from) };
-  const permits = Number(option('permits') ?? ticket.slots.length);
+  const token = Number(option('token') ?? from);
   const until = Number(option('until') ?? from + 1000);
+  const ticket = { semaphore: NAME, id, slots: list(slots).map(Number), token, until };
+  const permits = Number(option('permits') ?? ticket.slots.length);
   const extended = Number(option('extended') ?? Math.max(from, to));
-  const held = { type: 'held', process, ticket: id, held: true } as const;
+  const semaphores = [NAME];
+  const held = { type: 'held', process, ticket: id, token } as const;
+  const acquire = { operation: 'acquire', semaphores, timeout: 60_000, permits } as const;
   const events: HistoryEvent[] = [
-    { type: 'invoke', at, process, call, operation: 'acquire', timeout: 60_000, permits },
-    { type: 'ok', at: from, process, call, ticket, until },
+    { type: 'invoke', at, process, call, ...acquire },
+    { type: 'ok', at: from, process, call, tickets: [ticket] },
   ];
   for (let next = from + EXTEND_EVERY; next < extended; next += EXTEND_EVERY) {
     events.push({ ...held, at: next, until: next + 1000 });
   }
   for (const look of list(option('looks'))) {
-    const [what, when = ''] = look.split('@');
-    const [seen, certain] = span(when);
-    events.push({ ...held, at: seen, held: what === 'held', until: certain });
+    const [seen, certain] = span(look);
+    events.push({ ...held, at: seen, until: certain });
   }
   for (const loss of list(option('lost'))) {
     const [reason = '', when] = loss.split('@');
-    events.push({ type: 'lost', at: Number(when), process, ticket: id, reason });
+    events.push({ type: 'lost', at: Number(when), process, ticket: id, token, reason });
   }
   if (to === 0) return events;
   const release = { process, call: call + 1 };
   return [
     ...events,
-    { ...release, type: 'invoke', at: to, operation: 'release', ticket: id },
-    { ...release, type: 'ok', at: to + 1, released: option('released') !== 'no' },
+    { ...release, type: 'invoke', at: to, operation: 'release', semaphores, ticket: id },
+    { ...release, type: 'ok', at: to + 1, result: option('released') !== 'no' },
   ];
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { checkHistory } from '../checker/check-history.js';
 import { MalformedHistoryError } from '../checker/put-together.js';
 import { readCommandLine } from '../command-line.js';
-import { readHistory } from '../history/read-history.js';
+import { readHistory } from '../../history/read-history.js';
 import { Recorder } from '../history/recorder.js';
 import { planOf } from '../run-chaos.js';
 import { faultKindsOf } from '../topologies/catalog.js';
@@ -59,20 +59,27 @@ describe('the program of chaos runs', () => {
     const [first, second] = [new Recorder(folder, 'w1'), new Recorder(folder, 'w2')];
     first.record({ type: 'quiet', at: 3 });
     second.record({ type: 'quiet', at: 2 });
-    second.record({ type: 'stall', at: 4, lasted: 1 });
+    second.record({ type: 'stall', at: 4, from: 3, until: 4 });
     for (const recorder of [first, second]) recorder.close();
     appendFileSync(join(folder, 'w1.jsonl'), '{"at":12,"proc');
     expect(readHistory(folder)).to.deep.equal([
       { at: 2, process: 'w2', type: 'quiet' },
       { at: 3, process: 'w1', type: 'quiet' },
-      { at: 4, process: 'w2', type: 'stall', lasted: 1 },
+      { at: 4, process: 'w2', type: 'stall', from: 3, until: 4 },
     ]);
     appendFileSync(join(folder, 'w1.jsonl'), '\n{"at":13,"process":"w1","type":"quiet"}\n');
     expect(() => readHistory(folder)).to.throw(/w1\.jsonl: line 2 of 3/);
   });
 
   it('refuses a history that contradicts itself', () => {
-    const lost = { type: 'lost', at: 1, process: 'w1', ticket: 'x', reason: 'missing' } as const;
+    const lost = {
+      type: 'lost',
+      at: 1,
+      process: 'w1',
+      ticket: 'x',
+      token: 1,
+      reason: 'missing',
+    } as const;
     const end = { type: 'ok', at: 700, process: 'w1', call: 0 } as const;
     const asked = madeUp('w1 asks 100-600 fail 500');
     for (const [title, events] of Object.entries({
