@@ -1,47 +1,42 @@
-import type { SemaphoreKey } from '../../src/backend.js';
+import type { Backend } from '../../src/backend.js';
 import { backendOf } from '../../src/targets.js';
 import type { KeyView, Target, TicketTampering } from './row.js';
-import { tamperingBy } from './tampering.js';
 
 export type Command = (...args: string[]) => Promise<unknown>;
 
-/** The keys of semaphores, read and changed with plain commands; the names of the keys are the contract's. */
-export class RedisData implements KeyView, TicketTampering {
-  readonly #command: Command;
-  readonly #byBackend: TicketTampering;
-  readonly #keyPrefix: string;
+/** By the backend's own calls, which works whatever its data look like. With a limit of 0 nobody is granted what this frees. */
+export function tamperingBy(backend: Backend): TicketTampering {
+  const call = { limit: 0, client: 'tampering' };
+  return {
+    remove: async (key, id) => void (await backend.release({ ...call, key, ids: [id] })),
+    age: async (key, id, left) =>
+      void (await backend.extend({ ...call, key, ttl: left, ids: [id] })),
+  };
+}
 
-  /** `keyPrefix`: what the row's own client puts before each key. */
-  constructor(command: Command, target: Target, keyPrefix = '') {
-    this.#byBackend = tamperingBy(backendOf(target));
-    this.#command = command;
-    this.#keyPrefix = keyPrefix;
-  }
-
-  async remove(key: SemaphoreKey, id: string): Promise<void> {
-    await this.#command('ZREM', this.#tickets(key), id);
-  }
-
-  age(key: SemaphoreKey, id: string, left: number): Promise<void> {
-    return this.#byBackend.age(key, id, left);
-  }
-
-  async list(start: string): Promise<ReadonlyMap<string, number>> {
-    const pattern = `${this.#keyPrefix}${start}*`;
-    const keys = (await this.#command('KEYS', pattern)) as string[];
-    const lives = await Promise.all(keys.map((key) => this.#command('PTTL', key)));
-    return new Map(keys.map((key, i) => [key, Number(lives[i])]));
-  }
-
-  async delete(...keys: string[]): Promise<void> {
-    await this.#command('DEL', ...keys.map((key) => this.#keyPrefix + key));
-  }
-
-  async setString(key: string, value: string): Promise<void> {
-    await this.#command('SET', this.#keyPrefix + key, value);
-  }
-
-  #tickets({ prefix, name }: SemaphoreKey): string {
-    return `${this.#keyPrefix}${prefix}:{${name}}:tickets`;
-  }
+/**
+ * The keys of semaphores, read and changed with plain commands; the names of the keys are the contract's.
+ * `keyPrefix`: what the row's own client puts before each key.
+ */
+export function redisData(
+  command: Command,
+  target: Target,
+  keyPrefix = '',
+): { tickets: TicketTampering; keys: KeyView } {
+  const tickets: TicketTampering = {
+    ...tamperingBy(backendOf(target)),
+    remove: async ({ prefix, name }, id) => {
+      await command('ZREM', `${keyPrefix}${prefix}:{${name}}:tickets`, id);
+    },
+  };
+  const keys: KeyView = {
+    list: async (start) => {
+      const found = (await command('KEYS', `${keyPrefix}${start}*`)) as string[];
+      const lives = await Promise.all(found.map((key) => command('PTTL', key)));
+      return new Map(found.map((key, i) => [key, Number(lives[i])]));
+    },
+    delete: async (...names) => void (await command('DEL', ...names.map((key) => keyPrefix + key))),
+    setString: async (key, value) => void (await command('SET', keyPrefix + key, value)),
+  };
+  return { tickets, keys };
 }

@@ -1,24 +1,35 @@
 import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backend.js';
-import type { HandleData, SemaphoreOptions } from '../../src/index.js';
-import { Semaphore } from '../../src/index.js';
+import type {
+  Handle,
+  HandleData,
+  HandleLostError,
+  KeyedMutexOptions,
+  SemaphoreOptions,
+} from '../../src/index.js';
+import { KeyedMutex, Semaphore } from '../../src/index.js';
 import type { TestServer } from '../support/redis-server.js';
 import { eventually } from '../support/eventually.js';
+import { errorOf } from '../support/rejection.js';
 import type { KeyView, Passage, Place, Target } from './row.js';
 
 const DEFAULT_PREFIX = 'redsem';
+/** Pauses so short that the rows which can only poll need no patience. */
+const retry = { min: 5, max: 20 };
 let names = 0;
 
-/** Enough of a handle to find its ticket. */
-type Named = Pick<HandleData, 'name' | 'id'>;
+/** What can be lost. */
+interface Losable {
+  once(event: 'lost', listener: (error: HandleLostError) => void): unknown;
+}
 
 /** What one case works with: names of its own, semaphores that are closed after it, time, and the data underneath. */
 export class Scope {
   readonly name = freshName();
   readonly #place: Place;
   readonly #passage: Passage | undefined;
-  readonly #semaphores: Semaphore[] = [];
+  readonly #toClose: { close(): Promise<void> }[] = [];
   #observer: Semaphore | undefined;
   readonly #used = new Map<string, SemaphoreKey>();
 
@@ -39,27 +50,48 @@ export class Scope {
     return present(this.#place.server, 'server');
   }
 
-  /** In the first process. Limit 1 unless told otherwise. */
+  /** In the first process. Limit 1 and short pauses unless `options` say otherwise. */
   semaphore(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
     return this.#make(this.#place.target, options, name);
   }
 
-  /** In another process: over a client of its own. */
+  /** In another process: over another client. */
   elsewhere(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
     return this.#make(this.#place.other, options, name);
+  }
+
+  /** One in the first process, one in another. */
+  pair(options: Partial<SemaphoreOptions> = {}, name: string = this.name): [Semaphore, Semaphore] {
+    return [this.semaphore(options, name), this.elsewhere(options, name)];
+  }
+
+  /** A keyed mutex in each of the two processes. */
+  keyed(options: KeyedMutexOptions = {}): [KeyedMutex, KeyedMutex] {
+    const all = { name: this.name, retry, ...options };
+    const mutexes = [this.#place.target, this.#place.other].map((at) => new KeyedMutex(at, all));
+    this.#toClose.push(...mutexes);
+    return mutexes as [KeyedMutex, KeyedMutex];
   }
 
   freshName(): string {
     return freshName();
   }
 
-  removeTicket(handle: Named): Promise<void> {
-    return this.#place.tickets.remove(this.#keyOf(handle), handle.id);
+  removeTicket({ name, id }: Pick<HandleData, 'name' | 'id'>): Promise<void> {
+    return this.#place.tickets.remove({ prefix: DEFAULT_PREFIX, name }, id);
   }
 
   /** Leaves a ticket so many milliseconds to live, unknown to its holder. */
-  ageTicket(handle: Named, left: number): Promise<void> {
-    return this.#place.tickets.age(this.#keyOf(handle), handle.id, left);
+  ageTicket({ name, id }: Pick<HandleData, 'name' | 'id'>, left: number): Promise<void> {
+    return this.#place.tickets.age({ prefix: DEFAULT_PREFIX, name }, id, left);
+  }
+
+  /** Removes the ticket of a handle and lets it know; gives the error. */
+  async lose(handle: Handle): Promise<HandleLostError> {
+    const lost = untilLost(handle);
+    await this.removeTicket(handle);
+    await errorOf(handle.extend(), Error);
+    return lost;
   }
 
   /** The keys of this case's semaphores by their last part (`tickets`, `meta`, ...), with their time to live. */
@@ -68,16 +100,13 @@ export class Scope {
     return new Map([...keys].map(([key, left]) => [partOf(key), left]));
   }
 
-  ownKey(part: string): string {
-    return `${DEFAULT_PREFIX}:{${this.name}}:${part}`;
+  ownKey(part: string, name: string = this.name): string {
+    return `${DEFAULT_PREFIX}:{${name}}:${part}`;
   }
 
   /** Resolves once so many requests wait in the queue of this case's semaphore. */
   async untilWaiting(count: number): Promise<void> {
-    const observer = (this.#observer ??= this.elsewhere());
-    await eventually(async () => {
-      expect(await observer.inspect()).to.have.property('waiting', count);
-    });
+    await untilState((this.#observer ??= this.elsewhere()), { waiting: count });
   }
 
   /** With the ability 'time', as all that follows. */
@@ -105,7 +134,7 @@ export class Scope {
 
   /** Closes what was made; nothing of it may stay behind. */
   async end(): Promise<void> {
-    await Promise.all(this.#semaphores.map((semaphore) => semaphore.close()));
+    await Promise.all(this.#toClose.map((each) => each.close()));
   }
 
   async assertNothingLeft(): Promise<void> {
@@ -116,13 +145,8 @@ export class Scope {
 
   async #assertGone({ prefix, name }: SemaphoreKey): Promise<void> {
     if (this.#place.keys === undefined) {
-      const fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
-      const { held, waiting } = await fresh.inspect();
-      await fresh.close();
-      expect({ held, waiting }, `left of ${JSON.stringify(name)}`).to.deep.equal({
-        held: 0,
-        waiting: 0,
-      });
+      await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
+      expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
       return;
     }
     const start = prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`;
@@ -135,16 +159,37 @@ export class Scope {
   }
 
   #make(target: Target, options: Partial<SemaphoreOptions>, name: string): Semaphore {
-    const semaphore = new Semaphore(target, name, { limit: 1, ...options });
-    this.#semaphores.push(semaphore);
+    const semaphore = new Semaphore(target, name, { limit: 1, retry, ...options });
+    this.#toClose.push(semaphore);
     const key = { prefix: options.prefix ?? DEFAULT_PREFIX, name };
     this.#used.set(JSON.stringify(key), key);
     return semaphore;
   }
+}
 
-  #keyOf({ name }: Named): SemaphoreKey {
-    return { prefix: DEFAULT_PREFIX, name };
+export function untilLost(handle: Losable): Promise<HandleLostError> {
+  return new Promise((resolve) => {
+    handle.once('lost', resolve);
+  });
+}
+
+export async function untilState(
+  semaphore: Semaphore,
+  state: { held?: number; waiting?: number },
+): Promise<void> {
+  await eventually(async () => {
+    expect(await semaphore.inspect(), semaphore.name).to.include(state);
+  });
+}
+
+/** What `act` throws, at once. */
+export function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
   }
+  return undefined;
 }
 
 function freshName(): string {

@@ -4,8 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Semaphore } from '../../src/index.js';
 import type { Place, Row } from '../../test/conformance/row.js';
 import { clusterRows } from '../conformance/rows/cluster-rows.js';
-import { ioredisRows } from '../../test/conformance/rows/ioredis-rows.js';
-import { nodeRedisRows } from '../../test/conformance/rows/node-redis-rows.js';
+import { serverRows } from '../../test/conformance/rows/server-rows.js';
 import { sentinelRows } from '../conformance/rows/sentinel-rows.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { describeWithCluster, describeWithSentinels } from '../../test/support/require-topology.js';
@@ -136,10 +135,10 @@ function itLeavesNothing(
   }
 }
 
-const onlyPlain = ({ title }: Row) => !/Pool|keyPrefix|RESP 2/.test(title);
+const onlyPlain = ({ title }: Row) => !/Pool|keyPrefix|RESP 2|methods/.test(title);
 
 describeWithServer('no socket is left of a subscriber', (server) => {
-  const rows = [...nodeRedisRows(server), ...ioredisRows(server)].filter(onlyPlain);
+  const rows = serverRows(server).filter(onlyPlain);
   itLeavesNothing(rows, () => new ClientConnections([server()]), 100);
 });
 

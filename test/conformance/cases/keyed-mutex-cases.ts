@@ -1,115 +1,79 @@
 import { expect } from 'chai';
 
-import type { KeyedMutexOptions, Semaphore } from '../../../src/index.js';
-import {
-  AcquireTimeoutError,
-  ClosedError,
-  HandleLostError,
-  KeyedMutex,
-} from '../../../src/index.js';
-import { asAnotherProcess } from '../another-process.js';
-import type { BadValue } from '../bad-argument.js';
-import { expectRefusal, thrownBy } from '../bad-argument.js';
-import type { CaseGroup } from '../case-group.js';
-import { eventually } from '../../support/eventually.js';
+import type { KeyedMutex, Semaphore } from '../../../src/index.js';
+import { AcquireTimeoutError, ClosedError, HandleLostError, Mutex } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import type { Scope } from '../scope.js';
-
-const retry = { min: 5, max: 20 };
-
-function here(scope: Scope, options: KeyedMutexOptions = {}): KeyedMutex {
-  return new KeyedMutex(scope.target, { name: scope.name, retry, ...options });
-}
-
-function elsewhere(scope: Scope, options: KeyedMutexOptions = {}): KeyedMutex {
-  const target = asAnotherProcess(scope.target);
-  return new KeyedMutex(target, { name: scope.name, retry, ...options });
-}
+import type { CaseGroup } from '../case-group.js';
+import { needing } from '../case-group.js';
+import { type Scope, untilLost, untilState } from '../scope.js';
 
 /** The semaphore under a key, to look at it; nothing of it may be left after the case. */
 function under(scope: Scope, key: string): Semaphore {
   return scope.elsewhere({}, `keyed:${scope.name}:${key}`);
 }
 
-async function expectState(semaphore: Semaphore, held: number, waiting = 0): Promise<void> {
-  await eventually(async () => {
-    expect(await semaphore.inspect(), semaphore.name).to.include({ held, waiting });
-  });
+async function untilHeld(scope: Scope, keys: string, held: number): Promise<void> {
+  for (const key of keys) await untilState(under(scope, key), { held, waiting: 0 });
 }
 
-const BAD_OPTIONS: readonly [option: string, options: unknown, bad: BadValue][] = [
-  ['options', 'a', ['a', TypeError, '"a"']],
-  ['limit', { limit: 3 }, [3, RangeError, '3']],
-  ['name', { name: 5 }, [5, TypeError, '5']],
-  ['name', { name: '' }, ['', RangeError, '0']],
-  ['name', { name: 'a:b' }, ['a:b', TypeError, '"a:b"']],
-  ['name', { name: 'a\ud800' }, ['a\ud800', TypeError, '"a\\ud800"']],
-  ['name', { name: 'x'.repeat(129) }, ['x', RangeError, '129']],
-  ['stripes', { stripes: 0 }, [0, RangeError, '0']],
-  ['stripes', { stripes: 1.5 }, [1.5, RangeError, '1.5']],
-  ['stripes', { stripes: '8' }, ['8', TypeError, '"8"']],
-  ['ttl', { ttl: 5 }, [5, RangeError, '5']],
-];
-
-const BAD_KEYS: readonly [keys: unknown, bad: BadValue][] = [
-  [undefined, [undefined, TypeError, 'undefined']],
-  [5, [5, TypeError, '5']],
-  [new Set(['a']), [{}, TypeError, 'an object']],
-  [
-    ['a', 5],
-    [5, TypeError, '5'],
-  ],
-  [
-    ['a', ['b']],
-    [[], TypeError, 'an array'],
-  ],
-  ['', ['', RangeError, '0']],
-  ['a\ud800', ['a\ud800', TypeError, '"a\\ud800"']],
-  ['x'.repeat(600), ['x', RangeError, '600']],
-];
-
+/** [O, RS, RU, V, AM] */
 export const keyedMutexCases: CaseGroup = {
-  title: 'a keyed mutex',
+  title: 'mutexes and keyed mutexes',
   cases: {
-    'takes many keys, each once, and gives all of them back [RU, V]': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
+    'a mutex has one holder at once, and the options of a semaphore': async (scope) => {
+      await using plain = new Mutex(scope.target, scope.name);
+      expect(plain.limit).to.equal(1);
+      const handle = await plain.acquire();
+      for (const other of [plain, scope.elsewhere()])
+        expect(await other.tryAcquire()).to.equal(null);
+      expect(await handle.release()).to.equal(true);
+      expect(await plain.use(({ slot }) => slot)).to.equal(0);
+      const prefix = scope.freshName();
+      await using mutex = new Mutex(scope.target, scope.name, { ttl: 5000, label: 'me', prefix });
+      const { id, expiresIn } = await mutex.acquire();
+      expect(expiresIn).to.be.within(1, 5000);
+      const [holder] = (await scope.elsewhere({ prefix }).inspect()).holders;
+      expect(holder).to.include({ id, label: 'me' });
+    },
+
+    'a mutex keeps its limit': needing('operator calls', async (scope) => {
+      await using mutex = new Mutex(scope.target, scope.name);
+      await scope.semaphore().setLimit(3);
+      await mutex.setLimit(1);
+      await mutex.acquire();
+      expect(await mutex.tryAcquire()).to.equal(null);
+    }),
+
+    'take many keys, each once, and give all of them back': async (scope) => {
+      const [mutex, other] = scope.keyed();
       const handle = await mutex.acquire(['b', 'a', 'b', 'c']);
       expect(handle.keys).to.deep.equal(['b', 'a', 'c']);
       expect(handle.handles).to.have.lengthOf(3);
       expect(handle).to.include({ held: true, name: scope.name });
       expect(handle.expiresIn).to.be.within(1, 30_000);
-      for (const key of handle.keys) {
-        await expectState(under(scope, key), 1);
-        expect(await other.tryAcquire(key)).to.equal(null);
-      }
+      await untilHeld(scope, 'abc', 1);
+      for (const key of handle.keys) expect(await other.tryAcquire(key)).to.equal(null);
+      const single = await other.acquire('d');
+      expect(single.keys).to.deep.equal(['d']);
       await handle.extend();
       expect(await handle.release()).to.equal(true);
       expect(await handle.release()).to.equal(true);
       expect(handle).to.include({ held: false, expiresIn: 0 });
-      for (const key of handle.keys) await expectState(under(scope, key), 0);
+      await untilHeld(scope, 'abc', 0);
+      expect(await other.tryAcquire(['a', 'b'])).to.include({ held: true });
     },
 
-    'keeps keys independent of each other, and takes a single one as a string': async (scope) => {
-      await using mutex = here(scope);
-      const first = await mutex.acquire('a');
-      const second = await mutex.acquire('b');
-      expect(first.keys).to.deep.equal(['a']);
-      expect([first.held, second.held]).to.deep.equal([true, true]);
-      expect(await mutex.tryAcquire('a')).to.equal(null);
-    },
-
-    'keeps keyed mutexes of different names apart': async (scope) => {
-      await using mutex = here(scope);
-      await using striped = here(scope, { stripes: 1 });
-      await using other = here(scope, { name: scope.freshName() });
+    'of different names and stripes are kept apart': async (scope) => {
+      const [mutex] = scope.keyed();
+      const [striped] = scope.keyed({ stripes: 1 });
+      const [other] = scope.keyed({ name: scope.freshName() });
       for (const each of [mutex, striped, other]) {
         expect(await each.tryAcquire(['1', '1:0'])).to.include({ held: true });
       }
     },
 
-    'holds nothing for an empty list': async (scope) => {
-      await using mutex = here(scope);
+    'hold nothing for an empty list': async (scope) => {
+      const [mutex] = scope.keyed();
       for (const handle of [await mutex.acquire([], 0), await mutex.tryAcquire([])]) {
         expect(handle).to.include({ held: true, expiresIn: Infinity });
         expect(handle?.handles).to.deep.equal([]);
@@ -122,144 +86,120 @@ export const keyedMutexCases: CaseGroup = {
       }
     },
 
-    'tries all or nothing: after null nothing is held': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      const [a, c] = [under(scope, 'a'), under(scope, 'c')];
+    'try all or nothing: after null nothing is held': async (scope) => {
+      const [mutex, other] = scope.keyed();
       const holder = await other.acquire('b');
-      for (const keys of [
-        ['c', 'b', 'a'],
-        ['b', 'c'],
-        ['a', 'b'],
-      ]) {
+      for (const keys of ['c b a', 'b c', 'a b'].map((all) => all.split(' '))) {
         expect(await mutex.tryAcquire(keys)).to.equal(null);
-        expect(await a.inspect()).to.include({ held: 0 });
-        expect(await c.inspect()).to.include({ held: 0 });
+        await untilHeld(scope, 'ac', 0);
         const late = await errorOf(mutex.acquire(keys, 0), AcquireTimeoutError);
         expect(late).to.include({ timeout: 0, semaphore: `keyed:${scope.name}:b` });
-        await expectState(a, 0);
-        await expectState(c, 0);
+        await untilHeld(scope, 'ac', 0);
       }
       await holder.release();
       expect(await mutex.tryAcquire(['a', 'b', 'c'])).to.include({ held: true });
     },
 
-    'gives the earlier keys back at once when a later one does not come free': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      await other.acquire('b');
-      const error = await errorOf(mutex.acquire(['b', 'a', 'c'], 60), AcquireTimeoutError);
-      expect(error).to.include({ timeout: 60 });
-      for (const key of ['a', 'c']) await expectState(under(scope, key), 0);
-      await expectState(under(scope, 'b'), 1);
-    },
+    'give the earlier keys back at once when a later one does not come free': needing(
+      'queue',
+      async (scope) => {
+        const [mutex, other] = scope.keyed();
+        await other.acquire('b');
+        const error = await errorOf(mutex.acquire(['b', 'a', 'c'], 60), AcquireTimeoutError);
+        expect(error).to.include({ timeout: 60 });
+        await untilHeld(scope, 'ac', 0);
+        await untilHeld(scope, 'b', 1);
+        const controller = new AbortController();
+        const { signal } = controller;
+        const waiting = reasonOf(mutex.acquire(['a', 'b', 'c'], { signal }));
+        await untilState(under(scope, 'b'), { held: 1, waiting: 1 });
+        await untilHeld(scope, 'a', 1);
+        controller.abort('enough');
+        expect(await waiting).to.equal('enough');
+        await untilHeld(scope, 'ac', 0);
+        await untilHeld(scope, 'b', 1);
+        for (const keys of ['d', []]) {
+          expect(await reasonOf(mutex.acquire(keys, { signal }))).to.equal('enough');
+        }
+        await untilHeld(scope, 'd', 0);
+      },
+    ),
 
-    'gives the earlier keys back at once when the wait is aborted': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      await other.acquire('b');
-      const controller = new AbortController();
-      const { signal } = controller;
-      const waiting = reasonOf(mutex.acquire(['a', 'b', 'c'], { signal }));
-      await expectState(under(scope, 'b'), 1, 1);
-      await expectState(under(scope, 'a'), 1);
-      controller.abort('enough');
-      expect(await waiting).to.equal('enough');
-      for (const key of ['a', 'c']) await expectState(under(scope, key), 0);
-      await expectState(under(scope, 'b'), 1);
-      expect(await reasonOf(mutex.acquire('d', { signal }))).to.equal('enough');
-      expect(await reasonOf(mutex.acquire([], { signal }))).to.equal('enough');
-      await expectState(under(scope, 'd'), 0);
-    },
+    'hold nothing behind the key that they wait for, in the order of their bytes': needing(
+      'queue',
+      async (scope) => {
+        const [mutex, other] = scope.keyed();
+        // As UTF-16 the emoji comes first, as UTF-8 it comes last.
+        const last = '\u{1f600}';
+        const [holder, end] = [await other.acquire('b'), await other.acquire(last)];
+        const waiting = mutex.acquire([last, '\uffee', 'c', 'b', 'a']);
+        await untilState(under(scope, 'b'), { held: 1, waiting: 1 });
+        await untilHeld(scope, 'a', 1);
+        const behind = await other.acquire(['c', '\uffee']);
+        await holder.release();
+        await untilState(under(scope, 'c'), { held: 1, waiting: 1 });
+        await untilHeld(scope, 'b', 1);
+        await behind.release();
+        await untilState(under(scope, last), { held: 1, waiting: 1 });
+        await untilHeld(scope, 'c\uffee', 1);
+        await end.release();
+        expect((await waiting).held).to.equal(true);
+      },
+    ),
 
-    'holds nothing behind the key that it waits for': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      const holder = await other.acquire('b');
-      const waiting = mutex.acquire(['d', 'c', 'b', 'a']);
-      await expectState(under(scope, 'b'), 1, 1);
-      await expectState(under(scope, 'a'), 1);
-      const behind = await other.acquire(['c', 'd']);
-      await holder.release();
-      await expectState(under(scope, 'c'), 1, 1);
-      await expectState(under(scope, 'b'), 1);
-      await behind.release();
-      expect((await waiting).held).to.equal(true);
-    },
-
-    'orders keys by their bytes, whatever JavaScript thinks': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      // As UTF-16 the emoji comes first, as UTF-8 it comes last.
-      const [first, last] = ['\uffee', '\u{1f600}'];
-      const holder = await other.acquire(last);
-      const waiting = mutex.acquire([last, first]);
-      await expectState(under(scope, last), 1, 1);
-      await expectState(under(scope, first), 1);
-      await holder.release();
-      expect((await waiting).held).to.equal(true);
-    },
-
-    'never deadlocks, whatever order callers name the keys in [O, AM]': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      const orders = [
-        ['a', 'b', 'c'],
-        ['c', 'b', 'a'],
-        ['b', 'c'],
-        ['c', 'a'],
-      ];
-      const inside = new Map<string, number>();
+    'never deadlock, whatever order callers name the keys in': async (scope) => {
+      const inside = new Set<string>();
       const work = async (keys: readonly string[]): Promise<void> => {
         for (const key of keys) {
-          expect(inside.get(key) ?? 0).to.equal(0);
-          inside.set(key, 1);
+          expect(inside.has(key)).to.equal(false);
+          inside.add(key);
         }
         await Promise.resolve();
-        for (const key of keys) inside.set(key, 0);
+        for (const key of keys) inside.delete(key);
       };
-      const loop = async (each: KeyedMutex, keys: readonly string[]): Promise<void> => {
-        for (let round = 0; round < 10; round += 1) await each.use(keys, () => work(keys));
+      const loop = async (mutex: KeyedMutex, keys: readonly string[]): Promise<void> => {
+        for (let round = 0; round < 10; round += 1) await mutex.use(keys, () => work(keys));
       };
-      await Promise.all(orders.flatMap((keys) => [loop(mutex, keys), loop(other, keys)]));
-      for (const key of ['a', 'b', 'c']) await expectState(under(scope, key), 0);
+      const mutexes = scope.keyed();
+      const orders = ['abc', 'cba', 'bc', 'ca'].map((keys) => keys.split(''));
+      await Promise.all(orders.flatMap((keys) => mutexes.map((mutex) => loop(mutex, keys))));
+      await untilHeld(scope, 'abc', 0);
     },
 
-    'has fencing tokens for each key that rise with its holders [P2]': async (scope) => {
-      await using mutex = here(scope);
-      const tokens: number[] = [];
+    'have fencing tokens for each key that rise with its holders [P2]': async (scope) => {
+      const [mutex] = scope.keyed();
+      let last = 0;
       for (const keys of [['a', 'b'], ['b', 'a'], 'a']) {
         await mutex.use(keys, (handle) => {
-          tokens.push(handle.handleOf('a').fencingToken);
+          const { fencingToken } = handle.handleOf('a');
+          expect(fencingToken).to.be.greaterThan(last);
+          last = fencingToken;
           expect(() => handle.handleOf('z')).to.throw(RangeError, 'key: expected');
         });
       }
-      expect(tokens).to.deep.equal(tokens.toSorted((one, other) => one - other));
-      expect(new Set(tokens)).to.have.property('size', 3);
     },
 
-    'is lost with the first of its keys, and keeps the others until release [P6]': async (
+    'are lost with the first of the keys, and keep the others until release [P6]': async (
       scope,
     ) => {
-      await using mutex = here(scope);
+      const [mutex] = scope.keyed();
       const handle = await mutex.acquire(['a', 'b']);
-      const lost: unknown[] = [];
-      handle.on('lost', (error) => lost.push(error));
-      scope.elsewhere({}, handle.handleOf('b').name);
+      const losses: unknown[] = [];
+      handle.on('lost', (error) => losses.push(error));
       await scope.removeTicket(handle.handleOf('b'));
       const error = await errorOf(handle.extend(), HandleLostError);
       expect(error).to.include({ reason: 'missing', semaphore: `keyed:${scope.name}:b` });
-      expect(lost).to.deep.equal([error]);
+      expect(losses).to.deep.equal([error]);
       expect(handle.signal).to.include({ aborted: true, reason: error });
       expect(handle).to.include({ held: false, expiresIn: 0 });
       expect(() => handle.assertHeld()).to.throw(HandleLostError);
-      await expectState(under(scope, 'a'), 1);
+      await untilHeld(scope, 'a', 1);
       expect(await handle.release()).to.equal(false);
-      await expectState(under(scope, 'a'), 0);
+      await untilHeld(scope, 'ab', 0);
     },
 
-    'runs a function with the keys held, and releases whatever happens': async (scope) => {
-      await using mutex = here(scope);
+    'run a function with the keys held, and release whatever happens': async (scope) => {
+      const [mutex, other] = scope.keyed();
       const failure = new Error('the job failed');
       const failing = mutex.use(['a', 'b'], () => Promise.reject(failure));
       expect(await reasonOf(failing)).to.equal(failure);
@@ -269,23 +209,16 @@ export const keyedMutexCases: CaseGroup = {
       });
       expect(await reasonOf(lossy)).to.equal(failure);
       expect(await mutex.use('a', ({ held }) => held)).to.equal(true);
-      for (const key of ['a', 'b']) await expectState(under(scope, key), 0);
+      const inner = (): Promise<unknown> => other.tryUse(['b', 'c'], () => 5);
+      const outcome = await mutex.tryUse(['a', 'b'], inner);
+      expect(outcome).to.deep.equal({ ran: true, result: { ran: false } });
+      expect(await inner()).to.deep.equal({ ran: true, result: 5 });
+      await untilHeld(scope, 'abc', 0);
     },
 
-    'runs a function only if all keys are free': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      const seen = await mutex.tryUse(['a', 'b'], async () =>
-        other.tryUse(['b', 'c'], () => 'never'),
-      );
-      expect(seen).to.deep.equal({ ran: true, result: { ran: false } });
-      expect(await other.tryUse(['b', 'c'], () => 5)).to.deep.equal({ ran: true, result: 5 });
-    },
-
-    'hashes its keys onto stripes': async (scope) => {
+    'hash the keys onto stripes': async (scope) => {
       const stripes = 3;
-      await using mutex = here(scope, { stripes });
-      await using other = elsewhere(scope, { stripes });
+      const [mutex, other] = scope.keyed({ stripes });
       const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
       const handle = await mutex.acquire(keys);
       expect(handle.keys).to.deep.equal(keys);
@@ -299,46 +232,22 @@ export const keyedMutexCases: CaseGroup = {
       expect(await other.tryAcquire(keys)).to.include({ held: true });
     },
 
-    'releases its handles and rejects its waiters when it is closed': async (scope) => {
-      await using mutex = here(scope);
-      await using other = elsewhere(scope);
-      const handle = await mutex.acquire(['a', 'b']);
-      await other.acquire('d');
-      const waiting = errorOf(mutex.acquire(['c', 'd']), ClosedError);
-      await expectState(under(scope, 'd'), 1, 1);
-      const lost = new Promise((resolve) => handle.once('lost', resolve));
-      await mutex.close();
-      expect(await lost).to.include({ reason: 'closed' });
-      expect((await waiting).message).to.include(JSON.stringify(scope.name));
-      for (const key of ['a', 'b', 'c']) await expectState(under(scope, key), 0);
-      await errorOf(mutex.acquire('a'), ClosedError);
-      await errorOf(mutex.tryAcquire([]), ClosedError);
-      await errorOf(
-        mutex.use('a', () => 5),
-        ClosedError,
-      );
-    },
-
-    'refuses bad options and bad keys at once': async (scope) => {
-      for (const [option, options, bad] of BAD_OPTIONS) {
-        const make = (): KeyedMutex => new KeyedMutex(scope.target, options as object);
-        expectRefusal(thrownBy(make), option, bad);
-      }
-      await using mutex = here(scope);
-      for (const [keys, bad] of BAD_KEYS) {
-        const given = keys as string;
-        expectRefusal(await reasonOf(mutex.acquire(given)), 'keys', bad);
-        expectRefusal(await reasonOf(mutex.tryAcquire(given)), 'keys', bad);
-      }
-      expectRefusal(await reasonOf(mutex.acquire('a', -1)), 'timeout', [-1, RangeError, '-1']);
-      const signal = {} as AbortSignal;
-      const refused = await reasonOf(mutex.acquire('a', { signal }));
-      expectRefusal(refused, 'signal', [{}, TypeError, 'an object']);
-      const notRun = await reasonOf(mutex.use('a', 5 as unknown as () => void));
-      expectRefusal(notRun, 'fn', [5, TypeError, '5']);
-      expect(await mutex.tryAcquire('x'.repeat(512 - `keyed:${scope.name}:`.length))).to.include({
-        held: true,
-      });
-    },
+    'release their handles and reject their waiters when they are closed': needing(
+      'queue',
+      async (scope) => {
+        const [mutex, other] = scope.keyed();
+        const handle = await mutex.acquire(['a', 'b']);
+        await other.acquire('d');
+        const waiting = errorOf(mutex.acquire(['c', 'd']), ClosedError);
+        await untilState(under(scope, 'd'), { held: 1, waiting: 1 });
+        const lost = untilLost(handle);
+        await mutex.close();
+        expect(await lost).to.include({ reason: 'closed' });
+        expect((await waiting).message).to.include(JSON.stringify(scope.name));
+        await untilHeld(scope, 'abc', 0);
+        const calls = [mutex.acquire('a'), mutex.tryAcquire([]), mutex.use('a', () => 5)];
+        await Promise.all(calls.map((call: Promise<unknown>) => errorOf(call, ClosedError)));
+      },
+    ),
   },
 };

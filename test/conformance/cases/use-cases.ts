@@ -1,159 +1,153 @@
 import { expect } from 'chai';
 
-import type { Handle } from '../../../src/index.js';
-import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
-import { moment } from '../../support/moment.js';
+import type { Handle, Semaphore } from '../../../src/index.js';
+import { AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 import type { CaseGroup } from '../case-group.js';
 import { needing } from '../case-group.js';
-import { errorOf, reasonOf } from '../../support/rejection.js';
 
+type Job<T> = (handle: Handle) => T | Promise<T>;
+
+/** By either call: with a permit free they do the same. */
+const CALLS = [
+  <T>(semaphore: Semaphore, job: Job<T>) => semaphore.use(job),
+  async <T>(semaphore: Semaphore, job: Job<T>) => {
+    const outcome = await semaphore.tryUse(job);
+    if (!outcome.ran) throw new Error('there is a free permit');
+    return outcome.result;
+  },
+];
+const failure = new Error('the job failed');
+
+/** [M 7, BN 30, RU 6, RL4 17, RL5 9, RL#168, V, AM, SG, O 2c, O 3] */
 export const useCases: CaseGroup = {
-  title: 'use and await using',
+  title: 'use, tryUse and await using',
   cases: {
-    'runs the function with a handle and gives its result [BN 30, RU 6, V, AM, O 3]': async (
+    'run the function with a handle, give its result, and release': async (scope) => {
+      const semaphore = scope.semaphore();
+      for (const call of CALLS) {
+        const result = await call(semaphore, async (handle) => {
+          expect(handle.held).to.equal(true);
+          expect(await scope.elsewhere().tryAcquire()).to.equal(null);
+          return 'result';
+        });
+        expect(result).to.equal('result');
+        expect(await call(semaphore, () => 5)).to.equal(5);
+        expect(await call(semaphore, () => undefined)).to.equal(undefined);
+        expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+        const released = call(semaphore, async (handle) => {
+          await handle.release();
+          return semaphore.tryUse(() => 'early');
+        });
+        expect(await released).to.deep.equal({ ran: true, result: 'early' });
+      }
+    },
+
+    'pass on what the function throws, and hide nothing when the permit was lost [P7]': async (
       scope,
     ) => {
       const semaphore = scope.semaphore();
-      const asynchronous = await semaphore.use(async (handle) => {
-        expect(handle.held).to.equal(true);
-        expect(await semaphore.tryAcquire()).to.equal(null);
-        return 'result';
-      });
-      expect(asynchronous).to.equal('result');
-      expect(await semaphore.use(() => 5)).to.equal(5);
-      expect(await semaphore.use(() => {})).to.equal(undefined);
-      expect(await semaphore.inspect()).to.include({ held: 0 });
+      for (const call of CALLS) {
+        const throwing = (): never => {
+          throw failure;
+        };
+        expect(await reasonOf(call(semaphore, throwing))).to.equal(failure);
+        expect(await reasonOf(call(semaphore, () => Promise.reject(failure)))).to.equal(failure);
+        expect(await semaphore.inspect()).to.include({ held: 0 });
+        const result = call(semaphore, (handle) => scope.removeTicket(handle).then(() => 'result'));
+        expect(await result).to.equal('result');
+        const failing = call(semaphore, (handle) => scope.removeTicket(handle).then(throwing));
+        expect(await reasonOf(failing)).to.equal(failure);
+      }
     },
 
-    'releases and passes on what the function throws or rejects with [RU 6, V, AM]': async (
-      scope,
-    ) => {
-      const semaphore = scope.semaphore();
-      const failure = new Error('the job failed');
-      const throwing = (): never => {
-        throw failure;
-      };
-      expect(await reasonOf(semaphore.use(throwing))).to.equal(failure);
-      const rejecting = semaphore.use(() => Promise.reject(failure));
-      expect(await reasonOf(rejecting)).to.equal(failure);
-      expect(await semaphore.inspect()).to.include({ held: 0 });
-    },
-
-    'hides neither result nor error when the permit was lost meanwhile [P7, SG, RL#168]': async (
-      scope,
-    ) => {
-      const semaphore = scope.semaphore();
-      const failure = new Error('the job failed');
-      const result = await semaphore.use(async (handle) => {
-        await scope.removeTicket(handle);
-        return 'result';
-      });
-      expect(result).to.equal('result');
-      const using = semaphore.use(async (handle) => {
-        await scope.removeTicket(handle);
-        throw failure;
-      });
-      expect(await reasonOf(using)).to.equal(failure);
-    },
-
-    'tells a release that fails beside an error as its cause, and changes no result [P7]': needing(
+    'give a release that fails as the cause of the error, and change no result [P7]': needing(
       ['keys', 'server errors'],
       async (scope) => {
         const semaphore = scope.semaphore({ limit: 2 });
         const spoil = (): Promise<void> => scope.keys.setString(scope.ownKey('tickets'), 'wrong');
-        const mend = (): Promise<void> => scope.keys.delete(scope.ownKey('tickets'));
-        const failure = new Error('the job failed');
-        const failing = semaphore.use(async () => {
-          await spoil();
-          throw failure;
-        });
-        expect(await reasonOf(failing)).to.equal(failure);
-        expect(failure.cause).to.be.instanceOf(BackendError);
-        expect((failure.cause as Error).message).to.match(/WRONGTYPE/);
-        await mend();
-        const outcome = await semaphore.tryUse(() => spoil().then(() => 'result'));
-        expect(outcome).to.deep.equal({ ran: true, result: 'result' });
-        await mend();
+        const repair = (): Promise<void> => scope.keys.delete(scope.ownKey('tickets'));
+        for (const call of CALLS) {
+          const error = new Error('the job failed');
+          const failing = call(semaphore, () => spoil().then(() => Promise.reject(error)));
+          expect(await reasonOf(failing)).to.equal(error);
+          expect(error.cause)
+            .to.be.instanceOf(BackendError)
+            .and.match(/WRONGTYPE/);
+          await repair();
+          if (call === CALLS[0]) continue;
+          expect(await call(semaphore, () => spoil().then(() => 'result'))).to.equal('result');
+          await repair();
+        }
       },
     ),
 
-    'takes timeout and permits as acquire does [AM]': async (scope) => {
-      const semaphore = scope.semaphore({ limit: 3 });
-      const slots = await semaphore.use((handle) => handle.slots, { permits: 3 });
-      expect(slots).to.deep.equal([0, 1, 2]);
-      await scope.elsewhere({ limit: 3 }).acquire();
-      let ran = false;
-      const run = (): void => {
-        ran = true;
-      };
-      await errorOf(semaphore.use(run, { permits: 3, timeout: 20 }), AcquireTimeoutError);
-      await errorOf(semaphore.use(run, { permits: 3, timeout: 0 }), AcquireTimeoutError);
-      expect(ran).to.equal(false);
-    },
-
-    'may release early by itself': async (scope) => {
-      const semaphore = scope.semaphore();
-      const seen = await semaphore.use(async (handle) => {
-        await handle.release();
-        return semaphore.tryAcquire();
-      });
-      expect(seen).to.include({ held: true });
-    },
-
-    'keeps two uses apart [RL5 9]': async (scope) => {
-      const semaphores = [scope.semaphore(), scope.elsewhere({ retry: { min: 5, max: 20 } })];
-      let inside = 0;
-      const work = async (): Promise<void> => {
-        inside += 1;
-        expect(inside).to.equal(1);
-        await moment(2);
-        inside -= 1;
-      };
-      await Promise.all([...semaphores, ...semaphores].map((s) => s.use(work)));
-    },
-
-    'releases at the end of the block with `await using` [O 2c, RL4 17, SG]': async (scope) => {
-      const semaphore = scope.semaphore();
-      {
-        await using handle = await semaphore.acquire();
-        expect(handle.held).to.equal(true);
+    'take timeout and permits as acquire and tryAcquire do': async (scope) => {
+      const [here, there] = scope.pair({ limit: 3 });
+      expect(await here.use(({ slots }) => slots, { permits: 3 })).to.deep.equal([0, 1, 2]);
+      const tried = await here.tryUse(({ slots }) => slots, { permits: 2 });
+      expect(tried).to.deep.equal({ ran: true, result: [0, 1] });
+      const holder = await there.acquire();
+      let runs = 0;
+      const run = (): number => (runs += 1);
+      for (const timeout of [0, 20]) {
+        await errorOf(here.use(run, { permits: 3, timeout }), AcquireTimeoutError);
       }
-      expect(await semaphore.inspect()).to.include({ held: 0 });
+      for (const semaphore of [here, there]) {
+        const outcome = await semaphore.tryUse(run, { permits: 3 });
+        expect(outcome).to.deep.equal({ ran: false });
+      }
+      expect(runs).to.equal(0);
+      expect(await there.inspect()).to.include({ held: 1, waiting: 0 });
+      await holder.release();
+      expect(await there.tryUse(run, { permits: 3 })).to.deep.equal({ ran: true, result: 1 });
+      await here.close();
+      await errorOf(here.tryUse(run), ClosedError);
     },
 
-    'releases with `await using` when the block throws [SG]': async (scope) => {
-      const semaphore = scope.semaphore();
-      const failure = new Error('the job failed');
+    'run once where many replicas start it at the same time': async (scope) => {
+      const replicas = [...scope.pair(), scope.semaphore({ label: 'third' })];
+      let [runs, others] = [0, 0];
+      let onOthers = (): void => {};
+      const othersEnded = new Promise<void>((resolve) => (onOthers = resolve));
+      // The job lasts until the others have found it running.
+      const job = (): Promise<void> => {
+        runs += 1;
+        return othersEnded;
+      };
+      const outcomes = replicas.map(async (replica) => {
+        const { ran } = await replica.tryUse(job);
+        if (!ran) others += 1;
+        if (others === 2) onOthers();
+        return ran;
+      });
+      const ran = await scope.within(10_000, Promise.all(outcomes));
+      expect(ran.filter(Boolean)).to.have.lengthOf(1);
+      expect(runs).to.equal(1);
+    },
+
+    'release at the end of the block, whatever happened in it': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const handles: Handle[] = [];
       const block = async (): Promise<void> => {
-        await using handle = await semaphore.acquire();
-        expect(handle.held).to.equal(true);
+        await using kept = await semaphore.acquire();
+        await using lost = await semaphore.acquire();
+        await using released = await semaphore.acquire();
+        handles.push(kept, lost, released);
+        await released.release();
+        await scope.removeTicket(lost);
+        expect(kept.held).to.equal(true);
         throw failure;
       };
       expect(await reasonOf(block())).to.equal(failure);
+      expect(handles.map(({ held }) => held)).to.deep.equal([false, false, false]);
       expect(await semaphore.inspect()).to.include({ held: 0 });
-    },
-
-    'never throws at the end of a block, lost or released before [M 7, SG]': async (scope) => {
-      const semaphore = scope.semaphore({ limit: 2 });
-      const handles: Handle[] = [];
       {
-        await using lost = await semaphore.acquire();
-        await using released = await semaphore.acquire();
-        handles.push(lost, released);
-        await released.release();
-        await scope.removeTicket(lost);
+        await using closing = scope.semaphore();
+        handles.push(await closing.acquire());
       }
-      expect(handles.map(({ held }) => held)).to.deep.equal([false, false]);
-    },
-
-    'closes the semaphore itself with `await using`': async (scope) => {
-      let handle: Handle;
-      {
-        await using semaphore = scope.semaphore();
-        handle = await semaphore.acquire();
-      }
-      expect(handle.held).to.equal(false);
-      expect(await scope.semaphore().inspect()).to.include({ held: 0 });
+      expect(handles[3]?.held).to.equal(false);
+      expect(await semaphore.inspect()).to.include({ held: 0 });
     },
   },
 };

@@ -1,0 +1,275 @@
+import { expect } from 'chai';
+
+import type { Handle, HandleData, Semaphore } from '../../../src/index.js';
+import { ClosedError, HandleLostError } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
+import type { CaseGroup } from '../case-group.js';
+import { needing } from '../case-group.js';
+import { type Scope, thrownBy, untilLost, untilState } from '../scope.js';
+
+/** As it comes out of a queue's message. */
+function sent(handle: Handle): HandleData {
+  return JSON.parse(JSON.stringify(handle)) as HandleData;
+}
+
+/** Two ways to take a ticket from its holder. */
+const TAKINGS = [
+  { reason: 'missing', take: (by: Semaphore, handle: Handle) => by.adopt(sent(handle)) },
+  { reason: 'revoked', take: (by: Semaphore, handle: Handle) => by.revoke(handle.id) },
+] as const;
+type Taking = (typeof TAKINGS)[number];
+
+/** The loss is known: one error everywhere, and nothing to give back. */
+async function expectLost(handle: Handle, error: unknown, { reason }: Taking): Promise<void> {
+  expect(error).to.be.instanceOf(HandleLostError);
+  expect(error).to.include({ reason, ticketId: handle.id, semaphore: handle.name });
+  expect(handle.signal.reason).to.equal(error);
+  expect(thrownBy(() => handle.assertHeld())).to.equal(error);
+  expect(handle.held).to.equal(false);
+  expect(await handle.release()).to.equal(false);
+}
+
+/**
+ * Takes tickets of a process that never extends, but waits beside holding them, until a push tells one of its handles: the first
+ * pushes may go before its subscription is there.
+ */
+async function takeUntilPushed(scope: Scope, taking: Taking): Promise<void> {
+  const options = { limit: 6, ttl: 3_600_000, extendEvery: 0 };
+  const [here, there] = [scope.semaphore(options), scope.elsewhere({ limit: 6 })];
+  await there.acquire();
+  const handles = await Promise.all([1, 2, 3, 4, 5].map(() => here.acquire()));
+  const waiting = here.acquire({ permits: 6 }).catch(() => undefined);
+  await scope.untilWaiting(1);
+  const first = Promise.race(handles.map(untilLost));
+  for (const handle of handles) {
+    if (handles.every(({ signal }) => !signal.aborted)) await taking.take(there, handle);
+    await Promise.race([first, moment(200)]);
+  }
+  expect(await first).to.include({ reason: taking.reason });
+  await here.close();
+  await waiting;
+}
+
+/** [RS 16, V, RD, BN 14] */
+export const operatorCases: CaseGroup = {
+  title: 'adopt and revoke',
+  needs: ['operator calls'],
+  cases: {
+    'adopt gives the same slots under a new id with a higher token': async (scope) => {
+      const [here, there] = scope.pair({ limit: 5, label: 'second; a|b' });
+      const one = await here.acquire();
+      const two = await here.acquire();
+      await one.release();
+      const three = await here.acquire({ permits: 3 });
+      const adopted = await there.adopt(sent(three));
+      expect(adopted).to.include({ name: scope.name, held: true, slot: 0 });
+      expect(adopted.slots).to.deep.equal([0, 2, 3]);
+      expect(adopted.id).to.not.equal(three.id);
+      expect(adopted.fencingToken).to.be.greaterThan(three.fencingToken);
+      expect(adopted.expiresIn).to.be.within(20_000, 30_000);
+      expect(await three.release()).to.equal(false);
+      const { held, waiting, holders } = await here.inspect();
+      expect({ held, waiting }).to.deep.equal({ held: 4, waiting: 0 });
+      const { id, slots, fencingToken } = adopted;
+      const shown = { id, fencingToken, slots: [...slots], label: 'second; a|b' };
+      expect(holders.find((holder) => holder.id === id)).to.deep.include(shown);
+      // The first process may go.
+      await two.release();
+      await here.close();
+      await adopted.extend();
+      expect(await adopted.release()).to.equal(true);
+      expect(await there.inspect()).to.include({ held: 0 });
+    },
+
+    'adopt extends the ticket from then on, by the ttl of its new holder': async (scope) => {
+      const first = await scope.semaphore({ ttl: 5000, extendEvery: 0 }).acquire();
+      const there = scope.elsewhere({ ttl: 60_000, extendEvery: 20 });
+      const adopted = await there.adopt(sent(first));
+      for (let round = 0; round < 2; round += 1) {
+        await scope.ageTicket(adopted, 10_000);
+        await eventually(async () => {
+          const { holders } = await there.inspect();
+          expect(holders[0]?.expiresIn).to.be.greaterThan(50_000);
+        });
+      }
+      expect(adopted.held).to.equal(true);
+    },
+
+    'the holder learns of it at its next extension, asked for or not': async (scope) => {
+      for (const taking of TAKINGS) {
+        const there = scope.elsewhere({ limit: 2 });
+        for (const extendEvery of [0, 20]) {
+          const handle = await scope.semaphore({ limit: 2, extendEvery }).acquire();
+          const lost = untilLost(handle);
+          await taking.take(there, handle);
+          const error = extendEvery === 0 ? await reasonOf(handle.extend()) : await lost;
+          expect(await lost).to.equal(error);
+          await expectLost(handle, error, taking);
+        }
+        await there.close();
+      }
+    },
+
+    'the holder learns of it at once in the same process': async (scope) => {
+      for (const taking of TAKINGS) {
+        const semaphore = scope.semaphore();
+        const handle = await semaphore.acquire();
+        await taking.take(scope.semaphore({ label: 'another' }), handle);
+        expect(handle.held).to.equal(false);
+        await expectLost(handle, handle.signal.reason, taking);
+        await scope.end();
+      }
+    },
+
+    'the holder learns of it at once where its process waits, by adopt': needing('push', (scope) =>
+      takeUntilPushed(scope, TAKINGS[0]),
+    ),
+
+    'the holder learns of it at once where its process waits, by revoke': needing('push', (scope) =>
+      takeUntilPushed(scope, TAKINGS[1]),
+    ),
+
+    'adopt rejects what is no live ticket, and leaves a request in its place': async (scope) => {
+      const [here, there] = scope.pair({ limit: 4 });
+      const [released, expired] = [await here.acquire(), await here.acquire()];
+      const [deleted, revoked] = [await here.acquire(), await here.acquire()];
+      await released.release();
+      await scope.ageTicket(expired, 0);
+      await scope.removeTicket(deleted);
+      await there.revoke(revoked.id);
+      expect(await there.inspect()).to.include({ held: 0 });
+      const holder = await there.acquire({ permits: 4 });
+      const waiting = here.acquire();
+      await scope.untilWaiting(1);
+      const request = (await there.inspect()).waiters[0]?.id ?? '';
+      const others = ['nobody.1', request].map((id) => ({ ...sent(released), id }));
+      for (const ticket of [...[released, expired, deleted, revoked].map(sent), ...others]) {
+        const error = await errorOf(there.adopt(ticket), HandleLostError);
+        expect(error).to.include({ ticketId: ticket.id, semaphore: scope.name });
+        if (ticket.id !== revoked.id) expect(error.reason).to.equal('missing');
+      }
+      expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
+      await holder.release();
+      expect(await waiting).to.include({ held: true });
+    },
+
+    'a ticket can be adopted on and back; the last one holds it': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      const handles = [await here.acquire({ permits: 2 })];
+      // The last turn is in the process that has it already.
+      for (const semaphore of [there, here, there, here, here]) {
+        const last = handles.at(-1);
+        if (last === undefined) throw new Error('there is one');
+        handles.push(await semaphore.adopt(sent(last)));
+      }
+      const current = handles.pop();
+      expect(current?.slots).to.deep.equal([0, 1]);
+      const tokens = handles.map(({ fencingToken }) => fencingToken);
+      expect(tokens).to.deep.equal(tokens.toSorted((a, b) => a - b));
+      for (const handle of handles) {
+        await errorOf(handle.extend(), HandleLostError);
+        expect(await handle.release()).to.equal(false);
+      }
+      expect(await there.inspect()).to.include({ held: 2 });
+      expect(await current?.release()).to.equal(true);
+      expect(await there.inspect()).to.include({ held: 0 });
+    },
+
+    'of two that adopt the same ticket the later wins': async (scope) => {
+      const [here, there] = scope.pair();
+      const message = sent(await here.acquire());
+      const earlier = await there.adopt(message);
+      const later = await here.adopt(message);
+      expect(later.held).to.equal(true);
+      expect(later.fencingToken).to.be.greaterThan(earlier.fencingToken);
+      const error = await errorOf(earlier.extend(), HandleLostError);
+      await expectLost(earlier, error, TAKINGS[0]);
+      expect(await there.inspect()).to.include({ held: 1 });
+      expect(await later.release()).to.equal(true);
+      await errorOf(there.adopt(message), HandleLostError);
+    },
+
+    'adopt leaves those who wait where they are, and works beyond a limit that has shrunk': async (
+      scope,
+    ) => {
+      const [here, there] = scope.pair({ limit: 3 });
+      const two = await here.acquire({ permits: 2 });
+      const first = await here.acquire();
+      await here.setLimit(1);
+      const waits = [there.acquire()];
+      await scope.untilWaiting(1);
+      waits.push(here.acquire());
+      await scope.untilWaiting(2);
+      const before = (await there.inspect()).waiters.map(({ id }) => id);
+      const adopted = await there.adopt(sent(first));
+      expect(adopted).to.include({ slot: 2, held: true });
+      expect(there.limit).to.equal(1);
+      expect(await first.release()).to.equal(false);
+      const state = await there.inspect();
+      expect(state).to.include({ limit: 1, held: 3, waiting: 2 });
+      expect(state.waiters.map(({ id }) => id)).to.deep.equal(before);
+      await two.release();
+      expect(await adopted.release()).to.equal(true);
+      await (await waits[0])?.release();
+      expect(await waits[1]).to.include({ held: true });
+    },
+
+    'adopt into a semaphore that is or gets closed leaves or frees the ticket': async (scope) => {
+      const [here, there] = scope.pair();
+      const [first, closing] = [await here.acquire(), scope.elsewhere()];
+      await there.close();
+      await errorOf(there.adopt(sent(first)), ClosedError);
+      await first.extend();
+      const adopting = reasonOf(closing.adopt(sent(first)));
+      await closing.close();
+      expect(await adopting).to.be.instanceOf(ClosedError);
+      await untilState(here, { held: 0 });
+    },
+
+    'revoke frees the permits of a ticket at once, for waiters in their order': async (scope) => {
+      const [here, there] = scope.pair({ limit: 4 });
+      const [three, one] = [await here.acquire({ permits: 3 }), await here.acquire()];
+      const served: string[] = [];
+      const first = there.acquire({ permits: 3 }).finally(() => served.push('first'));
+      await scope.untilWaiting(1);
+      const second = here.acquire().finally(() => served.push('second'));
+      await scope.untilWaiting(2);
+      expect(await there.revoke(three.id)).to.equal(true);
+      const next = await first;
+      expect(next.slots).to.deep.equal([0, 1, 2]);
+      expect(served).to.deep.equal(['first']);
+      expect(next.fencingToken).to.be.greaterThan(one.fencingToken);
+      await one.extend();
+      expect(await three.release()).to.equal(false);
+      expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
+      await next.release();
+      await second;
+    },
+
+    'revoke says whether the ticket was there, and takes nothing from anybody else': async (
+      scope,
+    ) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      const [released, expired] = [await here.acquire(), await here.acquire()];
+      await released.release();
+      await scope.ageTicket(expired, 0);
+      const [handle, old] = [await here.acquire(), await here.acquire()];
+      const adopted = await there.adopt(sent(old));
+      const waiting = here.acquire();
+      await scope.untilWaiting(1);
+      const request = (await there.inspect()).waiters[0]?.id ?? '';
+      for (const id of ['nobody.1', released.id, expired.id, old.id, request]) {
+        expect(await there.revoke(id), id).to.equal(false);
+      }
+      await Promise.all([handle.extend(), adopted.extend()]);
+      expect(await there.inspect()).to.include({ held: 2, waiting: 1 });
+      expect(await here.revoke(adopted.id)).to.equal(true);
+      expect(await here.revoke(adopted.id), 'a second time').to.equal(true);
+      const next = await waiting;
+      await Promise.all([next.extend(), handle.extend()]);
+      expect(await errorOf(adopted.extend(), HandleLostError)).to.include({ reason: 'revoked' });
+    },
+  },
+};

@@ -1,0 +1,208 @@
+import { expect } from 'chai';
+
+import type { Handle } from '../../../src/index.js';
+import { HandleLostError, ManualClock } from '../../../src/index.js';
+import { errorOf } from '../../support/rejection.js';
+import type { CaseGroup } from '../case-group.js';
+import { inTurns } from '../in-turns.js';
+import type { Scope } from '../scope.js';
+import { thrownBy, untilLost } from '../scope.js';
+
+/** Time passes here and is all that these cases need. [O 2b, RS 12, RS 13, RS 15, RS 21, RS 23, RS 31, RL4 5, RU 1, M 24, M 33, SG] */
+export const timeCases: CaseGroup = {
+  title: 'the passing of time',
+  needs: ['time'],
+  cases: {
+    'ends a ticket that is not extended, which counts no more [P1]': async (scope) => {
+      const ttl = 400;
+      const here = scope.semaphore({ limit: 3, ttl, extendEvery: 0 });
+      const there = scope.elsewhere({ limit: 3 });
+      const handle = await here.acquire({ permits: 3 });
+      expect(await there.tryAcquire()).to.equal(null);
+      await scope.pass(ttl + 1);
+      expect(await there.inspect()).to.deep.include({ held: 0, holders: [] });
+      expect((await there.tryAcquire({ permits: 3 }))?.slots).to.deep.equal([0, 1, 2]);
+      expect(handle).to.include({ held: false, expiresIn: 0 });
+      expect(await handle.release()).to.equal(false);
+      expect(await there.inspect()).to.include({ held: 3 });
+    },
+
+    'ends a handle by the end of its ttl, counted from before the call [P6]': async (scope) => {
+      const semaphore = scope.semaphore({ ttl: 300, extendEvery: 0 });
+      const sent = scope.now();
+      const handle = await semaphore.acquire();
+      const error = await scope.within(1000, untilLost(handle));
+      expect(scope.now() - sent).to.be.within(290, 300 + scope.late);
+      expect(error).to.include({ reason: 'expired', semaphore: scope.name, ticketId: handle.id });
+      expect(handle.held).to.equal(false);
+      expect(handle.signal.reason).to.equal(error);
+      expect(thrownBy(() => handle.assertHeld())).to.equal(error);
+      // The server may have run the call later than it was sent: the ticket lives on for as long.
+      const next = await scope.within(5000, scope.elsewhere().acquire());
+      expect(next.held).to.equal(true);
+    },
+
+    'makes expiresIn fall, and an extension raise it': async (scope) => {
+      const semaphore = scope.semaphore({ ttl: 5000, extendEvery: 0 });
+      const handle = await semaphore.acquire();
+      const before = handle.expiresIn;
+      await scope.pass(50);
+      expect(before).to.be.at.most(5000);
+      expect(handle.expiresIn).to.be.at.most(before - 49);
+      const low = handle.expiresIn;
+      await scope.within(1000, handle.extend());
+      expect(handle.expiresIn).to.be.greaterThan(low).and.at.most(5000);
+    },
+
+    'does not end what is extended': async (scope) => {
+      const ttl = 400;
+      const [here, there] = scope.pair({ ttl });
+      const handle = await here.acquire();
+      let losses = 0;
+      handle.on('lost', () => (losses += 1));
+      for (let passed = 0; passed < 2.5 * ttl; passed += ttl / 2) {
+        await scope.pass(ttl / 2);
+        expect(await there.tryAcquire()).to.equal(null);
+        expect(handle.held).to.equal(true);
+      }
+      expect(losses).to.equal(0);
+      expect(await handle.release()).to.equal(true);
+    },
+
+    'lets a waiter in when a holder that never releases has expired': async (scope) => {
+      await scope.elsewhere({ ttl: 100, extendEvery: 0 }).acquire();
+      const started = scope.now();
+      const handle = await scope.within(5000, scope.semaphore().acquire());
+      expect(handle.held).to.equal(true);
+      expect(scope.now() - started).to.be.below(100 + 1000 + scope.late);
+    },
+
+    'is seen at the first statement after a stall, and no extension undoes it [P6]': async (
+      scope,
+    ) => {
+      const [here, there] = [scope.semaphore({ ttl: 100 }), scope.elsewhere()];
+      const handle = await here.acquire();
+      let losses = 0;
+      handle.on('lost', () => (losses += 1));
+      scope.stall(110);
+      expect(handle).to.include({ held: false, expiresIn: 0 });
+      const error = thrownBy(() => handle.assertHeld());
+      expect(error).to.be.instanceOf(HandleLostError).and.include({ reason: 'expired' });
+      expect(losses).to.equal(0);
+      await scope.within(1000, errorOf(handle.extend(), HandleLostError));
+      await scope.pass(20);
+      expect(losses).to.equal(1);
+      expect(handle.held).to.equal(false);
+      const next = await scope.within(2000, there.acquire(1000));
+      expect(next.held).to.equal(true);
+    },
+
+    'never lets more than the limit in, wave after wave [P1]': async (scope) => {
+      const handles: Handle[] = [];
+      const semaphores = scope.pair({ limit: 3, ttl: 100, extendEvery: 0 });
+      const contenders = inTurns(semaphores, 6, async (semaphore) => {
+        handles.push(await semaphore.acquire());
+        expect(handles.filter(({ held }) => held).length).to.be.at.most(3);
+      });
+      await scope.within(5000, contenders);
+      expect(new Set(handles.map(({ id }) => id))).to.have.lengthOf(6);
+      expect(new Set(handles.map(({ slot }) => slot))).to.deep.equal(new Set([0, 1, 2]));
+    },
+  },
+};
+
+function clockOf({ target }: Scope): ManualClock {
+  if ('clock' in target && target.clock instanceof ManualClock) return target.clock;
+  throw new Error('these cases are for a row with a manual clock');
+}
+
+/** What only a clock that nothing else moves can show. [O 2b, O 4b, AM] */
+export const manualClockCases: CaseGroup = {
+  title: 'time to the millisecond',
+  needs: ['time'],
+  cases: {
+    'a ticket lives its ttl and not a millisecond longer': async (scope) => {
+      await scope.semaphore({ ttl: 1000, extendEvery: 0 }).acquire();
+      const other = scope.elsewhere();
+      // A stall: a process that runs would give the ticket back as soon as it is lost.
+      clockOf(scope).stall(999);
+      expect(await other.tryAcquire()).to.equal(null);
+      clockOf(scope).stall(1);
+      expect(await other.tryAcquire()).to.include({ held: true });
+    },
+
+    'certainty ends 1 % and 2 ms before the ticket does [P6]': async (scope) => {
+      const handle = await scope.semaphore({ ttl: 1000, extendEvery: 0 }).acquire();
+      expect(handle.expiresIn).to.equal(988);
+      await scope.pass(987);
+      expect(handle.held).to.equal(true);
+      await scope.pass(1);
+      expect(handle.held).to.equal(false);
+      await scope.pass(12);
+      expect(await handle.release()).to.equal(false);
+    },
+
+    'an hour of holding loses nothing, and extends every third of the ttl': async (scope) => {
+      const handle = await scope.semaphore({ ttl: 30_000 }).acquire();
+      let lowest = Infinity;
+      for (let second = 0; second < 3600; second += 10) {
+        await scope.pass(10_000);
+        lowest = Math.min(lowest, handle.expiresIn);
+      }
+      expect(handle.held).to.equal(true);
+      expect(lowest).to.be.at.least(30_000 - 10_000 - 302);
+    },
+
+    'a wall clock set forward ends certainty, for the machine may have slept [P6]': async (
+      scope,
+    ) => {
+      const handle = await scope.semaphore({ ttl: 30_000, extendEvery: 0 }).acquire();
+      clockOf(scope).stepWall(60_000);
+      expect(handle.held).to.equal(false);
+      expect(await scope.elsewhere().tryAcquire(), 'the ticket itself').to.equal(null);
+      clockOf(scope).stepWall(-60_000);
+      expect(handle.held, 'once set back').to.equal(false);
+      expect(await handle.release()).to.equal(false);
+    },
+
+    'a wall clock set back prolongs nothing, and tokens rise all the same [P2, P6]': async (
+      scope,
+    ) => {
+      const handle = await scope.semaphore({ ttl: 30_000, extendEvery: 0 }).acquire();
+      clockOf(scope).stepWall(-3_600_000);
+      await scope.pass(29_000);
+      expect(handle.held).to.equal(true);
+      await scope.pass(1000);
+      expect(handle.held).to.equal(false);
+      const next = await scope.elsewhere().tryAcquire();
+      expect(next?.fencingToken).to.be.greaterThan(handle.fencingToken);
+    },
+
+    'no timer is left when nobody holds or waits [P8]': async (scope) => {
+      const semaphore = scope.semaphore();
+      const handle = await semaphore.acquire();
+      const waiting = semaphore.acquire(60_000);
+      await scope.pass(100);
+      await handle.release();
+      const second = await scope.within(10_000, waiting);
+      await second.release();
+      await semaphore.close();
+      expect(clockOf(scope).timers).to.equal(0);
+    },
+
+    'a wait of days ends when it should, though no timer is that long': async (scope) => {
+      await scope.elsewhere({ ttl: 2 ** 31 - 1, extendEvery: 0 }).acquire();
+      const day = 86_400_000;
+      const semaphore = scope.semaphore({ retry: { min: day, max: day, jitter: false } });
+      let ended = false;
+      const end = (): boolean => (ended = true);
+      void semaphore.acquire(2 * day).then(end, end);
+      await scope.pass(0);
+      clockOf(scope).stall(2 * day - 1000);
+      await scope.pass(999);
+      expect(ended).to.equal(false);
+      await scope.pass(2);
+      expect(ended).to.equal(true);
+    },
+  },
+};
