@@ -46,7 +46,7 @@ export const abortCases: CaseGroup = {
       expect(await handle.release()).to.equal(true);
     },
 
-    'rejects with the very reason of the signal, and leaves nothing [P4]': needing(
+    'rejects with the signal’s very reason, leaves nothing [P4]': needing(
       'queue',
       async (scope) => {
         const holder = await scope.elsewhere().acquire();
@@ -83,22 +83,19 @@ export const abortCases: CaseGroup = {
       await untilState(semaphore, { held: 0, waiting: 0 });
     },
 
-    'gets either the permit or its reason when a release crosses it [P4]': needing(
-      'queue',
-      async (scope) => {
-        const [here, there] = scope.pair();
-        for (const delay of [0, 0, 0, 1, 1, 2, 0, 1, 0, 0]) {
-          const holder = await there.acquire();
-          const crossing = async (): Promise<void> => {
-            await scope.untilWaiting(1);
-            void holder.release();
-            if (delay > 0) await moment(delay);
-          };
-          await abortAfter(crossing, here);
-          expect(await holder.release()).to.equal(true);
-        }
-      },
-    ),
+    'gets the permit or the reason when a release crosses [P4]': needing('queue', async (scope) => {
+      const [here, there] = scope.pair();
+      for (const delay of [0, 0, 0, 1, 1, 2, 0, 1, 0, 0]) {
+        const holder = await there.acquire();
+        const crossing = async (): Promise<void> => {
+          await scope.untilWaiting(1);
+          void holder.release();
+          if (delay > 0) await moment(delay);
+        };
+        await abortAfter(crossing, here);
+        expect(await holder.release()).to.equal(true);
+      }
+    }),
 
     'takes its listener off a shared signal, however it ends': needing('queue', async (scope) => {
       const { signal } = new AbortController();
@@ -123,7 +120,7 @@ export const abortCases: CaseGroup = {
       expectNoListener(signal, 'closed');
     }),
 
-    'takes its listener off a shared signal when the backend refuses': needing(
+    'takes its listener off when the backend refuses': needing(
       ['keys', 'server errors'],
       async (scope) => {
         const { signal } = new AbortController();

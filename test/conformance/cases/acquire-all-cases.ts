@@ -65,9 +65,7 @@ export const acquireAllCases: CaseGroup = {
       for (const semaphore of [a, b]) await untilState(semaphore, { held: 0 });
     },
 
-    'takes several permits of each; a semaphore that is given twice is asked once': async (
-      scope,
-    ) => {
+    'takes several permits of each, and asks for each semaphore once': async (scope) => {
       const [a, b] = two(scope, 3);
       const handle = await acquireAll([a, b, { semaphore: a, permits: 2 }, { semaphore: b }]);
       const [first, second, third] = handle.handles;
@@ -91,65 +89,52 @@ export const acquireAllCases: CaseGroup = {
       expect(handle.held).to.equal(false);
     },
 
-    'asks two objects for one semaphore as one, too, once they get into each other’s way': needing(
-      'queue',
-      async (scope) => {
-        const [one, other] = scope.pair({ limit: 2 });
-        const holder = await one.acquire();
-        const waiting = acquireAll([one, other]);
-        await untilState(one, { held: 1, waiting: 1 });
-        expect((await one.inspect()).waiters[0]).to.include({ permits: 2 });
-        await holder.release();
-        const handle = await waiting;
-        expect(new Set(handle.handles)).to.have.property('size', 1);
-        expect(handle.handles[0]?.slots).to.deep.equal([0, 1]);
-        expect(await handle.release()).to.equal(true);
-        // Three permits of two can never come free: it must not wait for them.
-        const impossible = acquireAll([one, other, scope.semaphore({ limit: 2 })]);
-        await errorOf(impossible, RangeError);
-        await untilState(one, { held: 0 });
-      },
-    ),
+    'asks two objects for one semaphore as one, too': needing('queue', async (scope) => {
+      const [one, other] = scope.pair({ limit: 2 });
+      const holder = await one.acquire();
+      const waiting = acquireAll([one, other]);
+      await untilState(one, { held: 1, waiting: 1 });
+      expect((await one.inspect()).waiters[0]).to.include({ permits: 2 });
+      await holder.release();
+      const handle = await waiting;
+      expect(new Set(handle.handles)).to.have.property('size', 1);
+      expect(handle.handles[0]?.slots).to.deep.equal([0, 1]);
+      expect(await handle.release()).to.equal(true);
+      // Three permits of two can never come free: it must not wait for them.
+      const impossible = acquireAll([one, other, scope.semaphore({ limit: 2 })]);
+      await errorOf(impossible, RangeError);
+      await untilState(one, { held: 0 });
+    }),
 
-    'gives back what it took at once, when one does not come free or the wait is aborted': needing(
-      'queue',
-      async (scope) => {
-        const [a, b] = two(scope);
-        const holder = await b.acquire();
-        const late = await errorOf(acquireAll([b, a], 60), AcquireTimeoutError);
-        expect(late).to.include({ timeout: 60 });
-        await untilState(a, { held: 0 });
-        const once = await errorOf(acquireAll([b, a], 0), AcquireTimeoutError);
-        expect(once).to.include({ timeout: 0, semaphore: b.name });
-        await untilState(a, { held: 0 });
-        const controller = new AbortController();
-        const { signal } = controller;
-        const waiting = reasonOf(acquireAll([b, a], { signal }));
-        await untilState(b, { held: 1, waiting: 1 });
-        await untilState(a, { held: 1 });
-        controller.abort('enough');
-        expect(await waiting).to.equal('enough');
-        await untilState(a, { held: 0 });
-        await untilState(b, { held: 1, waiting: 0 });
-        await holder.release();
-        expect(await reasonOf(acquireAll([a, b], { signal }))).to.equal('enough');
-      },
-    ),
+    'gives back at once what it took when one is not free': needing('queue', async (scope) => {
+      const [a, b] = two(scope);
+      const holder = await b.acquire();
+      const late = await errorOf(acquireAll([b, a], 60), AcquireTimeoutError);
+      expect(late).to.include({ timeout: 60 });
+      await untilState(a, { held: 0 });
+      const once = await errorOf(acquireAll([b, a], 0), AcquireTimeoutError);
+      expect(once).to.include({ timeout: 0, semaphore: b.name });
+      await untilState(a, { held: 0 });
+      const controller = new AbortController();
+      const { signal } = controller;
+      const waiting = reasonOf(acquireAll([b, a], { signal }));
+      await untilState(b, { held: 1, waiting: 1 });
+      await untilState(a, { held: 1 });
+      controller.abort('enough');
+      expect(await waiting).to.equal('enough');
+      await untilState(a, { held: 0 });
+      await untilState(b, { held: 1, waiting: 0 });
+      await holder.release();
+      expect(await reasonOf(acquireAll([a, b], { signal }))).to.equal('enough');
+    }),
 
     'never deadlocks, whatever order callers name the semaphores in': async (scope) => {
       const [a, b] = two(scope);
       const there = [a, b].map(({ name }) => scope.elsewhere({}, name));
       await expectNoDeadlock([[a, b], [b, a], there, there.toReversed()]);
-    },
-
-    'never deadlocks over semaphores of one name on two backends': async (scope) => {
-      const there = scope.semaphore();
-      await using here = new SemaphoreOn(new MemoryBackend(), scope.name, { limit: 1 });
-      await expectNoDeadlock([
-        [here, there],
-        [there, here],
-        [here, there],
-      ]);
+      // Of one name on two backends, too.
+      await using here = new SemaphoreOn(new MemoryBackend(), b.name, { limit: 1 });
+      await expectNoDeadlock([[here, b], [b, here], there]);
     },
 
     'is lost once, when one part is, and keeps the others until release [P6]': async (scope) => {

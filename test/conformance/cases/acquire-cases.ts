@@ -63,24 +63,21 @@ export const acquireCases: CaseGroup = {
       expect(await here.inspect()).to.include({ held: 1, waiting: 0 });
     },
 
-    'time out when their time is over, and say for what and how long they waited [P5]': needing(
-      'time',
-      async (scope) => {
-        await scope.within(1000, scope.elsewhere().acquire());
-        const started = scope.now();
-        const waiting = errorOf(scope.semaphore().acquire(80), AcquireTimeoutError);
-        const error = await scope.within(5000, waiting);
-        const took = scope.now() - started;
-        expect(took).to.be.within(79, 80 + scope.late);
-        expect(error).to.be.instanceOf(RedsemError);
-        expect(isRedsemError(error)).to.equal(true);
-        const { name, cause, message } = error;
-        expect({ name, cause }).to.deep.equal({ name: 'AcquireTimeoutError', cause: undefined });
-        expect(error).to.include({ code: 'ACQUIRE_TIMEOUT', semaphore: scope.name, timeout: 80 });
-        expect(error.waited).to.be.within(79, Math.ceil(took));
-        expect(error.attempts).to.be.at.least(1);
-        expect(message).to.include(scope.name).and.to.include('80');
-      },
-    ),
+    'time out in time, with what and how long they waited [P5]': needing('time', async (scope) => {
+      await scope.within(1000, scope.elsewhere().acquire());
+      const started = scope.now();
+      const waiting = errorOf(scope.semaphore().acquire(80), AcquireTimeoutError);
+      const error = await scope.within(5000, waiting);
+      const took = scope.now() - started;
+      expect(took).to.be.within(79, 80 + scope.late);
+      expect(error).to.be.instanceOf(RedsemError);
+      expect(isRedsemError(error)).to.equal(true);
+      const { name, cause, message } = error;
+      expect({ name, cause }).to.deep.equal({ name: 'AcquireTimeoutError', cause: undefined });
+      expect(error).to.include({ code: 'ACQUIRE_TIMEOUT', semaphore: scope.name, timeout: 80 });
+      expect(error.waited).to.be.within(79, Math.ceil(took));
+      expect(error.attempts).to.be.at.least(1);
+      expect(message).to.include(scope.name).and.to.include('80');
+    }),
   },
 };

@@ -55,9 +55,7 @@ export const closeCases: CaseGroup = {
       expect(await elsewhere).to.include({ held: true });
     }),
 
-    'rejects what is under way and what comes later, and leaves nothing of it [P4]': async (
-      scope,
-    ) => {
+    'rejects what is under way or comes later, leaves nothing [P4]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const calls = [semaphore.acquire(), semaphore.acquire(), semaphore.tryAcquire()];
       const errors = calls.map((call) => errorOf(call, ClosedError));

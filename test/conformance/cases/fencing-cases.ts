@@ -65,9 +65,7 @@ export const fencingCases: CaseGroup = {
       expect(holder).to.deep.include({ fencingToken, slots: [...slots], id });
     },
 
-    'let a guarded resource refuse a stale holder, and no co-holder, by slot [P2]': async (
-      scope,
-    ) => {
+    'let a resource refuse a stale holder by slot [P2]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const highest = new Map<number, number>();
       const write = ({ slot, fencingToken }: Handle): boolean => {

@@ -54,9 +54,7 @@ export const keyCases: CaseGroup = {
       expect(tags[0]).to.be.a('string');
     },
 
-    'all have an expiry while anything is held or waits, no shorter than a ticket [P8]': async (
-      scope,
-    ) => {
+    'all have an expiry, no shorter than a ticket’s [P8]': async (scope) => {
       const [here, there] = scope.pair({ limit: 3 });
       const handles = [await here.acquire(), await here.acquire(), await here.acquire()];
       await handles[1]?.release();

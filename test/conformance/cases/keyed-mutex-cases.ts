@@ -100,52 +100,46 @@ export const keyedMutexCases: CaseGroup = {
       expect(await mutex.tryAcquire(['a', 'b', 'c'])).to.include({ held: true });
     },
 
-    'give the earlier keys back at once when a later one does not come free': needing(
-      'queue',
-      async (scope) => {
-        const [mutex, other] = scope.keyed();
-        await other.acquire('b');
-        const error = await errorOf(mutex.acquire(['b', 'a', 'c'], 60), AcquireTimeoutError);
-        expect(error).to.include({ timeout: 60 });
-        await untilHeld(scope, 'ac', 0);
-        await untilHeld(scope, 'b', 1);
-        const controller = new AbortController();
-        const { signal } = controller;
-        const waiting = reasonOf(mutex.acquire(['a', 'b', 'c'], { signal }));
-        await untilState(under(scope, 'b'), { held: 1, waiting: 1 });
-        await untilHeld(scope, 'a', 1);
-        controller.abort('enough');
-        expect(await waiting).to.equal('enough');
-        await untilHeld(scope, 'ac', 0);
-        await untilHeld(scope, 'b', 1);
-        for (const keys of ['d', []]) {
-          expect(await reasonOf(mutex.acquire(keys, { signal }))).to.equal('enough');
-        }
-        await untilHeld(scope, 'd', 0);
-      },
-    ),
+    'give earlier keys back when a later one is not free': needing('queue', async (scope) => {
+      const [mutex, other] = scope.keyed();
+      await other.acquire('b');
+      const error = await errorOf(mutex.acquire(['b', 'a', 'c'], 60), AcquireTimeoutError);
+      expect(error).to.include({ timeout: 60 });
+      await untilHeld(scope, 'ac', 0);
+      await untilHeld(scope, 'b', 1);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const waiting = reasonOf(mutex.acquire(['a', 'b', 'c'], { signal }));
+      await untilState(under(scope, 'b'), { held: 1, waiting: 1 });
+      await untilHeld(scope, 'a', 1);
+      controller.abort('enough');
+      expect(await waiting).to.equal('enough');
+      await untilHeld(scope, 'ac', 0);
+      await untilHeld(scope, 'b', 1);
+      for (const keys of ['d', []]) {
+        expect(await reasonOf(mutex.acquire(keys, { signal }))).to.equal('enough');
+      }
+      await untilHeld(scope, 'd', 0);
+    }),
 
-    'hold nothing behind the key that they wait for, in the order of their bytes': needing(
-      'queue',
-      async (scope) => {
-        const [mutex, other] = scope.keyed();
-        // As UTF-16 the emoji comes first, as UTF-8 it comes last.
-        const last = '\u{1f600}';
-        const [holder, end] = [await other.acquire('b'), await other.acquire(last)];
-        const waiting = mutex.acquire([last, '\uffee', 'c', 'b', 'a']);
-        await untilState(under(scope, 'b'), { held: 1, waiting: 1 });
-        await untilHeld(scope, 'a', 1);
-        const behind = await other.acquire(['c', '\uffee']);
-        await holder.release();
-        await untilState(under(scope, 'c'), { held: 1, waiting: 1 });
-        await untilHeld(scope, 'b', 1);
-        await behind.release();
-        await untilState(under(scope, last), { held: 1, waiting: 1 });
-        await untilHeld(scope, 'c\uffee', 1);
-        await end.release();
-        expect((await waiting).held).to.equal(true);
-      },
-    ),
+    'hold nothing behind the key they wait for, by bytes': needing('queue', async (scope) => {
+      const [mutex, other] = scope.keyed();
+      // As UTF-16 the emoji comes first, as UTF-8 it comes last.
+      const last = '\u{1f600}';
+      const [holder, end] = [await other.acquire('b'), await other.acquire(last)];
+      const waiting = mutex.acquire([last, '\uffee', 'c', 'b', 'a']);
+      await untilState(under(scope, 'b'), { held: 1, waiting: 1 });
+      await untilHeld(scope, 'a', 1);
+      const behind = await other.acquire(['c', '\uffee']);
+      await holder.release();
+      await untilState(under(scope, 'c'), { held: 1, waiting: 1 });
+      await untilHeld(scope, 'b', 1);
+      await behind.release();
+      await untilState(under(scope, last), { held: 1, waiting: 1 });
+      await untilHeld(scope, 'c\uffee', 1);
+      await end.release();
+      expect((await waiting).held).to.equal(true);
+    }),
 
     'never deadlock, whatever order callers name the keys in': async (scope) => {
       const inside = new Set<string>();
@@ -179,9 +173,7 @@ export const keyedMutexCases: CaseGroup = {
       }
     },
 
-    'are lost with the first of the keys, and keep the others until release [P6]': async (
-      scope,
-    ) => {
+    'are lost with the first of the keys, keep the others [P6]': async (scope) => {
       const [mutex] = scope.keyed();
       const handle = await mutex.acquire(['a', 'b']);
       const losses: unknown[] = [];
@@ -232,22 +224,19 @@ export const keyedMutexCases: CaseGroup = {
       expect(await other.tryAcquire(keys)).to.include({ held: true });
     },
 
-    'release their handles and reject their waiters when they are closed': needing(
-      'queue',
-      async (scope) => {
-        const [mutex, other] = scope.keyed();
-        const handle = await mutex.acquire(['a', 'b']);
-        await other.acquire('d');
-        const waiting = errorOf(mutex.acquire(['c', 'd']), ClosedError);
-        await untilState(under(scope, 'd'), { held: 1, waiting: 1 });
-        const lost = untilLost(handle);
-        await mutex.close();
-        expect(await lost).to.include({ reason: 'closed' });
-        expect((await waiting).message).to.include(JSON.stringify(scope.name));
-        await untilHeld(scope, 'abc', 0);
-        const calls = [mutex.acquire('a'), mutex.tryAcquire([]), mutex.use('a', () => 5)];
-        await Promise.all(calls.map((call: Promise<unknown>) => errorOf(call, ClosedError)));
-      },
-    ),
+    'release handles and reject waiters when closed': needing('queue', async (scope) => {
+      const [mutex, other] = scope.keyed();
+      const handle = await mutex.acquire(['a', 'b']);
+      await other.acquire('d');
+      const waiting = errorOf(mutex.acquire(['c', 'd']), ClosedError);
+      await untilState(under(scope, 'd'), { held: 1, waiting: 1 });
+      const lost = untilLost(handle);
+      await mutex.close();
+      expect(await lost).to.include({ reason: 'closed' });
+      expect((await waiting).message).to.include(JSON.stringify(scope.name));
+      await untilHeld(scope, 'abc', 0);
+      const calls = [mutex.acquire('a'), mutex.tryAcquire([]), mutex.use('a', () => 5)];
+      await Promise.all(calls.map((call: Promise<unknown>) => errorOf(call, ClosedError)));
+    }),
   },
 };

@@ -9,9 +9,7 @@ import { thrownBy } from '../scope.js';
 export const releaseCases: CaseGroup = {
   title: 'release',
   cases: {
-    'gives the permit back and says so, every time, and takes nothing from others': async (
-      scope,
-    ) => {
+    'gives the permit back, says so each time, takes no other': async (scope) => {
       const [here, there] = scope.pair({ limit: 2 });
       const [first, second] = [await here.acquire(), await there.acquire()];
       expect(await Promise.all([first.release(), first.release()])).to.deep.equal([true, true]);

@@ -71,57 +71,51 @@ export const serverCases: CaseGroup = {
       expect(await semaphore.acquire()).to.include({ held: true });
     }),
 
-    'a wrong type under any key is never a hang, and all is well once it is gone': wordy(
-      async (scope) => {
-        for (const part of ['tickets', 'slots', 'free', 'queue', 'waiters', 'meta']) {
-          const name = scope.freshName();
-          const semaphore = scope.semaphore({ limit: 3 }, name);
-          const kept = await semaphore.acquire();
-          await (await semaphore.acquire()).release();
-          await scope.keys.setString(scope.ownKey(part, name), 'of a wrong type');
-          const tried: unknown = await semaphore.acquire().catch((error: unknown) => error);
-          if (tried instanceof Error) expect(tried).to.be.instanceOf(BackendError);
-          await kept.extend().catch((error: unknown) => {
-            if (kept.held) expect(error).to.be.instanceOf(BackendError);
-          });
-          await scope.keys.delete(scope.ownKey(part, name));
-          expect((await semaphore.acquire()).held, part).to.equal(true);
-        }
-      },
-    ),
-
-    'no permission, for a command or for scripts, is a BackendError at once': wordy(
-      async (scope) => {
-        const user = ['ACL', 'SETUSER', 'default'];
-        for (const [rights, why] of [
-          [['-hmget'], /permission|can't run this command/i],
-          [['-eval', '-evalsha'], /NOPERM/],
-        ] as const) {
-          await changed(scope, [...user, ...rights], [...user, '+@all'], () =>
-            expectRefused(scope, why),
-          );
-        }
-      },
-    ),
-
-    'a full memory lets extend and release work, and acquire work or fail whole': wordy(
-      async (scope) => {
-        const semaphore = scope.semaphore({ limit: 3 });
-        const [kept, given] = [await semaphore.acquire(), await semaphore.acquire()];
-        const memory = ['CONFIG', 'SET', 'maxmemory'];
-        await changed(scope, [...memory, '1'], [...memory, '0'], async () => {
-          await kept.extend();
-          expect(await given.release()).to.equal(true);
-          const tried: unknown = await semaphore.tryAcquire().catch((error: unknown) => error);
-          if (tried instanceof Error) expect(tried).to.be.instanceOf(BackendError);
-          else expect(tried).to.include({ held: true });
-          const { held, holders } = await semaphore.inspect();
-          expect(held).to.equal(tried instanceof Error ? 1 : 2);
-          expect(holders).to.have.lengthOf(held);
+    'a wrong type under any key is never a hang': wordy(async (scope) => {
+      for (const part of ['tickets', 'slots', 'free', 'queue', 'waiters', 'meta']) {
+        const name = scope.freshName();
+        const semaphore = scope.semaphore({ limit: 3 }, name);
+        const kept = await semaphore.acquire();
+        await (await semaphore.acquire()).release();
+        await scope.keys.setString(scope.ownKey(part, name), 'of a wrong type');
+        const tried: unknown = await semaphore.acquire().catch((error: unknown) => error);
+        if (tried instanceof Error) expect(tried).to.be.instanceOf(BackendError);
+        await kept.extend().catch((error: unknown) => {
+          if (kept.held) expect(error).to.be.instanceOf(BackendError);
         });
+        await scope.keys.delete(scope.ownKey(part, name));
+        expect((await semaphore.acquire()).held, part).to.equal(true);
+      }
+    }),
+
+    'no permission is a BackendError at once': wordy(async (scope) => {
+      const user = ['ACL', 'SETUSER', 'default'];
+      for (const [rights, why] of [
+        [['-hmget'], /permission|can't run this command/i],
+        [['-eval', '-evalsha'], /NOPERM/],
+      ] as const) {
+        await changed(scope, [...user, ...rights], [...user, '+@all'], () =>
+          expectRefused(scope, why),
+        );
+      }
+    }),
+
+    'a full memory: extend and release work, acquire is whole': wordy(async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const [kept, given] = [await semaphore.acquire(), await semaphore.acquire()];
+      const memory = ['CONFIG', 'SET', 'maxmemory'];
+      await changed(scope, [...memory, '1'], [...memory, '0'], async () => {
         await kept.extend();
-      },
-    ),
+        expect(await given.release()).to.equal(true);
+        const tried: unknown = await semaphore.tryAcquire().catch((error: unknown) => error);
+        if (tried instanceof Error) expect(tried).to.be.instanceOf(BackendError);
+        else expect(tried).to.include({ held: true });
+        const { held, holders } = await semaphore.inspect();
+        expect(held).to.equal(tried instanceof Error ? 1 : 2);
+        expect(holders).to.have.lengthOf(held);
+      });
+      await kept.extend();
+    }),
 
     'a hung server: no call outlives its own limit [P5]': timed(async (scope) => {
       const semaphore = scope.semaphore({ limit: 5, ttl: 150 });
@@ -150,20 +144,18 @@ export const serverCases: CaseGroup = {
       await untilState(semaphore, { held: 0, waiting: 0 });
     }),
 
-    'a hung server: a holder knows by the end of its ttl, and not before [P6]': timed(
-      async (scope) => {
-        const semaphore = scope.semaphore({ ttl: 400 });
-        const sent = scope.now();
-        const handle = await semaphore.acquire();
-        await hung(scope, async () => {
-          const error = await untilLost(handle);
-          expect(scope.now() - sent).to.be.within(390, 400 + scope.late);
-          expect(error.reason).to.equal('expired');
-          expect(error.cause).to.be.instanceOf(Error);
-          expect(handle.held).to.equal(false);
-        });
-      },
-    ),
+    'a hung server: a holder is lost in time, not before [P6]': timed(async (scope) => {
+      const semaphore = scope.semaphore({ ttl: 400 });
+      const sent = scope.now();
+      const handle = await semaphore.acquire();
+      await hung(scope, async () => {
+        const error = await untilLost(handle);
+        expect(scope.now() - sent).to.be.within(390, 400 + scope.late);
+        expect(error.reason).to.equal('expired');
+        expect(error.cause).to.be.instanceOf(Error);
+        expect(handle.held).to.equal(false);
+      });
+    }),
 
     'a hung server that wakes in time loses nothing [P6]': timed(async (scope) => {
       const handle = await scope.semaphore({ extendEvery: 20 }).acquire();
@@ -188,25 +180,24 @@ export const serverCases: CaseGroup = {
       expect(await handle.release()).to.equal(true);
     },
 
-    'FLUSHALL, or a kill and an empty start: handles are missing, tokens rise, waiters get in [P2]':
-      async (scope) => {
-        const losses = [() => scope.server.command('FLUSHALL'), () => scope.server.restart()];
-        for (const lose of losses) {
-          const semaphore = scope.semaphore({ limit: 2, ttl: 20_000, extendEvery: 30 });
-          const handles = [await semaphore.acquire(), await semaphore.acquire()];
-          const lost = handles.map(untilLost);
-          const waiting = scope.elsewhere({ limit: 2 }).acquire();
-          await scope.untilWaiting(1);
-          await lose();
-          const errors = await scope.within(15_000, Promise.all(lost));
-          for (const { reason } of errors) expect(reason).to.equal('missing');
-          const tokens = handles.map(({ fencingToken }) => fencingToken);
-          const next = await waiting;
-          expect(next.fencingToken).to.be.greaterThan(Math.max(...tokens));
-          expect(await next.release()).to.equal(true);
-          await (await semaphore.acquire()).release();
-        }
-      },
+    'all data lost: handles are missing, tokens rise [P2]': async (scope) => {
+      const losses = [() => scope.server.command('FLUSHALL'), () => scope.server.restart()];
+      for (const lose of losses) {
+        const semaphore = scope.semaphore({ limit: 2, ttl: 20_000, extendEvery: 30 });
+        const handles = [await semaphore.acquire(), await semaphore.acquire()];
+        const lost = handles.map(untilLost);
+        const waiting = scope.elsewhere({ limit: 2 }).acquire();
+        await scope.untilWaiting(1);
+        await lose();
+        const errors = await scope.within(15_000, Promise.all(lost));
+        for (const { reason } of errors) expect(reason).to.equal('missing');
+        const tokens = handles.map(({ fencingToken }) => fencingToken);
+        const next = await waiting;
+        expect(next.fencingToken).to.be.greaterThan(Math.max(...tokens));
+        expect(await next.release()).to.equal(true);
+        await (await semaphore.acquire()).release();
+      }
+    },
 
     'connections that are cut: waiters get in, holders lose nothing [P4, P6]': async (scope) => {
       const holder = await scope.elsewhere({ extendEvery: 40 }).acquire();

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 
 import type { Semaphore } from '../../../src/index.js';
-import { eventually } from '../../support/eventually.js';
 import type { CaseGroup } from '../case-group.js';
 
 /** Each is another name, however alike they look. */
@@ -77,21 +76,6 @@ export const sharingCases: CaseGroup = {
       await short.release();
       expect(await all[2]?.tryAcquire()).to.include({ held: true, slot: short.slot });
       expect(await takenOf(all)).to.deep.equal([]);
-    },
-
-    'objects made for one short job each do as well as one': async (scope) => {
-      let [inside, peak] = [0, 0];
-      const jobs = Array.from({ length: 30 }, async () => {
-        await using semaphore = scope.semaphore({ limit: 3 });
-        await semaphore.use(async () => {
-          inside += 1;
-          peak = Math.max(peak, inside);
-          await eventually(() => peak === 3);
-          inside -= 1;
-        });
-      });
-      await Promise.all(jobs);
-      expect(peak).to.equal(3);
     },
 
     'handles travel as plain data': async (scope) => {

@@ -42,24 +42,19 @@ export const timeCases: CaseGroup = {
       expect(next.held).to.equal(true);
     },
 
-    'makes expiresIn fall, and an extension raise it': async (scope) => {
-      const semaphore = scope.semaphore({ ttl: 5000, extendEvery: 0 });
-      const handle = await semaphore.acquire();
-      const before = handle.expiresIn;
-      await scope.pass(50);
-      expect(before).to.be.at.most(5000);
-      expect(handle.expiresIn).to.be.at.most(before - 49);
-      const low = handle.expiresIn;
-      await scope.within(1000, handle.extend());
-      expect(handle.expiresIn).to.be.greaterThan(low).and.at.most(5000);
-    },
-
     'does not end what is extended': async (scope) => {
       const ttl = 400;
       const [here, there] = scope.pair({ ttl });
       const handle = await here.acquire();
       let losses = 0;
       handle.on('lost', () => (losses += 1));
+      const before = handle.expiresIn;
+      await scope.pass(50);
+      expect(before).to.be.at.most(ttl);
+      const low = handle.expiresIn;
+      expect(low).to.be.at.most(before - 49);
+      await scope.within(1000, handle.extend());
+      expect(handle.expiresIn).to.be.greaterThan(low).and.at.most(ttl);
       for (let passed = 0; passed < 2.5 * ttl; passed += ttl / 2) {
         await scope.pass(ttl / 2);
         expect(await there.tryAcquire()).to.equal(null);
@@ -69,17 +64,7 @@ export const timeCases: CaseGroup = {
       expect(await handle.release()).to.equal(true);
     },
 
-    'lets a waiter in when a holder that never releases has expired': async (scope) => {
-      await scope.elsewhere({ ttl: 100, extendEvery: 0 }).acquire();
-      const started = scope.now();
-      const handle = await scope.within(5000, scope.semaphore().acquire());
-      expect(handle.held).to.equal(true);
-      expect(scope.now() - started).to.be.below(100 + 1000 + scope.late);
-    },
-
-    'is seen at the first statement after a stall, and no extension undoes it [P6]': async (
-      scope,
-    ) => {
+    'is seen right after a stall, and no extension undoes it [P6]': async (scope) => {
       const [here, there] = [scope.semaphore({ ttl: 100 }), scope.elsewhere()];
       const handle = await here.acquire();
       let losses = 0;
@@ -142,20 +127,7 @@ export const manualClockCases: CaseGroup = {
       expect(await handle.release()).to.equal(false);
     },
 
-    'an hour of holding loses nothing, and extends every third of the ttl': async (scope) => {
-      const handle = await scope.semaphore({ ttl: 30_000 }).acquire();
-      let lowest = Infinity;
-      for (let second = 0; second < 3600; second += 10) {
-        await scope.pass(10_000);
-        lowest = Math.min(lowest, handle.expiresIn);
-      }
-      expect(handle.held).to.equal(true);
-      expect(lowest).to.be.at.least(30_000 - 10_000 - 302);
-    },
-
-    'a wall clock set forward ends certainty, for the machine may have slept [P6]': async (
-      scope,
-    ) => {
+    'a wall clock set forward ends certainty [P6]': async (scope) => {
       const handle = await scope.semaphore({ ttl: 30_000, extendEvery: 0 }).acquire();
       clockOf(scope).stepWall(60_000);
       expect(handle.held).to.equal(false);
@@ -165,9 +137,7 @@ export const manualClockCases: CaseGroup = {
       expect(await handle.release()).to.equal(false);
     },
 
-    'a wall clock set back prolongs nothing, and tokens rise all the same [P2, P6]': async (
-      scope,
-    ) => {
+    'a wall clock set back prolongs nothing, tokens rise [P2, P6]': async (scope) => {
       const handle = await scope.semaphore({ ttl: 30_000, extendEvery: 0 }).acquire();
       clockOf(scope).stepWall(-3_600_000);
       await scope.pass(29_000);
