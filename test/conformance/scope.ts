@@ -1,14 +1,8 @@
 import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backend.js';
-import type {
-  Handle,
-  HandleData,
-  HandleLostError,
-  KeyedMutexOptions,
-  SemaphoreOptions,
-} from '../../src/index.js';
-import { KeyedMutex, Semaphore } from '../../src/index.js';
+import type { Handle, HandleData, KeyedMutexOptions, SemaphoreOptions } from '../../src/index.js';
+import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
 import type { TestServer } from '../support/redis-server.js';
 import { eventually } from '../support/eventually.js';
 import { errorOf } from '../support/rejection.js';
@@ -109,22 +103,9 @@ export class Scope {
     await untilState((this.#observer ??= this.elsewhere()), { waiting: count });
   }
 
-  /** With the ability 'time', as all that follows. */
-  now(): number {
-    return this.#time().now();
-  }
-
-  get late(): number {
-    return this.#time().late;
-  }
-
-  pass(duration: number): Promise<void> {
-    return this.#time().pass(duration);
-  }
-
-  /** The event loop is blocked for so long. */
-  stall(duration: number): void {
-    this.#time().stall(duration);
+  /** With the ability 'time'. */
+  get time(): Passage {
+    return present(this.#passage, 'time');
   }
 
   /** What `promise` gives, while time passes where it is ours to move. Without the ability 'time': whenever it comes. */
@@ -154,10 +135,6 @@ export class Scope {
     expect(left.filter((key) => partOf(key) !== 'meta')).to.deep.equal([]);
   }
 
-  #time(): Passage {
-    return present(this.#passage, 'time');
-  }
-
   #make(target: Target, options: Partial<SemaphoreOptions>, name: string): Semaphore {
     const semaphore = new Semaphore(target, name, { limit: 1, retry, ...options });
     this.#toClose.push(semaphore);
@@ -173,6 +150,17 @@ export function untilLost(handle: Losable): Promise<HandleLostError> {
   });
 }
 
+/** The loss is known everywhere, by one error, and there is nothing to give back. */
+export async function expectLost(handle: Handle, error: unknown, reason: string): Promise<void> {
+  expect(error).to.be.instanceOf(HandleLostError);
+  const { name: semaphore, id: ticketId } = handle;
+  expect(error).to.include({ code: 'HANDLE_LOST', reason, semaphore, ticketId });
+  expect(handle).to.include({ held: false, expiresIn: 0 });
+  expect(handle.signal.reason).to.equal(error);
+  expect(thrownBy(() => handle.assertHeld())).to.equal(error);
+  expect(await handle.release()).to.equal(false);
+}
+
 export async function untilState(
   semaphore: Semaphore,
   state: { held?: number; waiting?: number },
@@ -180,6 +168,17 @@ export async function untilState(
   await eventually(async () => {
     expect(await semaphore.inspect(), semaphore.name).to.include(state);
   });
+}
+
+/** The semaphore under a key of the keyed mutex of a case. */
+export function underKey(scope: Scope, key: string, elsewhere = true): Semaphore {
+  const name = `keyed:${scope.name}:${key}`;
+  return elsewhere ? scope.elsewhere({}, name) : scope.semaphore({}, name);
+}
+
+/** Resolves once each key of one letter is held so often, and nobody waits. */
+export async function untilHeld(scope: Scope, keys: string, held: number): Promise<void> {
+  for (const key of keys) await untilState(underKey(scope, key), { held, waiting: 0 });
 }
 
 /** What `act` throws, at once. */

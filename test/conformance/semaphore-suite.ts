@@ -22,12 +22,10 @@ import { acquireCases } from './cases/acquire-cases.js';
 import { argumentCases } from './cases/argument-cases.js';
 import { closeCases } from './cases/close-cases.js';
 import { extensionCases } from './cases/extension-cases.js';
-import { fencingCases } from './cases/fencing-cases.js';
 import { inspectCases } from './cases/inspect-cases.js';
 import { keyCases } from './cases/key-cases.js';
 import { keyedMutexCases } from './cases/keyed-mutex-cases.js';
 import { limitCases } from './cases/limit-cases.js';
-import { loadCases } from './cases/load-cases.js';
 import { lossCases } from './cases/loss-cases.js';
 import { operatorCases } from './cases/operator-cases.js';
 import { permitCases } from './cases/permit-cases.js';
@@ -35,7 +33,6 @@ import { releaseCases } from './cases/release-cases.js';
 import { serverCases } from './cases/server-cases.js';
 import { sharingCases } from './cases/sharing-cases.js';
 import { timeCases } from './cases/time-cases.js';
-import { useCases } from './cases/use-cases.js';
 import { waitingCases } from './cases/waiting-cases.js';
 import { warningCases } from './cases/warning-cases.js';
 import type { CaseGroup, Run } from './case-group.js';
@@ -49,9 +46,7 @@ export const allGroups: readonly CaseGroup[] = [
   waitingCases,
   abortCases,
   permitCases,
-  fencingCases,
   releaseCases,
-  useCases,
   extensionCases,
   timeCases,
   lossCases,
@@ -64,7 +59,6 @@ export const allGroups: readonly CaseGroup[] = [
   keyCases,
   keyedMutexCases,
   acquireAllCases,
-  loadCases,
   serverCases,
 ];
 

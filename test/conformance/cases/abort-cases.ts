@@ -5,8 +5,7 @@ import type { Handle, Semaphore } from '../../../src/index.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
+import { type CaseGroup, needing } from '../case-group.js';
 import { untilState } from '../scope.js';
 
 /** The acquire is aborted after a pause: it gives back what it got, or ends with the reason. */

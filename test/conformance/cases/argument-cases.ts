@@ -11,8 +11,7 @@ import {
   useAll,
 } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
+import { type CaseGroup, needing } from '../case-group.js';
 import { thrownBy } from '../scope.js';
 
 /** What a TypeError refuses, and what a RangeError does. */

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 
-import { ClosedError, HandleLostError } from '../../../src/index.js';
+import { ClosedError } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
-import { untilLost } from '../scope.js';
+import { type CaseGroup, needing } from '../case-group.js';
+import { expectLost, untilLost } from '../scope.js';
 
 /** [M 19, RD 13, BQ 7, AM] */
 export const closeCases: CaseGroup = {
@@ -21,12 +20,7 @@ export const closeCases: CaseGroup = {
       await semaphore.close();
       await semaphore[Symbol.asyncDispose]();
       for (const [i, handle] of handles.entries()) {
-        const error = await lost[i];
-        expect(error).to.be.instanceOf(HandleLostError);
-        expect(error).to.include({ reason: 'closed', ticketId: handle.id });
-        expect(handle.signal.reason).to.equal(error);
-        expect(handle).to.include({ held: false, expiresIn: 0 });
-        expect(await handle.release()).to.equal(false);
+        await expectLost(handle, await lost[i], 'closed');
       }
       // Another object of the same client and name keeps what it holds.
       await staying.extend();

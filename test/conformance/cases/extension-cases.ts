@@ -1,10 +1,7 @@
 import { expect } from 'chai';
 
-import { HandleLostError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
-import { errorOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
+import { type CaseGroup, needing } from '../case-group.js';
 import type { Scope } from '../scope.js';
 
 /** Milliseconds that the ticket with the shortest life has left, by the backend's own clock. */
@@ -42,23 +39,11 @@ export const extensionCases: CaseGroup = {
     'happens never with extendEvery 0': needing('time', async (scope) => {
       const handle = await scope.semaphore({ ttl: 10_000, extendEvery: 0 }).acquire();
       await scope.ageTicket(handle, 3000);
-      await scope.pass(60);
+      await scope.time.pass(60);
       expect(await leftThere(scope)).to.be.below(3000);
       await handle.extend();
       expect(await leftThere(scope)).to.be.greaterThan(5000);
     }),
-
-    'never brings back a ticket that is gone or has expired': async (scope) => {
-      const [here, there] = scope.pair();
-      for (const expired of [false, true]) {
-        const handle = await here.acquire();
-        await (expired ? scope.ageTicket(handle, 0) : scope.removeTicket(handle));
-        const error = await errorOf(handle.extend(), HandleLostError);
-        expect(error).to.include({ reason: 'missing', ticketId: handle.id, semaphore: scope.name });
-        expect(await there.inspect()).to.include({ held: 0 });
-        expect(await (await there.acquire(0)).release()).to.equal(true);
-      }
-    },
 
     'of a short ttl takes no life from the keys [P8]': needing('keys', async (scope) => {
       await scope.semaphore({ limit: 2, ttl: 60_000 }).acquire();

@@ -2,8 +2,7 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 
 import { reasonOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
+import { type CaseGroup, needing } from '../case-group.js';
 
 const strange = 'worker 7; über|all 😀 100%';
 
@@ -15,17 +14,12 @@ export const inspectCases: CaseGroup = {
       const [here, there] = scope.pair({ limit: 7 });
       const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
       expect(await here.inspect()).to.deep.equal({ name: scope.name, limit: 7, ...nobody });
-      const seen: number[] = [];
-      const look = async (): Promise<void> => void seen.push((await there.inspect()).held);
       const one = await here.acquire();
-      await look();
+      expect(await there.inspect()).to.include({ held: 1 });
       const two = await there.acquire();
-      await look();
-      await one.release();
-      await look();
-      await two.release();
-      await look();
-      expect(seen).to.deep.equal([1, 2, 1, 0]);
+      expect(await there.inspect()).to.include({ held: 2 });
+      for (const handle of [one, two]) await handle.release();
+      expect(await there.inspect()).to.deep.include(nobody);
     },
 
     'shows who holds what, of those who have not expired': async (scope) => {
@@ -37,6 +31,7 @@ export const inspectCases: CaseGroup = {
       const byDefault = await scope.semaphore(options).acquire();
       await scope.ageTicket(gone, 0);
       const { held, holders } = await scope.elsewhere().inspect();
+      await three.extend();
       expect(held).to.equal(5);
       const labels = [strange, '', `${hostname()}:${process.pid}`];
       for (const [i, handle] of [three, unlabelled, byDefault].entries()) {

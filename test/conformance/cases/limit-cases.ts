@@ -2,8 +2,7 @@ import { expect } from 'chai';
 
 import { acquireAll } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
+import { type CaseGroup, needing } from '../case-group.js';
 
 const HOUR = 3_600_000;
 
@@ -16,6 +15,8 @@ export const limitCases: CaseGroup = {
       const [here, there] = scope.pair({ limit: 2 });
       const other = scope.semaphore({ limit: 2 }, scope.freshName());
       await (await there.acquire()).extend();
+      const warnings: unknown[] = [];
+      for (const each of [here, there]) each.on('warning', (warning) => warnings.push(warning));
       await here.setLimit(3);
       expect([here.limit, there.limit]).to.deep.equal([3, 2]);
       expect(await there.tryAcquire()).to.include({ slot: 1 });
@@ -32,6 +33,7 @@ export const limitCases: CaseGroup = {
       await other.acquire();
       expect(await other.tryAcquire(), 'another name').to.include({ slot: 1 });
       expect(other.limit).to.equal(2);
+      expect(warnings).to.deep.equal([]);
     },
 
     'lets as many waiters in as it makes room for, in their order': async (scope) => {

@@ -5,9 +5,8 @@ import { ClosedError, HandleLostError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
-import { type Scope, thrownBy, untilLost, untilState } from '../scope.js';
+import { type CaseGroup, needing } from '../case-group.js';
+import { expectLost, type Scope, untilLost, untilState } from '../scope.js';
 
 /** As it comes out of a queue's message. */
 function sent(handle: Handle): HandleData {
@@ -20,16 +19,6 @@ const TAKINGS = [
   { reason: 'revoked', take: (by: Semaphore, handle: Handle) => by.revoke(handle.id) },
 ] as const;
 type Taking = (typeof TAKINGS)[number];
-
-/** The loss is known: one error everywhere, and nothing to give back. */
-async function expectLost(handle: Handle, error: unknown, { reason }: Taking): Promise<void> {
-  expect(error).to.be.instanceOf(HandleLostError);
-  expect(error).to.include({ reason, ticketId: handle.id, semaphore: handle.name });
-  expect(handle.signal.reason).to.equal(error);
-  expect(thrownBy(() => handle.assertHeld())).to.equal(error);
-  expect(handle.held).to.equal(false);
-  expect(await handle.release()).to.equal(false);
-}
 
 /**
  * Takes tickets of a process that never extends, but waits beside holding them, until a push tells one of its handles: the first
@@ -97,29 +86,21 @@ export const operatorCases: CaseGroup = {
       expect(adopted.held).to.equal(true);
     },
 
-    'the holder learns of it at its next extension, asked for or not': async (scope) => {
+    'the holder learns of it at its next extension, in the same process at once': async (scope) => {
+      const [near, far] = scope.pair({ limit: 9 });
       for (const taking of TAKINGS) {
-        const there = scope.elsewhere({ limit: 2 });
-        for (const extendEvery of [0, 20]) {
-          const handle = await scope.semaphore({ limit: 2, extendEvery }).acquire();
+        for (const [by, extendEvery] of [
+          [far, 0],
+          [far, 20],
+          [near, 0],
+        ] as const) {
+          const handle = await scope.semaphore({ limit: 9, extendEvery }).acquire();
           const lost = untilLost(handle);
-          await taking.take(there, handle);
-          const error = extendEvery === 0 ? await reasonOf(handle.extend()) : await lost;
-          expect(await lost).to.equal(error);
-          await expectLost(handle, error, taking);
+          await taking.take(by, handle);
+          if (by === near) expect(handle.held).to.equal(false);
+          else if (extendEvery === 0) await errorOf(handle.extend(), HandleLostError);
+          await expectLost(handle, await lost, taking.reason);
         }
-        await there.close();
-      }
-    },
-
-    'the holder learns of it at once in the same process': async (scope) => {
-      for (const taking of TAKINGS) {
-        const semaphore = scope.semaphore();
-        const handle = await semaphore.acquire();
-        await taking.take(scope.semaphore({ label: 'another' }), handle);
-        expect(handle.held).to.equal(false);
-        await expectLost(handle, handle.signal.reason, taking);
-        await scope.end();
       }
     },
 
@@ -127,28 +108,32 @@ export const operatorCases: CaseGroup = {
       for (const taking of TAKINGS) await takeUntilPushed(scope, taking);
     }),
 
-    'adopt rejects what is no live ticket': async (scope) => {
+    'what is no live ticket can be neither adopted nor revoked': async (scope) => {
       const [here, there] = scope.pair({ limit: 4 });
       const [released, expired] = [await here.acquire(), await here.acquire()];
-      const [deleted, revoked] = [await here.acquire(), await here.acquire()];
+      const [deleted, first] = [await here.acquire(), await here.acquire()];
       await released.release();
       await scope.ageTicket(expired, 0);
       await scope.removeTicket(deleted);
-      await there.revoke(revoked.id);
-      expect(await there.inspect()).to.include({ held: 0 });
-      const holder = await there.acquire({ permits: 4 });
+      const adopted = await there.adopt(sent(first));
+      const holder = await there.acquire({ permits: 3 });
       const waiting = here.acquire();
       await scope.untilWaiting(1);
       const request = (await there.inspect()).waiters[0]?.id ?? '';
-      const others = ['nobody.1', request].map((id) => ({ ...sent(released), id }));
-      for (const ticket of [...[released, expired, deleted, revoked].map(sent), ...others]) {
-        const error = await errorOf(there.adopt(ticket), HandleLostError);
-        expect(error).to.include({ ticketId: ticket.id, semaphore: scope.name });
-        if (ticket.id !== revoked.id) expect(error.reason).to.equal('missing');
+      for (const id of [released.id, expired.id, deleted.id, 'nobody.1', request]) {
+        const error = await errorOf(there.adopt({ ...sent(released), id }), HandleLostError);
+        expect(error).to.include({ reason: 'missing', ticketId: id, semaphore: scope.name });
+        expect(await there.revoke(id), id).to.equal(false);
       }
+      expect(await there.revoke(first.id), 'adopted under another id').to.equal(false);
+      await Promise.all([holder.extend(), adopted.extend()]);
       expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
-      await holder.release();
-      expect(await waiting).to.include({ held: true });
+      expect(await here.revoke(adopted.id)).to.equal(true);
+      expect(await here.revoke(adopted.id), 'a second time').to.equal(true);
+      await errorOf(here.adopt(sent(adopted)), HandleLostError);
+      const next = await waiting;
+      await Promise.all([next.extend(), holder.extend()]);
+      expect(await errorOf(adopted.extend(), HandleLostError)).to.include({ reason: 'revoked' });
     },
 
     'a ticket can be adopted on and back; the last one holds it': async (scope) => {
@@ -166,7 +151,7 @@ export const operatorCases: CaseGroup = {
       expect(current?.slots).to.deep.equal([0, 1]);
       for (const handle of handles) {
         const error = await errorOf(handle.extend(), HandleLostError);
-        await expectLost(handle, error, TAKINGS[0]);
+        await expectLost(handle, error, 'missing');
       }
       expect(await there.inspect()).to.include({ held: 2 });
       expect(await current?.release()).to.equal(true);
@@ -227,28 +212,6 @@ export const operatorCases: CaseGroup = {
       expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
       await next.release();
       await second;
-    },
-
-    'revoke says whether the ticket was there': async (scope) => {
-      const [here, there] = scope.pair({ limit: 2 });
-      const [released, expired] = [await here.acquire(), await here.acquire()];
-      await released.release();
-      await scope.ageTicket(expired, 0);
-      const [handle, old] = [await here.acquire(), await here.acquire()];
-      const adopted = await there.adopt(sent(old));
-      const waiting = here.acquire();
-      await scope.untilWaiting(1);
-      const request = (await there.inspect()).waiters[0]?.id ?? '';
-      for (const id of ['nobody.1', released.id, expired.id, old.id, request]) {
-        expect(await there.revoke(id), id).to.equal(false);
-      }
-      await Promise.all([handle.extend(), adopted.extend()]);
-      expect(await there.inspect()).to.include({ held: 2, waiting: 1 });
-      expect(await here.revoke(adopted.id)).to.equal(true);
-      expect(await here.revoke(adopted.id), 'a second time').to.equal(true);
-      const next = await waiting;
-      await Promise.all([next.extend(), handle.extend()]);
-      expect(await errorOf(adopted.extend(), HandleLostError)).to.include({ reason: 'revoked' });
     },
   },
 };

@@ -1,16 +1,31 @@
 import { expect } from 'chai';
 
-import type { Handle } from '../../../src/index.js';
-import { AcquireTimeoutError } from '../../../src/index.js';
-import { moment } from '../../support/moment.js';
+import { AcquireTimeoutError, type Handle } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
+import { moment, nextMillisecond } from '../../support/moment.js';
 import { errorOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
+import { type CaseGroup, needing } from '../case-group.js';
 import { inTurns } from '../in-turns.js';
 
-/** [RS 22, BN 25, RL5 7, RD 15, AM, Curator] */
+const LOADS = [
+  { limit: 10, taken: 0, tasks: 100 },
+  { limit: 3, taken: 0, tasks: 150 },
+  { limit: 1, taken: 0, tasks: 40 },
+  { limit: 5, taken: 4, tasks: 20 },
+];
+
+function expectRising(handles: readonly Handle[]): void {
+  let last = 0;
+  for (const { fencingToken } of handles) {
+    expect(Number.isSafeInteger(fencingToken), `${fencingToken} is a safe integer`).to.equal(true);
+    expect(fencingToken).to.be.greaterThan(last);
+    last = fencingToken;
+  }
+}
+
+/** [P2, M 2-5, M 13, O 4, RD 8, RU 2, SG, SM, BQ 1, RS 22, BN 25, RL5 7, RD 15, AM, Curator] */
 export const permitCases: CaseGroup = {
-  title: 'permits and slots',
+  title: 'permits, slots and fencing tokens',
   cases: {
     'are taken and given back several at once, the lowest free slots first': async (scope) => {
       const [here, there] = scope.pair({ limit: 6 });
@@ -68,6 +83,83 @@ export const permitCases: CaseGroup = {
         await moment();
         for (const slot of handle.slots) used.delete(slot);
       });
+    },
+
+    'have tokens that are safe integers and rise with every grant [P2]': async (scope) => {
+      const [here, there] = scope.pair({ limit: 30 });
+      const handles: Handle[] = [];
+      // The last permit comes back after each round.
+      for (let round = 0; round < 4; round += 1) {
+        const three = [await here.acquire(0), await there.acquire(0), await here.acquire(0)];
+        handles.push(...three);
+        for (const handle of three.toReversed()) await handle.release();
+      }
+      handles.push(...(await Promise.all(Array.from({ length: 30 }, () => here.acquire({})))));
+      expectRising(handles);
+    },
+
+    'have rising tokens when all data are lost, too [P2]': needing('keys', async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const handles: Handle[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        handles.push(await semaphore.acquire(), await semaphore.acquire());
+        const parts = [...(await scope.ownKeys()).keys()];
+        await scope.keys.delete(...parts.map((part) => scope.ownKey(part)));
+        // The clock of ioredis-mock counts whole milliseconds only.
+        await nextMillisecond();
+      }
+      expectRising(handles);
+    }),
+
+    'let a resource refuse a stale holder by slot [P2]': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const highest = new Map<number, number>();
+      const write = ({ slot, fencingToken }: Handle): boolean => {
+        if (fencingToken < (highest.get(slot) ?? 0)) return false;
+        highest.set(slot, fencingToken);
+        return true;
+      };
+      const low = await semaphore.acquire();
+      const [stale, middle] = [await semaphore.acquire(), await semaphore.acquire()];
+      expect(write(stale), 'in time').to.equal(true);
+      await scope.ageTicket(stale, 0);
+      const successor = await semaphore.acquire();
+      expect(successor.slot).to.equal(stale.slot);
+      expect(write(successor)).to.equal(true);
+      // By its highest token alone the resource would refuse these, too.
+      for (const coHolder of [low, middle]) {
+        expect(coHolder.fencingToken).to.be.below(successor.fencingToken);
+        expect(write(coHolder), 'a co-holder').to.equal(true);
+      }
+      expect(write(stale), 'the stale holder').to.equal(false);
+      expect(write(successor), 'the successor again').to.equal(true);
+    },
+
+    'are all taken and never more, however many want them [P1]': async (scope) => {
+      for (const { limit, taken, tasks } of LOADS) {
+        const semaphores = scope.pair({ limit }, scope.freshName());
+        if (taken > 0) await semaphores[0].acquire({ permits: taken });
+        const free = limit - taken;
+        let [inside, peak, entries] = [0, 0, 0];
+        const job = async (): Promise<void> => {
+          inside += 1;
+          entries += 1;
+          peak = Math.max(peak, inside);
+          // Nobody leaves before all places were taken.
+          await eventually(() => peak >= free);
+          await moment(entries % 3);
+          inside -= 1;
+        };
+        await inTurns(semaphores, tasks, (semaphore) => semaphore.use(job));
+        expect([inside, peak, entries]).to.deep.equal([0, free, tasks]);
+        expect(await semaphores[1].inspect()).to.include({ held: taken, waiting: 0 });
+      }
+    },
+
+    'have one winner when all try at the same moment': async (scope) => {
+      const semaphores = [...scope.pair(), scope.semaphore({ label: 'third' })];
+      const tried = await inTurns(semaphores, 30, (semaphore) => semaphore.tryAcquire());
+      expect(tried.filter((handle) => handle !== null)).to.have.lengthOf(1);
     },
   },
 };

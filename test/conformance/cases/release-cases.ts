@@ -1,13 +1,32 @@
 import { expect } from 'chai';
 
-import { HandleLostError } from '../../../src/index.js';
-import { errorOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
+import type { Handle, Semaphore } from '../../../src/index.js';
+import {
+  AcquireTimeoutError,
+  BackendError,
+  ClosedError,
+  HandleLostError,
+} from '../../../src/index.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
+import { type CaseGroup, needing } from '../case-group.js';
 import { thrownBy } from '../scope.js';
 
-/** [M 9, RS 6, RS 7, RS 22, RS 26, RS 30, RL4 6, RL4 9, RL#168, RU 5, AM, AS, SM, O 1b, O 2c, O 3b, O 4b] */
+type Job<T> = (handle: Handle) => T | Promise<T>;
+
+/** By either call: with a permit free they do the same. */
+const CALLS = [
+  <T>(semaphore: Semaphore, job: Job<T>) => semaphore.use(job),
+  async <T>(semaphore: Semaphore, job: Job<T>) => {
+    const outcome = await semaphore.tryUse(job);
+    if (!outcome.ran) throw new Error('there is a free permit');
+    return outcome.result;
+  },
+];
+const failure = new Error('the job failed');
+
+/** [M 7, BN 30, RU 6, RL4 17, RL5 9, V, SG, O 3, M 9, RS 6, RS 7, RS 22, RS 26, RS 30, RL4 6, RL4 9, RL#168, RU 5, AM, AS, SM, O 1b, O 2c, O 3b, O 4b] */
 export const releaseCases: CaseGroup = {
-  title: 'release',
+  title: 'release, use, tryUse and await using',
   cases: {
     'gives the permit back, says so each time, takes no other': async (scope) => {
       const [here, there] = scope.pair({ limit: 2 });
@@ -35,11 +54,9 @@ export const releaseCases: CaseGroup = {
     'is false where the ticket was gone, whether the handle knew or not [P7]': async (scope) => {
       const semaphore = scope.semaphore();
       const handle = await semaphore.acquire();
-      let losses = 0;
-      handle.on('lost', () => (losses += 1));
       await scope.removeTicket(handle);
       expect([await handle.release(), await handle.release()]).to.deep.equal([false, false]);
-      expect(losses).to.equal(0);
+      expect(handle.signal.aborted).to.equal(false);
       const known = await semaphore.acquire();
       await scope.lose(known);
       expect(await known.release()).to.equal(false);
@@ -68,16 +85,113 @@ export const releaseCases: CaseGroup = {
       const semaphore = scope.semaphore({ limit: 2 });
       for (let round = 0; round < 5; round += 1) {
         const handle = await semaphore.acquire();
-        let losses = 0;
-        handle.on('lost', () => (losses += 1));
         const extending = handle.extend().catch((error: unknown) => error);
         if (round > 1) await Promise.resolve();
         expect(await handle.release()).to.equal(true);
         const outcome = await extending;
         if (outcome !== undefined) expect(outcome).to.be.instanceOf(HandleLostError);
-        expect(losses).to.equal(0);
+        expect(handle.signal.aborted).to.equal(false);
         expect(await semaphore.inspect()).to.include({ held: 0 });
       }
+    },
+
+    'run the function with a handle, give its result, and release': async (scope) => {
+      const semaphore = scope.semaphore();
+      for (const call of CALLS) {
+        const result = await call(semaphore, async (handle) => {
+          expect(handle.held).to.equal(true);
+          expect(await scope.elsewhere().tryAcquire()).to.equal(null);
+          return 'result';
+        });
+        expect(result).to.equal('result');
+        expect(await call(semaphore, () => 5)).to.equal(5);
+        expect(await call(semaphore, () => undefined)).to.equal(undefined);
+        expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+        const released = call(semaphore, async (handle) => {
+          await handle.release();
+          return semaphore.tryUse(() => 'early');
+        });
+        expect(await released).to.deep.equal({ ran: true, result: 'early' });
+      }
+    },
+
+    'hide neither result nor error, lost or not [P7]': async (scope) => {
+      const semaphore = scope.semaphore();
+      for (const call of CALLS) {
+        const throwing = (): never => {
+          throw failure;
+        };
+        expect(await reasonOf(call(semaphore, throwing))).to.equal(failure);
+        expect(await reasonOf(call(semaphore, () => Promise.reject(failure)))).to.equal(failure);
+        expect(await semaphore.inspect()).to.include({ held: 0 });
+        const result = call(semaphore, (handle) => scope.removeTicket(handle).then(() => 'result'));
+        expect(await result).to.equal('result');
+        const failing = call(semaphore, (handle) => scope.removeTicket(handle).then(throwing));
+        expect(await reasonOf(failing)).to.equal(failure);
+      }
+    },
+
+    'give a failed release as the cause of the error [P7]': needing(
+      ['keys', 'server errors'],
+      async (scope) => {
+        const semaphore = scope.semaphore({ limit: 2 });
+        const spoil = (): Promise<void> => scope.keys.setString(scope.ownKey('tickets'), 'wrong');
+        const repair = (): Promise<void> => scope.keys.delete(scope.ownKey('tickets'));
+        for (const call of CALLS) {
+          const error = new Error('the job failed');
+          const failing = call(semaphore, () => spoil().then(() => Promise.reject(error)));
+          expect(await reasonOf(failing)).to.equal(error);
+          expect(error.cause)
+            .to.be.instanceOf(BackendError)
+            .and.match(/WRONGTYPE/);
+          await repair();
+          if (call === CALLS[0]) continue;
+          expect(await call(semaphore, () => spoil().then(() => 'result'))).to.equal('result');
+          await repair();
+        }
+      },
+    ),
+
+    'take timeout and permits as acquire and tryAcquire do': async (scope) => {
+      const [here, there] = scope.pair({ limit: 3 });
+      expect(await here.use(({ slots }) => slots, { permits: 3 })).to.deep.equal([0, 1, 2]);
+      const holder = await there.acquire();
+      let runs = 0;
+      const run = (): number => (runs += 1);
+      for (const timeout of [0, 20]) {
+        await errorOf(here.use(run, { permits: 3, timeout }), AcquireTimeoutError);
+      }
+      expect(await there.tryUse(run, { permits: 3 })).to.deep.equal({ ran: false });
+      expect(runs).to.equal(0);
+      expect(await there.inspect()).to.include({ held: 1, waiting: 0 });
+      await holder.release();
+      expect(await there.tryUse(run, { permits: 3 })).to.deep.equal({ ran: true, result: 1 });
+      await there.close();
+      await errorOf(there.tryUse(run), ClosedError);
+    },
+
+    'release at the end of the block, whatever happened in it': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const handles: Handle[] = [];
+      const block = async (): Promise<void> => {
+        await using kept = await semaphore.acquire();
+        await using lost = await semaphore.acquire();
+        await using released = await semaphore.acquire();
+        handles.push(kept, lost, released);
+        await released.release();
+        await scope.removeTicket(lost);
+        expect(kept.held).to.equal(true);
+        throw failure;
+      };
+      expect(await reasonOf(block())).to.equal(failure);
+      expect(handles.map(({ held }) => held)).to.deep.equal([false, false, false]);
+      expect(await semaphore.inspect()).to.include({ held: 0 });
+      {
+        await using closing = scope.semaphore();
+        handles.push(await closing.acquire());
+      }
+      expect(handles[3]?.held).to.equal(false);
+      expect(await semaphore.inspect()).to.include({ held: 0 });
     },
   },
 };

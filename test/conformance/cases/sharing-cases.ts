@@ -60,24 +60,6 @@ export const sharingCases: CaseGroup = {
       expect(await takenOf(semaphores.map(([, there]) => there))).to.deep.equal([]);
     },
 
-    'objects of one name share its limit, and keep to their own ttl': async (scope) => {
-      const limit = 4;
-      const a = scope.semaphore({ limit, ttl: 5000 });
-      const b = scope.semaphore({ limit, ttl: 60_000, label: 'other options' });
-      const all = [a, b, scope.elsewhere({ limit })];
-      const [short, long] = [await a.acquire(0), await b.acquire({ permits: 2, timeout: 0 })];
-      await all[2]?.acquire(0);
-      expect(await takenOf(all)).to.deep.equal([]);
-      await Promise.all([short.extend(), long.extend()]);
-      const { holders } = await a.inspect();
-      const lives = new Map(holders.map(({ id, expiresIn }) => [id, expiresIn]));
-      expect(lives.get(short.id)).to.be.within(1000, 5000);
-      expect(lives.get(long.id)).to.be.within(50_000, 60_000);
-      await short.release();
-      expect(await all[2]?.tryAcquire()).to.include({ held: true, slot: short.slot });
-      expect(await takenOf(all)).to.deep.equal([]);
-    },
-
     'handles travel as plain data': async (scope) => {
       const handle = await scope.semaphore({ limit: 3 }).acquire({ permits: 2 });
       const { name, id, fencingToken } = handle;

@@ -1,10 +1,8 @@
 import { expect } from 'chai';
 
-import type { Semaphore } from '../../../src/index.js';
-import { AcquireTimeoutError, ClosedError } from '../../../src/index.js';
+import { AcquireTimeoutError, ClosedError, type Semaphore } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
+import { type CaseGroup, needing } from '../case-group.js';
 import type { Scope } from '../scope.js';
 
 /** Queues one request after the other, and releases when all wait: in which order they were served. */
