@@ -1,7 +1,14 @@
+import { once } from 'node:events';
 import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backend.js';
-import type { Handle, HandleData, KeyedMutexOptions, SemaphoreOptions } from '../../src/index.js';
+import type {
+  CompositeHandle,
+  Handle,
+  HandleData,
+  KeyedMutexOptions,
+  SemaphoreOptions,
+} from '../../src/index.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
 import type { TestServer } from '../support/redis-server.js';
 import { eventually } from '../support/eventually.js';
@@ -13,18 +20,12 @@ const DEFAULT_PREFIX = 'redsem';
 const retry = { min: 5, max: 20 };
 let names = 0;
 
-/** What can be lost. */
-interface Losable {
-  once(event: 'lost', listener: (error: HandleLostError) => void): unknown;
-}
-
 /** What one case works with: names of its own, semaphores that are closed after it, time, and the data underneath. */
 export class Scope {
-  readonly name = freshName();
+  readonly name = this.freshName();
   readonly #place: Place;
   readonly #passage: Passage | undefined;
   readonly #toClose: { close(): Promise<void> }[] = [];
-  #observer: Semaphore | undefined;
   readonly #used = new Map<string, SemaphoreKey>();
 
   constructor(place: Place, passage: Passage | undefined) {
@@ -68,7 +69,8 @@ export class Scope {
   }
 
   freshName(): string {
-    return freshName();
+    names += 1;
+    return `case-${names}`;
   }
 
   removeTicket({ name, id }: Pick<HandleData, 'name' | 'id'>): Promise<void> {
@@ -100,7 +102,7 @@ export class Scope {
 
   /** Resolves once so many requests wait in the queue of this case's semaphore. */
   async untilWaiting(count: number): Promise<void> {
-    await untilState((this.#observer ??= this.elsewhere()), { waiting: count });
+    await untilState(this.elsewhere(), { waiting: count });
   }
 
   /** With the ability 'time'. */
@@ -144,10 +146,8 @@ export class Scope {
   }
 }
 
-export function untilLost(handle: Losable): Promise<HandleLostError> {
-  return new Promise((resolve) => {
-    handle.once('lost', resolve);
-  });
+export function untilLost(handle: Handle | CompositeHandle): Promise<HandleLostError> {
+  return once(handle, 'lost').then(([error]) => error as HandleLostError);
 }
 
 /** The loss is known everywhere, by one error, and there is nothing to give back. */
@@ -189,11 +189,6 @@ export function thrownBy(act: () => unknown): unknown {
     return error;
   }
   return undefined;
-}
-
-function freshName(): string {
-  names += 1;
-  return `case-${names}`;
 }
 
 function partOf(key: string): string {

@@ -11,18 +11,13 @@
  * that are closed after it, and, with `needing('time')`, time. What it must not do: tell rows apart (use `needing`), let its
  * verdict depend on the speed of the machine, leave anything behind (checked after each case).
  *
- * Marks say where a behaviour was seen first: O the systems that this one replaces (rows of their list),
- * M the abstract cases of madelson/DistributedLock, RD Redisson, RS redis-semaphore, RL4 and RL5 redlock,
- * RU redlock-universal, BN bottleneck, BQ bullmq, SM simple-redis-mutex, SG syncguard, V @verrou/core,
- * AM async-mutex, AS async-sema; P1 to P9 and the failure table are this project's own contract.
+ * P1 to P9 in titles are the promises of the contract.
  */
 import { abortCases } from './cases/abort-cases.js';
 import { acquireAllCases } from './cases/acquire-all-cases.js';
 import { acquireCases } from './cases/acquire-cases.js';
 import { argumentCases } from './cases/argument-cases.js';
 import { closeCases } from './cases/close-cases.js';
-import { extensionCases } from './cases/extension-cases.js';
-import { inspectCases } from './cases/inspect-cases.js';
 import { keyCases } from './cases/key-cases.js';
 import { keyedMutexCases } from './cases/keyed-mutex-cases.js';
 import { limitCases } from './cases/limit-cases.js';
@@ -47,11 +42,9 @@ export const allGroups: readonly CaseGroup[] = [
   abortCases,
   permitCases,
   releaseCases,
-  extensionCases,
   timeCases,
   lossCases,
   closeCases,
-  inspectCases,
   limitCases,
   warningCases,
   operatorCases,

@@ -4,7 +4,7 @@ import { createClient } from 'redis';
 import { noServer } from '../../test/support/require-server.js';
 import { noTls, startTlsServer, type TlsServer } from '../../test/support/tls-server.js';
 import { acquireCases } from '../../test/conformance/cases/acquire-cases.js';
-import { extensionCases } from '../../test/conformance/cases/extension-cases.js';
+import { lossCases } from '../../test/conformance/cases/loss-cases.js';
 import { permitCases } from '../../test/conformance/cases/permit-cases.js';
 import { waitingCases } from '../../test/conformance/cases/waiting-cases.js';
 import { reasonOf } from '../../test/support/rejection.js';
@@ -43,7 +43,7 @@ function defineSuite(): void {
 
   for (const row of securedRows(tls)) {
     semaphoreSuite(row, {
-      groups: [acquireCases, waitingCases, permitCases, extensionCases],
+      groups: [acquireCases, waitingCases, permitCases, lossCases],
       passage,
     });
   }

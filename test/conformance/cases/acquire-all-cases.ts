@@ -68,7 +68,6 @@ async function removePart(scope: Scope, { handles }: CompositeHandle, index: num
   await scope.removeTicket(part);
 }
 
-/** [O, RU, V, AM, RS] */
 export const acquireAllCases: CaseGroup = {
   title: 'several locks as one, by a keyed mutex and by acquireAll',
   cases: {

@@ -4,16 +4,13 @@ import { AcquireTimeoutError, isRedsemError, RedsemError } from '../../../src/in
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 
-/** [M 1, M 3, M 6, M 10, M 30, M 32, RS 5-8, RS 20, RS 23, RL5 12, AS, O 1c, O 2] */
 export const acquireCases: CaseGroup = {
   title: 'acquire and tryAcquire',
   cases: {
     'give a handle with all that a holder needs': async (scope) => {
-      for (const limit of [5, 23, Number.MAX_SAFE_INTEGER]) {
-        expect(scope.semaphore({ limit })).to.include({ limit, name: scope.name });
-      }
       // A ttl may be any number.
-      const semaphore = scope.semaphore({ ttl: 29_000.75, extendEvery: 1000.5 });
+      const semaphore = scope.semaphore({ limit: 23, ttl: 29_000.75, extendEvery: 1000.5 });
+      expect(semaphore).to.include({ limit: 23, name: scope.name });
       for (const take of [() => semaphore.acquire(), () => semaphore.tryAcquire()]) {
         const handle = await take();
         if (handle === null) throw new Error('there is a free permit');

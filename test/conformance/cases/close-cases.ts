@@ -5,7 +5,6 @@ import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import { expectLost, untilLost } from '../scope.js';
 
-/** [M 19, RD 13, BQ 7, AM] */
 export const closeCases: CaseGroup = {
   title: 'close',
   cases: {
@@ -63,21 +62,9 @@ export const closeCases: CaseGroup = {
         semaphore.inspect(),
       ];
       await Promise.all(later.map((call) => errorOf(call, ClosedError)));
-      const unused = scope.semaphore();
-      await unused.close();
       const again = scope.semaphore();
       expect(await again.inspect()).to.include({ held: 0, waiting: 0 });
       expect(await again.acquire(0), 'the client can still be used').to.include({ held: true });
-    },
-
-    'can be awaited inside `use`, whose own error it does not hide': async (scope) => {
-      const semaphore = scope.semaphore();
-      const failure = new Error('the job failed');
-      const using = semaphore.use(async () => {
-        await semaphore.close();
-        throw failure;
-      });
-      expect(await errorOf(using, Error)).to.equal(failure);
     },
   },
 };

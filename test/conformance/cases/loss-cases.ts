@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import { expectLost, untilLost } from '../scope.js';
+import { expectLost, type Scope, untilLost } from '../scope.js';
 
 const quick = { limit: 2, ttl: 20_000, extendEvery: 15 };
 
@@ -26,11 +26,16 @@ async function uncaughtDuring(body: () => Promise<void>): Promise<unknown[]> {
   return uncaught;
 }
 
-/** [P6, M 17-19, RS 7, RS 17-19, RS 23, RS 26, RS#175, RS#199, RD 19, RL5, RU 6, BN 10, O 1d, O 4b] */
+/** Milliseconds that the ticket with the shortest life has left, by the backend's own clock. */
+async function leftThere(scope: Scope): Promise<number> {
+  const { holders } = await scope.elsewhere().inspect();
+  return Math.min(...holders.map(({ expiresIn }) => expiresIn));
+}
+
 export const lossCases: CaseGroup = {
-  title: 'a ticket that is gone',
+  title: 'extension and loss',
   cases: {
-    'is noticed at the next extension, by its holder alone': async (scope) => {
+    'a loss is noticed at the next extension, by its holder alone': async (scope) => {
       const semaphore = scope.semaphore(quick);
       const kept = await semaphore.acquire();
       for (const expired of [false, true]) {
@@ -53,7 +58,7 @@ export const lossCases: CaseGroup = {
       expect(kept.signal.aborted).to.equal(false);
     },
 
-    'is noticed by any deleted key, or still counts [P1]': needing('keys', async (scope) => {
+    'a loss is noticed by any deleted key, or still counts [P1]': needing('keys', async (scope) => {
       for (const part of ['tickets', 'slots', 'free', 'meta']) {
         const name = scope.freshName();
         const [here, there] = scope.pair({ ...quick, extendEvery: 0 }, name);
@@ -69,7 +74,7 @@ export const lossCases: CaseGroup = {
       }
     }),
 
-    'is not taken again in silence from those behind it': async (scope) => {
+    'a lost ticket is not taken again in silence from those behind it': async (scope) => {
       const handle = await scope.semaphore({ ...quick, limit: 1 }).acquire();
       const lost = untilLost(handle);
       const waiting = scope.elsewhere().acquire();
@@ -81,7 +86,9 @@ export const lossCases: CaseGroup = {
       expect(holders.map(({ id }) => id)).to.deep.equal([next.id]);
     },
 
-    'reaches every listener once, in whatever way and however late it came': async (scope) => {
+    'a loss reaches every listener once, in whatever way and however late it came': async (
+      scope,
+    ) => {
       const handle = await scope.semaphore(quick).acquire();
       const heard: unknown[] = [];
       const event = once(handle, 'lost');
@@ -104,7 +111,7 @@ export const lossCases: CaseGroup = {
       expect(heard).to.deep.equal([...all, 'late', error]);
     },
 
-    'reaches a signal and a listener that came after an extension': async (scope) => {
+    'a loss reaches a signal and a listener that came after an extension': async (scope) => {
       const semaphore = scope.semaphore(quick);
       const handles = [await semaphore.acquire(), await semaphore.acquire()];
       await Promise.all(handles.map((handle) => handle.extend()));
@@ -115,7 +122,7 @@ export const lossCases: CaseGroup = {
       expect(await lost).to.include({ reason: 'missing' });
     },
 
-    'reaches no listener after release()': needing('time', async (scope) => {
+    'a loss reaches no listener after release()': needing('time', async (scope) => {
       const handle = await scope.semaphore({ ...quick, extendEvery: 200 }).acquire();
       let losses = 0;
       const listener = (): void => void (losses += 1);
@@ -129,7 +136,7 @@ export const lossCases: CaseGroup = {
       expect(signal.aborted).to.equal(false);
     }),
 
-    'reaches the other listeners and handles when a listener throws': async (scope) => {
+    'a loss reaches the other listeners and handles when a listener throws': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const handles = [await semaphore.acquire(), await semaphore.acquire()];
       const failures = [new Error('a listener failed'), new Error('an abort listener failed')];
@@ -149,7 +156,7 @@ export const lossCases: CaseGroup = {
       expect(await semaphore.acquire()).to.include({ held: true });
     },
 
-    'needs no listener, and lets one release, acquire and close': async (scope) => {
+    'a loss needs no listener, and lets one release, acquire and close': async (scope) => {
       const semaphore = scope.semaphore(quick);
       const [silent, handle] = [await semaphore.acquire(), await semaphore.acquire()];
       const uncaught = await uncaughtDuring(async () => {
@@ -167,5 +174,42 @@ export const lossCases: CaseGroup = {
       await scope.lose(handle);
       expect(await reaction).to.deep.equal([false, false]);
     },
+
+    'an extension gives the ticket its own full ttl again, and no other ticket anything': async (
+      scope,
+    ) => {
+      const limit = 2;
+      const long = await scope.semaphore({ limit, ttl: 60_000, extendEvery: 0 }).acquire();
+      const short = await scope.elsewhere({ limit, ttl: 10_000, extendEvery: 0 }).acquire();
+      await scope.ageTicket(short, 2000);
+      expect(await leftThere(scope)).to.be.within(0, 2000);
+      await Promise.all(Array.from({ length: 20 }, () => short.extend()));
+      expect(await leftThere(scope)).to.be.within(5000, 10_000);
+      expect(short.expiresIn).to.be.at.most(10_000);
+      await short.release();
+      expect(await leftThere(scope)).to.be.within(50_000, 60_000);
+      expect(long.expiresIn).to.be.greaterThan(50_000);
+      await long.extend();
+    },
+
+    'an extension happens by itself, for all handles, whenever they came': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 20, ttl: 10_000, extendEvery: 20 });
+      for (let i = 0; i < 10; i += 1) await scope.ageTicket(await semaphore.acquire(), 3000);
+      await eventually(async () => expect(await leftThere(scope)).to.be.greaterThan(5000));
+      expect(await semaphore.inspect()).to.include({ held: 10 });
+    },
+
+    'an extension of a short ttl takes no life from the keys [P8]': needing(
+      'keys',
+      async (scope) => {
+        await scope.semaphore({ limit: 2, ttl: 60_000 }).acquire();
+        const short = await scope.elsewhere({ limit: 2, ttl: 10_000, extendEvery: 0 }).acquire();
+        await short.extend();
+        await short.release();
+        const keys = await scope.ownKeys();
+        expect(keys).to.include.keys('tickets', 'meta');
+        for (const [part, left] of keys) expect(left, part).to.be.greaterThan(50_000);
+      },
+    ),
   },
 };

@@ -41,7 +41,6 @@ async function takeUntilPushed(scope: Scope, taking: Taking): Promise<void> {
   await waiting;
 }
 
-/** [RS 16, V, RD, BN 14] */
 export const operatorCases: CaseGroup = {
   title: 'adopt and revoke',
   needs: ['operator calls'],
@@ -52,6 +51,8 @@ export const operatorCases: CaseGroup = {
       const two = await here.acquire();
       await one.release();
       const three = await here.acquire({ permits: 3 });
+      const message = { name: scope.name, id: three.id, slots: [0, 2, 3] };
+      expect(sent(three)).to.deep.equal({ ...message, fencingToken: three.fencingToken });
       const adopted = await there.adopt(sent(three));
       expect(adopted).to.include({ name: scope.name, held: true, slot: 0 });
       expect(adopted.slots).to.deep.equal([0, 2, 3]);

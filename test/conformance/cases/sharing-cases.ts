@@ -1,7 +1,9 @@
+import { hostname } from 'node:os';
 import { expect } from 'chai';
 
 import type { Semaphore } from '../../../src/index.js';
-import type { CaseGroup } from '../case-group.js';
+import { reasonOf } from '../../support/rejection.js';
+import { type CaseGroup, needing } from '../case-group.js';
 
 /** Each is another name, however alike they look. */
 const NAMES: readonly string[] = [
@@ -13,15 +15,16 @@ const NAMES: readonly string[] = [
 ].flat();
 const PREFIXES = ['p', 'P', 'p:', 'pn', 'p n', 'p\0', '\u{1F600}', 'x'.repeat(128)];
 
+const strange = 'worker 7; über|all 😀 100%';
+
 /** Whose permit was free. */
 async function takenOf(semaphores: readonly Semaphore[]): Promise<string[]> {
   const handles = await Promise.all(semaphores.map((semaphore) => semaphore.tryAcquire()));
   return handles.flatMap((handle) => handle?.name ?? []);
 }
 
-/** [M 3, M 6, M 14-16, M 31, M 32, RS 16, RS 31, RS#249, O 1e, O 3b, BQ 19, V, upstash/lock#16] */
 export const sharingCases: CaseGroup = {
-  title: 'names, prefixes and objects',
+  title: 'names, and inspect',
   cases: {
     'names of any kind work, are kept as they are, and never meet': async (scope) => {
       const prefix = scope.freshName();
@@ -60,11 +63,61 @@ export const sharingCases: CaseGroup = {
       expect(await takenOf(semaphores.map(([, there]) => there))).to.deep.equal([]);
     },
 
-    'handles travel as plain data': async (scope) => {
-      const handle = await scope.semaphore({ limit: 3 }).acquire({ permits: 2 });
-      const { name, id, fencingToken } = handle;
-      const data: unknown = JSON.parse(JSON.stringify({ job: 5, handle }));
-      expect(data).to.deep.equal({ job: 5, handle: { name, id, slots: [0, 1], fencingToken } });
+    'inspect shows who holds what, of those who have not expired': async (scope) => {
+      const options = { limit: 7, ttl: 20_000 };
+      const semaphore = scope.semaphore({ ...options, label: strange });
+      const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
+      expect(await semaphore.inspect()).to.deep.equal({ name: scope.name, limit: 7, ...nobody });
+      const gone = await semaphore.acquire();
+      const three = await semaphore.acquire({ permits: 3 });
+      const unlabelled = await scope.semaphore({ ...options, label: '' }).acquire();
+      const byDefault = await scope.semaphore(options).acquire();
+      await scope.ageTicket(gone, 0);
+      const { held, holders } = await scope.elsewhere().inspect();
+      await three.extend();
+      expect(held).to.equal(5);
+      const labels = [strange, '', `${hostname()}:${process.pid}`];
+      for (const [i, handle] of [three, unlabelled, byDefault].entries()) {
+        const { id, slots, fencingToken } = handle;
+        const holder = holders.find((each) => each.id === id);
+        expect(holder).to.deep.include({ slots: [...slots], fencingToken, label: labels[i] });
+        expect(holder?.expiresIn).to.be.within(15_000, 20_000);
+        expect(holder?.heldFor).to.be.within(0, 5000);
+      }
+      expect(holders).to.have.lengthOf(3);
+    },
+
+    'inspect shows who waits, in what order': needing('queue', async (scope) => {
+      await scope.elsewhere({ limit: 2, label: 'holder' }).acquire({ permits: 2 });
+      const labels = ['first', 'waits; here|now', 'third'];
+      const semaphores = labels.map((label, i) =>
+        i === 1 ? scope.elsewhere({ limit: 2, label }) : scope.semaphore({ limit: 2, label }),
+      );
+      const ends: Promise<unknown>[] = [];
+      for (const [i, semaphore] of semaphores.entries()) {
+        ends.push(reasonOf(semaphore.acquire({ permits: i === 1 ? 2 : 1 })));
+        await scope.untilWaiting(i + 1);
+      }
+      const { waiting, waiters, holders } = await scope.elsewhere({ limit: 2 }).inspect();
+      expect(waiting).to.equal(3);
+      expect(holders.map(({ label }) => label)).to.deep.equal(['holder']);
+      expect(waiters.map(({ label }) => label)).to.deep.equal(labels);
+      expect(waiters.map(({ position }) => position)).to.deep.equal([0, 1, 2]);
+      expect(waiters.map(({ permits }) => permits)).to.deep.equal([1, 2, 1]);
+      for (const { waitingFor } of waiters) expect(waitingFor).to.be.within(0, 3_600_000);
+      expect(new Set(waiters.map(({ id }) => id))).to.have.lengthOf(3);
+      await Promise.all(semaphores.map((semaphore) => semaphore.close()));
+      await Promise.all(ends);
+    }),
+
+    'inspect shows more than a thousand holders': async (scope) => {
+      const semaphore = scope.semaphore({ limit: Number.MAX_SAFE_INTEGER });
+      const handles = await Promise.all(Array.from({ length: 1100 }, () => semaphore.acquire()));
+      const { held, limit, holders } = await scope.elsewhere().inspect();
+      expect([held, limit]).to.deep.equal([1100, 1]);
+      expect(holders.map(({ id }) => id)).to.have.members(handles.map(({ id }) => id));
+      await Promise.all(handles.map((handle) => handle.release()));
+      expect(await semaphore.inspect()).to.include({ held: 0 });
     },
   },
 };

@@ -5,7 +5,7 @@ import { errorOf } from '../../support/rejection.js';
 import type { CaseGroup } from '../case-group.js';
 import { expectLost, type Scope, thrownBy, untilLost } from '../scope.js';
 
-/** Time passes here and is all that these cases need. [O 2b, RS 12, RS 13, RS 15, RS 21, RS 23, RS 31, RL4 5, RU 1, M 24, M 33, SG] */
+/** Time passes here and is all that these cases need. */
 export const timeCases: CaseGroup = {
   title: 'the passing of time',
   needs: ['time'],
@@ -36,26 +36,6 @@ export const timeCases: CaseGroup = {
       expect(next.held).to.equal(true);
     },
 
-    'does not end what is extended': async (scope) => {
-      const ttl = 400;
-      const [here, there] = scope.pair({ ttl });
-      const handle = await here.acquire();
-      const before = handle.expiresIn;
-      await scope.time.pass(50);
-      expect(before).to.be.at.most(ttl);
-      const low = handle.expiresIn;
-      expect(low).to.be.at.most(before - 49);
-      await scope.within(1000, handle.extend());
-      expect(handle.expiresIn).to.be.greaterThan(low).and.at.most(ttl);
-      for (let passed = 0; passed < 2.5 * ttl; passed += ttl / 2) {
-        await scope.time.pass(ttl / 2);
-        expect(await there.tryAcquire()).to.equal(null);
-        expect(handle.held).to.equal(true);
-      }
-      expect(handle.signal.aborted).to.equal(false);
-      expect(await handle.release()).to.equal(true);
-    },
-
     'is seen right after a stall, and no extension undoes it [P6]': async (scope) => {
       const [here, there] = [scope.semaphore({ ttl: 100 }), scope.elsewhere()];
       const handle = await here.acquire();
@@ -81,23 +61,16 @@ function clockOf({ target }: Scope): ManualClock {
   throw new Error('these cases are for a row with a manual clock');
 }
 
-/** What only a clock that nothing else moves can show. [O 2b, O 4b, AM] */
+/** What only a clock that nothing else moves can show. */
 export const manualClockCases: CaseGroup = {
   title: 'time to the millisecond',
   needs: ['time'],
   cases: {
-    'a ticket lives its ttl and not a millisecond longer': async (scope) => {
-      await scope.semaphore({ ttl: 1000, extendEvery: 0 }).acquire();
-      const other = scope.elsewhere();
-      // A stall: a process that runs would give the ticket back as soon as it is lost.
-      clockOf(scope).stall(999);
-      expect(await other.tryAcquire()).to.equal(null);
-      clockOf(scope).stall(1);
-      expect(await other.tryAcquire()).to.include({ held: true });
-    },
-
     'certainty ends 1 % and 2 ms before the ticket does [P6]': async (scope) => {
       const handle = await scope.semaphore({ ttl: 1000, extendEvery: 0 }).acquire();
+      await scope.time.pass(500);
+      expect(handle.expiresIn).to.equal(488);
+      await handle.extend();
       expect(handle.expiresIn).to.equal(988);
       await scope.time.pass(987);
       expect(handle.held).to.equal(true);

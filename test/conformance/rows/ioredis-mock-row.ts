@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import RedisMock from 'ioredis-mock';
 
-import { type Command, redisData } from '../redis-data.js';
+import { type Command, redisData } from './redis-row.js';
 import type { Row } from '../row.js';
 
 /** Mocks with one port share their data; no other mock has this one. */

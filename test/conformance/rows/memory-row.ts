@@ -1,6 +1,6 @@
 import type { Backend, ManualClock } from '../../../src/index.js';
 import { MemoryBackend } from '../../../src/index.js';
-import { tamperingBy } from '../redis-data.js';
+import { tamperingBy } from './redis-row.js';
 import type { Passage, Row } from '../row.js';
 
 const LACKS = {

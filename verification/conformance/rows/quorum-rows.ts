@@ -1,8 +1,7 @@
 import type { Masters } from '../../../test/quorum/servers.js';
 import { backendOf } from '../../../src/targets.js';
-import { tamperingBy } from '../../../test/conformance/redis-data.js';
 import type { Lacks, Row } from '../../../test/conformance/row.js';
-import { SEVERAL_SERVERS } from '../../../test/conformance/rows/redis-row.js';
+import { SEVERAL_SERVERS, tamperingBy } from '../../../test/conformance/rows/redis-row.js';
 
 const LACKS: Lacks = {
   ...SEVERAL_SERVERS,
