@@ -63,7 +63,7 @@ export interface Passage {
 export interface TicketTampering {
   /** As an eviction or an operator's ZREM would. */
   remove(key: SemaphoreKey, id: string): Promise<void>;
-  /** Leaves the ticket so many milliseconds to live; 0: none. */
+  /** Leaves the ticket `left` milliseconds to live; 0: none. */
   age(key: SemaphoreKey, id: string, left: number): Promise<void>;
 }
 

@@ -20,7 +20,7 @@ const DEFAULT_PREFIX = 'redsem';
 const retry = { min: 5, max: 20 };
 let names = 0;
 
-/** What one case works with: names of its own, semaphores that are closed after it, time, and the data underneath. */
+/** What one case works with: fresh names, semaphores that are closed after it, time, and the data underneath. */
 export class Scope {
   readonly name = this.freshName();
   readonly #place: Place;
@@ -77,7 +77,7 @@ export class Scope {
     return this.#place.tickets.remove({ prefix: DEFAULT_PREFIX, name }, id);
   }
 
-  /** Leaves a ticket so many milliseconds to live, unknown to its holder. */
+  /** Leaves a ticket `left` milliseconds to live, unknown to its holder. */
   ageTicket({ name, id }: Pick<HandleData, 'name' | 'id'>, left: number): Promise<void> {
     return this.#place.tickets.age({ prefix: DEFAULT_PREFIX, name }, id, left);
   }
@@ -100,7 +100,7 @@ export class Scope {
     return `${DEFAULT_PREFIX}:{${name}}:${part}`;
   }
 
-  /** Resolves once so many requests wait in the queue of this case's semaphore. */
+  /** Resolves once `count` requests wait in the queue of this case's semaphore. */
   async untilWaiting(count: number): Promise<void> {
     await untilState(this.elsewhere(), { waiting: count });
   }
@@ -176,7 +176,7 @@ export function underKey(scope: Scope, key: string, elsewhere = true): Semaphore
   return elsewhere ? scope.elsewhere({}, name) : scope.semaphore({}, name);
 }
 
-/** Resolves once each key of one letter is held so often, and nobody waits. */
+/** Resolves once each key, a letter, has `held` holders and nobody waits for it. */
 export async function untilHeld(scope: Scope, keys: string, held: number): Promise<void> {
   for (const key of keys) await untilState(underKey(scope, key), { held, waiting: 0 });
 }

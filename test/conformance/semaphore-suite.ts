@@ -7,7 +7,7 @@
  *   2. add it to verification/conformance/rows.test.ts, inside `describeWithServer` if it needs the server (all rows share one);
  *      a row that `npm test` is to run, too, gets a file here.
  *
- * To add a case: put it under a title into a group in cases/. It gets a `Scope` with names of its own, semaphores
+ * To add a case: put it under a title into a group in cases/. It gets a `Scope` with fresh names, semaphores
  * that are closed after it, and, with `needing('time')`, time. What it must not do: tell rows apart (use `needing`), let its
  * verdict depend on the speed of the machine, leave anything behind (checked after each case).
  *
@@ -22,11 +22,11 @@ import { keyCases } from './cases/key-cases.js';
 import { keyedMutexCases } from './cases/keyed-mutex-cases.js';
 import { limitCases } from './cases/limit-cases.js';
 import { lossCases } from './cases/loss-cases.js';
+import { nameCases } from './cases/name-cases.js';
 import { operatorCases } from './cases/operator-cases.js';
 import { permitCases } from './cases/permit-cases.js';
 import { releaseCases } from './cases/release-cases.js';
 import { serverCases } from './cases/server-cases.js';
-import { sharingCases } from './cases/sharing-cases.js';
 import { timeCases } from './cases/time-cases.js';
 import { waitingCases } from './cases/waiting-cases.js';
 import { warningCases } from './cases/warning-cases.js';
@@ -48,7 +48,7 @@ export const allGroups: readonly CaseGroup[] = [
   limitCases,
   warningCases,
   operatorCases,
-  sharingCases,
+  nameCases,
   keyCases,
   keyedMutexCases,
   acquireAllCases,

@@ -21,7 +21,7 @@ const TAKINGS = [
 type Taking = (typeof TAKINGS)[number];
 
 /**
- * Takes tickets of a process that never extends, but waits beside holding them, until a push tells one of its handles: the first
+ * Takes tickets of a process that never extends, but waits beside holding them, until a push reaches one of its handles: the first
  * pushes may go before its subscription is there.
  */
 async function takeUntilPushed(scope: Scope, taking: Taking): Promise<void> {

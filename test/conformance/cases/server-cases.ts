@@ -27,9 +27,7 @@ function hung({ server }: Scope, body: () => Promise<void>): Promise<void> {
   );
 }
 
-type Words = readonly string[];
-
-function changed({ server }: Scope, change: Words, undo: Words, body: () => Promise<void>) {
+function changed({ server }: Scope, change: string[], undo: string[], body: () => Promise<void>) {
   return during(
     () => server.command(...change),
     () => server.command(...undo),

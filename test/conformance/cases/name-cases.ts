@@ -14,8 +14,7 @@ const NAMES: readonly string[] = [
   ['x'.repeat(511), 'x'.repeat(512), `${'x'.repeat(511)}y`, `${'x'.repeat(511)}X`],
 ].flat();
 const PREFIXES = ['p', 'P', 'p:', 'pn', 'p n', 'p\0', '\u{1F600}', 'x'.repeat(128)];
-
-const strange = 'worker 7; über|all 😀 100%';
+const STRANGE = 'worker 7; über|all 😀 100%';
 
 /** Whose permit was free. */
 async function takenOf(semaphores: readonly Semaphore[]): Promise<string[]> {
@@ -23,7 +22,7 @@ async function takenOf(semaphores: readonly Semaphore[]): Promise<string[]> {
   return handles.flatMap((handle) => handle?.name ?? []);
 }
 
-export const sharingCases: CaseGroup = {
+export const nameCases: CaseGroup = {
   title: 'names, and inspect',
   cases: {
     'names of any kind work, are kept as they are, and never meet': async (scope) => {
@@ -65,7 +64,7 @@ export const sharingCases: CaseGroup = {
 
     'inspect shows who holds what, of those who have not expired': async (scope) => {
       const options = { limit: 7, ttl: 20_000 };
-      const semaphore = scope.semaphore({ ...options, label: strange });
+      const semaphore = scope.semaphore({ ...options, label: STRANGE });
       const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
       expect(await semaphore.inspect()).to.deep.equal({ name: scope.name, limit: 7, ...nobody });
       const gone = await semaphore.acquire();
@@ -76,7 +75,7 @@ export const sharingCases: CaseGroup = {
       const { held, holders } = await scope.elsewhere().inspect();
       await three.extend();
       expect(held).to.equal(5);
-      const labels = [strange, '', `${hostname()}:${process.pid}`];
+      const labels = [STRANGE, '', `${hostname()}:${process.pid}`];
       for (const [i, handle] of [three, unlabelled, byDefault].entries()) {
         const { id, slots, fencingToken } = handle;
         const holder = holders.find((each) => each.id === id);
