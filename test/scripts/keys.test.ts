@@ -265,16 +265,6 @@ describeWithServer('keys of a semaphore', (server) => {
         expect(grants[0]?.fencingToken).to.equal(highest);
       });
     }
-
-    it('takes no other ticket where it says that there is but one', async () => {
-      const one = make();
-      await one.acquire(['a.1', 'a.2']);
-      const meta = one.keyOf('meta');
-      const state = (await one.redis.hget(meta, 'state')) ?? '';
-      await one.redis.hset(meta, 'state', state.replace(/^(\d+) 2/, '$1 1'));
-      expect((await one.release(['a.1', 'layout'])).released).to.deep.equal([true, false]);
-      expect(await one.holders()).to.deep.equal(['a.2']);
-    });
   });
 
   describe('expire', () => {

@@ -90,15 +90,15 @@ export abstract class PortFixture {
   }
 
   extend(held: string | readonly string[], options: CallOptions = {}) {
-    const ids = typeof held === 'string' ? [held] : held;
+    const list = typeof held === 'string' ? [held] : held;
     const { fencingTokens } = options;
-    const call = { ...this.#call(ids[0], options), ids, fencingTokens };
+    const call = { ...this.#call(list[0], options), ids: list, fencingTokens };
     return this.backend.extend({ ...call, ttl: this.#ttl(options) });
   }
 
   release(gone: string | readonly string[], options: CallOptions = {}) {
-    const ids = typeof gone === 'string' ? [gone] : gone;
-    return this.backend.release({ ...this.#call(ids[0], options), ids });
+    const list = typeof gone === 'string' ? [gone] : gone;
+    return this.backend.release({ ...this.#call(list[0], options), ids: list });
   }
 
   setLimit(newLimit: number, options: CallOptions = {}) {

@@ -19,20 +19,6 @@ describeOnBoth('the queue', (make) => {
     }
   });
 
-  it('shows who waits, with position, permits, time and label', async () => {
-    const one = make({ limit: 2 });
-    await one.take('x.1');
-    await one.acquire('a.1.2', { label: 'first; one' });
-    one.pass(1500);
-    await one.acquire('b.1', { label: '' });
-    one.pass(500);
-    const { waiters } = await one.inspect();
-    expect(waiters.map((w) => ({ ...w, waitingFor: Math.round(w.waitingFor) }))).to.deep.equal([
-      { id: 'a.1.2', permits: 2, position: 0, waitingFor: 2000, label: 'first; one' },
-      { id: 'b.1', permits: 1, position: 1, waitingFor: 500, label: '' },
-    ]);
-  });
-
   it('keeps the place that a request was told, also where that was dropped', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');

@@ -39,20 +39,6 @@ describeOnBoth('tickets', (make) => {
     expect(kinds(await one.acquire(tries))).to.deep.equal(['busy', 'granted']);
   });
 
-  it('are shown with slots, token, times and label', async () => {
-    const one = make({ limit: 3, ttl: 10_000 });
-    const label = 'host a;b|c: ü 100%';
-    const { fencingToken } = await one.take('a.1.2', { label });
-    one.pass(500);
-    await one.take('b.1', { label: '' });
-    const [first, second] = (await one.inspect()).holders;
-    const times = { expiresIn: 9500, heldFor: 500 };
-    expect(first).to.deep.equal({ id: 'a.1.2', slots: [0, 1], fencingToken, label, ...times });
-    expect(second).to.include({ id: 'b.1', label: '' });
-    first?.slots.push(9);
-    expect((await one.standing()).held, 'as a copy').to.deep.equal({ 'a.1.2': [0, 1], 'b.1': [2] });
-  });
-
   it('end at their very microsecond, and their slots are used again, lowest first', async () => {
     const one = make({ limit: 5, ttl: 1000 });
     await one.acquire(ids('a', 5));

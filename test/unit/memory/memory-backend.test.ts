@@ -46,6 +46,12 @@ describe('memory backend', () => {
     expect((await backend.inspect(keyOf('jobs'))).held).to.equal(1);
   });
 
+  it('hands out copies: nobody can change what it holds', async () => {
+    await take('jobs', 1000);
+    (await backend.inspect(keyOf('jobs'))).holders[0]?.slots.push(98);
+    expect((await backend.inspect(keyOf('jobs'))).holders[0]?.slots).to.deep.equal([0]);
+  });
+
   it('says that it is healthy, but not to a listener that was closed at once', async () => {
     const health: string[] = [];
     for (const client of ['a', 'b']) {

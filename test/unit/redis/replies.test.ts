@@ -12,8 +12,17 @@ import {
 
 /** What may come back from something that is not our script. */
 const GARBAGE: readonly unknown[] = [
-  ...[null, undefined, '', 'OK', 0, 12n, true, [], {}, Symbol('x'), '|', '||||||||'],
-  ...['now||b|', '-1||b|', '1.5||b|', ' 1700000000000000||b|', Buffer.from('17000||b|')],
+  null,
+  '',
+  'OK',
+  12n,
+  true,
+  [],
+  Symbol('x'),
+  '||||||||',
+  'now||b|',
+  '1.5||b|',
+  Buffer.from('17000||b|'),
 ];
 
 const NOW = '1700000000000001';
