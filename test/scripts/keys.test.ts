@@ -268,23 +268,6 @@ describeWithServer('keys of a semaphore', (server) => {
   });
 
   describe('expire', () => {
-    it('not before a live ticket, whatever came before or after it', async () => {
-      const one = make({ limit: 10 });
-      await one.take('a.1', { ttl: 60_000 });
-      for (const [ttl, what, call] of [
-        [100, 'a short acquire', () => one.take('a.2', { ttl: 100 })],
-        [100, 'a short extend', () => one.extend('a.2', { ttl: 100 })],
-        [500, 'the same acquire with a shorter life', () => one.take('a.1', { ttl: 500 })],
-        [80_000, 'the same acquire with a longer life', () => one.take('a.1', { ttl: 80_000 })],
-        [250_000, 'a longer extend', () => one.extend('a.1', { ttl: 250_000 })],
-        [90_000, 'an adoption', () => one.adopt('a.2', 'b.2', { ttl: 90_000 })],
-      ] as const) {
-        await call();
-        await one.expectSafeExpiry(`${what}: ${ttl}`);
-      }
-      expect((await one.lives())['tickets']).to.be.at.least(249_000);
-    });
-
     it('within a day after the last ticket, and those of the queue not before the waiter lease', async () => {
       const one = make({ limit: 1, ttl: 200 });
       await one.setLimit(1);

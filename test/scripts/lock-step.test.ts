@@ -150,10 +150,12 @@ class Program {
         return this.#ask(mine, picks, dice);
       case 'askAgain':
         return this.#askAgain(mine, picks, dice);
-      case 'askLate':
+      case 'askLate': {
+        const asks: Ask[] = [...again(waiting), { id: `${member.name}.late`, how: 'wait' }];
         this.#note(`${member.name} asks late`);
-        await this.#pair.acquire(member, this.#lateAsks(mine), this.#pair.now - 0.5);
+        await this.#pair.acquire(member, asks, this.#pair.now - 0.5);
         return;
+      }
       case 'extend': {
         const ids = some([...held, ...waiting], picks, 0.7);
         this.#note(`${member.name} extends ${ids.join(', ')}`);
@@ -224,10 +226,6 @@ class Program {
     for (let time = dice < 20 ? 2 : 1; time > 0 && asks.length > 0; time -= 1) {
       await this.#acquire(mine, asks);
     }
-  }
-
-  #lateAsks({ member, waiting }: Mine): Ask[] {
-    return [...again(waiting), { id: `${member.name}.late`, how: 'wait' }];
   }
 
   async #acquire(mine: Mine, asks: readonly Ask[]): Promise<void> {

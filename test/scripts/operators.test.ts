@@ -91,18 +91,6 @@ describeOnBoth('tickets that are adopted', (make) => {
       expect((await one.inspect()).held).to.equal(slots.length === 1 ? 3 : 2);
     }
   });
-
-  it('make no room beyond a limit that has shrunk', async () => {
-    const one = make({ limit: 2 });
-    await one.acquire(['a.1', 'a.2']);
-    await one.acquire(['w.1', 'w.2']);
-    await one.setLimit(1);
-    expect((await one.adopt('a.2', 'b.1')).ticket?.slots).to.deep.equal([1]);
-    await one.release('b.1~a.2');
-    expect(await one.queue()).to.deep.equal(['w.1', 'w.2']);
-    await one.release('a.1');
-    expect(await one.queue()).to.deep.equal(['w.2']);
-  });
 });
 
 describeOnBoth('tickets that are revoked', (make) => {
@@ -181,15 +169,6 @@ describeOnBoth('a limit that is stored', (make) => {
     expect((await one.acquire(ids('c', 4))).verdicts.at(-1)?.kind, 'lost with all').to.equal(
       'granted',
     );
-  });
-
-  it('grants what it makes room for in the same call, in order, and tells who asks', async () => {
-    const one = make({ limit: 2 });
-    await one.take('x.1.2');
-    for (const id of ['a.1', 'b.1.2', 'a.2']) await one.acquire(id);
-    const { grants } = await one.setLimit(5, { client: 'a' });
-    expect(grants.map(({ id, slots }) => [id, slots])).to.deep.equal([['a.1', [2]]]);
-    expect(await one.queue()).to.deep.equal(['a.2']);
   });
 
   it('is not changed by who gives back what it has no semaphore for, nor is that of the last caller', async () => {

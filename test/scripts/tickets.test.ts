@@ -150,16 +150,6 @@ describeOnBoth('tickets', (make) => {
     });
   }
 
-  it('get their full life again when their acquire arrives again', async () => {
-    const one = make({ limit: 3, ttl: 1000 });
-    const { verdicts } = await one.acquire(ids('a', 2));
-    one.pass(900);
-    expect((await one.acquire([...ids('a', 2), 'b.1'])).verdicts.slice(0, 2)).to.deep.equal(
-      verdicts,
-    );
-    expect([await one.lifeOf('a.1'), await one.lifeOf('a.2')]).to.deep.equal([1000, 1000]);
-  });
-
   describe('the same id twice in one call', () => {
     // Two withdrawals, or two tries of which one was thought lost, can travel together.
     it('takes one permit, is given back once, and never costs another its permit', async () => {
