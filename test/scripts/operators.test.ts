@@ -124,18 +124,6 @@ describeOnBoth('tickets that are revoked', (make) => {
     expect((await one.inspect()).held).to.equal(0);
   });
 
-  it('are not there when they expired, were released, wait, or never were', async () => {
-    const one = make({ limit: 2 });
-    await one.acquire(['a.1', 'a.2']);
-    await one.acquire('w.1.2');
-    await one.release('a.2');
-    await one.expire('a.1');
-    for (const id of ['a.1', 'a.2', 'never.1']) {
-      expect((await one.revoke(id)).revoked, id).to.equal(false);
-    }
-    expect(await one.holders()).to.deep.equal(['w.1.2']);
-  });
-
   it('are remembered by hundreds, until they would have expired', async () => {
     const one = make({ limit: 300, ttl: 1000 });
     const all = ids('a', 300);

@@ -24,6 +24,13 @@ describeOnBoth('tickets', (make) => {
     expect(await one.try('b.1')).to.equal('busy');
     expect((await one.acquire('c.1.4')).verdicts).to.deep.equal([{ kind: 'over', limit: 3 }]);
     expect(await one.inspect()).to.include({ limit: 3, held: 3, waiting: 2 });
+    // Verdicts come in the order of the requests, whatever these ask for.
+    const place = arrivalOf(reply.verdicts[4]);
+    const mixed = [request('a.6', 'try'), request('a.7'), request('a.5', place), 'a.8.4', 'a.1'];
+    const { verdicts } = await one.acquire(mixed);
+    const all = ['busy', 'queued', 'queued', 'over', 'granted'];
+    expect(verdicts.map(({ kind }) => kind)).to.deep.equal(all);
+    expect(arrivalOf(verdicts[2])).to.equal(place).and.below(arrivalOf(verdicts[1]));
   });
 
   it('get the lowest free slots, over gaps of every shape, and count by their permits', async () => {
