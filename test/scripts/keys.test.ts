@@ -349,6 +349,11 @@ describeWithServer('keys of a semaphore', (server) => {
     expect(await one.lives()).to.deep.equal({});
     await one.acquire('a.1.4');
     await one.expectNothingLeft();
+    // Nor is one that expired left to the next call.
+    await one.take('a.2');
+    one.pass(one.ttl);
+    await one.extend('gone.1');
+    await one.expectNothingLeft();
   });
 
   it('answer a release at maxmemory, whatever limit its caller has', async () => {
