@@ -70,13 +70,14 @@ describeWithServer('messages that anybody may send', (server) => {
       let longest = 0;
       for (let i = 0; i < count; i++) {
         const message = made();
-        let took = timeOf(() => send(message));
+        let took = Infinity;
         // A garbage collection in between is not the message's.
-        if (took >= MOST_TIME)
+        for (let tries = 0; tries < 4 && took >= MOST_TIME; tries++) {
           took = Math.min(
             took,
             timeOf(() => send(message)),
           );
+        }
         longest = Math.max(longest, took);
         if (i % 100 === 0) await sleep(1);
       }
