@@ -12,6 +12,8 @@ const sound: Record<string, string> = {
     'limit=1; w1 100-; !kill-process 200 w1; w2 1050-1100',
   'limit: a holder that was stopped believed no longer than its lease':
     'limit=1; w1 100- lost=expired@3000; !stop-process 200-2990 w1; w2 1150-2000',
+  'limit: a stopped holder that looks only when its lease is over':
+    'limit=1; w1 100- looks=2990 lost=expired@3000; !stop-process 200-2990 w1; w2 1150-2000',
   'limit: new holders while the old ones cannot know that the data was lost':
     'limit=1; w1 100- extended=2000 lost=missing@2300; !flush-data 2000-2010; w2 2050-2200',
   'limit: old and new holders after the clock went forward':
