@@ -6,17 +6,6 @@ import { ManualClock } from '../../src/manual-clock.js';
 import { moment } from '../support/moment.js';
 
 describe('the clock of the process', () => {
-  it('keeps the process alive for a timer only when told to', () => {
-    const timeouts = (): number =>
-      process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
-    for (const keepAlive of [true, false]) {
-      const before = timeouts();
-      const timer = systemClock.schedule(() => {}, 1000, keepAlive);
-      expect(timeouts() > before).to.equal(keepAlive);
-      timer.cancel();
-    }
-  });
-
   it('follows fake timers, and fires none at once that is longer than Node can wait', () => {
     const fake = useFakeTimers();
     const start = instant(systemClock);

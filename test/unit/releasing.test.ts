@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
+import type { ExtendReply } from '../../src/backend.js';
 import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../src/index.js';
 import { reasonOf } from '../support/rejection.js';
 import { never, StubBackend, watch } from './stub-backend.js';
@@ -113,21 +114,29 @@ describe('releasing', () => {
       expect(clock.timers).to.equal(0);
     });
 
-    it('withdraws a pushed ticket that was never claimed after its lease, too: it may live on', async () => {
-      const { backend, clock, waiting, id } = await listeningFixture({ ttl: 1000 });
-      backend.push(id);
-      await clock.advance(0);
-      backend.onRelease = (call) => {
-        if (clock.monotonic() < 2000) throw away;
-        return backend.released(call);
-      };
-      const releasing = watch(clock, waiting.value?.release() ?? never());
-      await clock.advance(1000);
-      expect(releasing.value).to.equal(false);
-      await clock.advance(3000);
-      expect(backend.releases.at(-1)?.at).to.be.at.least(2000);
-      expect(backend.givenBack.at(-1)).to.equal(id);
-    });
+    for (const [which, extend] of [
+      ['was never claimed', undefined],
+      ['has an extension under way', () => never<ExtendReply>()],
+      ['has an extension without an answer', () => Promise.reject(away)],
+    ] as const) {
+      it(`is tried beyond a lease that ${which}: its ticket may live on`, async () => {
+        const { backend, clock, waiting, id } = await listeningFixture({ ttl: 1000 });
+        backend.onExtend = (call, index) =>
+          index > 0 && extend !== undefined ? extend() : backend.extended(call);
+        backend.push(id);
+        await clock.advance(extend === undefined ? 0 : 500);
+        backend.onRelease = (call) => {
+          if (clock.monotonic() < 2500) throw away;
+          return backend.released(call);
+        };
+        const releasing = watch(clock, waiting.value?.release() ?? never());
+        await clock.advance(1000);
+        expect(releasing.value).to.equal(false);
+        await clock.advance(3000);
+        expect(backend.releases.at(-1)?.at).to.be.at.least(2500);
+        expect(backend.givenBack.at(-1)).to.equal(id);
+      });
+    }
 
     it('counts a late reply, rejects after 5 s, and does not keep others back for ever', async () => {
       const { backend, clock, semaphore, handle } = await heldFixture(LONG);
