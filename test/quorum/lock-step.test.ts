@@ -1,20 +1,14 @@
 import { expect } from 'chai';
 
 import { systemClock } from '../../src/index.js';
-import type {
-  Holding,
-  KeepMode,
-  QuorumNode,
-  RecordedSet,
-  SetClaim,
-} from '../../src/quorum/quorum-node.js';
+import type * as port from '../../src/quorum/quorum-node.js';
 import { LateCallError } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
+import type { ClientKind } from '../support/open-client.js';
 import { errorOf } from '../support/rejection.js';
 import { RandomNumbers } from '../support/random-numbers.js';
-import { connectionTo } from './connection-to.js';
 import { MemoryQuorumNode } from './memory-node.js';
-import { describeWithMasters } from './servers.js';
+import { connectionTo, describeWithMasters } from './servers.js';
 
 const STEPS = 600;
 const LIMIT = 5;
@@ -22,19 +16,22 @@ const TTL = 60_000;
 
 /** What can be the same on two nodes: all but the digits of tokens. */
 interface Outcome {
-  readonly holdings?: readonly (Pick<Holding, 'slots' | 'attempt'> | undefined)[];
+  readonly holdings?: readonly (Pick<port.Holding, 'slots' | 'attempt'> | undefined)[];
   readonly free?: readonly number[];
   readonly dropped?: readonly boolean[];
   readonly tickets?: readonly unknown[];
-  readonly sets?: readonly RecordedSet[];
+  readonly sets?: readonly port.RecordedSet[];
 }
 
 describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters) => {
+  async function nodeOver(kind: ClientKind): Promise<RedisQuorumNode> {
+    const [client = {}] = await masters().connect(kind);
+    return new RedisQuorumNode(connectionTo(client));
+  }
+
   for (const kind of ['redis', 'ioredis'] as const) {
     it(`answer ${STEPS} calls in the same way, over ${kind}`, async () => {
-      const [client] = await masters().connect(kind);
-      if (client === undefined) throw new Error('no client');
-      const redis = new RedisQuorumNode(connectionTo(client));
+      const redis = await nodeOver(kind);
       const memory = new MemoryQuorumNode(systemClock);
       const random = new RandomNumbers(20_261_121);
       for (let step = 0; step < STEPS; step += 1) {
@@ -44,9 +41,7 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
     });
 
     it(`refuse to do anything after the time that a call carries, over ${kind}`, async () => {
-      const [client] = await masters().connect(kind);
-      if (client === undefined) throw new Error('no client');
-      const node = new RedisQuorumNode(connectionTo(client));
+      const node = await nodeOver(kind);
       const key = { prefix: 'redsem', name: `late-${kind}` };
       const requests = [{ id: 'a.1', attempt: 1, permits: 1, token: 0, aim: [] }];
       const take = { key, limit: 1, ttl: TTL, label: '', requests };
@@ -59,9 +54,7 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
     });
 
     it(`give tokens that rise, and the one that was wanted where it is high enough, over ${kind}`, async () => {
-      const [client] = await masters().connect(kind);
-      if (client === undefined) throw new Error('no client');
-      const node = new RedisQuorumNode(connectionTo(client));
+      const node = await nodeOver(kind);
       const key = { prefix: 'redsem', name: `tokens-${kind}` };
       const base = { key, limit: 9, ttl: TTL, notAfter: undefined };
       const take = async (id: string, token: number): Promise<number | undefined> => {
@@ -74,15 +67,9 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
       expect(await take('a.2', wanted)).to.equal(wanted);
       expect(await take('a.3', wanted)).to.equal(wanted + 1);
       const assign = async (id: string, slot: number, token: number): Promise<unknown> => {
-        const request = {
-          id,
-          mode: 'assign',
-          attempt: 1,
-          slots: [slot],
-          token,
-          label: 'l',
-        } as const;
-        return (await node.keep({ ...base, requests: [request] })).holdings[0]?.token;
+        const ticket = { id, attempt: 1, slots: [slot], token, label: 'l' };
+        const requests = [{ ...ticket, mode: 'assign' as const }];
+        return (await node.keep({ ...base, requests })).holdings[0]?.token;
       };
       // Its own stays, a higher one is taken, a lower one would not be new.
       expect(await assign('a.2', 1, wanted)).to.equal(wanted);
@@ -90,9 +77,37 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
       expect(await assign('a.3', 2, wanted + 5)).to.equal(wanted + 10);
     });
   }
+
+  it('tell many permits of one ticket once', async () => {
+    const [client = {}] = await masters().connect('redis');
+    let told = 0;
+    const inner = connectionTo(client);
+    const counted = async (reply: Promise<unknown>): Promise<unknown> => {
+      told += String(await reply).length;
+      return reply;
+    };
+    const node = new RedisQuorumNode({
+      runBySha: (...call) => counted(inner.runBySha(...call)),
+      runByText: (...call) => counted(inner.runByText(...call)),
+    });
+    const key = { prefix: 'redsem', name: 'told' };
+    const requests = ['a.1', 'a.2'].map((id) => {
+      return { id, attempt: 1, permits: 5000, token: 0, aim: [] };
+    });
+    await node.take({ key, limit: 10_000, ttl: TTL, notAfter: undefined, label: '', requests });
+    told = 0;
+    const { tickets } = await node.list(key);
+    expect(tickets.map(({ slots }) => slots.length)).to.deep.equal([5000, 5000]);
+    const digits = tickets.reduce((sum, { slots }) => sum + slots.join().length, 0);
+    // Beside its slots a page has a few dozen characters.
+    expect(told).to.be.within(digits, digits + 2000);
+  });
 });
 
-function randomCall(random: RandomNumbers, name: string): (node: QuorumNode) => Promise<Outcome> {
+function randomCall(
+  random: RandomNumbers,
+  name: string,
+): (node: port.QuorumNode) => Promise<Outcome> {
   const key = { prefix: 'redsem', name };
   const claim = random.chance(0.8) ? randomClaim(random) : undefined;
   const base = { key, limit: LIMIT, ttl: TTL, notAfter: undefined, claim };
@@ -112,7 +127,7 @@ function randomCall(random: RandomNumbers, name: string): (node: QuorumNode) => 
     };
   }
   if (kind === 'keep') {
-    const mode = random.pick<KeepMode>(['extend', 'assign', 'restore']);
+    const mode = random.pick<port.KeepMode>(['extend', 'assign', 'restore']);
     const requests = [{ id, mode, attempt, slots: some, token: 1, label: 'l' }];
     return async (node) => {
       const { holdings, sets } = await node.keep({ ...base, requests });
@@ -131,15 +146,15 @@ function randomCall(random: RandomNumbers, name: string): (node: QuorumNode) => 
   };
 }
 
-function randomClaim(random: RandomNumbers): SetClaim {
+function randomClaim(random: RandomNumbers): port.SetClaim {
   const set = random.pick(['a,b', 'a,b+c,d', 'c,d', 'e']);
   return { set, record: random.pick(['unless-strangers', 'instead', 'never'] as const) };
 }
 
-function sorted(sets: readonly RecordedSet[]): RecordedSet[] {
+function sorted(sets: readonly port.RecordedSet[]): port.RecordedSet[] {
   return sets.toSorted((a, b) => (a.set < b.set ? -1 : 1));
 }
 
-function plain(holding: Holding | undefined) {
+function plain(holding: port.Holding | undefined) {
   return holding === undefined ? undefined : { slots: holding.slots, attempt: holding.attempt };
 }

@@ -1,4 +1,6 @@
-import type { RedisTarget } from '../../src/index.js';
+import { ioredisConnection, isIoredis } from '../../src/redis/adapters/ioredis.js';
+import { isNodeRedis, nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
+import type { RedisConnection } from '../../src/redis/connection.js';
 import type { SingleTarget } from '../../src/targets.js';
 import { type ClientKind, type OpenClient, openClient } from '../support/open-client.js';
 import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
@@ -22,7 +24,7 @@ export class Masters {
     const urls = this.urls.slice(0, count);
     const clients = await Promise.all(urls.map(async (url) => openClient(kind, url)));
     this.#clients.push(...clients);
-    return clients.map(({ target }) => single(target));
+    return clients.map(({ target }) => target as SingleTarget);
   }
 
   async close(): Promise<void> {
@@ -31,9 +33,11 @@ export class Masters {
   }
 }
 
-function single(target: RedisTarget): SingleTarget {
-  if (Array.isArray(target)) throw new TypeError('expected one client');
-  return target as SingleTarget;
+/** The connection that a client of either library is reached by. */
+export function connectionTo(target: object): RedisConnection {
+  if (isNodeRedis(target)) return nodeRedisConnection(target);
+  if (isIoredis(target)) return ioredisConnection(target);
+  throw new TypeError('expected a client of redis or ioredis');
 }
 
 /** A `describe` with so many masters of its own; its tests are pending where there is no server program. */
