@@ -4,7 +4,7 @@ import type { RedisConnection } from '../../src/redis/connection.js';
 import type { SingleTarget } from '../../src/targets.js';
 import { type ClientKind, type OpenClient, openClient } from '../support/open-client.js';
 import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
-import { noFakeClock, noServer } from '../support/require-server.js';
+import { describeStarted, noFakeClock, noServer } from '../support/require-server.js';
 
 /** Independent masters, and clients to all of them. */
 export class Masters {
@@ -27,7 +27,7 @@ export class Masters {
     return clients.map(({ target }) => target as SingleTarget);
   }
 
-  async close(): Promise<void> {
+  async stop(): Promise<void> {
     for (const client of this.#clients) await client.close().catch(() => undefined);
     await Promise.all(this.servers.map((server) => server.stop()));
   }
@@ -48,21 +48,7 @@ export function describeWithMasters(
   options: ServerOptions = {},
 ): void {
   const missing = noServer() ?? (options.fakeClock === true ? noFakeClock() : undefined);
-  if (missing !== undefined) {
-    describe.skip(`${title} (skipped: no ${missing} on this machine)`, () => body(unavailable));
-    return;
-  }
-  describe(title, () => {
-    let masters: Masters | undefined;
-    before('start the masters', async () => {
-      const servers = Array.from({ length: count }, () => startServer(options));
-      masters = new Masters(await Promise.all(servers));
-    });
-    after('stop the masters', () => masters?.close());
-    body(() => masters ?? unavailable());
-  });
-}
-
-function unavailable(): never {
-  throw new Error('there are masters only inside tests and hooks');
+  const start = async (): Promise<Masters> =>
+    new Masters(await Promise.all(Array.from({ length: count }, () => startServer(options))));
+  describeStarted(title, missing, start, body);
 }

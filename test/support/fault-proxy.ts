@@ -1,19 +1,7 @@
-import {
-  type AddressInfo,
-  createConnection,
-  createServer,
-  type Server,
-  type Socket,
-} from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 
 import { type Faults, ProxyLane } from './proxy-lane.js';
-
-interface Link {
-  readonly client: Socket;
-  readonly server: Socket;
-  readonly toServer: ProxyLane;
-  readonly toClient: ProxyLane;
-}
 
 /** A TCP proxy in front of a loopback port, on a port of its own, that can do wrong on demand. */
 export async function startProxy(targetPort: number): Promise<FaultProxy> {
@@ -22,24 +10,32 @@ export async function startProxy(targetPort: number): Promise<FaultProxy> {
   return proxy;
 }
 
+interface Link {
+  readonly sockets: readonly Socket[];
+  readonly lanes: readonly ProxyLane[];
+}
+
 export class FaultProxy {
+  /** Bytes that clients and the server have sent, swallowed ones included. */
+  requests = 0;
+  replies = 0;
+  /** Connections that were destroyed at once. */
+  refused = 0;
   readonly #targetPort: number;
-  readonly #listener: Server;
+  readonly #listener;
   readonly #links = new Set<Link>();
   readonly #faults: Faults = { hang: false, delay: 0, split: false };
   #swallowRequests = false;
   #swallowReplies = false;
   #refuse = false;
-  #refused = 0;
-  #requests = 0;
-  #replies = 0;
 
   constructor(targetPort: number) {
     this.#targetPort = targetPort;
     // Half open: a side that has sent its end may still receive.
     this.#listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      if (this.#refuse) this.#refuseOne(client);
-      else this.#link(client);
+      if (!this.#refuse) return this.#link(client);
+      this.refused += 1;
+      client.destroy();
     });
   }
 
@@ -50,21 +46,6 @@ export class FaultProxy {
   /** Proxied connections that are open now. */
   get connections(): number {
     return this.#links.size;
-  }
-
-  /** Connections that were destroyed at once. */
-  get refused(): number {
-    return this.#refused;
-  }
-
-  /** Bytes that clients have sent, swallowed ones included. */
-  get requests(): number {
-    return this.#requests;
-  }
-
-  /** Bytes that the server has sent, swallowed ones included. */
-  get replies(): number {
-    return this.#replies;
   }
 
   /** Drops what the server sends from now on: it does what it is told, and nobody hears of it. */
@@ -79,19 +60,17 @@ export class FaultProxy {
 
   /** Keeps all bytes and all sockets, and delivers when turned off. */
   hang(on: boolean): void {
-    this.#faults.hang = on;
-    this.#pump();
+    this.#change({ hang: on });
   }
 
   /** Holds every chunk back for `ms`, in each direction. */
   delay(ms: number): void {
-    this.#faults.delay = ms;
+    this.#change({ delay: ms });
   }
 
   /** Delivers in chunks of 1 to 3 bytes. */
   split(on: boolean): void {
-    this.#faults.split = on;
-    this.#pump();
+    this.#change({ split: on });
   }
 
   /** Destroys new connections at once; open ones stay. */
@@ -103,47 +82,32 @@ export class FaultProxy {
   cut(): void {
     for (const link of this.#links) {
       this.#drop(link);
-      link.client.destroy();
-      link.server.destroy();
+      for (const socket of link.sockets) socket.destroy();
     }
   }
 
-  listen(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#listener.once('error', reject);
-      this.#listener.listen(0, '127.0.0.1', () => resolve());
-    });
+  async listen(): Promise<void> {
+    await once(this.#listener.listen(0, '127.0.0.1'), 'listening');
   }
 
   async stop(): Promise<void> {
     this.cut();
-    await new Promise<void>((resolve) => {
-      this.#listener.close(() => resolve());
-    });
-  }
-
-  #refuseOne(client: Socket): void {
-    this.#refused += 1;
-    client.destroy();
+    await new Promise((resolve) => this.#listener.close(resolve));
   }
 
   #link(client: Socket): void {
-    const server = createConnection({
-      host: '127.0.0.1',
-      port: this.#targetPort,
-      allowHalfOpen: true,
-      noDelay: true,
-    });
+    const place = { host: '127.0.0.1', port: this.#targetPort };
+    const server = createConnection({ ...place, allowHalfOpen: true, noDelay: true });
     const toServer = new ProxyLane(server, this.#faults);
     const toClient = new ProxyLane(client, this.#faults);
-    const link = { client, server, toServer, toClient };
+    const link = { sockets: [client, server], lanes: [toServer, toClient] };
     this.#links.add(link);
     client.on('data', (bytes) => {
-      this.#requests += bytes.length;
+      this.requests += bytes.length;
       if (!this.#swallowRequests) toServer.pass(bytes);
     });
     server.on('data', (bytes) => {
-      this.#replies += bytes.length;
+      this.replies += bytes.length;
       if (!this.#swallowReplies) toClient.pass(bytes);
     });
     this.#joinEnds(link, client, toServer);
@@ -152,23 +116,20 @@ export class FaultProxy {
 
   #joinEnds(link: Link, source: Socket, lane: ProxyLane): void {
     source.on('error', () => undefined); // 'close' follows, and says all that matters
-    source.on('end', () => lane.end(false));
+    source.on('end', () => lane.pass('end'));
     source.on('close', () => {
-      if (this.#links.has(link)) lane.end(true);
-      if (link.client.destroyed && link.server.destroyed) this.#drop(link);
+      if (this.#links.has(link)) lane.pass('destroy');
+      if (link.sockets.every((socket) => socket.destroyed)) this.#drop(link);
     });
   }
 
   #drop(link: Link): void {
     this.#links.delete(link);
-    link.toServer.drop();
-    link.toClient.drop();
+    for (const lane of link.lanes) lane.drop();
   }
 
-  #pump(): void {
-    for (const { toServer, toClient } of this.#links) {
-      toServer.pump();
-      toClient.pump();
-    }
+  #change(faults: Partial<Faults>): void {
+    Object.assign(this.#faults, faults);
+    for (const { lanes } of this.#links) for (const lane of lanes) lane.pump();
   }
 }

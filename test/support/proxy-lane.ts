@@ -9,13 +9,11 @@ export interface Faults {
   split: boolean;
 }
 
-type Passage = { due: number } & ({ bytes: Buffer } | { bytes: undefined; destroy: boolean });
-
 /** One direction of one proxied connection: keeps the order of bytes and of the end, whatever the faults. */
 export class ProxyLane {
   readonly #target: Socket;
   readonly #faults: Readonly<Faults>;
-  readonly #queue: Passage[] = [];
+  readonly #queue: { what: Buffer | 'end' | 'destroy'; readonly due: number }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #pieces = 0;
 
@@ -24,38 +22,34 @@ export class ProxyLane {
     this.#faults = faults;
   }
 
-  pass(bytes: Buffer): void {
-    this.#enqueue({ bytes, due: this.#due() });
-  }
-
-  /** `destroy` where the other side is gone, else it has only said all that it will. */
-  end(destroy: boolean): void {
-    this.#enqueue({ bytes: undefined, destroy, due: this.#due() });
+  /** `destroy` where the other side is gone, `end` where it has only said all that it will. */
+  pass(what: Buffer | 'end' | 'destroy'): void {
+    this.#queue.push({ what, due: performance.now() + this.#faults.delay });
+    this.pump();
   }
 
   /** Delivers what is due; to be called when a fault goes. */
   pump(): void {
     while (!this.#faults.hang && this.#timer === undefined) {
-      const head = this.#queue[0];
+      const [head] = this.#queue;
       if (head === undefined) return;
       const wait = head.due - performance.now();
-      if (wait > 0) this.#pumpLater(wait);
-      else this.#deliver(head);
+      if (wait > 0) {
+        this.#pumpLater(wait);
+      } else if (head.what instanceof Buffer) {
+        head.what = this.#deliver(head.what);
+        if (head.what.length === 0) this.#queue.shift();
+      } else {
+        this.#queue.shift();
+        if (head.what === 'end') this.#target.end();
+        else this.#target.destroySoon();
+      }
     }
   }
 
   drop(): void {
     clearTimeout(this.#timer);
     this.#queue.length = 0;
-  }
-
-  #due(): number {
-    return performance.now() + this.#faults.delay;
-  }
-
-  #enqueue(passage: Passage): void {
-    this.#queue.push(passage);
-    this.pump();
   }
 
   #pumpLater(wait: number): void {
@@ -69,19 +63,12 @@ export class ProxyLane {
     }, wait);
   }
 
-  #deliver(head: Passage): void {
-    if (head.bytes === undefined) {
-      this.#queue.shift();
-      if (head.destroy) this.#target.destroySoon();
-      else this.#target.end();
-      return;
-    }
-    const size = this.#faults.split ? (this.#pieces++ % 3) + 1 : head.bytes.length;
-    const piece = head.bytes.subarray(0, size);
-    head.bytes = head.bytes.subarray(size);
-    if (head.bytes.length === 0) this.#queue.shift();
-    if (this.#target.writable) this.#target.write(piece);
+  /** Gives what is left of it. */
+  #deliver(bytes: Buffer): Buffer {
+    const size = this.#faults.split ? (this.#pieces++ % 3) + 1 : bytes.length;
+    if (this.#target.writable) this.#target.write(bytes.subarray(0, size));
     // A pause between pieces, or the receiver would read them as one chunk again.
     if (this.#faults.split) this.#pumpLater(0);
+    return bytes.subarray(size);
   }
 }

@@ -3,46 +3,28 @@ export class RespError extends Error {
   override readonly name = 'RespError';
 }
 
-interface Parsed {
-  readonly value: unknown;
-  readonly end: number;
-}
-
 /** Reads one RESP2 reply that begins at `start`; undefined while bytes are missing. */
-export function parseReply(bytes: Buffer, start = 0): Parsed | undefined {
+export function parseReply(
+  bytes: Buffer,
+  start = 0,
+): { readonly value: unknown; readonly end: number } | undefined {
   const lineEnd = bytes.indexOf('\r\n', start);
   if (lineEnd === -1) return undefined;
   const kind = String.fromCharCode(bytes[start] ?? 0);
   const line = bytes.toString('utf8', start + 1, lineEnd);
-  const end = lineEnd + 2;
-  switch (kind) {
-    case '+':
-      return { value: line, end };
-    case '-':
-      return { value: new RespError(line), end };
-    case ':':
-      return { value: Number(line), end };
-    case '$':
-      return parseBulk(bytes, end, Number(line));
-    case '*':
-      return parseArray(bytes, end, Number(line));
-    default:
-      throw new Error(`not a RESP2 reply: ${kind}${line}`);
+  let end = lineEnd + 2;
+  if (kind === '+') return { value: line, end };
+  if (kind === '-') return { value: new RespError(line), end };
+  if (kind === ':') return { value: Number(line), end };
+  if (kind !== '$' && kind !== '*') throw new Error(`not a RESP2 reply: ${kind}${line}`);
+  const length = Number(line);
+  if (length === -1) return { value: null, end };
+  if (kind === '$') {
+    if (bytes.length < end + length + 2) return undefined;
+    return { value: bytes.toString('utf8', end, end + length), end: end + length + 2 };
   }
-}
-
-function parseBulk(bytes: Buffer, start: number, length: number): Parsed | undefined {
-  if (length === -1) return { value: null, end: start };
-  const end = start + length;
-  if (bytes.length < end + 2) return undefined;
-  return { value: bytes.toString('utf8', start, end), end: end + 2 };
-}
-
-function parseArray(bytes: Buffer, start: number, length: number): Parsed | undefined {
-  if (length === -1) return { value: null, end: start };
   const values: unknown[] = [];
-  let end = start;
-  for (let index = 0; index < length; index += 1) {
+  while (values.length < length) {
     const element = parseReply(bytes, end);
     if (element === undefined) return undefined;
     values.push(element.value);
