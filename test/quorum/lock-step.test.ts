@@ -4,11 +4,11 @@ import { systemClock } from '../../src/index.js';
 import type * as port from '../../src/quorum/quorum-node.js';
 import { LateCallError } from '../../src/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
-import type { ClientKind } from '../support/open-client.js';
+import { type ClientKind, connectionTo } from '../support/open-client.js';
 import { errorOf } from '../support/rejection.js';
 import { RandomNumbers } from '../support/random-numbers.js';
 import { MemoryQuorumNode } from './memory-node.js';
-import { connectionTo, describeWithMasters } from './servers.js';
+import { describeWithMasters } from './servers.js';
 
 const STEPS = 600;
 const LIMIT = 5;

@@ -1,6 +1,3 @@
-import { ioredisConnection, isIoredis } from '../../src/redis/adapters/ioredis.js';
-import { isNodeRedis, nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
-import type { RedisConnection } from '../../src/redis/connection.js';
 import type { SingleTarget } from '../../src/targets.js';
 import { type ClientKind, type OpenClient, openClient } from '../support/open-client.js';
 import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
@@ -31,13 +28,6 @@ export class Masters {
     for (const client of this.#clients) await client.close().catch(() => undefined);
     await Promise.all(this.servers.map((server) => server.stop()));
   }
-}
-
-/** The connection that a client of either library is reached by. */
-export function connectionTo(target: object): RedisConnection {
-  if (isNodeRedis(target)) return nodeRedisConnection(target);
-  if (isIoredis(target)) return ioredisConnection(target);
-  throw new TypeError('expected a client of redis or ioredis');
 }
 
 /** A `describe` with so many masters of its own; its tests are pending where there is no server program. */

@@ -1,11 +1,7 @@
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
-
 import type { Backend, RedisConnection, RedisTarget, SemaphoreOptions } from '../../src/index.js';
 import { Semaphore } from '../../src/index.js';
-import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
-import { nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
 import { FaultyConnection } from './faulty-connection.js';
+import { connectionTo, openClient } from './open-client.js';
 
 export type ClientKind = 'node-redis' | 'ioredis';
 
@@ -36,7 +32,10 @@ export class ClientBench {
 
   /** A client with the library's default options. */
   async connect(port: number, login?: Login): Promise<TestClient> {
-    const client = await (this.kind === 'node-redis' ? nodeRedis : ioredis)(port, login);
+    const user = login === undefined ? '' : `${login.username}:${login.password}@`;
+    const kind = this.kind === 'node-redis' ? 'redis' : 'ioredis';
+    const { target, close } = await openClient(kind, `redis://${user}127.0.0.1:${port}`);
+    const client = { target, connection: connectionTo(target), destroy: () => void close() };
     this.#clients.push(client);
     return client;
   }
@@ -68,11 +67,7 @@ export function itThroughBothClients(
   for (const kind of clientKinds) {
     it(`${title} (${kind})`, async () => {
       const bench = new ClientBench(kind);
-      try {
-        await body(bench);
-      } finally {
-        await bench.close();
-      }
+      await body(bench).finally(() => bench.close());
     });
   }
 }
@@ -83,35 +78,4 @@ let names = 0;
 export function newName(): string {
   names += 1;
   return `fault-${names}`;
-}
-
-async function nodeRedis(port: number, login?: Login): Promise<TestClient> {
-  const client = createClient({ url: `redis://127.0.0.1:${port}`, ...login });
-  // Lost connections are what these tests are about; without a listener they would end the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  return {
-    target: client,
-    connection: nodeRedisConnection(client),
-    destroy: () => {
-      if (client.isOpen) client.destroy();
-    },
-  };
-}
-
-async function ioredis(port: number, login?: Login): Promise<TestClient> {
-  // The ready check wants INFO, and says so aloud when the user may not.
-  const limited = login === undefined ? {} : { ...login, enableReadyCheck: false };
-  const client = new Redis({ host: '127.0.0.1', port, lazyConnect: true, ...limited });
-  client.on('error', () => undefined);
-  await client.connect();
-  return {
-    target: client,
-    connection: ioredisConnection(client),
-    destroy: () => {
-      client.disconnect();
-      // By itself it gives a server that hangs 2 s to say goodbye.
-      client.stream.destroy();
-    },
-  };
 }

@@ -1,18 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
-
-import { type Faults, ProxyLane } from './proxy-lane.js';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
 /** A TCP proxy in front of a loopback port, on a port of its own, that can do wrong on demand. */
 export async function startProxy(targetPort: number): Promise<FaultProxy> {
   const proxy = new FaultProxy(targetPort);
   await proxy.listen();
   return proxy;
-}
-
-interface Link {
-  readonly sockets: readonly Socket[];
-  readonly lanes: readonly ProxyLane[];
 }
 
 export class FaultProxy {
@@ -23,11 +17,15 @@ export class FaultProxy {
   refused = 0;
   readonly #targetPort: number;
   readonly #listener;
-  readonly #links = new Set<Link>();
-  readonly #faults: Faults = { hang: false, delay: 0, split: false };
+  readonly #links = new Set<readonly Socket[]>();
   #swallowRequests = false;
   #swallowReplies = false;
   #refuse = false;
+  #delay = 0;
+  #split = false;
+  /** Resolves once it no longer hangs. */
+  #flowing = Promise.resolve();
+  #flow: (() => void) | undefined;
 
   constructor(targetPort: number) {
     this.#targetPort = targetPort;
@@ -60,17 +58,20 @@ export class FaultProxy {
 
   /** Keeps all bytes and all sockets, and delivers when turned off. */
   hang(on: boolean): void {
-    this.#change({ hang: on });
+    if (on && this.#flow !== undefined) return;
+    this.#flow?.();
+    this.#flow = undefined;
+    if (on) this.#flowing = new Promise((resolve) => (this.#flow = resolve));
   }
 
   /** Holds every chunk back for `ms`, in each direction. */
   delay(ms: number): void {
-    this.#change({ delay: ms });
+    this.#delay = ms;
   }
 
   /** Delivers in chunks of 1 to 3 bytes. */
   split(on: boolean): void {
-    this.#change({ split: on });
+    this.#split = on;
   }
 
   /** Destroys new connections at once; open ones stay. */
@@ -80,10 +81,8 @@ export class FaultProxy {
 
   /** Destroys every open connection, and with it what was held back. */
   cut(): void {
-    for (const link of this.#links) {
-      this.#drop(link);
-      for (const socket of link.sockets) socket.destroy();
-    }
+    for (const sockets of this.#links) for (const socket of sockets) socket.destroy();
+    this.#links.clear();
   }
 
   async listen(): Promise<void> {
@@ -92,44 +91,57 @@ export class FaultProxy {
 
   async stop(): Promise<void> {
     this.cut();
+    this.hang(false);
     await new Promise((resolve) => this.#listener.close(resolve));
   }
 
   #link(client: Socket): void {
     const place = { host: '127.0.0.1', port: this.#targetPort };
     const server = createConnection({ ...place, allowHalfOpen: true, noDelay: true });
-    const toServer = new ProxyLane(server, this.#faults);
-    const toClient = new ProxyLane(client, this.#faults);
-    const link = { sockets: [client, server], lanes: [toServer, toClient] };
+    const link = [client, server];
     this.#links.add(link);
+    const requests = this.#join(client, server);
+    const replies = this.#join(server, client);
     client.on('data', (bytes) => {
       this.requests += bytes.length;
-      if (!this.#swallowRequests) toServer.pass(bytes);
+      if (!this.#swallowRequests) requests(() => this.#deliver(bytes, server));
     });
     server.on('data', (bytes) => {
       this.replies += bytes.length;
-      if (!this.#swallowReplies) toClient.pass(bytes);
+      if (!this.#swallowReplies) replies(() => this.#deliver(bytes, client));
     });
-    this.#joinEnds(link, client, toServer);
-    this.#joinEnds(link, server, toClient);
+    for (const socket of link) {
+      socket.on('close', () => {
+        if (link.every(({ destroyed }) => destroyed)) this.#links.delete(link);
+      });
+    }
   }
 
-  #joinEnds(link: Link, source: Socket, lane: ProxyLane): void {
+  /** One direction of one connection: keeps the order of bytes and of the end, whatever the faults. */
+  #join(source: Socket, target: Socket): (step: () => unknown) => void {
+    let before: Promise<unknown> = Promise.resolve();
+    const pass = (step: () => unknown): void => {
+      const due = performance.now() + this.#delay;
+      before = before.then(async () => {
+        const wait = due - performance.now();
+        if (wait > 0) await sleep(wait);
+        await this.#flowing;
+        if (!target.destroyed) await step();
+      });
+    };
     source.on('error', () => undefined); // 'close' follows, and says all that matters
-    source.on('end', () => lane.pass('end'));
-    source.on('close', () => {
-      if (this.#links.has(link)) lane.pass('destroy');
-      if (link.sockets.every((socket) => socket.destroyed)) this.#drop(link);
-    });
+    source.on('end', () => pass(() => target.end()));
+    source.on('close', () => pass(() => target.destroySoon()));
+    return pass;
   }
 
-  #drop(link: Link): void {
-    this.#links.delete(link);
-    for (const lane of link.lanes) lane.drop();
-  }
-
-  #change(faults: Partial<Faults>): void {
-    Object.assign(this.#faults, faults);
-    for (const { lanes } of this.#links) for (const lane of lanes) lane.pump();
+  async #deliver(bytes: Buffer, target: Socket): Promise<void> {
+    for (let at = 0; at < bytes.length && target.writable;) {
+      const size = this.#split ? 1 + (at % 3) : bytes.length;
+      target.write(bytes.subarray(at, at + size));
+      at += size;
+      // A pause between pieces, and a look at the sockets, or the receiver would read them as one chunk again.
+      if (this.#split) await sleep(1).then(() => turn());
+    }
   }
 }

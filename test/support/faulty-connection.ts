@@ -1,12 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 import type { RedisConnection, Subscription, SubscriptionEvents } from '../../src/index.js';
-import {
-  acquireScript,
-  extendScript,
-  inspectScript,
-  releaseScript,
-} from '../../src/redis/scripts.js';
+import * as scripts from '../../src/redis/scripts.js';
 
 export type Operation = 'acquire' | 'extend' | 'release' | 'inspect' | 'unknown';
 
@@ -21,10 +16,10 @@ export interface FaultyCall {
 export type Fault = (call: FaultyCall) => Promise<unknown> | undefined;
 
 const operations = new Map<string, Operation>([
-  [acquireScript.sha1, 'acquire'],
-  [extendScript.sha1, 'extend'],
-  [releaseScript.sha1, 'release'],
-  [inspectScript.sha1, 'inspect'],
+  [scripts.acquireScript.sha1, 'acquire'],
+  [scripts.extendScript.sha1, 'extend'],
+  [scripts.releaseScript.sha1, 'release'],
+  [scripts.inspectScript.sha1, 'inspect'],
 ]);
 
 /** A custom connection in front of a real client, which does wrong on demand. */
@@ -41,22 +36,14 @@ export class FaultyConnection implements RedisConnection {
 
   runBySha(sha1: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const run = (): Promise<unknown> => this.#real.runBySha(sha1, keys, args);
-    const operation = operations.get(sha1) ?? 'unknown';
-    return this.#watch({ operation, args, run });
+    const call = { operation: operations.get(sha1) ?? 'unknown', args, run };
+    this.calls.push(call);
+    return this.#watch(() => this.fault?.(call) ?? run());
   }
 
   /** What follows a NOSCRIPT is the same call: it passes. */
-  async runByText(
-    text: string,
-    keys: readonly string[],
-    args: readonly string[],
-  ): Promise<unknown> {
-    this.#underWay += 1;
-    try {
-      return await this.#real.runByText(text, keys, args);
-    } finally {
-      this.#underWay -= 1;
-    }
+  runByText(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#watch(() => this.#real.runByText(text, keys, args));
   }
 
   isClosed(): boolean {
@@ -75,18 +62,16 @@ export class FaultyConnection implements RedisConnection {
 
   /** Resolves when no call is under way and what its reply sets off has run. */
   async idle(): Promise<void> {
-    let quiet = 0;
-    while (quiet < 3) {
+    for (let quiet = 0; quiet < 3;) {
       await turn();
       quiet = this.#underWay === 0 ? quiet + 1 : 0;
     }
   }
 
-  async #watch(call: FaultyCall): Promise<unknown> {
-    this.calls.push(call);
+  async #watch(run: () => Promise<unknown>): Promise<unknown> {
     this.#underWay += 1;
     try {
-      return await (this.fault?.(call) ?? call.run());
+      return await run();
     } finally {
       this.#underWay -= 1;
     }
@@ -105,16 +90,8 @@ export function failNext(count: number, message: string, operation?: Operation):
 
 /** A gate that a test opens: what awaits it waits until then. */
 export class Gate {
-  readonly opened: Promise<void>;
-  #open: () => void = () => undefined;
-
-  constructor() {
-    this.opened = new Promise((resolve) => {
-      this.#open = resolve;
-    });
-  }
-
-  open(): void {
-    this.#open();
-  }
+  open: () => void = () => undefined;
+  readonly opened = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
 }
