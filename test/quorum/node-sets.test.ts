@@ -113,15 +113,6 @@ describe('sets of nodes', () => {
     expect(waits).to.deep.equal([TTL / 10, 0, 0]);
   });
 
-  it('cost no calls', async () => {
-    fixture.join('one', 'abc');
-    for (let i = 1; i <= 6; i += 1) {
-      await takeBriefly(i % 2 === 0 ? `one.${i}` : `old.${i}`);
-      const takes = fixture.nodes.reduce((sum, { calls }) => sum + calls.take, 0);
-      expect(takes).to.equal(3 * i);
-    }
-  });
-
   it('under other names are the same set where all nodes tell so', async () => {
     fixture.join('alias', 'abc', { names: ['x', 'y', 'z'] });
     await fixture.take('old.1');

@@ -39,7 +39,7 @@ export class QuorumFixture {
   /** A process that lists some of the nodes, by their letters. Who never joins lists them all, without names. */
   join(client: string, letters: string, settings: QuorumSettings = {}): void {
     this.nodes.forEach(({ memory }, i) => (memory.name = 'abcdef'[i]));
-    const nodes = [...letters].map((letter) => this.node('abcdef'.indexOf(letter)));
+    const nodes = letters.split('').map((letter) => this.node('abcdef'.indexOf(letter)));
     const backend = new QuorumBackend(nodes, this.clock, settings);
     const warnings: string[] = [];
     backend.onHazard(KEY, (message) => warnings.push(message));
@@ -121,7 +121,7 @@ export function stray(id: string) {
   return { key: KEY, limit: 3, ttl: 30_000, label: '', notAfter: undefined, requests };
 }
 
-/** What so many nodes hold alike. */
-export function onAll(ids: readonly string[], nodes = 3): string[][] {
-  return Array.from({ length: nodes }, () => [...ids]);
+/** What three nodes hold alike. */
+export function onAll(ids: readonly string[]): string[][] {
+  return [[...ids], [...ids], [...ids]];
 }

@@ -91,8 +91,8 @@ describe('what was taken for nothing', () => {
     const late = fixture.node(1);
     late.fate = () => ({ request: 2000, reply: undefined });
     await errorOf(fixture.tryFor('a.2'), QuorumError);
-    await fixture.clock.advance(5000);
-    expect(late.calls.take).to.equal(2);
+    // Before anything undoes it.
+    while (late.calls.take < 2) await fixture.clock.advance(1);
     expect((await fixture.holders())[1]).to.deep.equal([]);
   });
 

@@ -34,8 +34,9 @@ export class ClientBench {
   async connect(port: number, login?: Login): Promise<TestClient> {
     const user = login === undefined ? '' : `${login.username}:${login.password}@`;
     const kind = this.kind === 'node-redis' ? 'redis' : 'ioredis';
-    const { target, close } = await openClient(kind, `redis://${user}127.0.0.1:${port}`);
-    const client = { target, connection: connectionTo(target), destroy: () => void close() };
+    const opened = await openClient(kind, `redis://${user}127.0.0.1:${port}`);
+    const { target } = opened;
+    const client = { target, connection: connectionTo(target), destroy: () => void opened.close() };
     this.#clients.push(client);
     return client;
   }
@@ -67,7 +68,11 @@ export function itThroughBothClients(
   for (const kind of clientKinds) {
     it(`${title} (${kind})`, async () => {
       const bench = new ClientBench(kind);
-      await body(bench).finally(() => bench.close());
+      try {
+        await body(bench);
+      } finally {
+        await bench.close();
+      }
     });
   }
 }

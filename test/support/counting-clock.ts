@@ -3,8 +3,8 @@ import { type Clock, systemClock } from '../../src/index.js';
 /** The process's own clock, which also knows how many timers are set: also those that keep no process alive. */
 export class CountingClock implements Clock {
   readonly #pending = new Set<object>();
-  readonly monotonic = systemClock.monotonic;
-  readonly wall = systemClock.wall;
+  readonly monotonic = (): number => systemClock.monotonic();
+  readonly wall = (): number => systemClock.wall();
 
   get timers(): number {
     return this.#pending.size;

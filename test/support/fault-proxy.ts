@@ -119,15 +119,16 @@ export class FaultProxy {
 
   /** One direction of one connection: keeps the order of bytes and of the end, whatever the faults. */
   #join(source: Socket, target: Socket): (step: () => unknown) => void {
-    let before: Promise<unknown> = Promise.resolve();
+    let earlier: Promise<unknown> = Promise.resolve();
+    const passOn = async (before: Promise<unknown>, due: number, step: () => unknown) => {
+      await before;
+      const wait = due - performance.now();
+      if (wait > 0) await sleep(wait);
+      await this.#flowing;
+      if (!target.destroyed) await step();
+    };
     const pass = (step: () => unknown): void => {
-      const due = performance.now() + this.#delay;
-      before = before.then(async () => {
-        const wait = due - performance.now();
-        if (wait > 0) await sleep(wait);
-        await this.#flowing;
-        if (!target.destroyed) await step();
-      });
+      earlier = passOn(earlier, performance.now() + this.#delay, step);
     };
     source.on('error', () => undefined); // 'close' follows, and says all that matters
     source.on('end', () => pass(() => target.end()));
@@ -141,7 +142,9 @@ export class FaultProxy {
       target.write(bytes.subarray(at, at + size));
       at += size;
       // A pause between pieces, and a look at the sockets, or the receiver would read them as one chunk again.
-      if (this.#split) await sleep(1).then(() => turn());
+      if (!this.#split) continue;
+      await sleep(1);
+      await turn();
     }
   }
 }

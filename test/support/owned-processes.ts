@@ -47,7 +47,7 @@ function prepareOwnEnd(): readonly string[] {
       process.exit(128 + constants.signals[signal]);
     });
   }
-  const prefix = ['setpriv', '--pdeathsig', 'KILL', '--'];
-  const [file = '', ...args] = [...prefix, 'true'];
-  return process.platform === 'linux' && spawnSync(file, args).status === 0 ? prefix : [];
+  const args = ['--pdeathsig', 'KILL', '--'];
+  const works = spawnSync('setpriv', [...args, 'true']).status === 0;
+  return process.platform === 'linux' && works ? ['setpriv', ...args] : [];
 }

@@ -63,14 +63,7 @@ export class WorkerProcess {
     this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }));
     });
-    // Messages and output may still be under way when the process has exited.
-    const ends = ['close', 'disconnect'].map(
-      (event) => new Promise((resolve) => child.once(event, resolve)),
-    );
-    void Promise.all(ends).then(() => {
-      this.#over = true;
-      this.#news.emit('news');
-    });
+    void this.#watchEnd();
   }
 
   get pid(): number {
@@ -104,6 +97,16 @@ export class WorkerProcess {
 
   resume(): void {
     this.#child.kill('SIGCONT');
+  }
+
+  /** Messages and output may still be under way when the process has exited: waits for both to end. */
+  async #watchEnd(): Promise<void> {
+    const ends = ['close', 'disconnect'].map(
+      (event) => new Promise((resolve) => this.#child.once(event, resolve)),
+    );
+    await Promise.all(ends);
+    this.#over = true;
+    this.#news.emit('news');
   }
 
   #describeEnd(type: string | undefined): Error {

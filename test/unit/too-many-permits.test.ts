@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { AcquireCall } from '../../src/backend.js';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
-import { BackendBench } from '../quorum/backend-bench.js';
+import { QuorumFixture } from '../quorum/quorum-fixture.js';
 import { StubBackend, watch } from './stub-backend.js';
 
 const RETRY = { min: 10, max: 200, factor: 2, jitter: false };
@@ -51,7 +51,7 @@ describe('more permits than there are', () => {
   });
 
   it('are measured by the limit of the process itself on a quorum, which is not asked', async () => {
-    const quorum = new BackendBench(3, 2);
+    const quorum = new QuorumFixture(3, 2);
     expect(await quorum.tryFor('a.1.3', true)).to.deep.equal({ kind: 'over', limit: 2 });
     expect(await quorum.holders()).to.deep.equal([[], [], []]);
     expect(await quorum.tryFor('a.2.2')).to.include({ kind: 'granted' });
