@@ -1,6 +1,5 @@
 import type { Backend, RedisConnection, RedisTarget, SemaphoreOptions } from '../../src/index.js';
 import { Semaphore } from '../../src/index.js';
-import { FaultyConnection } from './faulty-connection.js';
 import { connectionTo, openClient } from './open-client.js';
 
 export type ClientKind = 'node-redis' | 'ioredis';
@@ -18,6 +17,23 @@ export interface TestClient {
   readonly connection: RedisConnection;
   /** Ends the connection at once, whatever the server does. */
   destroy(): void;
+}
+
+/** A custom connection in front of a real client, without a subscriber. Where the test sets `fault`, that becomes of calls. */
+export class FaultyConnection implements RedisConnection {
+  fault: (() => Promise<unknown>) | undefined;
+  /** The SHAs of the scripts so far, those that failed included. */
+  readonly scripts: string[] = [];
+  readonly runBySha: RedisConnection['runBySha'];
+  readonly runByText: RedisConnection['runByText'];
+
+  constructor(real: RedisConnection) {
+    this.runBySha = (sha1, ...rest) => {
+      this.scripts.push(sha1);
+      return this.fault?.() ?? real.runBySha(sha1, ...rest);
+    };
+    this.runByText = (...call) => real.runByText(...call);
+  }
 }
 
 /** Clients of one kind and semaphores on them, all closed at the end of the test. */
@@ -41,7 +57,7 @@ export class ClientBench {
     return client;
   }
 
-  /** A client whose calls the test may fail, delay, repeat or answer. */
+  /** A client whose calls the test may fail. */
   async connectFaulty(port: number): Promise<FaultyConnection> {
     return new FaultyConnection((await this.connect(port)).connection);
   }

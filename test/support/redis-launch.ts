@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findExecutable, isExecutable } from './find-executable.js';
 import { hasExited, spawnOwned, untilExit } from './owned-processes.js';
-import { sendRespCommand } from './resp-command.js';
-import { RespError } from './resp-parser.js';
+import { RespError, sendRespCommand } from './resp-command.js';
 
 export interface Launch {
   readonly binary: string;

@@ -53,12 +53,12 @@ export function noServer(): string | undefined {
   return findServer() === undefined && process.env['CI'] !== 'true' ? 'redis-server' : undefined;
 }
 
-export function noFakeTime(): string | undefined {
+function noFakeTime(): string | undefined {
   const missing = process.env['REDSEM_NO_FAKETIME'] !== undefined || findFakeTime() === undefined;
   return missing ? 'libfaketime' : undefined;
 }
 
-/** The same, or a server that does not run with it. */
+/** libfaketime, or a server that runs with it. */
 export function noFakeClock(): string | undefined {
   const server = findServer();
   if (noFakeTime() !== undefined || server === undefined) return noFakeTime();
