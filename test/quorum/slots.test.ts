@@ -19,6 +19,7 @@ describe('slots won by majority', () => {
     expect(first).to.deep.include({ slots: [0, 1, 2] });
     expect(await fixture.take('a.1.3'), 'the same id again').to.deep.equal(first);
     expect(await fixture.tryFor('b.1.2')).to.deep.equal({ kind: 'busy' });
+    expect(await fixture.tryFor('b.1.5')).to.deep.equal({ kind: 'over', limit: 4 });
     expect(await fixture.holders()).to.deep.equal(onAll(['a.1.3']));
     expect(await fixture.take('b.2')).to.deep.include({ slots: [3] });
     expect(await fixture.tryFor('c.1')).to.deep.equal({ kind: 'busy' });
