@@ -16,11 +16,6 @@ export interface WorkerOptions {
   readonly wallClockOffset?: number;
 }
 
-export interface WorkerExit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
-
 /** Runs a TypeScript file in a Node process of its own; that file uses `worker-side.ts`. */
 export function startWorker(
   script: URL | string,
@@ -40,7 +35,7 @@ export function startWorker(
 export class WorkerProcess {
   /** All messages so far, in order. */
   readonly messages: Message[] = [];
-  readonly exited: Promise<WorkerExit>;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   /** What the worker has written to stdout and stderr so far. */
   output = '';
   readonly #child: ChildProcess;
