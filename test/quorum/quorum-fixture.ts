@@ -1,22 +1,50 @@
 import type { AcquireVerdict } from '../../src/backend.js';
 import { ManualClock } from '../../src/index.js';
+import type { QuorumSettings } from '../../src/quorum/quorum.js';
 import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import { RandomNumbers } from '../support/random-numbers.js';
 import { AT_ONCE, TroubledNode } from './troubled-node.js';
 
-export const KEY = { prefix: 'redsem', name: 'bench' };
+export const KEY = { prefix: 'redsem', name: 'fixture' };
 
-/** Nodes in memory, time that stands still, and contenders that each have a backend of their own. */
-export class BackendBench {
-  readonly clock = new ManualClock(1_700_000_000_000);
+/** Time that stands still until it is told to pass, and chance that comes again with the same seed. */
+export function seededClock(seed: number): ManualClock & { random(): number } {
+  const numbers = new RandomNumbers(seed);
+  return Object.assign(new ManualClock(1_700_000_000_000), { random: () => numbers.next() });
+}
+
+/** Nodes in memory, and contenders that each have a backend of their own. */
+export class QuorumFixture {
+  readonly clock;
   readonly nodes: readonly TroubledNode[];
   readonly ttl: number;
+  /** What each process that joined was warned of. */
+  readonly warnings = new Map<string, string[]>();
   readonly #backends = new Map<string, QuorumBackend>();
   #limit: number;
 
-  constructor(nodes: number, limit: number, ttl = 1000) {
+  constructor(nodes: number, limit: number, ttl = 1000, seed = 1) {
+    this.clock = seededClock(seed);
     this.nodes = Array.from({ length: nodes }, () => new TroubledNode(this.clock));
     this.ttl = ttl;
     this.#limit = limit;
+  }
+
+  node(index: number): TroubledNode {
+    const node = this.nodes[index];
+    if (node === undefined) throw new Error(`no node ${index}`);
+    return node;
+  }
+
+  /** A process that lists some of the nodes, by their letters. Who never joins lists them all, without names. */
+  join(client: string, letters: string, settings: QuorumSettings = {}): void {
+    this.nodes.forEach(({ memory }, i) => (memory.name = 'abcdef'[i]));
+    const nodes = letters.split('').map((letter) => this.node('abcdef'.indexOf(letter)));
+    const backend = new QuorumBackend(nodes, this.clock, settings);
+    const warnings: string[] = [];
+    backend.onHazard(KEY, (message) => warnings.push(message));
+    this.warnings.set(client, warnings);
+    this.#backends.set(client, backend);
   }
 
   backend(client: string): QuorumBackend {
@@ -85,6 +113,12 @@ export class BackendBench {
   #call(id: string) {
     return { key: KEY, limit: this.#limit, client: id.split('.')[0] ?? '' };
   }
+}
+
+/** A node's part of a ticket that nobody ever has on a majority. */
+export function stray(id: string) {
+  const requests = [{ id, attempt: 1, permits: 1, token: 0, aim: [0] }];
+  return { key: KEY, limit: 3, ttl: 30_000, label: '', notAfter: undefined, requests };
 }
 
 /** What three nodes hold alike. */
