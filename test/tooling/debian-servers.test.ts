@@ -1,99 +1,51 @@
-import { expect } from 'chai';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
+import { expect } from 'chai';
 import { sourcesList, wrapperText } from '../../verification/servers/debian-server.js';
 import { type Row, totalsIn, withRow } from '../../verification/servers/result-table.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../support/temporary-folder.js';
+import { Program } from './run-program.js';
 
 describe('a server from Debian', () => {
-  let folder: string;
-
-  beforeEach(() => {
-    folder = join(makeTemporaryFolder(), "it's a folder");
+  it('runs in the process that was started, by the loader and the libraries that came with it', async () => {
+    const root = makeTemporaryFolder();
+    const folder = join(root, "it's a folder");
     mkdirSync(folder);
-  });
-
-  afterEach(() => removeTemporaryFolder(join(folder, '..')));
-
-  function file(name: string, text: string): string {
-    const path = join(folder, name);
-    writeFileSync(path, text, { mode: 0o755 });
-    return path;
-  }
-
-  it('runs in the process that was started, by the loader and the libraries that came with it', () => {
-    const loader = file('ld-linux-x86-64.so.2', `#!/bin/sh\nprintf '%s\\n' $$ "$@"\n`);
-    const libraries = [
-      `${folder}/lib/libc.so.6`,
-      `${folder}/usr/lib/libssl.so.3`,
-      `${folder}/lib/libm.so.6`,
-    ];
+    const [loader, program] = [join(folder, 'ld-linux-x86-64.so.2'), join(folder, 'valkey-server')];
+    writeFileSync(loader, `#!/bin/sh\nprintf '%s\\n' $$ "$@"\n`, { mode: 0o755 });
     const binary = `${folder}/usr/bin/valkey-check-rdb`;
-    const noise = [`${folder}/lib/libc.conf`, `${folder}/usr/bin/valkey-cli`];
-    const program = file(
-      'valkey-server',
-      wrapperText('valkey', [...noise, binary, ...libraries, loader]),
-    );
-    const { pid, stdout } = spawnSync(program, ['--port', '0', '--save', ''], { encoding: 'utf8' });
+    const libraries = ['lib/libc.so.6', 'usr/lib/libssl.so.3', 'lib/libm.so.6'];
+    const noise = ['lib/libc.conf', 'usr/bin/valkey-cli'];
+    const files = [...noise, ...libraries].map((file) => `${folder}/${file}`);
+    const text = wrapperText('valkey', [...files, binary, loader]);
+    writeFileSync(program, text, { mode: 0o755 });
+    const started = new Program([program, '--port', '0', '--save', '']);
     const path = `${folder}/lib:${folder}/usr/lib`;
     const own = ['--library-path', path, '--argv0', 'valkey-server', binary];
-    expect(stdout.split('\n')).to.deep.equal([
-      String(pid),
-      ...own,
-      '--port',
-      '0',
-      '--save',
-      '',
-      '',
-    ]);
+    const words = [started.child.pid, ...own, '--port', '0', '--save', '', ''];
+    expect((await started.result).stdout).to.equal(words.join('\n'));
+    await removeTemporaryFolder(root);
   });
 
-  it('is refused when the package holds no server', () => {
-    expect(() => wrapperText('redis', ['/data/lib64/ld-linux-x86-64.so.2'])).to.throw(
-      'no server inside',
-    );
+  it('is looked for in all suites named, and refused when the package holds none', () => {
+    const list = sourcesList('http://debian.test/', ['sid', 'experimental']);
+    const line = (suite: string) => `deb http://debian.test/ ${suite} main\n`;
+    expect(list.replaceAll(/ \[.*\]/g, '')).to.equal(line('sid') + line('experimental'));
+    const files = ['/data/lib64/ld-linux-x86-64.so.2'];
+    expect(() => wrapperText('redis', files)).to.throw('no server inside');
   });
 
-  it('is looked for in all suites named, and nowhere else', () => {
-    const lines = sourcesList('http://debian.test/', ['sid', 'experimental']).split('\n');
-    expect(lines.map((line) => line.replace(/ \[.*\]/, ''))).to.deep.equal([
-      'deb http://debian.test/ sid main',
-      'deb http://debian.test/ experimental main',
-      '',
-    ]);
-  });
-});
-
-describe('the table of servers', () => {
-  const totals = { passed: 5465, failed: 1, skipped: 0 };
-  const row: Row = {
-    server: 'redis',
-    suite: 'sid',
-    tested: { version: '8.0.6', totals },
-    date: '2026-01-02',
-    commit: 'abc',
-  };
-
-  it('reads the last totals of a run', () => {
-    expect(totalsIn('1 passed, 0 failed\n...\n7 passed, 2 failed, 3 skipped\n')).to.deep.equal({
-      passed: 7,
-      failed: 2,
-      skipped: 3,
-    });
-    expect(totalsIn('7 passed, 2 failed\n')).to.include({ skipped: 0 });
+  it('has a row with the last totals of its run, in place of an older one', () => {
+    const totals = { passed: 5465, failed: 1, skipped: 0 };
+    expect(totalsIn('1 passed, 0 failed\n...\n5465 passed, 1 failed\n')).to.deep.equal(totals);
+    expect(totalsIn('7 passed, 2 failed, 3 skipped\n')).to.include({ skipped: 3 });
     expect(totalsIn('    1) 7 passed, 2 failed, they say\n')).to.equal(undefined);
-  });
-
-  it('replaces the row of the same server and suite, and keeps the others, in order', () => {
+    const about = { server: 'redis', suite: 'sid', date: '2026-01-02', commit: 'abc' };
+    const row: Row = { ...about, tested: { version: '8.0.6', totals } };
     const other: Row = { ...row, suite: 'trixie', tested: undefined };
-    const once = withRow(withRow('', row), other);
-    const aligned = once.replaceAll('| redis |', '| redis    |');
-    const rows = withRow(aligned, { ...row, date: '2026-03-04' })
-      .split('\n')
-      .slice(-3);
-    expect(rows).to.deep.equal([
+    const aligned = withRow(withRow('', row), other).replaceAll('| redis |', '| redis    |');
+    const lines = withRow(aligned, { ...row, date: '2026-03-04' }).split('\n');
+    expect(lines.slice(-3)).to.deep.equal([
       '| redis | sid | 8.0.6 | 5,465 | 1 | 0 | 2026-03-04 | abc |',
       '| redis | trixie | not to be had | – | – | – | 2026-01-02 | abc |',
       '',

@@ -1,6 +1,7 @@
 /** Programs of a user of the package, as text: they must see the installed tarball, not src. */
 
 export const ESM_CONSUMER: string = `
+import { createRequire } from 'node:module';
 import { MemoryBackend, Semaphore } from 'redsem';
 
 const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
@@ -8,7 +9,8 @@ const handle = await semaphore.acquire(1000);
 const second = await semaphore.tryAcquire();
 const released = await handle.release();
 await semaphore.close();
-console.log(JSON.stringify({ slot: handle.slot, second, released }));
+const required = createRequire(import.meta.url)('redsem');
+console.log(handle.slot, second, released, required.Semaphore === Semaphore);
 `;
 
 export const CJS_CONSUMER: string = `
@@ -16,9 +18,8 @@ const { MemoryBackend, Semaphore } = require('redsem');
 
 async function main() {
   const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
-  const result = await semaphore.use((handle) => handle.slot);
+  console.log(await semaphore.use((handle) => handle.slot));
   await semaphore.close();
-  console.log(JSON.stringify({ result }));
 }
 main();
 `;

