@@ -84,25 +84,14 @@ describe('the processes under redsem run', () => {
     inbox.close();
     expect(process.listenerCount('SIGUSR2')).to.equal(0);
   });
-});
 
-describe('the soft limit on open files', () => {
-  it('is that of the parent where only Node.js has changed it', () => {
+  it('have the limit on open files of the parent of redsem, if only Node.js has changed it and it can be set', () => {
     const raised = { soft: 4096, hard: 4096 };
     expect(softLimitAtStart(raised, { soft: 256, hard: 4096 })).to.equal(256);
     const others = [raised, { soft: 256, hard: 512 }, { soft: 8192, hard: 4096 }];
     for (const parent of others) expect(softLimitAtStart(raised, parent)).to.equal(undefined);
-  });
-
-  it('is left as it is where nothing can set it, and where the command cannot be found', () => {
-    const path = process.env['PATH'] ?? '';
-    for (const [command, limit, folders] of [
-      [['sh', '-c', ':'], undefined, path],
-      [['/bin/sh', '-c', ':'], 256, '/nowhere'],
-      [['no-such-command'], 256, path],
-      [['./src'], 256, path],
-      [[], 256, path],
-    ] as const)
-      expect(withSoftLimit(command, limit, folders)).to.equal(command);
+    const command = ['/bin/sh', '-c', ':'];
+    expect(withSoftLimit(command, undefined)).to.equal(command);
+    expect(withSoftLimit(command, 256, '/nowhere')).to.equal(command);
   });
 });

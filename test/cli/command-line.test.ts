@@ -5,16 +5,11 @@ import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
-import { describe as describeError, UsageError, usageOf } from '../../src/cli/failure.js';
-import { printable } from '../../src/cli/output.js';
+import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
-import { headline, overviewLines, sightLines } from '../../src/cli/sight-table.js';
-import { metaKey, metaPattern, nameInMetaKey } from '../../src/cli/stored-names.js';
 import { table } from '../../src/cli/table.js';
 import { fit, widthOf } from '../../src/cli/text-width.js';
-import { keysOf } from '../../src/redis/keys.js';
 import { redsem } from './cli-fixture.js';
-import { sightOf } from './sights.js';
 
 const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'revoke'];
 
@@ -116,26 +111,7 @@ describe('the command line', () => {
     }
   });
 
-  it('finds the key of a name as the library does, and the name in it', () => {
-    for (const name of ['a', 'a{b}', '%7B', '{', '%', 'a:meta', '漢字', '%257D}{', ' ']) {
-      const key = metaKey('app', name);
-      expect(keysOf({ prefix: 'app', name })).to.include(key);
-      expect(nameInMetaKey('app', key)).to.equal(name);
-    }
-    const others = ['app:{%41}:tickets', 'app:{%}:meta', 'ap:{a}:meta', 'app:{}', 'app:{a}b}:meta'];
-    // No names of the library's.
-    others.push('app:{}:meta', `app:{${'é'.repeat(256)}x}:meta`);
-    for (const key of others) expect(nameInMetaKey('app', key), key).to.equal(undefined);
-    expect(metaPattern('a*[b]?\\')).to.equal('a\\*\\[b\\]\\?\\\\:{*}:meta');
-  });
-
-  it('shows any text in columns and without control characters', () => {
-    for (const [text, shown] of [
-      ['a\u001b[2J\n\u0085\u202e漢 🚀', 'a\\u001b[2J\\u000a\\u0085\\u202e漢 🚀'],
-      // What cannot be seen, but for the joiner of emoji.
-      ['\u200b\ufeff\u061c\u{e0041}👩‍👧\u2028', '\\u200b\\ufeff\\u061c\\udb40\\udc41👩‍👧\\u2028'],
-    ] as const)
-      expect(printable(text)).to.equal(shown);
+  it('has columns of the width that a terminal shows', () => {
     const widths = ['abc', '漢字', '🚀', 'é', 'e\u0301', '👩‍👩‍👧'].map(widthOf);
     expect(widths).to.deep.equal([3, 4, 2, 1, 1, 2]);
     const fitted = [fit('abcdef', 6), fit('abcdefg', 6), fit('漢字漢字', 6), fit('x', 0)];
@@ -144,25 +120,7 @@ describe('the command line', () => {
     expect(lines).to.deep.equal(['N    COUNT', '漢   1', 'abc  22', 'x']);
   });
 
-  it('shows semaphores, with a limit that may be unknown, and no empty tables', () => {
-    const sights = [sightOf('one', 1, 1), sightOf('many', 12, 3, 2), sightOf('unknown', null, 0)];
-    expect(sights.map(headline)).to.deep.equal([
-      'one: 1 of 1 permit held, 0 waiting',
-      'many: 3 of 12 permits held, 2 waiting',
-      'unknown: 0 permits held (limit unknown), 0 waiting',
-    ]);
-    expect(overviewLines(sights)).to.deep.equal([
-      'NAME     LIMIT  HELD  WAITING',
-      'one      1      1     0',
-      'many     12     3     2',
-      'unknown  ?      0     0',
-    ]);
-    expect(sightLines(sightOf('idle', 2, 0))).to.have.length(1);
-    const heads = sightLines(sightOf('busy', 1, 1, 1)).filter((line) => /^[A-Z]/.test(line));
-    expect(heads.map((line) => line.split(' ')[0])).to.deep.equal(['SLOT', 'PLACE']);
-  });
-
-  it('says of any error what can be read, and blames itself only for what the library refuses', () => {
+  it('says of any error what can be read', () => {
     const refused = ['::1', '127.0.0.1'].map(
       (host) => new Error(`connect ECONNREFUSED ${host}:6379`),
     );
@@ -177,11 +135,5 @@ describe('the command line', () => {
       [Object.assign(new Error('80EC:error:0A00045C\n'), openssl), `TLS: ${openssl.reason}`],
     ] as const)
       expect(describeError(error)).to.equal(text);
-    const failing = (error: Error) => () =>
-      usageOf(() => {
-        throw error;
-      });
-    expect(failing(new RangeError('limit: more'))).to.throw(UsageError, 'limit: more');
-    expect(failing(new Error('something else'))).not.to.throw(UsageError);
   });
 });

@@ -4,8 +4,22 @@ import { describeWithServer } from '../support/require-server.js';
 import type { ProgramResult } from '../tooling/run-program.js';
 import { redsem, withSemaphore, withSemaphores } from './cli-fixture.js';
 
-const ODD_NAMES = ['a{b}%7B:meta', 'new\nline \u001b[31mred', 'späce 漢字 🚀', '-dash', 'quote\'"'];
-const parsed = ({ stdout }: ProgramResult): unknown => JSON.parse(stdout);
+/** One of them would do all that a terminal can be made to do. */
+const SIGNS = 'a\u009b2J\u202e\u{e0041}\u061c\u200b\u007f 👩‍👧 \n';
+const ODD_NAMES = [
+  SIGNS,
+  'a{b}%7B:meta',
+  'new\nline \u001b[31mred',
+  'späce 漢字 🚀',
+  '-dash',
+  'quote\'"',
+];
+
+function parsed({ stdout }: ProgramResult): unknown {
+  expect(stdout).not.to.match(/(?![\n\u200d])[\p{Cc}\p{Cf}]/u);
+  return JSON.parse(stdout);
+}
+
 const silent = { code: 0, signal: null, stdout: '', stderr: '' };
 
 for (const client of ['redis', 'ioredis']) {
@@ -74,19 +88,6 @@ for (const client of ['redis', 'ioredis']) {
       });
     });
 
-    it('write JSON that does nothing to a terminal and says the same', async () => {
-      const name = 'a\u009b2J\u202e\u{e0041}\u061c\u200b\u007f 👩‍👧 \n';
-      await withSemaphores(server(), async (open) => {
-        await open(name, 1, 'signs').acquire();
-        for (const [command, ...args] of [['status'], ['status', '--', name], ['list']] as const) {
-          const result = await call(command, '--prefix', 'signs', '--json', ...args);
-          expect(result.stdout).not.to.match(/(?![\n\u200d])[\p{Cc}\p{Cf}]/u);
-          const [first] = [parsed(result)].flat();
-          expect(command === 'list' ? first : Reflect.get(Object(first), 'name')).to.equal(name);
-        }
-      });
-    });
-
     it('show what can be read beside what somebody else has damaged', async () => {
       const prefix = ['--prefix', 'hurt'];
       await withSemaphores(server(), async (open) => {
@@ -127,6 +128,8 @@ for (const client of ['redis', 'ioredis']) {
         [['status', '--json', 'unused'], 0, /^ +"limit": null,$/m],
         [['limit', 'unused'], 0, /^\?\n$/],
         [['revoke', 'unused', 'abc.1'], 1, /^redsem: "unused" has no ticket abc\.1\n$/],
+        [['watch', '--interval', '50ms'], 64, /^redsem: --interval: expected 100ms or more\n$/],
+        [['watch', 'x'.repeat(513)], 64, /^redsem: \S.*\n$/],
         [['revoke', 'a'], 64, /^redsem: expected: redsem revoke \[OPTION…\] NAME TICKET\n$/],
         [['limit', 'a', '1', 'more'], 64, /^redsem: \S.*\n$/],
         [['revoke', 'nobody uses this', 'no ticket has spaces'], 64, /^redsem: \S.*\n$/],

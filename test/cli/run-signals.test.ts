@@ -22,12 +22,6 @@ const TREE = `
   sh -c 'trap "echo grandchild TERM; exit" TERM; trap "" USR1; echo up; while :; do sleep 0.02; done' &
   while :; do wait; sleep 0.02; done`;
 
-/**
- * A holder that never waited learns of a revocation with its next extension, after a third of its ttl. A shorter one may
- * run out on a busy machine before the command is up.
- */
-const SOON = ['--ttl', '3s'];
-
 /** Leaves a process behind that does not end by SIGTERM. */
 const STUBBORN = `(trap '' TERM; echo up; while :; do sleep 0.02; done) & wait`;
 
@@ -118,29 +112,24 @@ describeWithServer('redsem run and signals', (server) => {
     });
   });
 
-  it('ends the command and what it has started with SIGTERM when the permit is lost, and exits with 79', async () => {
-    const [revoked, away] = ['revoked', 'away'].map((name) =>
-      start(...SOON, name, '--', 'sh', '-c', TREE),
-    );
-    await Promise.all([revoked?.shows('up'), away?.shows('up')]);
-    await revokeAll(server(), 'revoked');
-    const first = await revoked?.result;
-    server().pause();
-    const second = await away?.result.finally(() => server().resume());
-    for (const result of [first, second]) {
-      expect(result?.code).to.equal(79);
-      expect(result?.stdout.split('\n')).to.include.members(['child TERM', 'grandchild TERM']);
-    }
-    expect(first?.stderr).to.match(/^redsem: the permit of "revoked" is lost: it was revoked .*\n/);
-    expect(second?.stderr).to.contain('its lease ran out before an extension was confirmed');
-  });
-
-  it('then kills after --kill-after what still runs, also what the command leaves behind', async () => {
-    const running = start(...SOON, '-k', '200ms', 'left', '--', 'sh', '-c', STUBBORN);
-    await running.shows('up');
-    await revokeAll(server(), 'left');
+  it('ends the command and what it has started when the permit is lost, kills what still runs, and exits with 79', async () => {
+    const lost = async (name: string, script: string, lose: () => unknown): Promise<string> => {
+      // A revocation is heard of with the next extension. A shorter ttl may be over before the command is up.
+      const running = start('--ttl', '3s', '-k', '1s', name, '--', 'sh', '-c', script);
+      await running.shows('up');
+      await lose();
+      const { code, stdout, stderr } = await running.result.finally(() => server().resume());
+      expect(code).to.equal(79);
+      const terminated = ['child TERM', 'grandchild TERM'];
+      expect(stdout.split('\n')).to.include.members(script === TREE ? terminated : ['up']);
+      expect(stderr).to.match(new RegExp(`^redsem: the permit of "${name}" is lost: `));
+      return stderr;
+    };
+    expect(await lost('taken', TREE, () => revokeAll(server(), 'taken'))).to.contain('revoked');
     // The stubborn one holds the pipe of stdout: only its end ends the streams.
-    expect((await running.result).code).to.equal(79);
+    await lost('left', STUBBORN, () => revokeAll(server(), 'left'));
+    const away = await lost('away', TREE, () => server().pause());
+    expect(away).to.contain('its lease ran out before an extension was confirmed');
   });
 
   it('does not call the work of a command done that ended without its permit', async () => {

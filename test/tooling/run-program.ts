@@ -52,10 +52,12 @@ export class Program {
 
   /** Resolves once it has written this to stdout. */
   async shows(text: string | RegExp): Promise<void> {
-    await eventually(() => {
+    const check = (): void => {
       if (typeof text === 'string') expect(this.stdout).to.contain(text, this.stderr);
       else expect(this.stdout).to.match(text, this.stderr);
-    });
+    };
+    // A program that has ended writes no more.
+    await Promise.race([eventually(check), this.result.then(check)]);
   }
 
   /** Sends a signal and waits for the end. */
