@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Context, ContextManager } from '@opentelemetry/api';
+import type { ContextManager } from '@opentelemetry/api';
 import { context, metrics, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { expect } from 'chai';
@@ -14,48 +14,31 @@ import { OtelFixture } from './otel-fixture.js';
 const NAME = 'otel';
 const { ERROR, UNSET } = SpanStatusCode;
 
+let active = ROOT_CONTEXT;
+
 /** Knows the active span inside `with` only and forgets it at the first `await`: the least that a manager does. */
-class SynchronousContext implements ContextManager {
-  #active = ROOT_CONTEXT;
-
-  active(): Context {
-    return this.#active;
-  }
-
-  with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(
-    active: Context,
-    fn: F,
-    thisArg?: ThisParameterType<F>,
-    ...args: A
-  ): ReturnType<F> {
-    const before = this.#active;
-    this.#active = active;
+const synchronous: ContextManager = {
+  active: () => active,
+  with: (given, fn, thisArg, ...args) => {
+    const before = active;
+    active = given;
     try {
-      return Reflect.apply<typeof thisArg, A, ReturnType<F>>(fn, thisArg, args);
+      return Reflect.apply<typeof thisArg, typeof args, ReturnType<typeof fn>>(fn, thisArg, args);
     } finally {
-      this.#active = before;
+      active = before;
     }
-  }
-
-  bind<T>(_active: Context, target: T): T {
-    return target;
-  }
-
-  enable(): this {
-    return this;
-  }
-
-  disable(): this {
-    return this;
-  }
-}
+  },
+  bind: (_context, target) => target,
+  enable: () => synchronous,
+  disable: () => synchronous,
+};
 
 describe('OpenTelemetry', () => {
   let clock: ManualClock;
   let backend: MemoryBackend;
   let otel: OtelFixture;
 
-  before(() => context.setGlobalContextManager(new SynchronousContext()));
+  before(() => context.setGlobalContextManager(synchronous));
   after(() => context.disable());
 
   beforeEach(() => {

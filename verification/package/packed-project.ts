@@ -1,7 +1,7 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
-import { type ProgramResult, ROOT, runNode, runProgram } from '../../test/tooling/run-program.js';
+import { ROOT, runNode, runProgram } from '../../test/tooling/run-program.js';
 
 /** All that the package is made of, and made with. */
 const SOURCES = 'package.json README.md LICENSE CHANGELOG.md src scripts tsconfig.json';
@@ -75,12 +75,7 @@ export class PackedProject {
       ...options,
     };
     await this.write('tsconfig.json', JSON.stringify({ compilerOptions, include }));
-    await this.run(tsc);
-  }
-
-  /** Runs a program of Node.js, which must succeed. */
-  run(...args: string[]): Promise<ProgramResult> {
-    return runNode(args, this.directory);
+    await runNode([tsc], this.directory);
   }
 
   remove(): Promise<void> {

@@ -63,7 +63,7 @@ describe('packed tarball', () => {
       [['consumer.cjs'], '0\n'],
       [older, '0\n'],
     ] as const) {
-      expect(await project.run(...args)).to.deep.include({ stdout: said, stderr: '' });
+      expect(await runNode(args, project.directory)).to.deep.include({ stdout: said, stderr: '' });
     }
   });
 
