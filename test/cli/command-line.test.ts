@@ -49,7 +49,9 @@ describe('the command line', () => {
     const times = plan('-t', '1.5s', '--ttl', '2m', '-k', '500ms', 'jobs', '--', 'true');
     expect(times).to.include({ timeout: 1500, ttl: 120_000, killAfter: 500 });
     for (const [argv, message] of [
+      ['x', 'expected -- and a command after the name'],
       ['x --', 'expected -- and a command'],
+      ['--pass-fd 1 x -- true', '--pass-fd: expected'],
       ['--limit 0 x -- true', '--limit: expected a whole number, 1 or more, got "0"'],
       ['--limit 1e3 x -- true', '--limit: expected a whole number, 1 or more'],
       ['--timeout 30 x -- true', '--timeout: expected a duration such as 500ms'],

@@ -27,7 +27,7 @@ for (const client of ['redis', 'ioredis']) {
     const call = (command: string, ...args: string[]): Promise<ProgramResult> =>
       redsem([command, '--client', client, ...args], { url: server().url });
 
-    it('show who holds and who waits; a revoked ticket goes to the one who waits', async () => {
+    it('show who holds and who waits; a revoked ticket, or a higher limit, serves the one who waits', async () => {
       await withSemaphore(server(), 'deploys', 2, async (own) => {
         const warnings: string[] = [];
         own.on('warning', ({ message }) => warnings.push(message));
@@ -48,21 +48,15 @@ for (const client of ['redis', 'ioredis']) {
         expect(await lost).to.have.property('reason', 'revoked');
         // It went by the limit of those who are there.
         expect(warnings).to.deep.equal([]);
+        const next = own.acquire();
+        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
+        expect(await call('limit', 'deploys', '3')).to.deep.equal(silent);
+        expect((await next).slot).to.equal(2);
+        expect(await call('limit', 'deploys')).to.deep.include({ code: 0, stdout: '3\n' });
         const sight = parsed(await call('status', '--json', 'deploys'));
-        expect(sight).to.include({ name: 'deploys', limit: 2, held: 2, waiting: 0 });
+        expect(sight).to.include({ name: 'deploys', limit: 3, held: 3, waiting: 0 });
         expect(sight).to.have.nested.property('holders[0].id', id);
         expect(sight).to.have.nested.property('holders[0].slots').that.deep.equals([0]);
-      });
-    });
-
-    it('change the limit for everybody: a waiter gets its permit', async () => {
-      await withSemaphore(server(), 'grows', 1, async (own) => {
-        await own.acquire();
-        const waiting = own.acquire();
-        await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
-        expect(await call('limit', 'grows', '2')).to.deep.equal(silent);
-        expect((await waiting).slot).to.equal(1);
-        expect(await call('limit', 'grows')).to.deep.include({ code: 0, stdout: '2\n' });
       });
     });
 

@@ -99,19 +99,6 @@ describeWithServer('redsem run and signals', (server) => {
     expect((await running.end('SIGTERM')).code).to.equal(143);
   });
 
-  it('stops and continues while it waits for a permit, too, and keeps its place', async () => {
-    await withSemaphore(server(), 'pausing', 1, async (own) => {
-      const held = await own.acquire();
-      const waiting = start('pausing', '--', 'echo', 'ran');
-      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
-      waiting.child.kill('SIGTSTP');
-      await eventually(() => expect(familyOf(waiting.child.pid)[0]?.state).to.equal('T'));
-      waiting.child.kill('SIGCONT');
-      await held.release();
-      expect(await waiting.result).to.deep.include({ code: 0, stdout: 'ran\n', stderr: '' });
-    });
-  });
-
   it('ends the command and what it has started when the permit is lost, kills what still runs, and exits with 79', async () => {
     const lost = async (name: string, script: string, lose: () => unknown): Promise<string> => {
       // A revocation is heard of with the next extension. A shorter ttl may be over before the command is up.

@@ -116,21 +116,6 @@ describe('the full screen of redsem watch', () => {
     expect(view.selected[0]).to.match(/^0 .*many\.0 /);
   });
 
-  it('shows at the next look what has changed, and why a look failed until one succeeds', async () => {
-    await open([sightOf('gpus', 3, 1)], 'gpus');
-    view.sights = [sightOf('gpus', 3, 3, 2)];
-    await clock.tickAsync(INTERVAL - 1);
-    expect(view.text).to.contain('gpus: 1 of 3 permits held, 0 waiting');
-    await clock.tickAsync(1);
-    expect(view.text).to.contain('gpus: 3 of 3 permits held, 2 waiting');
-    expect(view.text).to.match(/grants .*█.* 2\.0\/s seen/);
-    view.operator.inspectAll.onThirdCall().rejects(new Error('no answer'));
-    await clock.tickAsync(INTERVAL);
-    expect(view.text).to.contain('no answer').and.to.contain('gpus: 3 of 3');
-    await clock.tickAsync(INTERVAL);
-    expect(view.text).not.to.contain('no answer');
-  });
-
   it('takes no key amiss where there is nothing yet, and shows new names and damaged ones', async () => {
     await open([]);
     await pressAndLook(`${ENTER}ry${UP}${DOWN}s${ESCAPE}`);
