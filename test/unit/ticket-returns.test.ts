@@ -49,12 +49,12 @@ describe('tickets that are given back', () => {
     return Promise.resolve({ serverTime: 0, grants: [], released: ids.map(() => all) });
   }
 
-  function release(id: string, remaining = 900, claimed = true) {
+  function release(id: string, remaining = 900, state: Partial<Lease> = {}) {
     const keeper = { onLeaseEnd: () => {} };
     const certainty = { since: instant(clock), span: TTL };
     const ticket = { slots: [0], fencingToken: 1 };
     const lease = new Lease({ name: 'jobs', ttl: TTL, clock, keeper }, id, ticket, certainty);
-    lease.claimed = claimed;
+    Object.assign(lease, state);
     const observer = { onReleased: () => void (released += 1) };
     return watch(clock, returns.release(lease, remaining, observer));
   }
@@ -95,17 +95,27 @@ describe('tickets that are given back', () => {
     expect(clock.timers).to.equal(0);
   });
 
-  it('are withdrawn after the end of a lease that was never claimed: the ticket may outlive it', async () => {
+  const unsettled: Record<string, Partial<Lease>> = {
+    'was never claimed': { claimed: false },
+    'has an extension under way': { extending: true },
+    'has an extension without an answer': { failures: 1 },
+  };
+  for (const [which, state] of Object.entries(unsettled)) {
+    it(`are withdrawn after the end of a lease that ${which}: the ticket may outlive it`, () =>
+      expectWithdrawn(state));
+  }
+
+  async function expectWithdrawn(state: Partial<Lease>): Promise<void> {
     answer = (ids) =>
       clock.monotonic() < 2000 ? Promise.reject(new Error('away')) : reply(ids, true);
-    const outcome = release('a', 300, false);
+    const outcome = release('a', 300, state);
     await clock.advance(300);
     expect(outcome).to.include({ done: true, value: false });
     await clock.advance(2000);
     expect(calls.at(-1)?.ids).to.deep.equal(['a']);
     expect(calls.at(-1)?.at).to.be.at.least(2000);
     expect(clock.timers).to.equal(0);
-  });
+  }
 
   it('are told of as unconfirmed after the time of one call, and tried on', async () => {
     returns = new TicketReturns({

@@ -2,29 +2,29 @@ import { expect } from 'chai';
 
 import { describeWithServer } from '../../test/support/require-server.js';
 import {
-  closeBenches,
+  closeFixtures,
   granted,
   ids,
   kinds,
+  RedisFixture,
   request,
-  ScriptBench,
-} from '../../test/scripts/script-bench.js';
+} from '../../test/scripts/port-fixture.js';
 
 const MANY = 100_000;
 
 describeWithServer('scripts: 10 and 100 000 tickets', (server) => {
-  after(closeBenches);
+  after(closeFixtures);
 
-  async function fill(bench: ScriptBench, count: number): Promise<void> {
+  async function fill(one: RedisFixture, count: number): Promise<void> {
     for (let from = 1; from <= count; from += 1000) {
       const size = Math.min(1000, count - from + 1);
-      const reply = await bench.acquire(ids('a', size, from));
+      const reply = await one.acquire(ids('a', size, from));
       expect(granted(reply.verdicts.at(-1)).slots).to.deep.equal([from + size - 2]);
     }
   }
 
   /** Server time of one call in microseconds: the best of some rounds, for the machine has other work. */
-  async function costs(bench: ScriptBench): Promise<Record<string, number>> {
+  async function costs(one: RedisFixture): Promise<Record<string, number>> {
     const best: Record<string, number> = {};
     const rounds = 100;
     const measure = async (what: string, call: (id: string) => Promise<unknown>): Promise<void> => {
@@ -34,20 +34,20 @@ describeWithServer('scripts: 10 and 100 000 tickets', (server) => {
       best[what] = Math.min(best[what] ?? Infinity, Number(usec) / rounds);
     };
     for (let repetition = 0; repetition < 4; repetition++) {
-      await measure('acquire', (id) => bench.acquire(id));
-      await measure('extend', (id) => bench.extend(id));
-      await measure('refused try', () => bench.acquire([request('t.1.1000', 'try')]));
-      await measure('release', (id) => bench.release(id));
+      await measure('acquire', (id) => one.acquire(id));
+      await measure('extend', (id) => one.extend(id));
+      await measure('refused try', () => one.acquire([request('t.1.1000', 'try')]));
+      await measure('release', (id) => one.release(id));
     }
     return best;
   }
 
-  let few: ScriptBench;
-  let many: ScriptBench;
+  let few: RedisFixture;
+  let many: RedisFixture;
 
   before('take 10 and 100 000 tickets', async () => {
-    few = new ScriptBench(server(), { limit: 510 });
-    many = new ScriptBench(server(), { limit: MANY + 500 });
+    few = new RedisFixture(server(), { limit: 510 });
+    many = new RedisFixture(server(), { limit: MANY + 500 });
     await fill(few, 10);
     await fill(many, MANY);
   });
@@ -158,6 +158,6 @@ describeWithServer('scripts: 10 and 100 000 tickets', (server) => {
     expect(holders.map(({ id, slots }) => [id, slots])).to.deep.equal([['c.1', [0]]]);
     await many.expectSafeExpiry('the purge');
     await many.release('c.1');
-    expect(await many.parts()).to.deep.equal(['meta']);
+    await many.expectNothingLeft();
   });
 });

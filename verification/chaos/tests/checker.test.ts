@@ -299,16 +299,16 @@ histories['told'] = {
 histories['certainty'] = {
   good: {
     'certain for a whole ttl': () =>
-      history().hold({ from: 100, to: 700, looks: [{ at: 600, held: true, until: 1600 }] }),
+      history().hold({ from: 100, to: 700, looks: [{ at: 600, until: 1600 }] }),
   },
   bad: {
     'certain for more than a ttl': () =>
-      history().hold({ from: 100, to: 700, looks: [{ at: 600, held: true, until: 1610 }] }),
+      history().hold({ from: 100, to: 700, looks: [{ at: 600, until: 1610 }] }),
     'certain for the claim time, which is longer than the ttl': () =>
       history({ claim: 2000 }).hold({
         from: 100,
         to: 700,
-        looks: [{ at: 110, held: true, until: 2000 }],
+        looks: [{ at: 110, until: 2000 }],
       }),
   },
 };
@@ -337,7 +337,7 @@ histories['lost-late'] = {
     'told after its own event loop was blocked': () =>
       history()
         .hold({ from: 100, lost: [{ at: 1800, reason: 'expired' }] })
-        .add({ type: 'stall', at: 1799, process: 'w1', lasted: 900 }),
+        .add({ type: 'stall', at: 1799, process: 'w1', from: 899, until: 1799 }),
   },
   bad: {
     'told too late': () =>
@@ -381,8 +381,8 @@ histories['held-again'] = {
           from: 100,
           to: 1500,
           looks: [
-            { at: 1200, held: false },
-            { at: 1300, held: true, until: 2300 },
+            { at: 1200, until: 1200 },
+            { at: 1300, until: 2300 },
           ],
           extendedUntil: 101,
         })
@@ -393,7 +393,7 @@ histories['held-again'] = {
           from: 100,
           to: 600,
           lost: [{ at: 400, reason: 'missing' }],
-          looks: [{ at: 500, held: true, until: 1500 }],
+          looks: [{ at: 500, until: 1500 }],
           released: false,
         })
         .fault('flush-data', 300, 301),
@@ -404,7 +404,7 @@ histories['blind'] = {
   good: {
     'certain for the rest of its lease': () =>
       history()
-        .hold({ from: 100, to: 900, looks: [{ at: 800, held: true, until: 1100 }] })
+        .hold({ from: 100, to: 900, looks: [{ at: 800, until: 1100 }] })
         .fault('stop-server', 150, 2000),
     'certain all the time, for others are cut off': () =>
       history()
@@ -414,11 +414,11 @@ histories['blind'] = {
   bad: {
     'certain though the server has not answered for longer than the ttl': () =>
       history()
-        .hold({ from: 100, to: 1300, looks: [{ at: 1250, held: true, until: 1400 }] })
+        .hold({ from: 100, to: 1300, looks: [{ at: 1250, until: 1400 }] })
         .fault('stop-server', 150, 2000),
     'certain though no reply can have reached it': () =>
       history()
-        .hold({ from: 100, to: 1300, looks: [{ at: 1250, held: true, until: 1400 }] })
+        .hold({ from: 100, to: 1300, looks: [{ at: 1250, until: 1400 }] })
         .fault('swallow-replies', 150, 2000, { targets: ['w1'] }),
   },
 };
@@ -430,7 +430,7 @@ histories['cause'] = {
     'lost after its process could not run': () =>
       history()
         .hold({ from: 100, lost: [{ at: 1150, reason: 'expired' }] })
-        .add({ type: 'stall', at: 1100, process: 'w1', lasted: 900 }),
+        .add({ type: 'stall', at: 1100, process: 'w1', from: 200, until: 1100 }),
   },
   bad: {
     'lost while nothing was wrong': () =>
@@ -452,7 +452,7 @@ histories['deadline'] = {
     'all may be late when the process that carries their bytes stood still': () =>
       history()
         .request('w1', 100, 2000, 'unknown', 500)
-        .add({ type: 'stall', at: 1990, process: 'nemesis', lasted: 1500 }),
+        .add({ type: 'stall', at: 1990, process: 'nemesis', from: 490, until: 1990 }),
     'a stopped process ends its requests when it runs again': () =>
       history()
         .request('w1', 100, 2000, 'fail', 500)

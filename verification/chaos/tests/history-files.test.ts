@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { checkHistory } from '../checker/check-history.js';
 import { MalformedHistoryError } from '../checker/put-together.js';
-import { readHistory } from '../history/read-history.js';
+import { readHistory } from '../../history/read-history.js';
 import { Recorder } from '../history/recorder.js';
 import {
   makeTemporaryFolder,
@@ -26,13 +26,13 @@ describe('history files', () => {
     const [first, second] = [new Recorder(folder, 'w1'), new Recorder(folder, 'w2')];
     first.record({ type: 'quiet', at: 3 });
     second.record({ type: 'quiet', at: 2 });
-    second.record({ type: 'stall', at: 4, lasted: 1 });
+    second.record({ type: 'stall', at: 4, from: 3, until: 4 });
     first.close();
     second.close();
     expect(readHistory(folder)).to.deep.equal([
       { at: 2, process: 'w2', type: 'quiet' },
       { at: 3, process: 'w1', type: 'quiet' },
-      { at: 4, process: 'w2', type: 'stall', lasted: 1 },
+      { at: 4, process: 'w2', type: 'stall', from: 3, until: 4 },
     ]);
   });
 
@@ -81,6 +81,7 @@ describe('a history that contradicts itself is refused:', () => {
       at: 1,
       process: 'w1',
       ticket: 'x',
+      token: 1,
       reason: 'missing',
     }),
   };

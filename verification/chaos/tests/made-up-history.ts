@@ -1,6 +1,7 @@
-import type { FaultEvent, HistoryEvent, RunEvent, Ticket } from '../history/events.js';
+import type { FaultEvent, Grant, HistoryEvent } from '../../history/events.js';
 import type { FaultKind } from '../history/fault-kinds.js';
-import { inOrder } from '../history/read-history.js';
+import type { Header } from '../checker/run-record.js';
+import { inOrder } from '../../history/read-history.js';
 
 /** What one holder did. All times in milliseconds. */
 export interface MadeUpHold {
@@ -22,8 +23,7 @@ export interface MadeUpHold {
   readonly lost?: readonly { readonly at: number; readonly reason: string }[];
   readonly looks?: readonly {
     readonly at: number;
-    readonly held: boolean;
-    readonly until?: number;
+    readonly until: number;
   }[];
 }
 
@@ -39,13 +39,14 @@ const EXTEND_EVERY = 300;
 
 /** Makes up a history as processes would have written it; what is not said is as it should be. */
 export class MadeUpHistory {
-  readonly #header: RunEvent;
+  readonly #header: Header;
   readonly #events: HistoryEvent[] = [];
   #calls = 0;
   #faults = 0;
 
-  constructor(header: Partial<RunEvent> = {}) {
-    const run = {
+  constructor(header: Partial<Header> = {}) {
+    const usual = {
+      at: 0,
       name: 'made up',
       limit: 2,
       ttl: 1000,
@@ -53,11 +54,13 @@ export class MadeUpHistory {
       recovery: 5000,
       ordered: true,
     };
-    this.#header = { type: 'run', at: 0, process: 'nemesis', ...run, ...header };
+    this.#header = { ...usual, ...header };
   }
 
   get events(): HistoryEvent[] {
-    return inOrder([this.#header, ...this.#events]);
+    const { at, claim, recovery, ordered, ...terms } = this.#header;
+    const run = { semaphores: [terms], nodes: ordered ? 1 : 3, claim, recovery };
+    return inOrder([{ type: 'run', at, process: 'nemesis', ...run }, ...this.#events]);
   }
 
   add(...events: readonly HistoryEvent[]): this {
@@ -70,7 +73,7 @@ export class MadeUpHistory {
     const { by: process = 'w1', from, to, slots = [0], token = from } = hold;
     const { id = `${process}.${from}`, permits = slots.length, invoked = from - 5 } = hold;
     const call = ++this.#calls;
-    const { ttl } = this.#header;
+    const { name, ttl } = this.#header;
     const { until = from + ttl } = hold;
     this.add(
       {
@@ -79,19 +82,28 @@ export class MadeUpHistory {
         process,
         call,
         operation: 'acquire',
+        semaphores: [name],
         timeout: 60_000,
         permits,
       },
-      { type: 'ok', at: from, process, call, ticket: { id, slots, token }, until },
+      {
+        type: 'ok',
+        at: from,
+        process,
+        call,
+        tickets: [{ semaphore: name, id, slots, token, until }],
+      },
     );
     const last = hold.extendedUntil ?? to ?? from;
     for (let at = from + EXTEND_EVERY; at < last; at += EXTEND_EVERY) {
-      this.add({ type: 'held', at, process, ticket: id, held: true, until: at + ttl });
+      this.add({ type: 'held', at, process, ticket: id, token, until: at + ttl });
     }
     for (const look of hold.looks ?? []) {
-      this.add({ type: 'held', process, ticket: id, until: look.at, ...look });
+      this.add({ type: 'held', process, ticket: id, token, ...look });
     }
-    for (const lost of hold.lost ?? []) this.add({ type: 'lost', process, ticket: id, ...lost });
+    for (const lost of hold.lost ?? []) {
+      this.add({ type: 'lost', process, ticket: id, token, ...lost });
+    }
     if (to !== undefined) this.#release(process, id, to, hold.released ?? true);
     return this;
   }
@@ -105,7 +117,16 @@ export class MadeUpHistory {
     timeout: number,
   ): this {
     const call = ++this.#calls;
-    this.add({ type: 'invoke', at: invoked, process, call, operation: 'acquire', timeout });
+    const semaphores = [this.#header.name];
+    this.add({
+      type: 'invoke',
+      at: invoked,
+      process,
+      call,
+      operation: 'acquire',
+      semaphores,
+      timeout,
+    });
     if (outcome === undefined) return this;
     return this.add({ type: outcome, at: ended, process, call, error: 'as made up' });
   }
@@ -125,7 +146,7 @@ export class MadeUpHistory {
     return this;
   }
 
-  seen(at: number, holders: readonly Ticket[], waiters: readonly string[] = []): this {
+  seen(at: number, holders: readonly Grant[], waiters: readonly string[] = []): this {
     return this.add({ type: 'seen', at, process: 'nemesis', asked: at - 1, holders, waiters });
   }
 
@@ -137,11 +158,12 @@ export class MadeUpHistory {
     return this.add({ type: 'final', at, process: 'nemesis', held, waiting, keys });
   }
 
-  #release(process: string, ticket: string, at: number, released: boolean): void {
+  #release(process: string, ticket: string, at: number, result: boolean): void {
     const call = ++this.#calls;
+    const semaphores = [this.#header.name];
     this.add(
-      { type: 'invoke', at, process, call, operation: 'release', ticket },
-      { type: 'ok', at: at + 1, process, call, released },
+      { type: 'invoke', at, process, call, operation: 'release', semaphores, ticket },
+      { type: 'ok', at: at + 1, process, call, result },
     );
   }
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { checkHistory } from '../checker/check-history.js';
 import { putTogether } from '../checker/put-together.js';
-import type { HistoryEvent } from '../history/events.js';
+import type { HistoryEvent, SemaphoreTerms } from '../../history/events.js';
 import { describePlan } from '../nemesis/describe-plan.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import { runChaos } from '../run-chaos.js';
@@ -51,13 +51,13 @@ function shortRun(this: Mocha.Suite): void {
 
   // Were the history too thin, or the checker too forgiving, these would pass.
   const tamperings: Record<string, (event: HistoryEvent) => HistoryEvent[]> = {
-    limit: (event) => [event.type === 'run' ? { ...event, limit: event.limit - 1 } : event],
+    limit: withTerms(({ limit }) => ({ limit: limit - 1 })),
     tokens: (event) =>
-      event.type === 'ok' && event.ticket !== undefined
-        ? [{ ...event, ticket: { ...event.ticket, token: -event.ticket.token } }]
+      event.type === 'ok' && event.tickets !== undefined
+        ? [{ ...event, tickets: event.tickets.map((one) => ({ ...one, token: -one.token })) }]
         : [event],
-    server: (event) => [event.type === 'run' ? { ...event, limit: 1 } : event],
-    certainty: (event) => [event.type === 'run' ? { ...event, ttl: event.ttl / 2 } : event],
+    server: withTerms(() => ({ limit: 1 })),
+    certainty: withTerms(({ ttl }) => ({ ttl: ttl / 2 })),
     'lost-once': (event) => (event.type === 'lost' ? [event, event] : [event]),
     phantom: (event) => [event.type === 'final' ? { ...event, keys: ['tickets'] } : event],
     liveness: (event) => [event.type === 'run' ? { ...event, recovery: 1 } : event],
@@ -68,6 +68,14 @@ function shortRun(this: Mocha.Suite): void {
       expect(found.map((violation) => violation.rule)).to.include(rule);
     });
   }
+}
+
+function withTerms(change: (terms: SemaphoreTerms) => Partial<SemaphoreTerms>) {
+  return (event: HistoryEvent): HistoryEvent[] => {
+    if (event.type !== 'run') return [event];
+    const semaphores = event.semaphores.map((terms) => ({ ...terms, ...change(terms) }));
+    return [{ ...event, semaphores }];
+  };
 }
 
 function brokenRules(events: readonly HistoryEvent[]): string[] {
