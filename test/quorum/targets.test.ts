@@ -25,6 +25,7 @@ describe('an array of clients', () => {
     expect(backendOf([a, b, c])).not.to.equal(backendOf([a, b]));
     expect(backendOf([a, b])).not.to.equal(backendOf([b, a]));
     expect(backendOf([a])).not.to.equal(backendOf(a));
+    expect(backendOf(a)).to.equal(backendOf(a));
   });
 
   it('keeps none of them for the sake of the others', async () => {

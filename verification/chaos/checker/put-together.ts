@@ -58,7 +58,8 @@ class Reader {
         const hold = this.#hold(event.ticket);
         const { at, until } = event;
         hold.looks.push({ at, until, held: until > at });
-        hold.until = Math.max(hold.until, until);
+        // A look that finds the permit lost shows nothing of how long it was held.
+        if (until > at) hold.until = Math.max(hold.until, until);
         break;
       }
       case 'lost':
