@@ -1,33 +1,43 @@
--- Takes a ticket from its holder, who is told so by a push, or by the reply to its next extension.
+-- Takes a ticket from its holder, which hears of it by a push, or by the reply to its next extension.
 --
--- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
---       3 id
--- Reply 'head|verdict|grants', the head as in state.lua: 1 revoked, now or before, 0 not there; grants as in acquire.lua
--- Cost  O(log n) for each expired ticket and grant, and each freed permit
+-- KEYS  tickets, meta, queue
+-- ARGV  1 what all inbox channels begin with   2 the caller's name   3 limit   4 id
+-- Reply 'now|semaphore', the semaphore being 1 where it is revoked, now or before, 0 where there is none; and what slow.lua adds
+-- Cost  O(log n) for each expired ticket and grant
 
--- include: clock
-local ids, total, giving, verdicts, listed = { ARGV[3] }, 1, true, {}, ARGV[3]
-local expiry = call('ZSCORE', tickets, ARGV[3])
-local stored = call('HMGET', meta, 'state', 'limit', ARGV[3])
--- include: state records purge
-
--- In `meta`, 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
-local known, kept, verdict = call('HGET', meta, 'revoked'), {}, '0'
-for entry, id, gone in string.gmatch(type(known) == 'string' and known or '', '((%S+) (%d+);)') do
-  if gone * 1.0 > now then
-    kept[#kept + 1] = entry
-    verdict = id == ARGV[3] and '1' or verdict
+-- include: time ids
+local function make_slow(now_text, channels, client)
+  -- include: slow slots serve
+  -- In `meta`, 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
+  local function remembered(s)
+    local kept = {}
+    for entry, gone in string.gmatch(redis.call('HGET', s.meta, 'revoked') or '', '(%S+ (%d+);)') do
+      if gone + 0 > now then
+        kept[#kept + 1] = entry
+      end
+    end
+    return table.concat(kept)
   end
+
+  function M.revoke(s, id)
+    redis.call('HDEL', s.meta, '')
+    local record, known = M.records(s, { id }), remembered(s)
+    local expiry = redis.call('ZSCORE', s.tickets, id)
+    local _, dropped = M.drop(s, { id }, record)
+    if dropped > 0 then
+      M.add(s.fields, 'revoked', known .. id .. ' ' .. digits(expiry) .. ';')
+      M.tell(s, string.match(id, '^[^.]+'), id .. ' revoked')
+    end
+    M.serve(s)
+    local before = string.find(';' .. known, ';' .. id .. ' ', 1, true)
+    return M.close(s, (dropped > 0 or before) and '1' or '0')
+  end
+  return M
 end
-if released > 0 then
-  verdict, kept[#kept + 1] = '1', ARGV[3] .. ' ' .. format('%.0f', expiry * 1.0) .. ';'
-  fields, filled = { 'revoked', table.concat(kept) }, 2
+
+local now_text, problem = server_time()
+if problem then
+  return redis.error_reply(problem)
 end
--- include: serve
--- include: write
-if released > 0 then
-  local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')
-  redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked' .. source)
-end
-return head .. '|' .. verdict .. '|' .. told
+local slow = make_slow(now_text, ARGV[1], ARGV[2])
+return now_text .. '|' .. slow.revoke(slow.open(KEYS[1], KEYS[2], KEYS[3], ARGV[3]), ARGV[4])

@@ -1,25 +1,30 @@
--- Stores the limit that counts from now on for every process, and grants what it makes room for. Nobody loses a permit
--- when it shrinks.
+-- Stores the limit that counts from now on for every process, and grants what it makes room for. Nobody loses a permit when it shrinks.
 --
--- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
---       3 the new limit   4 not after (microseconds, or '')
--- Reply 'head|l when late, else empty|grants', the head as in state.lua, grants as in acquire.lua
+-- KEYS  tickets, meta, queue
+-- ARGV  1 what all inbox channels begin with   2 the caller's name   3 limit   4 the new limit   5 not after (microseconds, or '')
+-- Reply 'now|semaphore', the semaphore being '', l when late; and what slow.lua adds
 -- Cost  O(log n) for each expired ticket and grant
 
--- include: clock
-local ids, total, giving, verdicts, listed = {}, 0, false, {}, ''
-local late = ARGV[4] ~= '' and now > ARGV[4] * 1.0
-local stored = call('HMGET', meta, 'state', 'limit')
-if not late then
-  stored[2] = ARGV[3]
+-- include: time ids
+local function make_slow(now_text, channels, client)
+  -- include: slow slots serve
+  function M.set_limit(s, new_limit)
+    s.stored, s.limit = new_limit, new_limit + 0
+    s.told = new_limit ~= s.own and 's' .. new_limit or ''
+    M.add(s.fields, 'stored', new_limit)
+    M.serve(s)
+    return M.close(s, '')
+  end
+  return M
 end
--- include: state purge
 
-if not late then
-  fields, filled = { 'limit', ARGV[3] }, 2
+local now_text, problem = server_time()
+if problem then
+  return redis.error_reply(problem)
 end
--- include: serve
--- include: write
-call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))
-return head .. '|' .. (late and 'l' or '') .. '|' .. told
+local slow = make_slow(now_text, ARGV[1], ARGV[2])
+local semaphore = slow.open(KEYS[1], KEYS[2], KEYS[3], ARGV[3])
+if ARGV[5] ~= '' and now_text > ARGV[5] then
+  return now_text .. '|' .. slow.close(semaphore, 'l')
+end
+return now_text .. '|' .. slow.set_limit(semaphore, ARGV[4])

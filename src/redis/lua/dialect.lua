@@ -1,0 +1,30 @@
+-- Prelude for ioredis-mock, whose Lua has 32-bit integers, arrays in arrays that begin at 0, null where a key does not exist, and a TIME
+-- that runs backwards; and for tests that bring their own time. The last argument is the time in microseconds.
+local own_redis, own_string, now_passed = redis, string, table.remove(ARGV)
+
+local function plain(value)
+  local kind = type(value)
+  if kind == 'string' or kind == 'number' or kind == 'boolean' then
+    return value
+  elseif kind ~= 'table' then
+    return false
+  end
+  local list, from = {}, value[0] ~= nil and 0 or 1
+  for i = from, #value do
+    list[i - from + 1] = plain(value[i])
+  end
+  return list
+end
+
+local redis = { error_reply = own_redis.error_reply, pcall = own_redis.pcall }
+function redis.call(command, ...)
+  if command == 'TIME' then
+    return { own_string.sub(now_passed, 1, -7), own_string.sub(now_passed, -6) }
+  end
+  return plain(own_redis.call(command, ...))
+end
+
+local string = setmetatable({}, { __index = own_string })
+function string.format(pattern, ...)
+  return own_string.format((own_string.gsub(pattern, '%%d', '%%.0f')), ...)
+end
