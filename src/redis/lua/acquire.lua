@@ -83,7 +83,7 @@ end
 
 local function make_slow(now_text, channels, client)
   -- include: slow slots serve requests
-  return M
+  return S
 end
 
 -- For 'all': the number of the first semaphore that is not plainly free. A name without keys is.
@@ -120,7 +120,7 @@ while ARGV[at] do
     local reply = not late and grant_plain(tickets, meta, limit, ARGV[i], ttl, label, now_text)
     if not reply then
       slow = slow or make_slow(now_text, ARGV[1], ARGV[2])
-      reply = slow.acquire(slow.open(tickets, meta, queue, limit), ARGV[i], late, ttl, label)
+      reply = slow:open(tickets, meta, queue, limit):acquire(ARGV[i], late, ttl, label)
     end
     replies[#replies + 1] = reply
     key = key + 3

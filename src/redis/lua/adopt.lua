@@ -10,46 +10,46 @@
 -- include: time ids
 local function make_slow(now_text, channels, client)
   -- include: slow slots serve
-  local function ticket_of(s, id)
+  function S.ticket_of(s, id)
     return string.match(redis.call('HGET', s.meta, id) or '', '^([%d,-]+) (%d+) ')
   end
 
-  -- The id that it has now. The field of ~ and a ticket's first id is the id that it has now; a ticket that has the very id that is
+  -- The id that it has s.now. The field of ~ and a ticket's first id is the id that it has s.now; a ticket that has the very id that is
   -- presented comes before it. A call that runs again finds what it did the first time.
-  local function find(s, id, new_id)
+  function S.find(s, id, new_id)
     local origin = string.match(id, '~(.+)$') or id
     for _, one in ipairs({ new_id, id, redis.call('HGET', s.meta, '~' .. origin) or origin }) do
-      if ticket_of(s, one) then
+      if s:ticket_of(one) then
         return one
       end
     end
   end
 
-  function M.adopt(s, late, ttl, label, id, new_id)
-    local current = not late and find(s, id, new_id)
+  function S.adopt(s, late, ttl, label, id, new_id)
+    local current = not late and s:find(id, new_id)
     if not current then
-      M.serve(s)
-      return M.close(s, late and 'l' or '')
+      s:serve()
+      return s:close(late and 'l' or '')
     end
-    local slots, token = ticket_of(s, current)
-    M.add(s.adds, digits(now + ttl), new_id)
-    s.ends = now + ttl
+    local slots, token = s:ticket_of(current)
+    s.add(s.adds, string.format('%d', s.now + ttl), new_id)
+    s.ends = s.now + ttl
     if current ~= new_id then
       redis.call('ZREM', s.tickets, current)
       redis.call('HDEL', s.meta, current)
-      s.last = math.max(s.last + 1, now)
-      token = digits(s.last)
-      M.add(s.fields, new_id, slots .. ' ' .. token .. ' ' .. label)
-      M.add(s.fields, string.match(new_id, '~.+$'), new_id)
+      s.last = math.max(s.last + 1, s.now)
+      token = string.format('%d', s.last)
+      s.add(s.fields, new_id, slots .. ' ' .. token .. ' ' .. label)
+      s.add(s.fields, string.match(new_id, '~.+$'), new_id)
     end
-    M.serve(s)
-    local reply = M.close(s, slots .. ' ' .. token .. ':' .. current)
+    s:serve()
+    local reply = s:close(slots .. ' ' .. token .. ':' .. current)
     if current ~= new_id then
-      M.tell(s, string.match(current, '^[^.]+'), current .. ' adopted')
+      s:tell(string.match(current, '^[^.]+'), current .. ' adopted')
     end
     return reply
   end
-  return M
+  return S
 end
 
 local now_text, problem = server_time()
@@ -58,5 +58,5 @@ if problem then
 end
 local slow = make_slow(now_text, ARGV[1], ARGV[2])
 local late = ARGV[6] ~= '' and now_text > ARGV[6]
-local semaphore = slow.open(KEYS[1], KEYS[2], KEYS[3], ARGV[3])
-return now_text .. '|' .. slow.adopt(semaphore, late, ARGV[4], ARGV[5], ARGV[7], ARGV[8])
+local semaphore = slow:open(KEYS[1], KEYS[2], KEYS[3], ARGV[3])
+return now_text .. '|' .. semaphore:adopt(late, ARGV[4], ARGV[5], ARGV[7], ARGV[8])

@@ -2,16 +2,21 @@
 -- that runs backwards; and for tests that bring their own time. The last argument is the time in microseconds.
 local own_redis, own_string, now_passed = redis, string, table.remove(ARGV)
 
-local function plain(value)
+-- `from`: where its arrays begin.
+local function plain(value, from)
   local kind = type(value)
   if kind == 'string' or kind == 'number' or kind == 'boolean' then
     return value
-  elseif kind ~= 'table' then
+  end
+  local is_array, size = pcall(function()
+    return #value
+  end)
+  if not is_array then
     return false
   end
-  local list, from = {}, value[0] ~= nil and 0 or 1
-  for i = from, #value do
-    list[i - from + 1] = plain(value[i])
+  local list = {}
+  for i = 1, size do
+    list[i] = plain(value[i - 1 + from], 0)
   end
   return list
 end
@@ -21,7 +26,7 @@ function redis.call(command, ...)
   if command == 'TIME' then
     return { own_string.sub(now_passed, 1, -7), own_string.sub(now_passed, -6) }
   end
-  return plain(own_redis.call(command, ...))
+  return plain(own_redis.call(command, ...), 1)
 end
 
 local string = setmetatable({}, { __index = own_string })

@@ -38,9 +38,9 @@ end
 
 local function make_slow(now_text, channels, client)
   -- include: slow slots serve
-  local function verdict(s, id, record, token, expires)
+  function S.verdict(s, id, record, token, expires)
     if has_token(record, token) then
-      M.add(s.adds, digits(expires), id)
+      s.add(s.adds, string.format('%d', expires), id)
       s.ends = expires
       return '1'
     end
@@ -48,16 +48,16 @@ local function make_slow(now_text, channels, client)
     return revoked and string.find(';' .. revoked, ';' .. id .. ' ', 1, true) and 'r' or '0'
   end
 
-  function M.extend(s, ids, tokens, ttl)
+  function S.extend(s, ids, tokens, ttl)
     redis.call('HDEL', s.meta, '')
-    local records, verdicts = M.records(s, ids), {}
+    local records, verdicts = s:records(ids), {}
     for i = 1, #ids do
-      verdicts[i] = verdict(s, ids[i], records[i], tokens[i], now + ttl)
+      verdicts[i] = s:verdict(ids[i], records[i], tokens[i], s.now + ttl)
     end
-    M.serve(s)
-    return M.close(s, table.concat(verdicts))
+    s:serve()
+    return s:close(table.concat(verdicts))
   end
-  return M
+  return S
 end
 
 local now_text, problem = server_time()
@@ -73,7 +73,7 @@ while ARGV[at] do
     local reply = extend_plain(tickets, meta, limit, ids, tokens, ttl, now_text)
     if not reply then
       slow = slow or make_slow(now_text, ARGV[1], ARGV[2])
-      reply = slow.extend(slow.open(tickets, meta, queue, limit), ids, tokens, ttl)
+      reply = slow:open(tickets, meta, queue, limit):extend(ids, tokens, ttl)
     end
     replies[#replies + 1] = reply
     key = key + 3

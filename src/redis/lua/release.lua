@@ -30,10 +30,10 @@ end
 
 local function make_slow(now_text, channels, client)
   -- include: slow slots serve
-  function M.release(s, ids)
+  function S.release(s, ids)
     -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
     redis.call('HDEL', s.meta, '')
-    local gone, dropped = M.drop(s, ids, M.records(s, ids))
+    local gone, dropped = s:drop(ids, s:records(ids))
     if s.waiting > 0 and dropped < #ids then
       s.waited = true
       local withdrawn = redis.call('ZREM', s.queue, unpack(ids))
@@ -42,14 +42,14 @@ local function make_slow(now_text, channels, client)
         redis.call('HDEL', s.meta, unpack(ids))
       end
     end
-    M.serve(s)
+    s:serve()
     local verdicts = {}
     for i = 1, #ids do
       verdicts[i] = gone[ids[i]] and '1' or '0'
     end
-    return M.close(s, table.concat(verdicts))
+    return s:close(table.concat(verdicts))
   end
-  return M
+  return S
 end
 
 local now_text, problem = server_time()
@@ -65,7 +65,7 @@ while ARGV[at] do
     local reply = release_plain(tickets, meta, limit, ids, now_text)
     if not reply then
       slow = slow or make_slow(now_text, ARGV[1], ARGV[2])
-      reply = slow.release(slow.open(tickets, meta, queue, limit), ids)
+      reply = slow:open(tickets, meta, queue, limit):release(ids)
     end
     replies[#replies + 1] = reply
     key = key + 3

@@ -1,6 +1,6 @@
 -- Fragment of make_slow: requests of one semaphore, some of which may be known already.
 
-local function parse(text)
+function S.parse(text)
   local listed, kinds, arrivals = string.match(text, '^([^|]*)|?([^|]*)|?(.*)$')
   local places, total = {}, 0
   for place in string.gmatch(arrivals, '%d+') do
@@ -11,31 +11,31 @@ local function parse(text)
 end
 
 -- Puts one that is not known into the queue.
-local function join(s, id, place, ttl, label)
-  M.add(s.comers, place, id)
+function S.join(s, id, place, ttl, label)
+  s.add(s.comers, place, id)
   redis.call('HSET', s.meta, id, ttl .. ';' .. label)
 end
 
 -- A request that was dropped (claim or lease over after a stall, data lost) returns to its old place.
-local function rejoin(s, ids, records, scores, places, ttl, label)
+function S.rejoin(s, ids, records, scores, places, ttl, label)
   for i = 1, #ids do
     local known = (places[i] or '0') ~= '0' and not string.match(records[i] or '', '^[%d,-]+ %d+ ')
     if known and not scores[i] then
       -- Nobody's number may bring those of all others to where a float has no next one.
       local place = math.min(places[i] + 0, 9e15)
       -- Where data was lost while the clock was behind: new requests must come behind it.
-      s.last, scores[i] = math.max(s.last, place), digits(place)
-      join(s, ids[i], scores[i], ttl, label)
+      s.last, scores[i] = math.max(s.last, place), string.format('%d', place)
+      s:join(ids[i], scores[i], ttl, label)
     end
   end
-  M.arrive(s)
+  s:arrive()
 end
 
 -- Writes those that joined, and until when this client's requests count.
-function M.arrive(s)
-  M.add(s.comers, digits(now + WAITER_LEASE - LEASES), '@' .. client)
+function S.arrive(s)
+  s.add(s.comers, string.format('%d', s.now + s.WAITER_LEASE - s.LEASES), '@' .. s.client)
   -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-  redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', digits(now - LEASES))
+  redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', string.format('%d', s.now - s.LEASES))
   s.waiting = s.waiting + #s.comers / 2 - 1
   redis.call('ZADD', s.queue, unpack(s.comers))
   redis.call('PEXPIRE', s.queue, '86400000')
@@ -43,33 +43,33 @@ function M.arrive(s)
 end
 
 -- The verdict on one request.
-local function answer(s, id, record, score, kind, ttl, label)
+function S.answer(s, id, record, score, kind, ttl, label)
   local ticket = string.match(record or '', '^[%d,-]+ %d+')
   if ticket and string.find(record, ' ', #ticket, true) then
-    M.add(s.adds, digits(now + ttl), id)
-    s.ends = math.max(s.ends or 0, now + ttl)
+    s.add(s.adds, string.format('%d', s.now + ttl), id)
+    s.ends = math.max(s.ends or 0, s.now + ttl)
     return ticket
   elseif score then
-    return 'q' .. digits(score)
+    return 'q' .. string.format('%d', score)
   end
-  local permits = M.permits_of(id)
+  local permits = s.permits_of(id)
   if permits > s.limit then
     return string.format('o%d', s.limit)
   elseif not s.blocked and s.held + permits <= s.limit then
-    return M.grant(s, id, permits, label, now + ttl)
+    return s:grant(id, permits, label, s.now + ttl)
   elseif kind == 't' then
     return 'b'
   end
-  s.blocked, s.last = true, math.max(s.last + 1, now)
-  join(s, id, digits(s.last), ttl, label)
-  return 'q' .. digits(s.last)
+  s.blocked, s.last = true, math.max(s.last + 1, s.now)
+  s:join(id, string.format('%d', s.last), ttl, label)
+  return 'q' .. string.format('%d', s.last)
 end
 
-function M.acquire(s, requests, late, ttl, label)
-  local ids, kinds, places = parse(requests)
+function S.acquire(s, requests, late, ttl, label)
+  local ids, kinds, places = s.parse(requests)
   if late then
-    M.serve(s)
-    return M.close(s, string.rep('l;', #ids - 1) .. 'l')
+    s:serve()
+    return s:close(string.rep('l;', #ids - 1) .. 'l')
   end
   s.comers = {}
   if #places > 0 then
@@ -81,20 +81,20 @@ function M.acquire(s, requests, late, ttl, label)
     scores = redis.call('ZMSCORE', s.queue, unpack(ids))
   end
   if #places > 0 then
-    rejoin(s, ids, records, scores, places, ttl, label)
+    s:rejoin(ids, records, scores, places, ttl, label)
   end
   for i = 1, #ids do
     own[ids[i]] = ids[i]
   end
-  M.serve(s, own, ttl)
+  s:serve(own, ttl)
   local verdicts, waits = {}, false
   for i = 1, #ids do
     local granted = own[ids[i]] ~= ids[i] and own[ids[i]]
-    verdicts[i] = granted or answer(s, ids[i], records[i], scores[i], string.sub(kinds, i, i), ttl, label)
+    verdicts[i] = granted or s:answer(ids[i], records[i], scores[i], string.sub(kinds, i, i), ttl, label)
     waits = waits or string.sub(verdicts[i], 1, 1) == 'q'
   end
   if #s.comers > 0 then
-    M.arrive(s)
+    s:arrive()
   end
-  return M.close(s, table.concat(verdicts, ';'), waits)
+  return s:close(table.concat(verdicts, ';'), waits)
 end

@@ -9,30 +9,30 @@
 local function make_slow(now_text, channels, client)
   -- include: slow slots serve
   -- In `meta`, 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
-  local function remembered(s)
+  function S.remembered(s)
     local kept = {}
     for entry, gone in string.gmatch(redis.call('HGET', s.meta, 'revoked') or '', '(%S+ (%d+);)') do
-      if gone + 0 > now then
+      if gone + 0 > s.now then
         kept[#kept + 1] = entry
       end
     end
     return table.concat(kept)
   end
 
-  function M.revoke(s, id)
+  function S.revoke(s, id)
     redis.call('HDEL', s.meta, '')
-    local record, known = M.records(s, { id }), remembered(s)
+    local record, known = s:records({ id }), s:remembered()
     local expiry = redis.call('ZSCORE', s.tickets, id)
-    local _, dropped = M.drop(s, { id }, record)
+    local _, dropped = s:drop({ id }, record)
     if dropped > 0 then
-      M.add(s.fields, 'revoked', known .. id .. ' ' .. digits(expiry) .. ';')
-      M.tell(s, string.match(id, '^[^.]+'), id .. ' revoked')
+      s.add(s.fields, 'revoked', known .. id .. ' ' .. string.format('%d', expiry) .. ';')
+      s:tell(string.match(id, '^[^.]+'), id .. ' revoked')
     end
-    M.serve(s)
+    s:serve()
     local before = string.find(';' .. known, ';' .. id .. ' ', 1, true)
-    return M.close(s, (dropped > 0 or before) and '1' or '0')
+    return s:close((dropped > 0 or before) and '1' or '0')
   end
-  return M
+  return S
 end
 
 local now_text, problem = server_time()
@@ -40,4 +40,4 @@ if problem then
   return redis.error_reply(problem)
 end
 local slow = make_slow(now_text, ARGV[1], ARGV[2])
-return now_text .. '|' .. slow.revoke(slow.open(KEYS[1], KEYS[2], KEYS[3], ARGV[3]), ARGV[4])
+return now_text .. '|' .. slow:open(KEYS[1], KEYS[2], KEYS[3], ARGV[3]):revoke(ARGV[4])

@@ -3,53 +3,49 @@
 -- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk is stepped over; any other that does
 -- not fit blocks those behind it, so that small requests cannot starve it.
 
--- How long a granted ticket lives until its waiter claims it, and a process's requests without a sign of life from it (microseconds).
-local CLAIM_TIME, WAITER_LEASE = 5000000, 5000000
--- Lines of one message.
-local MOST_LINES = 100
-
 -- Gives a ticket on the lowest free slots.
-function M.grant(s, id, permits, label, expires)
-  s.last = math.max(s.last + 1, now)
-  local ticket = M.take_slots(s, permits) .. ' ' .. (s.last == now and now_text or digits(s.last))
-  M.add(s.adds, digits(expires), id)
-  M.add(s.fields, id, ticket .. ' ' .. label)
+function S.grant(s, id, permits, label, expires)
+  s.last = math.max(s.last + 1, s.now)
+  local ticket = s:take_slots(permits) .. ' ' .. (s.last == s.now and s.now_text or string.format('%d', s.last))
+  s.add(s.adds, string.format('%d', expires), id)
+  s.add(s.fields, id, ticket .. ' ' .. label)
   s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
   return ticket
 end
 
-function M.permits_of(id)
+function S.permits_of(id)
   return (string.match(id, '^[^.]+%.[^.~]+%.(%d+)') or 1) + 0
 end
 
 -- Whether the requests of a client count. `alive`: what is known of the clients.
-local function is_alive(s, alive, who)
+function S.is_alive(s, alive, who)
   if alive[who] == nil then
     local lease = redis.call('ZSCORE', s.queue, '@' .. who)
-    alive[who] = lease and lease + LEASES > now
+    alive[who] = lease and lease + s.LEASES > s.now
   end
   return alive[who]
 end
 
 -- Grants to one that waits. `own`: the requests of this call by id, which get their full ttl and hear of it by their verdict.
-local function grant_waiting(s, id, record, own, ttl)
+function S.grant_waiting(s, id, record, own, ttl)
   local life, label = string.match(record or '', '^(%d+);(.*)$')
   local mine = own and own[id]
-  local expires = now + (mine and ttl or math.min(life or CLAIM_TIME, CLAIM_TIME))
-  local ticket = M.grant(s, id, M.permits_of(id), label or '?', expires)
+  local expires = s.now + (mine and ttl or math.min((life or s.CLAIM_TIME) + 0, s.CLAIM_TIME))
+  local ticket = s:grant(id, s.permits_of(id), label or '?', expires)
   if mine then
     own[id] = ticket
     return
   end
   local who = string.match(id, '^[^.]+')
+  s.grants = s.grants or {}
   s.grants[who] = s.grants[who] or {}
-  table.insert(s.grants[who], id .. ' ' .. ticket .. ' ' .. digits(expires))
+  table.insert(s.grants[who], id .. ' ' .. ticket .. ' ' .. string.format('%d', expires))
 end
 
 -- What becomes of the request at the head: 'dead', 'skip', 'block' or 'grant'.
-local function fate(s, alive, id)
-  local permits = M.permits_of(id)
-  if not is_alive(s, alive, string.match(id, '^[^.]+')) then
+function S.fate(s, alive, id)
+  local permits = s.permits_of(id)
+  if not s:is_alive(alive, string.match(id, '^[^.]+')) then
     return 'dead'
   elseif permits > s.limit then
     return 'skip'
@@ -57,7 +53,7 @@ local function fate(s, alive, id)
   return s.held + permits > s.limit and 'block' or 'grant'
 end
 
-function M.serve(s, own, ttl)
+function S.serve(s, own, ttl)
   local alive, skipped = {}, 0
   while s.waiting > skipped and s.held < s.limit and not s.blocked do
     local most = math.min(s.limit - s.held, 100)
@@ -68,9 +64,9 @@ function M.serve(s, own, ttl)
     end
     local records, left, dead = redis.call('HMGET', s.meta, unpack(heads)), {}, {}
     for i = 1, #heads do
-      local id, becomes = heads[i], s.blocked or fate(s, alive, heads[i])
+      local id, becomes = heads[i], s.blocked or s:fate(alive, heads[i])
       if becomes == 'grant' then
-        grant_waiting(s, id, records[i], own, ttl)
+        s:grant_waiting(id, records[i], own, ttl)
       elseif becomes == 'skip' then
         skipped = skipped + 1
       elseif becomes == 'dead' then
@@ -82,11 +78,11 @@ function M.serve(s, own, ttl)
         left[#left + 1] = id
       end
     end
-    M.leave(s, left, dead)
+    s:leave(left, dead)
   end
 end
 
-function M.leave(s, left, dead)
+function S.leave(s, left, dead)
   if #left > 0 then
     s.waited = true
     s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(left))
@@ -98,14 +94,15 @@ end
 
 -- A message is 'id slots token expiry;…|name', the name as in the keys. A hint: where the user has no right to publish, waiters find
 -- their grant by asking.
-function M.publish(s)
+function S.publish(s)
   for who, lines in pairs(s.grants) do
-    for first = 1, who ~= client and #lines or 0, MOST_LINES do
-      M.tell(s, who, table.concat(lines, ';', first, math.min(first + MOST_LINES - 1, #lines)))
+    -- A message has at most 100 lines.
+    for first = 1, who ~= s.client and #lines or 0, 100 do
+      s:tell(who, table.concat(lines, ';', first, math.min(first + 99, #lines)))
     end
   end
 end
 
-function M.tell(s, who, lines)
-  redis.pcall('PUBLISH', channels .. who, lines .. '|' .. string.match(s.meta, '{([^{}]*)}[^{}]*$'))
+function S.tell(s, who, lines)
+  redis.pcall('PUBLISH', s.channels .. who, lines .. '|' .. string.match(s.meta, '{([^{}]*)}[^{}]*$'))
 end

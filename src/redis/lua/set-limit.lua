@@ -8,14 +8,14 @@
 -- include: time ids
 local function make_slow(now_text, channels, client)
   -- include: slow slots serve
-  function M.set_limit(s, new_limit)
+  function S.set_limit(s, new_limit)
     s.stored, s.limit = new_limit, new_limit + 0
     s.told = new_limit ~= s.own and 's' .. new_limit or ''
-    M.add(s.fields, 'stored', new_limit)
-    M.serve(s)
-    return M.close(s, '')
+    s.add(s.fields, 'stored', new_limit)
+    s:serve()
+    return s:close('')
   end
-  return M
+  return S
 end
 
 local now_text, problem = server_time()
@@ -23,8 +23,8 @@ if problem then
   return redis.error_reply(problem)
 end
 local slow = make_slow(now_text, ARGV[1], ARGV[2])
-local semaphore = slow.open(KEYS[1], KEYS[2], KEYS[3], ARGV[3])
+local semaphore = slow:open(KEYS[1], KEYS[2], KEYS[3], ARGV[3])
 if ARGV[5] ~= '' and now_text > ARGV[5] then
-  return now_text .. '|' .. slow.close(semaphore, 'l')
+  return now_text .. '|' .. semaphore:close('l')
 end
-return now_text .. '|' .. slow.set_limit(semaphore, ARGV[4])
+return now_text .. '|' .. semaphore:set_limit(ARGV[4])

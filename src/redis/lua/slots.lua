@@ -1,44 +1,44 @@
 -- Fragment of make_slow: which slots are free. `s.spare` has ranges that are not in `tickets`: those that came free in this call, and
 -- those that were read there. The lowest free slot is always the next.
 
-local function highest_first(one, other)
+function S.highest_first(one, other)
   return one[1] > other[1]
 end
 
 -- Brings the lowest ranges of `tickets` to the others.
-function M.gather(s)
+function S.gather(s)
   if s.gaps > 100 then
     -- What came free in this call may lie behind those that stay there.
-    M.store_gaps(s)
+    s:store_gaps()
   end
   local ranges = redis.call('ZRANGE', s.tickets, 0, math.min(s.gaps, 100) - 1)
   redis.call('ZREMRANGEBYRANK', s.tickets, 0, #ranges - 1)
   for i = 1, #ranges do
-    M.each_range(ranges[i], function(first, final)
+    s.each_range(ranges[i], function(first, final)
       s.spare[#s.spare + 1] = { first, final }
     end)
   end
   s.gaps = s.gaps - #ranges
 end
 
-function M.store_gaps(s)
+function S.store_gaps(s)
   local adds = {}
   for i = 1, #s.spare do
     local first, final = s.spare[i][1], s.spare[i][2]
-    M.add(adds, digits(first - GAPS), first == final and digits(first) or string.format('%d-%d', first, final))
+    s.add(adds, string.format('%d', first - s.GAPS), first == final and string.format('%d', first) or string.format('%d-%d', first, final))
   end
-  M.write(adds, 'ZADD', s.tickets)
+  s.write(adds, 'ZADD', s.tickets)
   s.gaps, s.spare = s.gaps + #s.spare, {}
 end
 
 -- The lowest free slots, at most `most`, that lie side by side.
-function M.take_range(s, most)
+function S.take_range(s, most)
   if s.gaps > 0 and (not s.sorted or #s.spare == 0) then
-    M.gather(s)
+    s:gather()
     s.sorted = false
   end
   if not s.sorted then
-    table.sort(s.spare, highest_first)
+    table.sort(s.spare, s.highest_first)
     s.sorted = true
   end
   local range = s.spare[#s.spare]
@@ -55,11 +55,11 @@ function M.take_range(s, most)
   return first, final
 end
 
-function M.take_slots(s, permits)
+function S.take_slots(s, permits)
   local parts, left = {}, permits
   while left > 0 do
-    local first, final = M.take_range(s, left)
-    parts[#parts + 1] = first == final and digits(first) or string.format('%d-%d', first, final)
+    local first, final = s:take_range(left)
+    parts[#parts + 1] = first == final and string.format('%d', first) or string.format('%d-%d', first, final)
     left = left - (final - first + 1)
   end
   s.held = s.held + permits
@@ -67,7 +67,7 @@ function M.take_slots(s, permits)
 end
 
 -- Where the highest slots are free, `top` sinks.
-function M.sink(s)
+function S.sink(s)
   while s.gaps > 0 do
     local highest = redis.call('ZRANGE', s.tickets, s.gaps - 1, s.gaps - 1)[1]
     local first, final = string.match(highest, '^(%d+)%-?(%d*)$')
@@ -80,7 +80,7 @@ function M.sink(s)
 end
 
 -- What is left of the ranges goes back to `tickets`.
-function M.settle(s)
+function S.settle(s)
   if s.held == 0 then
     if s.gaps > 0 then
       redis.call('ZREMRANGEBYSCORE', s.tickets, '-inf', '(0')
@@ -88,17 +88,22 @@ function M.settle(s)
     s.top, s.gaps, s.spare = 0, 0, {}
     return
   end
-  table.sort(s.spare, highest_first)
+  if not s.spare[1] then
+    return
+  end
+  table.sort(s.spare, s.highest_first)
   local kept = {}
   for i = 1, #s.spare do
     local range = s.spare[i]
     if range[2] + 1 == s.top then
       s.top = range[1]
-      M.sink(s)
+      s:sink()
     else
       kept[#kept + 1] = range
     end
   end
   s.spare = kept
-  M.store_gaps(s)
+  if kept[1] then
+    s:store_gaps()
+  end
 end

@@ -1,6 +1,6 @@
 -- Fragment of make_slow: one semaphore where the usual case does not apply, from what the last call knew to what the next one must.
 --
--- `tickets`, a sorted set: a ticket's id -> its expiry (microseconds); '.' -> inf, so that the key stays; ranges of free slots, '7' or
+-- `tickets`, a sorted set: a ticket's id -> its expiry (microseconds); '.' -> 9e15, so that the key stays; ranges of free slots, '7' or
 -- '7-9', below zero by their first, which are below those in use. `queue`, a sorted set: a request's id -> its place; '@' and a
 -- client -> until when its requests count, below zero by LEASES.
 -- `meta`, a hash: a ticket's id -> 'slots token label', its slots written as 0,3,7-9; a waiting request's id -> 'ttl;label';
@@ -11,15 +11,19 @@
 -- A semaphore's part of a reply ends in '/limit/grants' where there is something to say: the limit is 's' and the stored one where it
 -- is not the caller's, or 'o' and that of another caller; grants are other requests of the caller that were served, 'id slots token
 -- expiry;…'.
-local M, now = {}, now_text + 0
-local LEASES, GAPS = 9000000000000000.0, 33554432.0
-
-local function digits(number)
-  return string.format('%d', number)
-end
+--
+-- The functions take all that they need as parameters: each local that a function captures costs as much as a Redis call.
+local S = {
+  now = now_text + 0, now_text = now_text, channels = channels, client = client,
+  last = 0, top = 0, held = 0, gaps = 0, count = 0, waiting = 0, configured = '', stored = '', told = '',
+  LEASES = 9000000000000000.0, GAPS = 33554432.0,
+  -- How long a granted ticket lives until its waiter claims it, and a process's requests without a sign of life from it (microseconds).
+  CLAIM_TIME = 5000000, WAITER_LEASE = 5000000,
+}
+S.__index = S
 
 -- What the last call knew. Nothing, where its state is missing or was written by somebody else.
-local function read_state(s)
+function S.read_state(s)
   local state = redis.call('HGET', s.meta, 'state')
   local members = redis.call('ZCARD', s.tickets)
   local last, limit, rest = string.match(state or '', '^(%d+) (%d+)(.*)$')
@@ -42,17 +46,16 @@ local function read_state(s)
 end
 
 -- A semaphore as the call finds it, without what has expired. `limit`: the caller's; 0 where it does not know it.
-function M.open(tickets, meta, queue, limit)
-  local s = { tickets = tickets, meta = meta, queue = queue, own = limit, configured = '', stored = '',
-    last = 0, top = 0, held = 0, gaps = 0, count = 0, waiting = 0, spare = {}, adds = {}, fields = {}, grants = {} }
-  if not read_state(s) then
-    M.recount(s)
+function S.open(slow, tickets, meta, queue, limit)
+  local s = setmetatable({ tickets = tickets, meta = meta, queue = queue, own = limit, spare = {}, adds = {}, fields = {} }, slow)
+  if not s:read_state() then
+    s:recount()
   end
   if s.own == '0' then
     s.own = s.configured == '' and '1' or s.configured
   end
-  M.expire(s)
-  s.limit, s.told = s.own + 0, ''
+  s:expire()
+  s.limit = s.own + 0
   if s.stored ~= '' then
     s.limit, s.told = s.stored + 0, s.stored ~= s.own and 's' .. s.stored or ''
   elseif s.configured ~= s.own and s.count + s.waiting > 0 then
@@ -63,12 +66,12 @@ end
 
 -- The keys do not say the same: one was deleted, evicted, restored alone or changed by hand. All is counted again; a ticket counts only
 -- with its record, and the other way round.
-function M.recount(s)
+function S.recount(s)
   local layout = redis.call('HGET', s.meta, 'layout')
   if layout and layout ~= '2' then
     error('REDSEM_LAYOUT ' .. layout)
   end
-  local live, used, ids = {}, {}, redis.call('ZRANGEBYSCORE', s.tickets, '0', '(inf')
+  local live, used, ids = {}, {}, redis.call('ZRANGEBYSCORE', s.tickets, '0', '(9000000000000000')
   for i = 1, #ids do
     live[ids[i]] = true
   end
@@ -77,24 +80,25 @@ function M.recount(s)
   s.absent = #fields == 0 and #ids == 0
   s.stored = redis.call('HGET', s.meta, 'stored') or ''
   for i = 1, #fields, 2 do
-    M.recount_field(s, fields[i], fields[i + 1], live, used)
+    s:recount_field(fields[i], fields[i + 1], live, used)
   end
   for id in pairs(live) do
     redis.call('ZREM', s.tickets, id)
   end
   redis.call('ZREMRANGEBYSCORE', s.tickets, '-inf', '(0')
-  M.recount_gaps(s, used)
+  s:recount_gaps(used)
   s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
   local newest = s.waiting > 0 and redis.call('ZRANGE', s.queue, -1, -1, 'WITHSCORES')[2] or 0
-  s.last = math.max(s.last, newest + 0)
+  -- Written with 16 digits, always.
+  s.last = math.max(s.last, newest + 0, 1000000000000000.0)
 end
 
-function M.recount_field(s, id, value, live, used)
+function S.recount_field(s, id, value, live, used)
   local slots, token = string.match(value, '^([%d,-]+) (%d+) ')
   if slots and live[id] then
     live[id] = nil
     s.count, s.last = s.count + 1, math.max(s.last, token + 0)
-    M.each_range(slots, function(first, final)
+    s.each_range(slots, function(first, final)
       for slot = first, final do
         used[slot] = true
       end
@@ -109,7 +113,7 @@ function M.recount_field(s, id, value, live, used)
   end
 end
 
-function M.recount_gaps(s, used)
+function S.recount_gaps(s, used)
   local first
   for slot = 0, s.top do
     if slot < s.top and not used[slot] then
@@ -121,33 +125,33 @@ function M.recount_gaps(s, used)
   end
 end
 
-function M.each_range(slots, visit)
+function S.each_range(slots, visit)
   for first, final in string.gmatch(slots, '(%d+)%-?(%d*)') do
     visit(first + 0, (final == '' and first or final) + 0)
   end
 end
 
 -- Drops what has expired.
-function M.expire(s)
+function S.expire(s)
   local size = s.count > 0 and 100 or 0
   while size == 100 do
-    local ids = redis.call('ZRANGEBYSCORE', s.tickets, '0', now_text, 'LIMIT', '0', '100')
+    local ids = redis.call('ZRANGEBYSCORE', s.tickets, '0', s.now_text, 'LIMIT', '0', '100')
     size = #ids
     if size > 0 then
-      M.drop(s, ids, redis.call('HMGET', s.meta, unpack(ids)))
+      s:drop(ids, redis.call('HMGET', s.meta, unpack(ids)))
     end
   end
 end
 
 -- Gives back those of the ids that are tickets, by their records; which ones, and how many.
-function M.drop(s, ids, records)
+function S.drop(s, ids, records)
   local gone, fields = {}, {}
   for i = 1, #ids do
     local slots = string.match(records[i] or '', '^([%d,-]+) %d+ ')
     if slots and not gone[ids[i]] then
       gone[ids[i]] = true
       fields[#fields + 1] = ids[i]
-      M.each_range(slots, function(first, final)
+      s.each_range(slots, function(first, final)
         s.spare[#s.spare + 1] = { first, final }
         s.held = s.held - (final - first + 1)
       end)
@@ -165,79 +169,88 @@ function M.drop(s, ids, records)
   return gone, dropped
 end
 
--- The end of a semaphore's part of the call: writes what it gave, and what the next call must know.
-function M.close(s, body, nearest)
+-- The end of a semaphore's part of the call: writes what it gave, and what the next call must know. `waits`: one of its requests does.
+function S.close(s, body, waits)
   if s.absent and #s.adds + #s.fields + s.waiting == 0 then
     return body
   end
-  M.settle(s)
-  if s.recounted then
-    M.add(s.adds, 'inf', '.')
-    M.add(s.fields, 'layout', '2')
-  end
-  M.write(s.adds, 'ZADD', s.tickets)
+  s:settle()
+  s:write_state()
   if s.waiting == 0 and s.waited then
     redis.call('DEL', s.queue)
   end
-  local simple = s.stored == '' and s.gaps == 0 and s.waiting == 0 and s.held == s.count
-  local state = string.format('%016d ', s.last) .. s.own
-  M.add(s.fields, 'state', simple and state or M.full_state(s, state))
-  M.write(s.fields, 'HSET', s.meta)
-  -- Adopted and revoked tickets have fields, too: then the number of fields does not tell the number of tickets.
-  if simple and redis.call('HLEN', s.meta) ~= s.count + 2 then
-    redis.call('HSET', s.meta, 'state', M.full_state(s, state))
+  if s.ends or s.recounted then
+    s:keep()
   end
-  M.keep(s)
-  M.publish(s)
-  local own = s.grants[client] and table.concat(s.grants[client], ';') or ''
-  if s.told == '' and own == '' and not nearest then
+  local own = ''
+  if s.grants then
+    s:publish()
+    own = table.concat(s.grants[s.client] or {}, ';')
+  end
+  if s.told == '' and own == '' and not waits then
     return body
   end
-  return body .. '/' .. s.told .. '/' .. own .. '/' .. (nearest and M.nearest(s) or '')
+  return body .. '/' .. s.told .. '/' .. own .. '/' .. (waits and s:nearest() or '')
 end
 
-function M.full_state(s, state)
+function S.write_state(s)
+  if s.recounted then
+    s.add(s.adds, '9000000000000000', '.')
+    s.add(s.fields, 'layout', '2')
+  end
+  s.write(s.adds, 'ZADD', s.tickets)
+  local simple = s.stored == '' and s.gaps == 0 and s.waiting == 0 and s.held == s.count
+  local state = string.format('%d ', s.last) .. s.own
+  s.add(s.fields, 'state', simple and state or s:full_state(state))
+  s.write(s.fields, 'HSET', s.meta)
+  -- Adopted and revoked tickets have fields, too: then the number of fields does not tell the number of tickets.
+  if simple and redis.call('HLEN', s.meta) ~= s.count + 2 then
+    redis.call('HSET', s.meta, 'state', s:full_state(state))
+  end
+end
+
+function S.full_state(s, state)
   return state .. ';' .. s.stored .. string.format(' %d %d %d %d %d', s.top, s.held, s.gaps, s.count, s.waiting)
 end
 
 -- Keys live a day longer than the last ticket. Their expiry never moves back, and not at every call.
-function M.keep(s)
-  local needed = (s.ends and s.ends - now or 0) / 1000 + 43200000
+function S.keep(s)
+  local needed = (s.ends and s.ends - s.now or 0) / 1000 + 43200000
   if s.recounted or redis.call('PTTL', s.tickets) < needed then
-    local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(inf', '0', 'WITHSCORES', 'LIMIT', '0', '1')
-    local life = math.ceil(math.max((last[2] or 0) - now, 0) / 1000) + 86400000
-    redis.call('PEXPIRE', s.tickets, digits(life))
-    redis.call('PEXPIRE', s.meta, digits(life))
+    local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(9000000000000000', '0', 'WITHSCORES', 'LIMIT', '0', '1')
+    local life = math.ceil(math.max((last[2] or 0) - s.now, 0) / 1000) + 86400000
+    redis.call('PEXPIRE', s.tickets, string.format('%d', life))
+    redis.call('PEXPIRE', s.meta, string.format('%d', life))
   end
 end
 
 -- The records of the ids. A ticket without one: an old `meta` was restored alone, and counts as many as there are. Nobody could give that
 -- ticket back, and the permits of others would seem to be taken until it expires.
-function M.records(s, ids)
+function S.records(s, ids)
   local records = redis.call('HMGET', s.meta, unpack(ids))
   for i = 1, #ids do
     if not string.find(records[i] or '', ' ', 1, true) and redis.call('ZSCORE', s.tickets, ids[i]) then
-      M.recount(s)
+      s:recount()
       return redis.call('HMGET', s.meta, unpack(ids))
     end
   end
   return records
 end
 
-function M.add(list, one, other)
+function S.add(list, one, other)
   local size = #list
   list[size + 1], list[size + 2] = one, other
 end
 
 -- Lua's stack carries no more than a few thousand arguments.
-function M.write(list, command, key)
+function S.write(list, command, key)
   for first = 1, #list, 4000 do
     redis.call(command, key, unpack(list, first, math.min(first + 3999, #list)))
   end
 end
 
 -- When the next ticket expires.
-function M.nearest(s)
-  local found = redis.call('ZRANGEBYSCORE', s.tickets, '0', '(inf', 'WITHSCORES', 'LIMIT', '0', '1')
-  return found[2] and digits(found[2]) or ''
+function S.nearest(s)
+  local found = redis.call('ZRANGEBYSCORE', s.tickets, '0', '(9000000000000000', 'WITHSCORES', 'LIMIT', '0', '1')
+  return found[2] and string.format('%d', found[2]) or ''
 end
