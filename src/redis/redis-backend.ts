@@ -111,20 +111,20 @@ export class RedisBackend implements Backend {
   #acquire(call: AcquireCall): Promise<AcquireReply> {
     const { requests } = call;
     const run = [...terms(call), encodeURIComponent(call.label), latest(call.notAfter)];
-    return this.#run(acquireScript, call, ['', ...run, '1', asText(requests)], (text) =>
+    return this.#run(acquireScript, call, [...run, asText(requests)], (text) =>
       parseAcquire(text, requests.length),
     );
   }
 
   extend(call: ExtendCall): Promise<ExtendReply> {
     const { ids, fencingTokens = [] } = call;
-    const run = [...terms(call), '1', ids.join(' '), fencingTokens.join(' ')];
+    const run = [...terms(call), `${ids.join(' ')}|${fencingTokens.join(' ')}`];
     return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
   }
 
   release(call: ReleaseCall): Promise<ReleaseReply> {
     const { ids } = call;
-    const run = [String(call.limit), '1', ids.join(' ')];
+    const run = [String(call.limit), listed(ids)];
     return this.#run(releaseScript, call, run, (text) => parseRelease(text, ids));
   }
 
@@ -201,7 +201,7 @@ export class RedisBackend implements Backend {
     rest: readonly string[],
     parse: (reply: unknown) => R,
   ): Promise<R> {
-    const args = [inboxChannels(call.key.prefix), call.client, ...rest];
+    const args = [inboxChannels(call.key.prefix) + call.client, ...rest];
     const keys = this.#keysOf(call.key);
     const ran = runScript(this.#connection, script, keys, args).then((reply) => {
       this.#readOnlyAt = -Infinity;
@@ -245,10 +245,18 @@ function microseconds(milliseconds: number): string {
 
 /** See `acquire.lua`. */
 function asText(requests: readonly TicketRequest[]): string {
-  const ids = requests.map(({ id }) => id).join(' ');
-  const known = requests.some(({ arrival }) => arrival !== undefined);
+  const ids = requests.map(({ id }) => id);
+  const [first] = requests;
+  const plain = requests.every(({ permits, arrival }) => permits === 1 && arrival === undefined);
+  if (plain && requests.length === 1) return `${first?.wait === true ? '' : '?'}${ids.join('')}`;
+  if (plain && requests.every(({ wait }) => wait)) return listed(ids);
   const kinds = requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
-  if (known) return `${ids}|${kinds}|${requests.map(({ arrival = 0 }) => arrival).join(' ')}`;
-  const plain = requests.every(({ wait, permits }) => wait && permits === 1);
-  return plain ? ids : `${ids}|${kinds}`;
+  const known = requests.some(({ arrival }) => arrival !== undefined);
+  const places = known ? requests.map(({ arrival = 0 }) => arrival).join(' ') : '';
+  return ` ${ids.join(' ')}|${kinds}|${places}`;
+}
+
+/** Ids as scripts take them: one is shorter to read for a script. */
+function listed(ids: readonly string[]): string {
+  return ids.length === 1 ? ids.join('') : ` ${ids.join(' ')}`;
 }

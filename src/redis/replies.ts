@@ -26,7 +26,7 @@ export class UnexpectedReplyError extends Error {
 
 export function parseAcquire(reply: unknown, requests: number): AcquireReply {
   const { body, nearest, ...rest } = parseReply('acquire', reply);
-  const verdicts = list(body).map((verdict) => parseVerdict(verdict, reply));
+  const verdicts = list(body).flatMap((verdict) => parseVerdicts(verdict, reply));
   if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', reply);
   return { ...rest, nearestExpiry: nearest === '' ? undefined : milliseconds(nearest), verdicts };
 }
@@ -155,6 +155,17 @@ function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
     storedLimit: text.startsWith('s') ? limit : undefined,
     otherLimit: text.startsWith('o') ? limit : undefined,
   };
+}
+
+/** `*n slot token`: so many tickets of one permit each, slots and tokens rising. */
+function parseVerdicts(text: string, reply: unknown): AcquireVerdict | AcquireVerdict[] {
+  const [, total, slot, token] = /^\*(\d{1,5}) (\d{1,15}) (\d{1,16})$/.exec(text) ?? [];
+  if (total === undefined) return parseVerdict(text, reply);
+  return Array.from({ length: Number(total) }, (_, i) => ({
+    kind: 'granted',
+    slots: [Number(slot) + i],
+    fencingToken: Number(token) + i,
+  }));
 }
 
 function parseVerdict(text: string, reply: unknown): AcquireVerdict {

@@ -7,7 +7,7 @@ import { inDialect } from './compose-script.js';
 const UNKNOWN = /unknown (?:\w+ )?command|not allowed after non deterministic/i;
 const FORBIDDEN = /command is not allowed from script/i;
 /** From `time.lua`. */
-const NO_TIME = /\bREDSEM_TIME (.*)/;
+const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
 
 /**
  * EVALSHA, and on NOSCRIPT alone EVAL: any other error may mean that the script ran. A cluster's nodes

@@ -7,8 +7,5 @@
 
 -- include: time
 redis.call('ZMSCORE', KEYS[1], '')
-local now_text, problem = server_time()
-if problem then
-  return redis.error_reply(problem)
-end
+local now_text = server_time()
 return now_text

@@ -2,8 +2,7 @@
 -- that runs backwards; and for tests that bring their own time. The last argument is the time in microseconds.
 local own_redis, own_string, now_passed = redis, string, table.remove(ARGV)
 
--- `from`: where its arrays begin.
-local function plain(value, from)
+local function plain(value)
   local kind = type(value)
   if kind == 'string' or kind == 'number' or kind == 'boolean' then
     return value
@@ -14,9 +13,9 @@ local function plain(value, from)
   if not is_array then
     return false
   end
-  local list = {}
+  local list, from = {}, value[0] == nil and 1 or 0
   for i = 1, size do
-    list[i] = plain(value[i - 1 + from], 0)
+    list[i] = plain(value[i - 1 + from])
   end
   return list
 end
@@ -26,7 +25,7 @@ function redis.call(command, ...)
   if command == 'TIME' then
     return { own_string.sub(now_passed, 1, -7), own_string.sub(now_passed, -6) }
   end
-  return plain(own_redis.call(command, ...), 1)
+  return plain(own_redis.call(command, ...))
 end
 
 local string = setmetatable({}, { __index = own_string })

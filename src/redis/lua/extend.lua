@@ -2,9 +2,9 @@
 -- twice, has been granted another one under its id: that one has another token.
 --
 -- KEYS  tickets, meta, queue of each semaphore
--- ARGV  1 what all inbox channels begin with   2 the caller's name
---       then runs of semaphores: limit (0: not known), ttl (microseconds), how many, and for each one its ids and their tokens, each with spaces
---       between; no tokens: whatever they are
+-- ARGV  1 the caller's inbox channel, which ends in ':' and its name
+--       then runs of semaphores with '' between: limit (0: not known), ttl (microseconds), and for each semaphore its ids and '|' and their
+--       tokens, each with spaces between; no tokens: whatever they are
 -- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/': see slow.lua. A verdict is 1 extended, 0 gone, r revoked
 -- Cost  O(log n) for each id, expired ticket and grant
 
@@ -14,18 +14,18 @@ local function has_token(record, token)
   return found and (not token or found == token)
 end
 
--- The usual case: all are live and nothing has expired. Nil where it does not apply.
-local function extend_plain(tickets, meta, limit, ids, tokens, ttl, now_text)
-  local found, adds, expiry = redis.call('HMGET', meta, 'state', unpack(ids)), {}, string.format('%d', now_text + ttl)
-  local known = string.sub(found[1] or '', 18, 19 + #limit)
-  if known ~= limit and known ~= limit .. '; ' or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
+-- The usual case: all are live, nothing has expired, and no other limit is stored. Nil where it does not apply.
+local function extend_plain(tickets, meta, limit, ids, tokens, ttl, expires, now_text)
+  local found, adds = redis.call('HMGET', meta, 'state', unpack(ids)), {}
+  local known, stored, rest = string.match(found[1] or '', '^%d+ (%d+);?(%d*)(.*)$')
+  if known ~= limit or stored ~= '' and rest ~= '' or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil
   end
   for i = 1, #ids do
     if not has_token(found[i + 1], tokens[i]) then
       return nil
     end
-    adds[2 * i - 1], adds[2 * i] = expiry, ids[i]
+    adds[2 * i - 1], adds[2 * i] = expires, ids[i]
   end
   if redis.call('PTTL', tickets) < ttl / 1000 + 43200000 then
     return nil
@@ -36,48 +36,44 @@ local function extend_plain(tickets, meta, limit, ids, tokens, ttl, now_text)
   return redis.call('ZADD', tickets, 'XX', 'CH', unpack(adds)) == #ids and string.rep('1', #ids) or nil
 end
 
-local function make_slow(now_text, channels, client)
-  -- include: slow slots serve
-  function S.verdict(s, id, record, token, expires)
-    if has_token(record, token) then
-      s.add(s.adds, string.format('%d', expires), id)
-      s.ends = expires
-      return '1'
-    end
-    local revoked = redis.call('HGET', s.meta, 'revoked')
-    return revoked and string.find(';' .. revoked, ';' .. id .. ' ', 1, true) and 'r' or '0'
-  end
-
-  function S.extend(s, ids, tokens, ttl)
-    redis.call('HDEL', s.meta, '')
-    local records, verdicts = s:records(ids), {}
+local function make_slow(inbox, now_text, now)
+  -- include: slow slots serve close
+  return function(tickets, meta, queue, limit, ids, tokens, ttl)
+    local s = open(tickets, meta, queue, limit)
+    redis.call('HDEL', meta, '')
+    local records, verdicts = records_of(s, ids), {}
     for i = 1, #ids do
-      verdicts[i] = s:verdict(ids[i], records[i], tokens[i], s.now + ttl)
+      if has_token(records[i], tokens[i]) then
+        add_ticket(s, ids[i], now + ttl)
+        verdicts[i], s.renews = '1', true
+      else
+        local revoked = redis.call('HGET', meta, 'revoked')
+        verdicts[i] = revoked and string.find(';' .. revoked, ';' .. ids[i] .. ' ', 1, true) and 'r' or '0'
+      end
     end
-    s:serve()
-    return s:close(table.concat(verdicts))
+    serve(s)
+    return close(s, table.concat(verdicts))
   end
-  return S
 end
 
-local now_text, problem = server_time()
-if problem then
-  return redis.error_reply(problem)
-end
+local now_text, now = server_time()
 local slow
-local replies, key, at = { now_text }, 1, 3
+local replies, total, at = {}, 0, 2
 while ARGV[at] do
-  local limit, ttl, last = ARGV[at], ARGV[at + 1], at + 2 + 2 * ARGV[at + 2]
-  for i = at + 3, last, 2 do
-    local tickets, meta, queue, ids, tokens = KEYS[key], KEYS[key + 1], KEYS[key + 2], ids_in(ARGV[i]), ids_in(ARGV[i + 1])
-    local reply = extend_plain(tickets, meta, limit, ids, tokens, ttl, now_text)
+  local limit, ttl = ARGV[at], ARGV[at + 1] + 0
+  local expires = string.format('%d', now + ttl)
+  at = at + 2
+  while (ARGV[at] or '') ~= '' do
+    local key, listed, tokens = 3 * total + 1, string.match(ARGV[at], '^([^|]*)|?(.*)$')
+    local tickets, meta, queue, ids = KEYS[key], KEYS[key + 1], KEYS[key + 2], ids_in(listed)
+    tokens, total, at = ids_in(tokens), total + 1, at + 1
+    local reply = extend_plain(tickets, meta, limit, ids, tokens, ttl, expires, now_text)
     if not reply then
-      slow = slow or make_slow(now_text, ARGV[1], ARGV[2])
-      reply = slow:open(tickets, meta, queue, limit):extend(ids, tokens, ttl)
+      slow = slow or make_slow(ARGV[1], now_text, now)
+      reply = slow(tickets, meta, queue, limit, ids, tokens, ttl)
     end
-    replies[#replies + 1] = reply
-    key = key + 3
+    replies[total] = reply
   end
-  at = last + 1
+  at = at + 1
 end
-return table.concat(replies, '|')
+return now_text .. '|' .. table.concat(replies, '|')

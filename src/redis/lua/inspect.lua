@@ -36,14 +36,11 @@ local function waiters(queue, meta, place, size, now)
   return table.concat(lines, ';'), last
 end
 
-local now_text, problem = server_time()
-if problem then
-  return redis.error_reply(problem)
-end
-local tickets, meta, queue, now = KEYS[1], KEYS[2], KEYS[3], now_text + 0
-local state = redis.call('HGET', meta, 'state')
-local configured, stored = string.match(state or '', '^%d+ (%d+);?(%d*)')
-local limit = (stored or '') ~= '' and 's' .. stored or configured and 'o' .. configured or ''
+local now_text, now = server_time()
+local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
+local state = redis.call('HGET', meta, 'state') or ''
+local configured, stored = string.match(state, '^%d+ (%d+)'), string.match(state, ';(%d+) ')
+local limit = stored and 's' .. stored or configured and 'o' .. configured or ''
 local cursor, place, held, waiting = ARGV[1], ARGV[2], '', ''
 if cursor ~= '' then
   held, cursor = holders(tickets, meta, cursor, ARGV[3], now)

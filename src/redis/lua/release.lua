@@ -1,75 +1,83 @@
 -- Gives tickets back and withdraws queued requests, by id, of any number of semaphores; what is not there is left alone.
 --
 -- KEYS  tickets, meta, queue of each semaphore
--- ARGV  1 what all inbox channels begin with   2 the caller's name
---       then runs of semaphores: limit (0: not known), how many, and for each one its ids, with spaces between, each once
+-- ARGV  1 the caller's inbox channel, which ends in ':' and its name
+--       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its id, or ' ids' with spaces between, each once
 -- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/': see slow.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time ids
--- The usual case: the tickets have the highest slots, nobody waits, nothing has expired. Nil where it does not apply.
-local function release_plain(tickets, meta, limit, ids, now_text)
-  local total, found = #ids, redis.call('HMGET', meta, 'state', unpack(ids))
-  if not found[1] or string.sub(found[1], 18) ~= limit then
-    return nil
-  end
-  local held = redis.call('ZCARD', tickets) - 1
-  for i = 2, total + 1 do
-    local slot = tonumber(string.match(found[i] or '', '^(%d+) '))
-    if not slot or slot < held - total or slot >= held or string.find(ids[i - 1], '~', 1, true) then
-      return nil
+-- Whether the tickets have the highest slots.
+local function are_highest(records, held)
+  local total = #records
+  for i = 1, total do
+    local slot = tonumber(string.match(records[i] or '', '^%d+ '))
+    if not slot or slot < held - total or slot >= held then
+      return false
     end
   end
-  -- Where a ticket is missing, slow.lua counts again.
-  if redis.call('ZCOUNT', tickets, '0', now_text) > 0 or redis.call('ZREM', tickets, unpack(ids)) < total then
-    return nil
-  end
-  redis.call('HDEL', meta, unpack(ids))
-  return string.rep('1', total)
+  return true
 end
 
-local function make_slow(now_text, channels, client)
-  -- include: slow slots serve
-  function S.release(s, ids)
-    -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-    redis.call('HDEL', s.meta, '')
-    local gone, dropped = s:drop(ids, s:records(ids))
+-- The usual case: the tickets have the highest slots, nobody waits, nothing has expired. Nil where it does not apply; and what was read.
+local function release_plain(tickets, meta, limit, ids, now_text)
+  local state, held, total = redis.call('HGET', meta, 'state'), redis.call('ZCARD', tickets) - 1, #ids
+  if not state or string.sub(state, 18) ~= limit or total > held then
+    return nil, held, state
+  elseif total < held and not are_highest(redis.call('HMGET', meta, unpack(ids)), held) then
+    return nil, held, state
+  elseif redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
+    return nil, held, state
+  end
+  -- Where a ticket or its record is missing, slow.lua counts again.
+  if redis.call('ZREM', tickets, unpack(ids)) < total or redis.call('HDEL', meta, unpack(ids)) < total then
+    return nil
+  end
+  return total == 1 and '1' or string.rep('1', total)
+end
+
+local function make_slow(inbox, now_text, now)
+  -- include: slow slots serve close
+  return function(tickets, meta, queue, limit, others, state, ids)
+    local s = open(tickets, meta, queue, limit, others, state)
+    local gone, dropped = drop(s, ids, records_of(s, ids))
+    if dropped == 0 then
+      -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+      redis.call('HDEL', meta, '')
+    end
     if s.waiting > 0 and dropped < #ids then
-      s.waited = true
-      local withdrawn = redis.call('ZREM', s.queue, unpack(ids))
-      s.waiting = s.waiting - withdrawn
+      local withdrawn = redis.call('ZREM', queue, unpack(ids))
+      s.waited, s.waiting = true, s.waiting - withdrawn
       if withdrawn > 0 then
-        redis.call('HDEL', s.meta, unpack(ids))
+        redis.call('HDEL', meta, unpack(ids))
       end
     end
-    s:serve()
+    serve(s)
     local verdicts = {}
     for i = 1, #ids do
       verdicts[i] = gone[ids[i]] and '1' or '0'
     end
-    return s:close(table.concat(verdicts))
+    return close(s, table.concat(verdicts))
   end
-  return S
 end
 
-local now_text, problem = server_time()
-if problem then
-  return redis.error_reply(problem)
-end
+local now_text, now = server_time()
 local slow
-local replies, key, at = { now_text }, 1, 3
+local replies, total, at = {}, 0, 2
 while ARGV[at] do
-  local limit, last = ARGV[at], at + 1 + ARGV[at + 1]
-  for i = at + 2, last do
-    local tickets, meta, queue, ids = KEYS[key], KEYS[key + 1], KEYS[key + 2], ids_in(ARGV[i])
-    local reply = release_plain(tickets, meta, limit, ids, now_text)
+  local limit = ARGV[at]
+  at = at + 1
+  while (ARGV[at] or '') ~= '' do
+    local key, text = 3 * total + 1, ARGV[at]
+    local tickets, meta, queue, ids = KEYS[key], KEYS[key + 1], KEYS[key + 2], string.byte(text) == 32 and ids_in(text) or { text }
+    total, at = total + 1, at + 1
+    local reply, held, state = release_plain(tickets, meta, limit, ids, now_text)
     if not reply then
-      slow = slow or make_slow(now_text, ARGV[1], ARGV[2])
-      reply = slow:open(tickets, meta, queue, limit):release(ids)
+      slow = slow or make_slow(ARGV[1], now_text, now)
+      reply = slow(tickets, meta, queue, limit, held, state, ids)
     end
-    replies[#replies + 1] = reply
-    key = key + 3
+    replies[total] = reply
   end
-  at = last + 1
+  at = at + 1
 end
-return table.concat(replies, '|')
+return now_text .. '|' .. (total == 1 and replies[1] or table.concat(replies, '|'))

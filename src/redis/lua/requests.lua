@@ -1,100 +1,111 @@
 -- Fragment of make_slow: requests of one semaphore, some of which may be known already.
 
-function S.parse(text)
-  local listed, kinds, arrivals = string.match(text, '^([^|]*)|?([^|]*)|?(.*)$')
-  local places, total = {}, 0
-  for place in string.gmatch(arrivals, '%d+') do
-    total = total + 1
-    places[total] = place
+-- Ids, kinds and places of a text, see acquire.lua.
+local function parse(text)
+  local sign = string.byte(text)
+  if sign ~= 32 then
+    return { sign == 63 and string.sub(text, 2) or text }, sign == 63 and 't' or 'w', {}
   end
-  return ids_in(listed), kinds, places
+  local listed, kinds, places = string.match(text, '^([^|]*)|?([^|]*)|?(.*)$')
+  return ids_in(listed), kinds, ids_in(places)
 end
 
 -- Puts one that is not known into the queue.
-function S.join(s, id, place, ttl, label)
-  s.add(s.comers, place, id)
-  redis.call('HSET', s.meta, id, ttl .. ';' .. label)
+local function join(s, id, place, ttl, label)
+  local comers = s.comers
+  local size = #comers
+  comers[size + 1], comers[size + 2] = place, id
+  add_field(s, id, text_of(ttl) .. ';' .. label)
+end
+
+-- Writes those that joined, and for how long this client's requests count.
+local function arrive(s)
+  local comers, empty = s.comers, s.waiting == 0
+  if empty and not comers[1] then
+    return
+  end
+  s.waiting, s.comers, s.waited = s.waiting + #comers / 2, {}, true
+  comers[#comers + 1], comers[#comers + 2] = text_of(now + 5000000 - 9e15), '@' .. client
+  if not empty then
+    -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+    redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(now - 9e15))
+  end
+  redis.call('ZADD', s.queue, unpack(comers))
+  redis.call('PEXPIRE', s.queue, '86400000')
 end
 
 -- A request that was dropped (claim or lease over after a stall, data lost) returns to its old place.
-function S.rejoin(s, ids, records, scores, places, ttl, label)
+local function rejoin(s, ids, records, scores, places, ttl, label)
   for i = 1, #ids do
-    local known = (places[i] or '0') ~= '0' and not string.match(records[i] or '', '^[%d,-]+ %d+ ')
-    if known and not scores[i] then
+    local place = (places[i] or 0) + 0
+    if place > 0 and not scores[i] and not string.match(records[i] or '', '^[%d,-]+ %d+ ') then
       -- Nobody's number may bring those of all others to where a float has no next one.
-      local place = math.min(places[i] + 0, 9e15)
+      place = math.min(place, 9e15)
       -- Where data was lost while the clock was behind: new requests must come behind it.
-      s.last, scores[i] = math.max(s.last, place), string.format('%d', place)
-      s:join(ids[i], scores[i], ttl, label)
+      s.last, scores[i] = math.max(s.last, place), place
+      join(s, ids[i], text_of(place), ttl, label)
     end
   end
-  s:arrive()
-end
-
--- Writes those that joined, and until when this client's requests count.
-function S.arrive(s)
-  s.add(s.comers, string.format('%d', s.now + s.WAITER_LEASE - s.LEASES), '@' .. s.client)
-  -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-  redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', string.format('%d', s.now - s.LEASES))
-  s.waiting = s.waiting + #s.comers / 2 - 1
-  redis.call('ZADD', s.queue, unpack(s.comers))
-  redis.call('PEXPIRE', s.queue, '86400000')
-  s.comers = {}
+  arrive(s)
+  write(s.fields, 'HSET', s.meta)
+  s.fields = {}
 end
 
 -- The verdict on one request.
-function S.answer(s, id, record, score, kind, ttl, label)
-  local ticket = string.match(record or '', '^[%d,-]+ %d+')
-  if ticket and string.find(record, ' ', #ticket, true) then
-    s.add(s.adds, string.format('%d', s.now + ttl), id)
-    s.ends = math.max(s.ends or 0, s.now + ttl)
+local function answer(s, id, record, score, kind, ttl, label)
+  local ticket = string.match(record or '', '^([%d,-]+ %d+) ')
+  if ticket then
+    add_ticket(s, id, now + ttl)
+    s.renews = true
     return ticket
   elseif score then
-    return 'q' .. string.format('%d', score)
+    return 'q' .. text_of(score)
   end
-  local permits = s.permits_of(id)
+  local _, permits = parts_of(id)
   if permits > s.limit then
-    return string.format('o%d', s.limit)
+    return 'o' .. text_of(s.limit)
   elseif not s.blocked and s.held + permits <= s.limit then
-    return s:grant(id, permits, label, s.now + ttl)
+    return grant(s, id, permits, label, now + ttl)
   elseif kind == 't' then
     return 'b'
   end
-  s.blocked, s.last = true, math.max(s.last + 1, s.now)
-  s:join(id, string.format('%d', s.last), ttl, label)
-  return 'q' .. string.format('%d', s.last)
+  s.blocked, s.last = true, math.max(s.last + 1, now)
+  local place = s.last == now and now_text or text_of(s.last)
+  join(s, id, place, ttl, label)
+  return 'q' .. place
 end
 
-function S.acquire(s, requests, late, ttl, label)
-  local ids, kinds, places = s.parse(requests)
+local function acquire(tickets, meta, queue, limit, others, state, text, late, ttl, label)
+  local s = open(tickets, meta, queue, limit, others, state)
+  local ids, kinds, places = parse(text)
   if late then
-    s:serve()
-    return s:close(string.rep('l;', #ids - 1) .. 'l')
+    serve(s)
+    return close(s, string.rep('l;', #ids - 1) .. 'l')
   end
   s.comers = {}
-  if #places > 0 then
+  if places[1] then
     -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
-    s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
+    s.waiting = redis.call('ZCOUNT', queue, '0', '+inf')
   end
-  local records, scores, own = redis.call('HMGET', s.meta, unpack(ids)), {}, {}
+  local records, scores, own = redis.call('HMGET', meta, unpack(ids)), {}, {}
   if s.waiting > 0 then
-    scores = redis.call('ZMSCORE', s.queue, unpack(ids))
+    scores = redis.call('ZMSCORE', queue, unpack(ids))
   end
-  if #places > 0 then
-    s:rejoin(ids, records, scores, places, ttl, label)
+  if places[1] then
+    rejoin(s, ids, records, scores, places, ttl, label)
   end
-  for i = 1, #ids do
-    own[ids[i]] = ids[i]
+  for i = 1, s.waiting > 0 and #ids or 0 do
+    own[ids[i]] = true
   end
-  s:serve(own, ttl)
+  serve(s, own, ttl)
   local verdicts, waits = {}, false
   for i = 1, #ids do
-    local granted = own[ids[i]] ~= ids[i] and own[ids[i]]
-    verdicts[i] = granted or s:answer(ids[i], records[i], scores[i], string.sub(kinds, i, i), ttl, label)
-    waits = waits or string.sub(verdicts[i], 1, 1) == 'q'
+    local ticket = own[ids[i]]
+    verdicts[i] = type(ticket) == 'string' and ticket or answer(s, ids[i], records[i], scores[i], string.sub(kinds, i, i), ttl, label)
+    waits = waits or string.byte(verdicts[i]) == 113
   end
-  if #s.comers > 0 then
-    s:arrive()
+  if s.comers[1] then
+    arrive(s)
   end
-  return s:close(table.concat(verdicts, ';'), waits)
+  return close(s, verdicts[2] and table.concat(verdicts, ';') or verdicts[1], waits)
 end

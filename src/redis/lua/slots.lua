@@ -1,75 +1,81 @@
 -- Fragment of make_slow: which slots are free. `s.spare` has ranges that are not in `tickets`: those that came free in this call, and
 -- those that were read there. The lowest free slot is always the next.
-
-function S.highest_first(one, other)
+local function highest_first(one, other)
   return one[1] > other[1]
 end
 
+local function store_gaps(s)
+  local adds, total = {}, #s.spare
+  for i = 1, total do
+    local range = s.spare[i]
+    adds[2 * i - 1], adds[2 * i] = text_of(range[1] - 33554432.0), range_text(range[1], range[2])
+  end
+  write(adds, 'ZADD', s.tickets)
+  s.gaps, s.spare = s.gaps + total, {}
+end
+
 -- Brings the lowest ranges of `tickets` to the others.
-function S.gather(s)
+local function gather(s)
   if s.gaps > 100 then
     -- What came free in this call may lie behind those that stay there.
-    s:store_gaps()
+    store_gaps(s)
   end
-  local ranges = redis.call('ZRANGE', s.tickets, 0, math.min(s.gaps, 100) - 1)
-  redis.call('ZREMRANGEBYRANK', s.tickets, 0, #ranges - 1)
+  local last = text_of(math.min(s.gaps, 100) - 1)
+  local ranges = redis.call('ZRANGE', s.tickets, '0', last)
+  redis.call('ZREMRANGEBYRANK', s.tickets, '0', last)
   for i = 1, #ranges do
-    s.each_range(ranges[i], function(first, final)
+    each_range(ranges[i], function(first, final)
       s.spare[#s.spare + 1] = { first, final }
     end)
   end
-  s.gaps = s.gaps - #ranges
-end
-
-function S.store_gaps(s)
-  local adds = {}
-  for i = 1, #s.spare do
-    local first, final = s.spare[i][1], s.spare[i][2]
-    s.add(adds, string.format('%d', first - s.GAPS), first == final and string.format('%d', first) or string.format('%d-%d', first, final))
-  end
-  s.write(adds, 'ZADD', s.tickets)
-  s.gaps, s.spare = s.gaps + #s.spare, {}
+  s.gaps, s.sorted = s.gaps - #ranges, false
 end
 
 -- The lowest free slots, at most `most`, that lie side by side.
-function S.take_range(s, most)
-  if s.gaps > 0 and (not s.sorted or #s.spare == 0) then
-    s:gather()
-    s.sorted = false
+local function take_range(s, most)
+  if s.gaps > 0 and (not s.sorted or not s.spare[1]) then
+    gather(s)
   end
-  if not s.sorted then
-    table.sort(s.spare, s.highest_first)
-    s.sorted = true
+  local spare = s.spare
+  if not s.sorted and spare[2] then
+    table.sort(spare, highest_first)
   end
-  local range = s.spare[#s.spare]
+  s.sorted = true
+  local range = spare[#spare]
   if not range then
     s.top = s.top + most
     return s.top - most, s.top - 1
   end
   local first, final = range[1], math.min(range[2], range[1] + most - 1)
   if final == range[2] then
-    s.spare[#s.spare] = nil
+    spare[#spare] = nil
   else
     range[1] = final + 1
   end
   return first, final
 end
 
-function S.take_slots(s, permits)
-  local parts, left = {}, permits
-  while left > 0 do
-    local first, final = s:take_range(left)
-    parts[#parts + 1] = first == final and string.format('%d', first) or string.format('%d-%d', first, final)
+-- Gives a ticket on the lowest free slots.
+local function grant(s, id, permits, label, expires)
+  local slots, left = '', permits
+  repeat
+    local first, final = take_range(s, left)
+    slots = (slots == '' and '' or slots .. ',') .. range_text(first, final)
     left = left - (final - first + 1)
-  end
-  s.held = s.held + permits
-  return #parts == 1 and parts[1] or table.concat(parts, ',')
+  until left == 0
+  s.last = math.max(s.last + 1, now)
+  local ticket = slots .. ' ' .. (s.last == now and now_text or text_of(s.last))
+  s.held, s.count, s.renews = s.held + permits, s.count + 1, s.renews or expires - now > 43200000000.0
+  add_ticket(s, id, expires)
+  add_field(s, id, ticket .. ' ' .. label)
+  return ticket
 end
 
 -- Where the highest slots are free, `top` sinks.
-function S.sink(s)
+local function sink(s)
   while s.gaps > 0 do
-    local highest = redis.call('ZRANGE', s.tickets, s.gaps - 1, s.gaps - 1)[1]
+    local rank = text_of(s.gaps - 1)
+    local highest = redis.call('ZRANGE', s.tickets, rank, rank)[1]
     local first, final = string.match(highest, '^(%d+)%-?(%d*)$')
     if (final == '' and first or final) + 1 ~= s.top then
       return
@@ -80,30 +86,27 @@ function S.sink(s)
 end
 
 -- What is left of the ranges goes back to `tickets`.
-function S.settle(s)
+local function settle(s)
   if s.held == 0 then
     if s.gaps > 0 then
       redis.call('ZREMRANGEBYSCORE', s.tickets, '-inf', '(0')
     end
     s.top, s.gaps, s.spare = 0, 0, {}
-    return
-  end
-  if not s.spare[1] then
-    return
-  end
-  table.sort(s.spare, s.highest_first)
-  local kept = {}
-  for i = 1, #s.spare do
-    local range = s.spare[i]
-    if range[2] + 1 == s.top then
-      s.top = range[1]
-      s:sink()
-    else
-      kept[#kept + 1] = range
+  elseif s.spare[1] then
+    table.sort(s.spare, highest_first)
+    local kept = {}
+    for i = 1, #s.spare do
+      local range = s.spare[i]
+      if range[2] + 1 == s.top then
+        s.top = range[1]
+        sink(s)
+      else
+        kept[#kept + 1] = range
+      end
     end
-  end
-  s.spare = kept
-  if kept[1] then
-    s:store_gaps()
+    s.spare = kept
+    if kept[1] then
+      store_gaps(s)
+    end
   end
 end

@@ -1,15 +1,16 @@
--- Fragment: the server's time in microseconds as text, read once; or what is wrong with it.
+-- Fragment: the server's time in microseconds, read once, as text and as a number.
 local function server_time()
   local time = redis.call('TIME')
   local micros = time[2]
   -- Servers that only resemble Redis give scripts integers, or no time at all: nothing would ever expire.
   if type(micros) ~= 'string' then
-    return nil, 'REDSEM_TIME a ' .. type(micros)
+    error('REDSEM_TIME a ' .. type(micros))
   end
   local text = #micros == 6 and time[1] .. micros or string.format('%s%06d', time[1], micros)
+  local now = text + 0
   -- 16 digits from 2001 until 2286. Before 2020 the clock was never set.
-  if #text ~= 16 or text < '1577836800000000' then
-    return nil, 'REDSEM_TIME ' .. text
+  if #text ~= 16 or now < 1577836800000000.0 then
+    error('REDSEM_TIME ' .. text)
   end
-  return text
+  return text, now
 end
