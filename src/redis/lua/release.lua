@@ -6,40 +6,33 @@
 -- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/': see slow.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
--- include: time ids
--- Whether the tickets have the highest slots.
-local function are_highest(records, held)
-  local total = #records
-  for i = 1, total do
-    local slot = tonumber(string.match(records[i] or '', '^%d+ '))
-    if not slot or slot < held - total or slot >= held then
-      return false
-    end
-  end
-  return true
-end
-
--- The usual case: the tickets have the highest slots, nobody waits, nothing has expired. Nil where it does not apply; and what was read.
-local function release_plain(tickets, meta, limit, ids, now_text)
-  local state, held, total = redis.call('HGET', meta, 'state'), redis.call('ZCARD', tickets) - 1, #ids
-  if not state or string.sub(state, 18) ~= limit or total > held then
-    return nil, held, state
-  elseif total < held and not are_highest(redis.call('HMGET', meta, unpack(ids)), held) then
-    return nil, held, state
-  elseif redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
+-- include: time
+-- The usual case: the ticket has the highest slot, nobody waits, nothing has expired. Nil where it does not apply; and what was read.
+local function release_one(tickets, meta, limit, id, now_text)
+  local state, held = redis.call('HGET', meta, 'state'), redis.call('ZCARD', tickets) - 1
+  if held < 1 or not state or string.sub(state, 18) ~= limit or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil, held, state
   end
-  -- Where a ticket or its record is missing, slow.lua counts again.
-  if redis.call('ZREM', tickets, unpack(ids)) < total or redis.call('HDEL', meta, unpack(ids)) < total then
+  local slot = held > 1 and string.match(redis.call('HGET', meta, id) or '', '^%d+ ')
+  if held > 1 and (not slot or slot + 1 ~= held) then
+    return nil, held, state
+  end
+  -- Where the ticket or its record is missing, slow.lua counts again.
+  if redis.call('ZREM', tickets, id) == 0 or redis.call('HDEL', meta, id) == 0 then
     return nil
   end
-  return total == 1 and '1' or string.rep('1', total)
+  return '1'
+end
+
+local function make_usual(inbox, now_text, now)
+  -- include: ids hand-over
+  return attempt
 end
 
 local function make_slow(inbox, now_text, now)
-  -- include: slow slots serve close
-  return function(tickets, meta, queue, limit, others, state, ids)
-    local s = open(tickets, meta, queue, limit, others, state)
+  -- include: ids slow slots serve close
+  local function release(tickets, meta, queue, limit, held, state, text)
+    local s, ids, verdicts = open(tickets, meta, queue, limit, held, state), ids_in(text), {}
     local gone, dropped = drop(s, ids, records_of(s, ids))
     if dropped == 0 then
       -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
@@ -53,28 +46,35 @@ local function make_slow(inbox, now_text, now)
       end
     end
     serve(s)
-    local verdicts = {}
     for i = 1, #ids do
       verdicts[i] = gone[ids[i]] and '1' or '0'
     end
     return close(s, table.concat(verdicts))
   end
+  return release
 end
 
 local now_text, now = server_time()
-local slow
+local usual, slow
 local replies, total, at = {}, 0, 2
 while ARGV[at] do
   local limit = ARGV[at]
   at = at + 1
   while (ARGV[at] or '') ~= '' do
-    local key, text = 3 * total + 1, ARGV[at]
-    local tickets, meta, queue, ids = KEYS[key], KEYS[key + 1], KEYS[key + 2], string.byte(text) == 32 and ids_in(text) or { text }
+    local key, text, reply, held, state = 3 * total + 1, ARGV[at], nil, nil, nil
+    local tickets, meta, queue = KEYS[key], KEYS[key + 1], KEYS[key + 2]
     total, at = total + 1, at + 1
-    local reply, held, state = release_plain(tickets, meta, limit, ids, now_text)
+    local one = string.byte(text) ~= 32
+    if one then
+      reply, held, state = release_one(tickets, meta, limit, text, now_text)
+    end
+    if not reply and (state or not one) then
+      usual = usual or make_usual(ARGV[1], now_text, now)
+      reply, held, state = usual(tickets, meta, queue, limit, text, held, state)
+    end
     if not reply then
       slow = slow or make_slow(ARGV[1], now_text, now)
-      reply = slow(tickets, meta, queue, limit, held, state, ids)
+      reply = slow(tickets, meta, queue, limit, held, state, text)
     end
     replies[total] = reply
   end
