@@ -118,7 +118,7 @@ export class RedisBackend implements Backend {
 
   extend(call: ExtendCall): Promise<ExtendReply> {
     const { ids, fencingTokens = [] } = call;
-    const run = [...terms(call), `${ids.join(' ')}|${fencingTokens.join(' ')}`];
+    const run = [...terms(call), `${JSON.stringify(ids)}|${JSON.stringify(fencingTokens.map(String))}`];
     return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
   }
 
@@ -252,11 +252,11 @@ function asText(requests: readonly TicketRequest[]): string {
   if (plain && requests.every(({ wait }) => wait)) return listed(ids);
   const kinds = requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
   const known = requests.some(({ arrival }) => arrival !== undefined);
-  const places = known ? requests.map(({ arrival = 0 }) => arrival).join(' ') : '';
-  return ` ${ids.join(' ')}|${kinds}|${places}`;
+  const places = known ? JSON.stringify(requests.map(({ arrival = 0 }) => arrival)) : '';
+  return `${JSON.stringify(ids)}|${kinds}|${places}`;
 }
 
-/** Ids as scripts take them: one is shorter to read for a script. */
+/** Ids as scripts take them: a single one is read faster as it is. */
 function listed(ids: readonly string[]): string {
-  return ids.length === 1 ? ids.join('') : ` ${ids.join(' ')}`;
+  return ids.length === 1 ? ids.join('') : JSON.stringify(ids);
 }

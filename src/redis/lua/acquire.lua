@@ -3,9 +3,9 @@
 -- KEYS  tickets, meta, queue of each semaphore
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': grant all if each is plainly free, else nothing
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces, ; or |), not after (microseconds, or ''),
---       and for each semaphore its requests: the id of one that waits, '?' and the id of one that only tries, or ' ids' of some that
---       wait, each of one permit, or ' ids|kinds|places' with a letter for each id, w to wait or t to try only, and a number for
---       each, its place in the queue as an earlier reply said, or 0 (nothing: all 0). Ids and places have spaces between
+--       and for each semaphore its requests: the id of one that waits, '?' and the id of one that only tries, or a JSON list of ids that
+--       wait, all of one permit; or 'ids|kinds|places' with a letter for each id, w to wait or t to try only, and a JSON list with
+--       the place of each in the queue as an earlier reply said, or 0 (empty: all 0)
 -- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/nearest': see slow.lua. A verdict is 'slots token', '*n slot token'
 --       for n of one permit with rising slots and tokens, 'q' and the place, 'b' when busy, 'l' when late, 'o' and the limit where more
 --       permits are asked for, with ; between. With '*', where one is not plainly free: 'now|' and its number, from 1
@@ -14,7 +14,7 @@
 -- include: time
 -- The next token or place where the usual case applies: nobody changed the keys by hand, all permits that are held are of one each on the
 -- lowest slots, and nothing has expired. Else nil. And what was read. Writes nothing.
-local function look(tickets, meta, limit, ttl, now_text, now)
+local function look(tickets, meta, limit, ttl, now_text, period)
   local state, held, waiting = redis.call('HGET', meta, 'state'), redis.call('ZCARD', tickets) - 1, 0
   if not state or held < 0 or ttl > 43200000000.0 then
     return nil, held, state
@@ -28,12 +28,12 @@ local function look(tickets, meta, limit, ttl, now_text, now)
   if held > 0 and (redis.call('ZCOUNT', tickets, '0', now_text) > 0 or redis.call('HLEN', meta) ~= held + waiting + 2) then
     return nil, held, state
   end
-  local last = (tonumber(string.sub(state, 1, 16)) or 0) + 0
   -- In another period of 2.8 hours the keys' expiry is to be renewed.
-  if last - last % 1e10 + 1e10 <= now then
+  local last = state > now_text and tonumber(string.sub(state, 1, 16)) or 0
+  if state < period or state > now_text and last == 0 then
     return nil, held, state
   end
-  return last < now and now_text or string.format('%d', last + 1), held, state, waiting
+  return last == 0 and now_text or string.format('%d', last + 1), held, state, waiting
 end
 
 -- Nil where its id is known already; then nothing was written that slow.lua does not set right.
@@ -46,30 +46,32 @@ local function grant_one(tickets, meta, limit, id, held, token, label, expires)
   return ticket
 end
 
-local function make_usual(inbox, now_text, now)
-  -- include: ids usual
+local function make_usual(inbox, now_text)
+  local now = now_text + 0
+  -- include: usual
   return attempt
 end
 
-local function make_slow(inbox, now_text, now)
-  -- include: ids slow slots serve close requests
+local function make_slow(inbox, now_text)
+  local now = now_text + 0
+  -- include: slow slots serve close requests
   return acquire
 end
 
-local now_text, now = server_time()
-local usual, slow, known
-local replies, total, at = {}, 0, 2
+local now_text = server_time()
+local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
+local replies, total, at = KEYS[4] and {}, 0, 2
 if string.byte(ARGV[1]) == 42 then
   -- include: all-or-none
   local busy
-  known, busy = look_at_all(now_text, now)
+  known, busy = look_at_all(now_text, period)
   if busy then
     return now_text .. '|' .. busy
   end
 end
 while ARGV[at] do
   local limit, ttl, label, not_after = ARGV[at], ARGV[at + 1] + 0, ARGV[at + 2], ARGV[at + 3]
-  local late, expires, most = not_after ~= '' and now > not_after + 0, string.format('%d', now + ttl), limit + 0
+  local late, expires = not_after ~= '' and now_text > not_after, string.format('%d', now_text + ttl)
   at = at + 4
   while (ARGV[at] or '') ~= '' do
     local key, text, reply, token, held, state, waiting = 3 * total + 1, ARGV[at], nil, nil, nil, nil, nil
@@ -78,21 +80,24 @@ while ARGV[at] do
     if known and not late then
       token, held, waiting = known[2 * total - 1], known[2 * total], 0
     elseif not late then
-      token, held, state, waiting = look(tickets, meta, limit, ttl, now_text, now)
+      token, held, state, waiting = look(tickets, meta, limit, ttl, now_text, period)
     end
-    if token and first ~= 32 and waiting == 0 and held < most then
+    if token and first ~= 91 and waiting == 0 and (held == 0 or held < limit + 0) then
       reply = grant_one(tickets, meta, limit, first == 63 and string.sub(text, 2) or text, held, token, label, expires)
       held = reply and held
     elseif held and (token or held < 0) then
-      usual = usual or make_usual(ARGV[1], now_text, now)
+      usual = usual or make_usual(ARGV[1], now_text)
       reply, held, state = usual(tickets, meta, queue, limit, text, ttl, label, expires, token, held, state, waiting)
     end
     if not reply then
-      slow = slow or make_slow(ARGV[1], now_text, now)
+      slow = slow or make_slow(ARGV[1], now_text)
       reply = slow(tickets, meta, queue, limit, held, state, text, late, ttl, label)
+    end
+    if not replies then
+      return now_text .. '|' .. reply
     end
     replies[total] = reply
   end
   at = at + 1
 end
-return now_text .. '|' .. (total == 1 and replies[1] or table.concat(replies, '|'))
+return now_text .. '|' .. table.concat(replies, '|')

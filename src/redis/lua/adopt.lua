@@ -8,11 +8,11 @@
 -- Cost  O(log n), and that for each expired ticket and grant; a call that runs twice changes nothing the second time
 
 -- include: time
-local now_text, now = server_time()
-local inbox, ttl, label, id, new_id = ARGV[1], ARGV[3] + 0, ARGV[4], ARGV[6], ARGV[7]
+local now_text = server_time()
+local inbox, now, ttl, label, id, new_id = ARGV[1], now_text + 0, ARGV[3] + 0, ARGV[4], ARGV[6], ARGV[7]
 -- include: slow slots serve close
 local s = open(KEYS[1], KEYS[2], KEYS[3], ARGV[2])
-local late, reply, current, slots, token = ARGV[5] ~= '' and now > ARGV[5] + 0, '', nil, nil, nil
+local late, reply, current, slots, token = ARGV[5] ~= '' and now_text > ARGV[5], '', nil, nil, nil
 -- The field of ~ and a ticket's first id is the id that it has now; a ticket that has the very id that is presented comes before it.
 -- A call that runs again finds what it did the first time.
 local origin = string.match(id, '~(.+)$') or id

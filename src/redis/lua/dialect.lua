@@ -1,4 +1,4 @@
--- Prelude for ioredis-mock, whose Lua has 32-bit integers, arrays in arrays that begin at 0, null where a key does not exist, and a TIME
+-- Prelude for ioredis-mock, whose Lua has 32-bit integers, no cjson, arrays in arrays that begin at 0, null where a key does not exist, and a TIME
 -- that runs backwards; and for tests that bring their own time. The last argument is the time in microseconds.
 local own_redis, own_string, now_passed = redis, string, table.remove(ARGV)
 
@@ -31,4 +31,13 @@ end
 local string = setmetatable({}, { __index = own_string })
 function string.format(pattern, ...)
   return own_string.format((own_string.gsub(pattern, '%%d', '%%.0f')), ...)
+end
+
+local cjson = {}
+function cjson.decode(text)
+  local list = {}
+  for item in own_string.gmatch(text, '[^%[%]",]+') do
+    list[#list + 1] = item
+  end
+  return list
 end

@@ -3,12 +3,12 @@
 --
 -- KEYS  tickets, meta, queue of each semaphore
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
---       then runs of semaphores with '' between: limit (0: not known), ttl (microseconds), and for each semaphore its ids and '|' and their
---       tokens, each with spaces between; no tokens: whatever they are
+--       then runs of semaphores with '' between: limit (0: not known), ttl (microseconds), and for each semaphore 'ids|tokens', two JSON
+--       lists; no tokens: whatever they are
 -- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/': see slow.lua. A verdict is 1 extended, 0 gone, r revoked
 -- Cost  O(log n) for each id, expired ticket and grant
 
--- include: time ids
+-- include: time
 local function has_token(record, token)
   local found = string.match(record or '', '^[%d,-]+ (%d+) ')
   return found and (not token or found == token)
@@ -36,12 +36,19 @@ local function extend_plain(tickets, meta, limit, ids, tokens, ttl, expires, now
   return redis.call('ZADD', tickets, 'XX', 'CH', unpack(adds)) == #ids and string.rep('1', #ids) or nil
 end
 
-local function make_slow(inbox, now_text, now)
+local function make_slow(inbox, now_text)
+  local now = now_text + 0
   -- include: slow slots serve close
   return function(tickets, meta, queue, limit, ids, tokens, ttl)
     local s = open(tickets, meta, queue, limit)
     redis.call('HDEL', meta, '')
-    local records, verdicts = records_of(s, ids), {}
+    local records, verdicts, known = redis.call('HMGET', meta, unpack(ids)), {}, {}
+    for i = 1, #ids do
+      known[ids[i]] = has_token(records[i])
+    end
+    if lacks_record(s, ids, known) then
+      recount(s)
+    end
     for i = 1, #ids do
       if has_token(records[i], tokens[i]) then
         add_ticket(s, ids[i], now + ttl)
@@ -56,20 +63,20 @@ local function make_slow(inbox, now_text, now)
   end
 end
 
-local now_text, now = server_time()
+local now_text = server_time()
 local slow
 local replies, total, at = {}, 0, 2
 while ARGV[at] do
   local limit, ttl = ARGV[at], ARGV[at + 1] + 0
-  local expires = string.format('%d', now + ttl)
+  local expires = string.format('%d', now_text + ttl)
   at = at + 2
   while (ARGV[at] or '') ~= '' do
-    local key, listed, tokens = 3 * total + 1, string.match(ARGV[at], '^([^|]*)|?(.*)$')
-    local tickets, meta, queue, ids = KEYS[key], KEYS[key + 1], KEYS[key + 2], ids_in(listed)
-    tokens, total, at = ids_in(tokens), total + 1, at + 1
+    local key, listed, tokens = 3 * total + 1, string.match(ARGV[at], '^(.*)|(.*)$')
+    local tickets, meta, queue, ids = KEYS[key], KEYS[key + 1], KEYS[key + 2], cjson.decode(listed)
+    tokens, total, at = cjson.decode(tokens), total + 1, at + 1
     local reply = extend_plain(tickets, meta, limit, ids, tokens, ttl, expires, now_text)
     if not reply then
-      slow = slow or make_slow(ARGV[1], now_text, now)
+      slow = slow or make_slow(ARGV[1], now_text)
       reply = slow(tickets, meta, queue, limit, ids, tokens, ttl)
     end
     replies[total] = reply

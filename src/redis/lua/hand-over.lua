@@ -54,13 +54,12 @@ local function hand_over(tickets, meta, queue, limit, id, held, state)
   local records = head and redis.call('HMGET', meta, id, head) or {}
   local slot = string.match(records[1] or '', '^(%d+) %d+ ')
   local life, label = string.match(records[2] or '', '^(%d+);(.*)$')
-  last, waiting = last + 0, waiting + 0
-  if not slot or not life or last - last % 1e10 + 1e10 <= now or redis.call('HLEN', meta) ~= held + waiting + 2 then
+  if not slot or not life or last < string.sub(now_text, 1, 6) or redis.call('HLEN', meta) ~= held + waiting + 2 then
     return nil, held, state
   end
-  local token = last < now and now_text or string.format('%d', last + 1)
+  local token = last < now_text and now_text or string.format('%d', last + 1)
   local expires = string.format('%d', now + math.min(life + 0, 5000000))
-  change_hands(tickets, meta, queue, id, head, slot .. ' ' .. token .. ' ' .. label, token, limit, waiting, expires)
+  change_hands(tickets, meta, queue, id, head, slot .. ' ' .. token .. ' ' .. label, token, limit, waiting + 0, expires)
   local channels, client = string.match(inbox, '^(.*:)(.*)$')
   local line = head .. ' ' .. slot .. ' ' .. token .. ' ' .. expires
   if who == client then
@@ -71,8 +70,8 @@ local function hand_over(tickets, meta, queue, limit, id, held, state)
 end
 
 local function attempt(tickets, meta, queue, limit, text, held, state)
-  if string.byte(text) == 32 then
-    return release_many(tickets, meta, limit, ids_in(text))
+  if string.byte(text) == 91 then
+    return release_many(tickets, meta, limit, cjson.decode(text))
   end
   return hand_over(tickets, meta, queue, limit, text, held, state)
 end

@@ -36,7 +36,8 @@ local function waiters(queue, meta, place, size, now)
   return table.concat(lines, ';'), last
 end
 
-local now_text, now = server_time()
+local now_text = server_time()
+local now = now_text + 0
 local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
 local state = redis.call('HGET', meta, 'state') or ''
 local configured, stored = string.match(state, '^%d+ (%d+)'), string.match(state, ';(%d+) ')

@@ -6,9 +6,9 @@
 -- Cost  O(numbers)
 
 -- include: time
-local now_text, now = server_time()
+local now_text = server_time()
 local stripes = KEYS[1]
-redis.call('ZREMRANGEBYSCORE', stripes, '-inf', string.format('%d', now - 86400000000.0))
+redis.call('ZREMRANGEBYSCORE', stripes, '-inf', string.format('%d', now_text - 86400000000.0))
 redis.call('ZADD', stripes, now_text, ARGV[1])
 redis.call('PEXPIRE', stripes, '86400000')
 return table.concat(redis.call('ZRANGE', stripes, '0', '-1'), ' ')

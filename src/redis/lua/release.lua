@@ -2,7 +2,7 @@
 --
 -- KEYS  tickets, meta, queue of each semaphore
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
---       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its id, or ' ids' with spaces between, each once
+--       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its id, or a JSON list of ids, each once
 -- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/': see slow.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
@@ -24,16 +24,21 @@ local function release_one(tickets, meta, limit, id, now_text)
   return '1'
 end
 
-local function make_usual(inbox, now_text, now)
-  -- include: ids hand-over
+local function make_usual(inbox, now_text)
+  local now = now_text + 0
+  -- include: hand-over
   return attempt
 end
 
-local function make_slow(inbox, now_text, now)
-  -- include: ids slow slots serve close
+local function make_slow(inbox, now_text)
+  local now = now_text + 0
+  -- include: slow slots serve close
   local function release(tickets, meta, queue, limit, held, state, text)
-    local s, ids, verdicts = open(tickets, meta, queue, limit, held, state), ids_in(text), {}
-    local gone, dropped = drop(s, ids, records_of(s, ids))
+    local s, ids = open(tickets, meta, queue, limit, held, state), string.byte(text) == 91 and cjson.decode(text) or { text }
+    local gone, dropped = drop(s, ids, redis.call('HMGET', meta, unpack(ids)))
+    if dropped < #ids and lacks_record(s, ids, gone) then
+      recount(s)
+    end
     if dropped == 0 then
       -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
       redis.call('HDEL', meta, '')
@@ -46,6 +51,10 @@ local function make_slow(inbox, now_text, now)
       end
     end
     serve(s)
+    if dropped == #ids then
+      return close(s, string.rep('1', dropped))
+    end
+    local verdicts = {}
     for i = 1, #ids do
       verdicts[i] = gone[ids[i]] and '1' or '0'
     end
@@ -54,9 +63,9 @@ local function make_slow(inbox, now_text, now)
   return release
 end
 
-local now_text, now = server_time()
+local now_text = server_time()
 local usual, slow
-local replies, total, at = {}, 0, 2
+local replies, total, at = KEYS[4] and {}, 0, 2
 while ARGV[at] do
   local limit = ARGV[at]
   at = at + 1
@@ -64,20 +73,23 @@ while ARGV[at] do
     local key, text, reply, held, state = 3 * total + 1, ARGV[at], nil, nil, nil
     local tickets, meta, queue = KEYS[key], KEYS[key + 1], KEYS[key + 2]
     total, at = total + 1, at + 1
-    local one = string.byte(text) ~= 32
+    local one = string.byte(text) ~= 91
     if one then
       reply, held, state = release_one(tickets, meta, limit, text, now_text)
     end
     if not reply and (state or not one) then
-      usual = usual or make_usual(ARGV[1], now_text, now)
+      usual = usual or make_usual(ARGV[1], now_text)
       reply, held, state = usual(tickets, meta, queue, limit, text, held, state)
     end
     if not reply then
-      slow = slow or make_slow(ARGV[1], now_text, now)
+      slow = slow or make_slow(ARGV[1], now_text)
       reply = slow(tickets, meta, queue, limit, held, state, text)
+    end
+    if not replies then
+      return now_text .. '|' .. reply
     end
     replies[total] = reply
   end
   at = at + 1
 end
-return now_text .. '|' .. (total == 1 and replies[1] or table.concat(replies, '|'))
+return now_text .. '|' .. table.concat(replies, '|')

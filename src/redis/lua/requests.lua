@@ -3,11 +3,11 @@
 -- Ids, kinds and places of a text, see acquire.lua.
 local function parse(text)
   local sign = string.byte(text)
-  if sign ~= 32 then
+  if sign ~= 91 then
     return { sign == 63 and string.sub(text, 2) or text }, sign == 63 and 't' or 'w', {}
   end
-  local listed, kinds, places = string.match(text, '^([^|]*)|?([^|]*)|?(.*)$')
-  return ids_in(listed), kinds, ids_in(places)
+  local ids, kinds, places = string.match(text, '^([^|]*)|?([^|]*)|?(.*)$')
+  return cjson.decode(ids), kinds, places == '' and {} or cjson.decode(places)
 end
 
 -- Puts one that is not known into the queue.

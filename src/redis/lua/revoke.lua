@@ -6,18 +6,21 @@
 -- Cost  O(log n) for each expired ticket and grant
 
 -- include: time
-local now_text, now = server_time()
-local inbox, id = ARGV[1], ARGV[3]
+local now_text = server_time()
+local inbox, now, id = ARGV[1], now_text + 0, ARGV[3]
 -- include: slow slots serve close
 local s = open(KEYS[1], KEYS[2], KEYS[3], ARGV[2])
 redis.call('HDEL', s.meta, '')
-local record, known = records_of(s, { id }), ''
+local known = ''
+if not redis.call('HGET', s.meta, id) and lacks_record(s, { id }, {}) then
+  recount(s)
+end
 -- 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
 for entry, gone in string.gmatch(redis.call('HGET', s.meta, 'revoked') or '', '(%S+ (%d+);)') do
   known = gone + 0 > now and known .. entry or known
 end
 local expiry, verdict = redis.call('ZSCORE', s.tickets, id), '0'
-local _, dropped = drop(s, { id }, record)
+local _, dropped = drop(s, { id }, { redis.call('HGET', s.meta, id) })
 if dropped > 0 then
   s.short, verdict = false, '1'
   add_field(s, 'revoked', known .. id .. ' ' .. text_of(expiry) .. ';')

@@ -6,11 +6,11 @@
 -- Cost  O(log n) for each expired ticket and grant
 
 -- include: time
-local now_text, now = server_time()
-local inbox, new_limit = ARGV[1], ARGV[3]
+local now_text = server_time()
+local inbox, now, new_limit = ARGV[1], now_text + 0, ARGV[3]
 -- include: slow slots serve close
 local s = open(KEYS[1], KEYS[2], KEYS[3], ARGV[2])
-if ARGV[4] ~= '' and now > ARGV[4] + 0 then
+if ARGV[4] ~= '' and now_text > ARGV[4] then
   return now_text .. '|' .. close(s, 'l')
 end
 s.stored, s.limit, s.told = new_limit, new_limit + 0, new_limit ~= s.own and 's' .. new_limit or ''

@@ -61,15 +61,17 @@ end
 
 -- Gives back those of the ids that are tickets, by their records; which ones, and how many.
 local function drop(s, ids, records)
-  local gone, fields = {}, {}
+  local gone, fields, dropped = {}, {}, 0
   for i = 1, #ids do
     local id = ids[i]
-    local slots = string.match(records[i] or '', '^([%d,-]+) %d+ ')
+    local record = records[i] or ''
+    local slot = string.match(record, '^%d+ ')
+    local slots = slot or string.match(record, '^([%d,-]+) %d+ ')
     if slots and not gone[id] then
-      local slot = tonumber(slots)
-      gone[id], fields[#fields + 1] = true, id
+      dropped = dropped + 1
+      gone[id], fields[dropped] = true, id
       if slot then
-        free_range(s, slot, slot)
+        free_range(s, slot + 0, slot + 0)
       else
         each_range(slots, function(first, final)
           free_range(s, first, final)
@@ -77,7 +79,6 @@ local function drop(s, ids, records)
       end
     end
   end
-  local dropped = #fields
   if dropped > 0 then
     redis.call('ZREM', s.tickets, unpack(fields))
     s.count = s.count - dropped
@@ -124,17 +125,14 @@ local function open(tickets, meta, queue, limit, others, state)
   return s
 end
 
--- The records of the ids. A ticket without one: an old `meta` was restored alone, and counts as many as there are. Nobody could give that
--- ticket back, and the permits of others would seem to be taken until it expires.
-local function records_of(s, ids)
-  local records = redis.call('HMGET', s.meta, unpack(ids))
+-- Whether one of the ids, which has no record, is a ticket: an old `meta` was restored alone, and counts as many as there are. Nobody could
+-- give that ticket back, and the permits of others would seem to be taken until it expires. `known`: those that have a record.
+local function lacks_record(s, ids, known)
   for i = 1, #ids do
-    if not string.find(records[i] or '', ' ', 1, true) and redis.call('ZSCORE', s.tickets, ids[i]) then
-      recount(s)
-      return redis.call('HMGET', s.meta, unpack(ids))
+    if not known[ids[i]] and redis.call('ZSCORE', s.tickets, ids[i]) then
+      return true
     end
   end
-  return records
 end
 
 -- Lua's stack carries no more than a few thousand arguments.

@@ -49,8 +49,8 @@ end
 
 local function attempt(tickets, meta, queue, limit, text, ttl, label, expires, token, held, state, waiting)
   local first = string.byte(text)
-  if first == 32 then
-    local ids = token and waiting == 0 and not string.find(text, '|', 1, true) and ids_in(text)
+  if first == 91 then
+    local ids = token and waiting == 0 and not string.find(text, '|', 1, true) and cjson.decode(text)
     if ids and held + #ids <= limit + 0 then
       return grant_many(tickets, meta, limit, ids, held, token, label, expires)
     end
