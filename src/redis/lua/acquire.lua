@@ -36,16 +36,6 @@ local function look(tickets, meta, limit, ttl, now_text, period)
   return last == 0 and now_text or string.format('%d', last + 1), held, state, waiting
 end
 
--- Nil where its id is known already; then nothing was written that slow.lua does not set right.
-local function grant_one(tickets, meta, limit, id, held, token, label, expires)
-  if redis.call('ZADD', tickets, expires, id) == 0 then
-    return nil
-  end
-  local ticket = (held == 0 and '0 ' or string.format('%d ', held)) .. token
-  redis.call('HSET', meta, id, ticket .. ' ' .. label, 'state', token .. ' ' .. limit)
-  return ticket
-end
-
 local function make_usual(inbox, now_text)
   local now = now_text + 0
   -- include: usual
@@ -58,46 +48,58 @@ local function make_slow(inbox, now_text)
   return acquire
 end
 
-local now_text = server_time()
+local keys, args, now_text = KEYS, ARGV, server_time()
 local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
-local replies, total, at = KEYS[4] and {}, 0, 2
-if string.byte(ARGV[1]) == 42 then
+local replies, total, at = keys[4] and {}, 0, 2
+if string.byte(args[1]) == 42 then
   -- include: all-or-none
   local busy
-  known, busy = look_at_all(now_text, period)
+  known, busy = look_at_all(keys, args, now_text, period)
   if busy then
     return now_text .. '|' .. busy
   end
 end
-while ARGV[at] do
-  local limit, ttl, label, not_after = ARGV[at], ARGV[at + 1] + 0, ARGV[at + 2], ARGV[at + 3]
+while args[at] do
+  local limit, ttl, label, not_after = args[at], args[at + 1] + 0, args[at + 2], args[at + 3]
   local late, expires = not_after ~= '' and now_text > not_after, string.format('%d', now_text + ttl)
-  at = at + 4
-  while (ARGV[at] or '') ~= '' do
-    local key, text, reply, token, held, state, waiting = 3 * total + 1, ARGV[at], nil, nil, nil, nil, nil
-    local tickets, meta, queue, first = KEYS[key], KEYS[key + 1], KEYS[key + 2], string.byte(text)
-    total, at = total + 1, at + 1
-    if known and not late then
-      token, held, waiting = known[2 * total - 1], known[2 * total], 0
-    elseif not late then
+  local ticket, record, mark, for_token, for_held
+  local text = args[at + 4]
+  at = at + 5
+  repeat
+    local key, first, reply, token, held, state, waiting = 3 * total + 1, string.byte(text), nil, now_text, 0, nil, 0
+    local tickets, meta, queue = keys[key], keys[key + 1], keys[key + 2]
+    total = total + 1
+    if late then
+      token, held = nil, nil
+    elseif not known then
       token, held, state, waiting = look(tickets, meta, limit, ttl, now_text, period)
+    elseif known[2 * total] then
+      token, held = known[2 * total - 1], known[2 * total]
     end
     if token and first ~= 91 and waiting == 0 and (held == 0 or held < limit + 0) then
-      reply = grant_one(tickets, meta, limit, first == 63 and string.sub(text, 2) or text, held, token, label, expires)
-      held = reply and held
+      if token ~= for_token or held ~= for_held then
+        ticket, for_token, for_held = (held == 0 and '0 ' or string.format('%d ', held)) .. token, token, held
+        record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
+      end
+      local id = first == 63 and string.sub(text, 2) or text
+      -- Where the id is known already, slow.lua sees to it.
+      held = nil
+      if redis.call('ZADD', tickets, expires, id) == 1 then
+        redis.call('HSET', meta, id, record, 'state', mark)
+        reply = ticket
+      end
     elseif held and (token or held < 0) then
-      usual = usual or make_usual(ARGV[1], now_text)
+      usual = usual or make_usual(args[1], now_text)
       reply, held, state = usual(tickets, meta, queue, limit, text, ttl, label, expires, token, held, state, waiting)
     end
     if not reply then
-      slow = slow or make_slow(ARGV[1], now_text)
+      slow = slow or make_slow(args[1], now_text)
       reply = slow(tickets, meta, queue, limit, held, state, text, late, ttl, label)
     end
     if not replies then
       return now_text .. '|' .. reply
     end
-    replies[total] = reply
-  end
-  at = at + 1
+    replies[total], text, at = reply, args[at] or '', at + 1
+  until text == ''
 end
 return now_text .. '|' .. table.concat(replies, '|')

@@ -9,11 +9,17 @@
 -- include: time
 -- The usual case: the ticket has the highest slot, nobody waits, nothing has expired. Nil where it does not apply; and what was read.
 local function release_one(tickets, meta, limit, id, now_text)
-  local state, held = redis.call('HGET', meta, 'state'), redis.call('ZCARD', tickets) - 1
+  local held, state, record = redis.call('ZCARD', tickets) - 1, nil, nil
+  if limit == '1' then
+    state = redis.call('HGET', meta, 'state')
+  else
+    local found = redis.call('HMGET', meta, 'state', id)
+    state, record = found[1], found[2]
+  end
   if held < 1 or not state or string.sub(state, 18) ~= limit or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil, held, state
   end
-  local slot = held > 1 and string.match(redis.call('HGET', meta, id) or '', '^%d+ ')
+  local slot = held > 1 and string.match(record or '', '^%d+ ')
   if held > 1 and (not slot or slot + 1 ~= held) then
     return nil, held, state
   end
@@ -63,33 +69,31 @@ local function make_slow(inbox, now_text)
   return release
 end
 
-local now_text = server_time()
+local keys, args, now_text = KEYS, ARGV, server_time()
 local usual, slow
-local replies, total, at = KEYS[4] and {}, 0, 2
-while ARGV[at] do
-  local limit = ARGV[at]
-  at = at + 1
-  while (ARGV[at] or '') ~= '' do
-    local key, text, reply, held, state = 3 * total + 1, ARGV[at], nil, nil, nil
-    local tickets, meta, queue = KEYS[key], KEYS[key + 1], KEYS[key + 2]
-    total, at = total + 1, at + 1
-    local one = string.byte(text) ~= 91
+local replies, total, at = keys[4] and {}, 0, 2
+while args[at] do
+  local limit, text = args[at], args[at + 1]
+  at = at + 2
+  repeat
+    local key, one, reply, held, state = 3 * total + 1, string.byte(text) ~= 91, nil, nil, nil
+    local tickets, meta, queue = keys[key], keys[key + 1], keys[key + 2]
+    total = total + 1
     if one then
       reply, held, state = release_one(tickets, meta, limit, text, now_text)
     end
     if not reply and (state or not one) then
-      usual = usual or make_usual(ARGV[1], now_text)
+      usual = usual or make_usual(args[1], now_text)
       reply, held, state = usual(tickets, meta, queue, limit, text, held, state)
     end
     if not reply then
-      slow = slow or make_slow(ARGV[1], now_text)
+      slow = slow or make_slow(args[1], now_text)
       reply = slow(tickets, meta, queue, limit, held, state, text)
     end
     if not replies then
       return now_text .. '|' .. reply
     end
-    replies[total] = reply
-  end
-  at = at + 1
+    replies[total], text, at = reply, args[at] or '', at + 1
+  until text == ''
 end
 return now_text .. '|' .. table.concat(replies, '|')
