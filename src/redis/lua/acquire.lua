@@ -15,7 +15,8 @@
 -- The next token or place where the usual case applies: nobody changed the keys by hand, all permits that are held are of one each on the
 -- lowest slots, and nothing has expired. Else nil. And what was read. Writes nothing.
 local function look(tickets, meta, limit, ttl, now_text, period)
-  local state, held, waiting = redis.call('HGET', meta, 'state'), redis.call('ZCARD', tickets) - 1, 0
+  local call = redis.call
+  local state, held, waiting = call('HGET', meta, 'state'), call('ZCARD', tickets) - 1, 0
   if not state or held < 0 or ttl > 43200000000.0 then
     return nil, held, state
   elseif string.sub(state, 18) ~= limit then
@@ -25,7 +26,7 @@ local function look(tickets, meta, limit, ttl, now_text, period)
     end
     waiting = queued + 0
   end
-  if held > 0 and (redis.call('ZCOUNT', tickets, '0', now_text) > 0 or redis.call('HLEN', meta) ~= held + waiting + 2) then
+  if held > 0 and (call('ZCOUNT', tickets, '0', now_text) > 0 or call('HLEN', meta) ~= held + waiting + 2) then
     return nil, held, state
   end
   -- In another period of 2.8 hours the keys' expiry is to be renewed.
@@ -48,7 +49,7 @@ local function make_slow(inbox, now_text)
   return acquire
 end
 
-local keys, args, now_text = KEYS, ARGV, server_time()
+local keys, args, call, now_text = KEYS, ARGV, redis.call, server_time()
 local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
 local replies, total, at = keys[4] and {}, 0, 2
 if string.byte(args[1]) == 42 then
@@ -84,8 +85,8 @@ while args[at] do
       local id = first == 63 and string.sub(text, 2) or text
       -- Where the id is known already, slow.lua sees to it.
       held = nil
-      if redis.call('ZADD', tickets, expires, id) == 1 then
-        redis.call('HSET', meta, id, record, 'state', mark)
+      if call('ZADD', tickets, expires, id) == 1 then
+        call('HSET', meta, id, record, 'state', mark)
         reply = ticket
       end
     elseif held and (token or held < 0) then

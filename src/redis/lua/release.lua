@@ -9,14 +9,15 @@
 -- include: time
 -- The usual case: the ticket has the highest slot, nobody waits, nothing has expired. Nil where it does not apply; and what was read.
 local function release_one(tickets, meta, limit, id, now_text)
-  local held, state, record = redis.call('ZCARD', tickets) - 1, nil, nil
+  local call = redis.call
+  local held, state, record = call('ZCARD', tickets) - 1, nil, nil
   if limit == '1' then
-    state = redis.call('HGET', meta, 'state')
+    state = call('HGET', meta, 'state')
   else
-    local found = redis.call('HMGET', meta, 'state', id)
+    local found = call('HMGET', meta, 'state', id)
     state, record = found[1], found[2]
   end
-  if held < 1 or not state or string.sub(state, 18) ~= limit or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
+  if held < 1 or not state or string.sub(state, 18) ~= limit or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil, held, state
   end
   local slot = held > 1 and string.match(record or '', '^%d+ ')
@@ -24,7 +25,7 @@ local function release_one(tickets, meta, limit, id, now_text)
     return nil, held, state
   end
   -- Where the ticket or its record is missing, slow.lua counts again.
-  if redis.call('ZREM', tickets, id) == 0 or redis.call('HDEL', meta, id) == 0 then
+  if call('ZREM', tickets, id) == 0 or call('HDEL', meta, id) == 0 then
     return nil
   end
   return '1'
