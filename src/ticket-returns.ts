@@ -29,9 +29,10 @@ export interface ReleaseObserver {
 
 interface Return extends Linked<Return> {
   readonly id: string;
-  /** Monotonic time at which its lease is over: the ticket has expired by then, if it was ever claimed. */
+  /** Monotonic time at which its lease is over: the ticket has expired by then, unless it `mayOutlive` it. */
   readonly until: number;
-  readonly claimed: boolean;
+  /** A claim or an extension may have renewed it, or will: its ticket may outlive `until`. */
+  readonly mayOutlive: boolean;
   /** Monotonic time by which the caller wants to know; Infinity: nobody does. */
   readonly answerBy: number;
   /** A try has failed that may have run all the same. */
@@ -98,7 +99,10 @@ export class TicketReturns {
     }
     const now = this.#options.clock.monotonic();
     const answerBy = now + Math.min(remaining, this.#options.limit);
-    const item = this.#add(lease.id, now + remaining, answerBy, lease.claimed, observer);
+    const { claimed, extending, failures } = lease;
+    // An extension that got no answer may still be served, however late.
+    const mayOutlive = !claimed || extending || failures > 0;
+    const item = this.#add(lease.id, now + remaining, answerBy, mayOutlive, observer);
     this.#asked.add(item);
     this.#overdue.wakeBy(answerBy, now);
     return new Promise((resolve, reject) => {
@@ -111,7 +115,7 @@ export class TicketReturns {
   withdraw(id: string, onEnd?: () => void): void {
     const { clock, ttl, limit } = this.#options;
     const life = Math.max(ttl, WAITER_LEASE) + limit;
-    this.#add(id, clock.monotonic() + life, Infinity, true).onEnd = onEnd;
+    this.#add(id, clock.monotonic() + life, Infinity, false).onEnd = onEnd;
   }
 
   /**
@@ -134,13 +138,13 @@ export class TicketReturns {
     id: string,
     until: number,
     answerBy: number,
-    claimed: boolean,
+    mayOutlive: boolean,
     observer?: ReleaseObserver,
   ): Return {
     const item: Return = {
       id,
       until,
-      claimed,
+      mayOutlive,
       answerBy,
       unsure: false,
       refused: false,
@@ -257,10 +261,10 @@ export class TicketReturns {
     this.#lane.add(first);
   }
 
-  /** A ticket that was never claimed may outlive a short lease: by the rest of its claim time. */
+  /** Its ticket may be there still: by the rest of its claim time, or by a ttl since a late extension. */
   #expire(item: Return): void {
     this.#end(item, false);
-    if (!item.claimed) this.withdraw(item.id);
+    if (item.mayOutlive) this.withdraw(item.id);
   }
 
   #end(item: Return, released: boolean, error?: BackendError): void {

@@ -31,7 +31,7 @@ const PROGRAMS: readonly Part[] = [
     what: 'the random tests of npm test, from fresh seeds',
     files: [
       'test/random/**/*.test.ts',
-      'test/scripts/memory-lock-step.test.ts',
+      'test/scripts/lock-step.test.ts',
       'test/quorum/simulation.test.ts',
     ],
     environment: { REDSEM_SEED: 'fresh' },

@@ -13,10 +13,6 @@ export class Heap<T extends Heaped> {
     this.#rankOf = rankOf;
   }
 
-  get size(): number {
-    return this.#items.length;
-  }
-
   get lowest(): T | undefined {
     return this.#items[0];
   }

@@ -8,11 +8,11 @@ export interface NeedyCase {
   readonly run: Run;
 }
 
-/** Cases by their titles. */
 export interface CaseGroup {
   readonly title: string;
   /** What each of its cases needs. */
   readonly needs?: readonly Ability[];
+  /** By their titles. */
   readonly cases: Readonly<Record<string, Run | NeedyCase>>;
 }
 
@@ -21,11 +21,9 @@ export function needing(needs: Ability | readonly Ability[], run: Run): NeedyCas
   return { needs: typeof needs === 'string' ? [needs] : needs, run };
 }
 
-export function needsOf(group: CaseGroup, entry: Run | NeedyCase): readonly Ability[] {
-  const own = typeof entry === 'function' ? [] : entry.needs;
-  return [...(group.needs ?? []), ...own];
-}
-
-export function runOf(entry: Run | NeedyCase): Run {
-  return typeof entry === 'function' ? entry : entry.run;
+export function casesOf(group: CaseGroup): (NeedyCase & { readonly title: string })[] {
+  return Object.entries(group.cases).map(([title, entry]) => {
+    const { needs, run } = typeof entry === 'function' ? needing([], entry) : entry;
+    return { title, needs: [...(group.needs ?? []), ...needs], run };
+  });
 }

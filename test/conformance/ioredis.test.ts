@@ -1,7 +1,7 @@
 import { describeWithServer } from '../support/require-server.js';
-import { ioredisRows } from './rows/ioredis-rows.js';
+import { serverRows } from './rows/server-rows.js';
 import { semaphoreSuite } from './semaphore-suite.js';
 
 describeWithServer('conformance on a real server', (server) => {
-  for (const row of ioredisRows(server)) if (row.title === 'ioredis 5') semaphoreSuite(row);
+  for (const row of serverRows(server)) if (row.title === 'ioredis 5') semaphoreSuite(row);
 });

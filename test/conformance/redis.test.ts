@@ -1,7 +1,7 @@
 import { describeWithServer } from '../support/require-server.js';
-import { nodeRedisRows } from './rows/node-redis-rows.js';
+import { serverRows } from './rows/server-rows.js';
 import { semaphoreSuite } from './semaphore-suite.js';
 
 describeWithServer('conformance on a real server', (server) => {
-  for (const row of nodeRedisRows(server)) if (row.title === 'redis 6, RESP 3') semaphoreSuite(row);
+  for (const row of serverRows(server)) if (row.title === 'redis 6, RESP 3') semaphoreSuite(row);
 });

@@ -1,27 +1,35 @@
-import type { Backend, ManualClock, RedisTarget } from '../../src/index.js';
+import type { Backend, RedisTarget } from '../../src/index.js';
 import type { SemaphoreKey } from '../../src/backend.js';
 import type { TestServer } from '../support/redis-server.js';
 
 export type Target = RedisTarget | Backend;
 
-/** What a case may need beyond a target. What a row lacks, and why, stands in `row-limits.ts` alone. */
+/** What a case may need beyond a target. */
 export type Ability =
-  /** Its data stand in Redis keys. */
+  /** Its data are Redis keys. */
   | 'keys'
   /** Grants are pushed to waiters. */
   | 'push'
+  /** Requests wait in one queue, in order, and every process sees it. */
+  | 'queue'
+  /** `setLimit`, `adopt`, `revoke`, and notes of stripes. */
+  | 'operator calls'
   /** Failed commands say why, in the words of the server. */
   | 'server errors'
-  /** A server process of the tests' own stands behind it. */
+  /** There is one server process, which belongs to the tests. */
   | 'server'
   /** Cases may let time pass and look at how much: on a manual clock, or where `npm run verify` gives them a `Passage`. */
   | 'time';
 
+/** What a row cannot do, and why. Its title says so, and it leaves out the cases that need it. */
+export type Lacks = Partial<Record<Ability, string>>;
+
 /** One backend, reached in one way. */
 export interface Row {
   readonly title: string;
-  /** Time passes on it alone. */
-  readonly clock?: ManualClock;
+  readonly lacks: Lacks;
+  /** Where time passes on this row alone. */
+  readonly passage?: Passage;
   open(): Promise<Place>;
 }
 
@@ -29,7 +37,7 @@ export interface Row {
 export interface Place {
   /** Connected; for most semaphores of all cases. */
   readonly target: Target;
-  /** The same tickets as another process sees them: over a client of its own. */
+  /** The same tickets as another process sees them: over another client. */
   readonly other: Target;
   readonly tickets: TicketTampering;
   /** With the ability 'keys'. */
@@ -55,7 +63,7 @@ export interface Passage {
 export interface TicketTampering {
   /** As an eviction or an operator's ZREM would. */
   remove(key: SemaphoreKey, id: string): Promise<void>;
-  /** Leaves the ticket so many milliseconds to live; 0: none. */
+  /** Leaves the ticket `left` milliseconds to live; 0: none. */
   age(key: SemaphoreKey, id: string, left: number): Promise<void>;
 }
 

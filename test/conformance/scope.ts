@@ -1,25 +1,31 @@
+import { once } from 'node:events';
 import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backend.js';
-import type { HandleData, SemaphoreOptions } from '../../src/index.js';
-import { Semaphore } from '../../src/index.js';
+import type {
+  CompositeHandle,
+  Handle,
+  HandleData,
+  KeyedMutexOptions,
+  SemaphoreOptions,
+} from '../../src/index.js';
+import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
 import type { TestServer } from '../support/redis-server.js';
 import { eventually } from '../support/eventually.js';
+import { errorOf } from '../support/rejection.js';
 import type { KeyView, Passage, Place, Target } from './row.js';
 
 const DEFAULT_PREFIX = 'redsem';
+/** Pauses so short that the rows which can only poll need no patience. */
+const retry = { min: 5, max: 20 };
 let names = 0;
 
-/** Enough of a handle to find its ticket. */
-type Named = Pick<HandleData, 'name' | 'id'>;
-
-/** What one case works with: names of its own, semaphores that are closed after it, time, and the data underneath. */
+/** What one case works with: fresh names, semaphores that are closed after it, time, and the data underneath. */
 export class Scope {
-  readonly name = freshName();
+  readonly name = this.freshName();
   readonly #place: Place;
   readonly #passage: Passage | undefined;
-  readonly #semaphores: Semaphore[] = [];
-  #observer: Semaphore | undefined;
+  readonly #toClose: { close(): Promise<void> }[] = [];
   readonly #used = new Map<string, SemaphoreKey>();
 
   constructor(place: Place, passage: Passage | undefined) {
@@ -39,27 +45,49 @@ export class Scope {
     return present(this.#place.server, 'server');
   }
 
-  /** In the first process. Limit 1 unless told otherwise. */
+  /** In the first process. Limit 1 and short pauses unless `options` say otherwise. */
   semaphore(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
     return this.#make(this.#place.target, options, name);
   }
 
-  /** In another process: over a client of its own. */
+  /** In another process: over another client. */
   elsewhere(options: Partial<SemaphoreOptions> = {}, name: string = this.name): Semaphore {
     return this.#make(this.#place.other, options, name);
   }
 
+  /** One in the first process, one in another. */
+  pair(options: Partial<SemaphoreOptions> = {}, name: string = this.name): [Semaphore, Semaphore] {
+    return [this.semaphore(options, name), this.elsewhere(options, name)];
+  }
+
+  /** A keyed mutex in each of the two processes. */
+  keyed(options: KeyedMutexOptions = {}): [KeyedMutex, KeyedMutex] {
+    const all = { name: this.name, retry, ...options };
+    const mutexes = [this.#place.target, this.#place.other].map((at) => new KeyedMutex(at, all));
+    this.#toClose.push(...mutexes);
+    return mutexes as [KeyedMutex, KeyedMutex];
+  }
+
   freshName(): string {
-    return freshName();
+    names += 1;
+    return `case-${names}`;
   }
 
-  removeTicket(handle: Named): Promise<void> {
-    return this.#place.tickets.remove(this.#keyOf(handle), handle.id);
+  removeTicket({ name, id }: Pick<HandleData, 'name' | 'id'>): Promise<void> {
+    return this.#place.tickets.remove({ prefix: DEFAULT_PREFIX, name }, id);
   }
 
-  /** Leaves a ticket so many milliseconds to live, unknown to its holder. */
-  ageTicket(handle: Named, left: number): Promise<void> {
-    return this.#place.tickets.age(this.#keyOf(handle), handle.id, left);
+  /** Leaves a ticket `left` milliseconds to live, unknown to its holder. */
+  ageTicket({ name, id }: Pick<HandleData, 'name' | 'id'>, left: number): Promise<void> {
+    return this.#place.tickets.age({ prefix: DEFAULT_PREFIX, name }, id, left);
+  }
+
+  /** Removes the ticket of a handle and lets it know; gives the error. */
+  async lose(handle: Handle): Promise<HandleLostError> {
+    const lost = untilLost(handle);
+    await this.removeTicket(handle);
+    await errorOf(handle.extend(), Error);
+    return lost;
   }
 
   /** The keys of this case's semaphores by their last part (`tickets`, `meta`, ...), with their time to live. */
@@ -68,34 +96,18 @@ export class Scope {
     return new Map([...keys].map(([key, left]) => [partOf(key), left]));
   }
 
-  ownKey(part: string): string {
-    return `${DEFAULT_PREFIX}:{${this.name}}:${part}`;
+  ownKey(part: string, name: string = this.name): string {
+    return `${DEFAULT_PREFIX}:{${name}}:${part}`;
   }
 
-  /** Resolves once so many requests wait in the queue of this case's semaphore. */
+  /** Resolves once `count` requests wait in the queue of this case's semaphore. */
   async untilWaiting(count: number): Promise<void> {
-    const observer = (this.#observer ??= this.elsewhere());
-    await eventually(async () => {
-      expect(await observer.inspect()).to.have.property('waiting', count);
-    });
+    await untilState(this.elsewhere(), { waiting: count });
   }
 
-  /** With the ability 'time', as all that follows. */
-  now(): number {
-    return this.#time().now();
-  }
-
-  get late(): number {
-    return this.#time().late;
-  }
-
-  pass(duration: number): Promise<void> {
-    return this.#time().pass(duration);
-  }
-
-  /** The event loop is blocked for so long. */
-  stall(duration: number): void {
-    this.#time().stall(duration);
+  /** With the ability 'time'. */
+  get time(): Passage {
+    return present(this.#passage, 'time');
   }
 
   /** What `promise` gives, while time passes where it is ours to move. Without the ability 'time': whenever it comes. */
@@ -105,7 +117,7 @@ export class Scope {
 
   /** Closes what was made; nothing of it may stay behind. */
   async end(): Promise<void> {
-    await Promise.all(this.#semaphores.map((semaphore) => semaphore.close()));
+    await Promise.all(this.#toClose.map((each) => each.close()));
   }
 
   async assertNothingLeft(): Promise<void> {
@@ -116,13 +128,8 @@ export class Scope {
 
   async #assertGone({ prefix, name }: SemaphoreKey): Promise<void> {
     if (this.#place.keys === undefined) {
-      const fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
-      const { held, waiting } = await fresh.inspect();
-      await fresh.close();
-      expect({ held, waiting }, `left of ${JSON.stringify(name)}`).to.deep.equal({
-        held: 0,
-        waiting: 0,
-      });
+      await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
+      expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
       return;
     }
     const start = prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`;
@@ -130,26 +137,58 @@ export class Scope {
     expect(left.filter((key) => partOf(key) !== 'meta')).to.deep.equal([]);
   }
 
-  #time(): Passage {
-    return present(this.#passage, 'time');
-  }
-
   #make(target: Target, options: Partial<SemaphoreOptions>, name: string): Semaphore {
-    const semaphore = new Semaphore(target, name, { limit: 1, ...options });
-    this.#semaphores.push(semaphore);
+    const semaphore = new Semaphore(target, name, { limit: 1, retry, ...options });
+    this.#toClose.push(semaphore);
     const key = { prefix: options.prefix ?? DEFAULT_PREFIX, name };
     this.#used.set(JSON.stringify(key), key);
     return semaphore;
   }
-
-  #keyOf({ name }: Named): SemaphoreKey {
-    return { prefix: DEFAULT_PREFIX, name };
-  }
 }
 
-function freshName(): string {
-  names += 1;
-  return `case-${names}`;
+export function untilLost(handle: Handle | CompositeHandle): Promise<HandleLostError> {
+  return once(handle, 'lost').then(([error]) => error as HandleLostError);
+}
+
+/** The loss is known everywhere, by one error, and there is nothing to give back. */
+export async function expectLost(handle: Handle, error: unknown, reason: string): Promise<void> {
+  expect(error).to.be.instanceOf(HandleLostError);
+  const { name: semaphore, id: ticketId } = handle;
+  expect(error).to.include({ code: 'HANDLE_LOST', reason, semaphore, ticketId });
+  expect(handle).to.include({ held: false, expiresIn: 0 });
+  expect(handle.signal.reason).to.equal(error);
+  expect(thrownBy(() => handle.assertHeld())).to.equal(error);
+  expect(await handle.release()).to.equal(false);
+}
+
+export async function untilState(
+  semaphore: Semaphore,
+  state: { held?: number; waiting?: number },
+): Promise<void> {
+  await eventually(async () => {
+    expect(await semaphore.inspect(), semaphore.name).to.include(state);
+  });
+}
+
+/** The semaphore under a key of the keyed mutex of a case. */
+export function underKey(scope: Scope, key: string, elsewhere = true): Semaphore {
+  const name = `keyed:${scope.name}:${key}`;
+  return elsewhere ? scope.elsewhere({}, name) : scope.semaphore({}, name);
+}
+
+/** Resolves once each key, a letter, has `held` holders and nobody waits for it. */
+export async function untilHeld(scope: Scope, keys: string, held: number): Promise<void> {
+  for (const key of keys) await untilState(underKey(scope, key), { held, waiting: 0 });
+}
+
+/** What `act` throws, at once. */
+export function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
 }
 
 function partOf(key: string): string {

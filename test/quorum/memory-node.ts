@@ -1,27 +1,12 @@
 import type { SemaphoreKey } from '../../src/backend.js';
 import type { Clock } from '../../src/clock.js';
-import type {
-  DropCall,
-  DropReply,
-  GrantingCall,
-  Holding,
-  KeepCall,
-  KeepReply,
-  KeepRequest,
-  ListReply,
-  NodeTicket,
-  QuorumNode,
-  RecordedSet,
-  TakeCall,
-  TakeReply,
-  TakeRequest,
-} from '../../src/quorum/quorum-node.js';
+import type * as port from '../../src/quorum/quorum-node.js';
 import { FREE_SLOTS_TOLD, LateCallError } from '../../src/quorum/quorum-node.js';
 import { areFriends } from '../../src/quorum/set-name.js';
 
 /** What one node knows of one semaphore. */
 interface Slots {
-  readonly tickets: Map<string, NodeTicket>;
+  readonly tickets: Map<string, port.NodeTicket>;
   last: number;
   lastLimit: number | undefined;
   /** The sets of nodes that it is used in, and until when. */
@@ -29,7 +14,7 @@ interface Slots {
 }
 
 /** A node in this process's memory: the algorithm of the quorum scripts, step by step, for tests without servers. */
-export class MemoryQuorumNode implements QuorumNode {
+export class MemoryQuorumNode implements port.QuorumNode {
   name: string | undefined;
   /** Milliseconds by which its clock is off. */
   skew = 0;
@@ -45,7 +30,7 @@ export class MemoryQuorumNode implements QuorumNode {
     this.#semaphores.clear();
   }
 
-  take(call: TakeCall): Promise<TakeReply> {
+  take(call: port.TakeCall): Promise<port.TakeReply> {
     const { key, limit, requests } = call;
     const [time, slots] = this.#open(key, call);
     const otherLimit =
@@ -60,7 +45,7 @@ export class MemoryQuorumNode implements QuorumNode {
     return Promise.resolve({ time, free, holdings, otherLimit, sets });
   }
 
-  keep(call: KeepCall): Promise<KeepReply> {
+  keep(call: port.KeepCall): Promise<port.KeepReply> {
     const [time, slots] = this.#open(call.key, call);
     const sets = setsIn(slots, call);
     const holdings = call.requests.map((request) => keep(slots, request, call, time));
@@ -68,7 +53,7 @@ export class MemoryQuorumNode implements QuorumNode {
     return Promise.resolve({ time, holdings, sets });
   }
 
-  drop({ key, tickets, origin }: DropCall): Promise<DropReply> {
+  drop({ key, tickets, origin }: port.DropCall): Promise<port.DropReply> {
     const [time, slots] = this.#open(key);
     const dropped = tickets.map(({ id, attempt }) => {
       const ticket = slots.tickets.get(id);
@@ -84,7 +69,7 @@ export class MemoryQuorumNode implements QuorumNode {
     return Promise.resolve({ time, dropped });
   }
 
-  list(key: SemaphoreKey): Promise<ListReply> {
+  list(key: SemaphoreKey): Promise<port.ListReply> {
     const [time, slots] = this.#open(key);
     return Promise.resolve({ time, tickets: [...slots.tickets.values()] });
   }
@@ -93,18 +78,13 @@ export class MemoryQuorumNode implements QuorumNode {
     return true;
   }
 
-  #open({ prefix, name }: SemaphoreKey, call?: GrantingCall): [time: number, slots: Slots] {
+  #open({ prefix, name }: SemaphoreKey, call?: port.GrantingCall): [time: number, slots: Slots] {
     const time = this.#clock.wall() + this.skew;
     if (call?.notAfter !== undefined && time > call.notAfter) throw new LateCallError(time);
     const place = JSON.stringify([prefix, name]);
     let slots = this.#semaphores.get(place);
     if (slots === undefined) {
-      slots = {
-        tickets: new Map<string, NodeTicket>(),
-        last: 0,
-        lastLimit: undefined,
-        sets: new Map(),
-      };
+      slots = { tickets: new Map(), last: 0, lastLimit: undefined, sets: new Map() };
       this.#semaphores.set(place, slots);
     }
     for (const [id, { expiresAt }] of slots.tickets) {
@@ -119,10 +99,10 @@ export class MemoryQuorumNode implements QuorumNode {
 
 function take(
   slots: Slots,
-  { id, attempt, permits, token, aim }: TakeRequest,
-  { limit, ttl, label }: TakeCall,
+  { id, attempt, permits, token, aim }: port.TakeRequest,
+  { limit, ttl, label }: port.TakeCall,
   time: number,
-): Holding | undefined {
+): port.Holding | undefined {
   const before = slots.tickets.get(id);
   if (before !== undefined && before.attempt >= attempt) {
     return before.attempt === attempt ? before : undefined;
@@ -132,7 +112,7 @@ function take(
   if (free.length < permits || usedSlots(slots).size + permits > limit) return undefined;
   const aimed = [...new Set(aim)].filter((slot) => free.includes(slot));
   const chosen = [...new Set([...aimed, ...free])].slice(0, permits).toSorted((a, b) => a - b);
-  slots.last = Math.max(slots.last + 1, Math.floor(time * 1000), token);
+  slots.last = Math.max(nextToken(slots, time), token);
   slots.lastLimit = limit;
   const dates = { expiresAt: time + ttl, grantedAt: time };
   const ticket = { id, slots: chosen, token: slots.last, attempt, label, ...dates };
@@ -142,10 +122,10 @@ function take(
 
 function keep(
   slots: Slots,
-  request: KeepRequest,
-  { limit, ttl }: KeepCall,
+  request: port.KeepRequest,
+  { limit, ttl }: port.KeepCall,
   time: number,
-): Holding | undefined {
+): port.Holding | undefined {
   const { id, mode, attempt, label } = request;
   const before = slots.tickets.get(id);
   const expiresAt = time + ttl;
@@ -160,7 +140,8 @@ function keep(
   if (chosen.length === 0) return undefined;
   const same =
     before?.token === request.token && chosen.every((slot) => before.slots.includes(slot));
-  const token = tokenFor(slots, request, same, time);
+  const asWanted = mode === 'restore' || same || request.token > slots.last;
+  const token = asWanted ? request.token : nextToken(slots, time);
   slots.last = Math.max(slots.last, token);
   const dates = { expiresAt, grantedAt: before?.grantedAt ?? time };
   const ticket = { id, slots: chosen, token, attempt, label, ...dates };
@@ -168,13 +149,7 @@ function keep(
   return ticket;
 }
 
-function tokenFor(
-  { last }: Slots,
-  { mode, token }: KeepRequest,
-  same: boolean,
-  time: number,
-): number {
-  if (mode === 'restore' || same || token > last) return token;
+function nextToken({ last }: Slots, time: number): number {
   return Math.max(last + 1, Math.floor(time * 1000));
 }
 
@@ -187,7 +162,7 @@ function freeSlots(slots: Slots, limit: number): number[] {
   return Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !used.has(slot));
 }
 
-function setsIn(slots: Slots, { claim }: GrantingCall): RecordedSet[] {
+function setsIn(slots: Slots, { claim }: port.GrantingCall): port.RecordedSet[] {
   if (claim === undefined) return [];
   return [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
 }
@@ -195,7 +170,7 @@ function setsIn(slots: Slots, { claim }: GrantingCall): RecordedSet[] {
 /** As `quorum-set.lua`. */
 function recordSet(
   { sets }: Slots,
-  { claim, ttl }: GrantingCall,
+  { claim, ttl }: port.GrantingCall,
   time: number,
   holds: boolean,
 ): void {

@@ -1,8 +1,7 @@
-import type { RedisTarget } from '../../src/index.js';
 import type { SingleTarget } from '../../src/targets.js';
 import { type ClientKind, type OpenClient, openClient } from '../support/open-client.js';
 import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
-import { noFakeClock, noServer } from '../support/require-server.js';
+import { describeStarted, noFakeClock, noServer } from '../support/require-server.js';
 
 /** Independent masters, and clients to all of them. */
 export class Masters {
@@ -22,18 +21,13 @@ export class Masters {
     const urls = this.urls.slice(0, count);
     const clients = await Promise.all(urls.map(async (url) => openClient(kind, url)));
     this.#clients.push(...clients);
-    return clients.map(({ target }) => single(target));
+    return clients.map(({ target }) => target as SingleTarget);
   }
 
-  async close(): Promise<void> {
+  async stop(): Promise<void> {
     for (const client of this.#clients) await client.close().catch(() => undefined);
     await Promise.all(this.servers.map((server) => server.stop()));
   }
-}
-
-function single(target: RedisTarget): SingleTarget {
-  if (Array.isArray(target)) throw new TypeError('expected one client');
-  return target as SingleTarget;
 }
 
 /** A `describe` with so many masters of its own; its tests are pending where there is no server program. */
@@ -44,21 +38,7 @@ export function describeWithMasters(
   options: ServerOptions = {},
 ): void {
   const missing = noServer() ?? (options.fakeClock === true ? noFakeClock() : undefined);
-  if (missing !== undefined) {
-    describe.skip(`${title} (skipped: no ${missing} on this machine)`, () => body(unavailable));
-    return;
-  }
-  describe(title, () => {
-    let masters: Masters | undefined;
-    before('start the masters', async () => {
-      const servers = Array.from({ length: count }, () => startServer(options));
-      masters = new Masters(await Promise.all(servers));
-    });
-    after('stop the masters', () => masters?.close());
-    body(() => masters ?? unavailable());
-  });
-}
-
-function unavailable(): never {
-  throw new Error('there are masters only inside tests and hooks');
+  const start = async (): Promise<Masters> =>
+    new Masters(await Promise.all(Array.from({ length: count }, () => startServer(options))));
+  describeStarted(title, missing, start, body);
 }

@@ -1,163 +1,235 @@
 import { expect } from 'chai';
 
-import { BackendBench, KEY, onAll } from './backend-bench.js';
-import { dead, HUNG } from './troubled-node.js';
-import { combinations, type Condition } from './mixed-nodes.js';
 import { QuorumError } from '../../src/index.js';
+import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import { errorOf } from '../support/rejection.js';
+import { KEY, onAll, QuorumFixture, stray } from './quorum-fixture.js';
+import { dead, HUNG, TroubledNode } from './troubled-node.js';
+
+const PAIRS = [
+  [0, 1],
+  [1, 2],
+  [0, 2],
+];
 
 describe('slots won by majority', () => {
-  it('give each holder the lowest that is free, on all nodes', async () => {
-    const bench = new BackendBench(3, 2);
-    expect(await bench.take('a.1')).to.deep.include({ slots: [0] });
-    expect(await bench.take('b.1')).to.deep.include({ slots: [1] });
-    expect(await bench.tryFor('c.1')).to.deep.equal({ kind: 'busy' });
-    expect(await bench.tryFor('c.2', true)).to.deep.equal({ kind: 'queued', arrival: undefined });
-    expect(await bench.holders()).to.deep.equal(onAll(['a.1', 'b.1']));
-    expect(await bench.release('a.1')).to.equal(true);
-    expect(await bench.take('c.3')).to.deep.include({ slots: [0] });
+  it('are the lowest that are free, on all nodes: all that were asked for, or none', async () => {
+    const fixture = new QuorumFixture(3, 4);
+    const first = await fixture.take('a.1.3');
+    expect(first).to.deep.include({ slots: [0, 1, 2] });
+    expect(await fixture.take('a.1.3'), 'the same id again').to.deep.equal(first);
+    expect(await fixture.tryFor('b.1.2')).to.deep.equal({ kind: 'busy' });
+    expect(await fixture.tryFor('b.1.5')).to.deep.equal({ kind: 'over', limit: 4 });
+    expect(await fixture.holders()).to.deep.equal(onAll(['a.1.3']));
+    expect(await fixture.take('b.2')).to.deep.include({ slots: [3] });
+    expect(await fixture.tryFor('c.1')).to.deep.equal({ kind: 'busy' });
+    const queued = await fixture.tryFor('c.2', true);
+    expect(queued).to.deep.equal({ kind: 'queued', arrival: undefined });
+    expect(await fixture.release('a.1.3')).to.equal(true);
+    expect(await fixture.take('b.3.2')).to.deep.include({ slots: [0, 1] });
+    expect(await fixture.holders()).to.deep.equal(onAll(['b.2', 'b.3.2']));
   });
 
   it('admit no third holder where a majority of counts would', async () => {
     // Each of three pairs of nodes has room for one: a majority of counts of limit 2 lets three in.
-    const bench = new BackendBench(3, 2);
-    const granted: string[] = [];
-    for (const [i, pair] of [
-      [0, 1],
-      [1, 2],
-      [0, 2],
-    ].entries()) {
-      bench.only(pair, () => HUNG);
-      const verdict = await bench.tryFor(`c${i}.1`);
-      if (verdict.kind === 'granted') granted.push(`c${i}.1`);
+    const fixture = new QuorumFixture(3, 2);
+    const kinds: string[] = [];
+    for (const [i, pair] of PAIRS.entries()) {
+      fixture.only(pair, () => HUNG);
+      kinds.push((await fixture.tryFor(`c${i}.1`)).kind);
     }
-    expect(granted).to.deep.equal(['c0.1', 'c1.1']);
-  });
-
-  it('are taken several at once: all by majority, or nothing', async () => {
-    const bench = new BackendBench(3, 4);
-    expect(await bench.take('a.1.3')).to.deep.include({ slots: [0, 1, 2] });
-    expect(await bench.tryFor('b.1.2')).to.deep.equal({ kind: 'busy' });
-    expect(await bench.holders()).to.deep.equal(onAll(['a.1.3']));
-    expect(await bench.take('b.2')).to.deep.include({ slots: [3] });
-    expect(await bench.release('a.1.3')).to.equal(true);
-    expect(await bench.take('b.3.2')).to.deep.include({ slots: [0, 1] });
-  });
-
-  it('are the same again, with the same token, for an id that was granted before', async () => {
-    const bench = new BackendBench(3, 2);
-    const first = await bench.take('a.1');
-    await bench.take('b.1');
-    expect(await bench.take('a.1')).to.deep.equal(first);
-    expect(await bench.holders()).to.deep.equal(onAll(['a.1', 'b.1']));
+    expect(kinds).to.deep.equal(['granted', 'granted', 'busy']);
   });
 
   it('are not kept for somebody who released while they were being won', async () => {
-    const bench = new BackendBench(3, 1);
-    for (const node of bench.nodes) node.fate = () => ({ request: 5, reply: 5 });
-    const trying = bench.tryFor('a.1', true);
-    await bench.clock.advance(7);
-    void bench.release('a.1');
+    const fixture = new QuorumFixture(3, 1);
+    for (const node of fixture.nodes) node.fate = () => ({ request: 5, reply: 5 });
+    const trying = fixture.tryFor('a.1', true);
+    await fixture.clock.advance(7);
+    void fixture.release('a.1');
     expect(await trying).to.deep.equal({ kind: 'queued', arrival: undefined });
-    await bench.clock.advance(100);
-    expect(await bench.holders()).to.deep.equal([[], [], []]);
+    await fixture.clock.advance(100);
+    expect(await fixture.holders()).to.deep.equal([[], [], []]);
   });
 
-  it('are won without sending a node that hangs more than a few calls', async () => {
-    const bench = new BackendBench(3, 1, 1000);
-    let calls = 0;
-    const [, , hung] = bench.nodes;
-    if (hung !== undefined) {
-      hung.fate = () => {
-        calls += 1;
-        return HUNG;
-      };
-    }
-    for (let round = 1; round <= 100; round += 1) {
-      await bench.take(`a.${round}`);
-      await bench.release(`a.${round}`);
-      await bench.clock.advance(10);
-    }
-    // For the first tenth of a second all, then one in each tenth.
-    expect(calls).to.be.below(45);
-  });
-
-  it('that a silent node gave are the same there once it answers', async () => {
-    const bench = new BackendBench(3, 3);
-    // On node 2 slot 0 is taken, so it gives another.
-    await bench.nodes[2]?.memory.take(stray('x.1'));
-    await bench.take('a.1');
-    await bench.clock.advance(10);
-    expect((await bench.holders())[2]).to.deep.equal(['x.1']);
-    await bench.nodes[2]?.memory.drop({ key: KEY, tickets: [{ id: 'x.1', attempt: 1 }] });
-    expect(await bench.extend('a.1')).to.deep.equal([true]);
-    await bench.clock.advance(50);
-    const { tickets } = (await bench.nodes[2]?.memory.list(KEY)) ?? { tickets: [] };
-    expect(tickets.map(({ id, slots }) => [id, slots])).to.deep.equal([['a.1', [0]]]);
-  });
-
-  it('are inspected as a majority has them', async () => {
-    const bench = new BackendBench(3, 3);
-    const { fencingToken } = await bench.take('a.1.2');
-    await bench.nodes[1]?.memory.take(stray('x.1'));
-    await bench.clock.advance(100);
-    const { holders, ...rest } = await bench.inspect();
-    expect(rest).to.deep.equal({ limit: 3, held: 2, waiting: 0, waiters: [] });
-    const state = { id: 'a.1.2', slots: [0, 1], fencingToken, expiresIn: 900, heldFor: 100 };
-    expect(holders).to.deep.equal([{ ...state, label: 'label of a.1.2' }]);
-  });
-
-  it('are inspected as certain only for as long as a majority has them', async () => {
-    const bench = new BackendBench(3, 1);
-    await bench.take('a.1');
-    await bench.clock.advance(400);
-    const [node] = bench.nodes;
-    const held = (await node?.memory.list(KEY))?.tickets[0];
-    const { slots = [], token = 0, attempt = 0 } = held ?? {};
-    const keep = { id: 'a.1', mode: 'extend', attempt, slots, token, label: '' } as const;
-    await node?.memory.keep({
-      key: KEY,
-      limit: 1,
-      ttl: 1000,
-      notAfter: undefined,
-      requests: [keep],
-    });
-    expect((await bench.inspect()).holders[0]).to.include({ expiresIn: 600 });
+  it('are inspected as a majority has them, and as certain only while it does', async () => {
+    const fixture = new QuorumFixture(3, 3);
+    const { fencingToken } = await fixture.take('a.1.2');
+    await fixture.node(1).memory.take(stray('x.1'));
+    await fixture.clock.advance(100);
+    fixture.only([0], () => HUNG);
+    await errorOf(fixture.extend('a.1.2'), QuorumError);
+    fixture.only([0, 1, 2], dead);
+    const [holder] = (await fixture.inspect()).holders;
+    const { heldFor = 0 } = holder ?? {};
+    expect(heldFor).to.be.at.least(100);
+    // Only the first node has a later expiry.
+    const state = { id: 'a.1.2', slots: [0, 1], fencingToken, expiresIn: 1000 - heldFor, heldFor };
+    const holders = [{ ...state, label: 'label of a.1.2' }];
+    const whole = { limit: 3, held: 2, waiting: 0, waiters: [], holders };
+    expect(await fixture.inspect()).to.deep.equal(whole);
   });
 
   for (const nodes of [2, 3, 4, 5]) {
-    it(`each of ${4 ** nodes} subsets of ${nodes} nodes in memory gets its verdict`, async () => {
-      const subsets = combinations(nodes, ['up', 'dead', 'hung', 'full']);
-      const verdicts = subsets.map(async (subset) => verdictOn(subset));
-      for (const [i, verdict] of (await Promise.all(verdicts)).entries()) {
-        const subset = subsets[i] ?? [];
-        const up = subset.filter((condition) => condition === 'up').length;
-        const answering = up + subset.filter((condition) => condition === 'full').length;
+    it(`each way in which ${nodes} nodes may be up, dead, hung, full or refuse gets its verdict`, async () => {
+      const ways = waysOf(nodes);
+      const verdicts = await Promise.all(ways.map((way) => verdictOn(way)));
+      for (const [i, way] of ways.entries()) {
+        const count = (...of: string[]): number => way.filter((one) => of.includes(one)).length;
         const majority = Math.floor(nodes / 2) + 1;
-        const partial = answering >= majority ? 'busy' : 'no quorum';
-        expect(verdict, subset.join(' ')).to.equal(up >= majority ? 'granted' : partial);
+        const [won, answered] = [count('up') >= majority, count('up', 'full') >= majority];
+        const failed = nodes - count('denied') >= majority ? 'no quorum' : 'denied';
+        expect(verdicts[i], way.join(' ')).to.equal(won ? 'granted' : answered ? 'busy' : failed);
       }
     });
   }
 });
 
-async function verdictOn(subset: readonly Condition[]): Promise<string> {
-  const bench = new BackendBench(subset.length, 1);
-  for (const [i, condition] of subset.entries()) {
-    const node = bench.nodes[i];
-    if (condition === 'full') await node?.memory.take(stray('x.1'));
-    if (node !== undefined && condition === 'hung') node.fate = () => HUNG;
-    if (node !== undefined && condition === 'dead') node.fate = dead;
+describe('contenders who split the nodes', () => {
+  for (const nodes of [2, 3, 4, 5]) {
+    it(`settle it within one call, and leave nothing, on ${nodes} nodes`, async () => {
+      let decided = 0;
+      for (let seed = 1; seed <= 20; seed += 1) {
+        const fixture = new QuorumFixture(nodes, 1, 1000, seed);
+        // Each of two is the first at every other node, again and again.
+        fixture.nodes.forEach((node, i) => {
+          let calls = 0;
+          node.fate = () => ({ request: (calls++ + i) % 2 === 0 ? 2 : 1, reply: 1 });
+        });
+        const verdicts = await Promise.all(['a.1', 'b.1'].map((id) => fixture.tryFor(id)));
+        const granted = verdicts.filter(({ kind }) => kind === 'granted').length;
+        expect(granted).to.be.at.most(1);
+        decided += granted;
+        await fixture.clock.advance(100);
+        const { holders } = await fixture.inspect();
+        expect(holders).to.have.length(granted);
+        for (const { id } of holders) expect(await fixture.release(id)).to.equal(true);
+        await fixture.clock.advance(100);
+        expect((await fixture.holders()).flat()).to.deep.equal([]);
+      }
+      expect(decided).to.be.above(15);
+    });
   }
-  try {
-    return (await bench.tryFor('a.1')).kind;
-  } catch (error) {
-    if (!(error instanceof QuorumError)) throw error;
-    return 'no quorum';
+});
+
+describe('fencing tokens of a quorum', () => {
+  it('rise from majority to majority, however far the clocks of the nodes are apart', async () => {
+    const fixture = new QuorumFixture(3, 1);
+    fixture.nodes.forEach(({ memory }, i) => (memory.skew = [30_000, 0, -30_000][i] ?? 0));
+    let last = 0;
+    for (let round = 0; round < 30; round += 1) {
+      fixture.only(PAIRS[round % 3] ?? [], () => HUNG);
+      // Each time another process, which has never seen these clocks.
+      const { fencingToken } = await fixture.take(`c${round}.1`);
+      expect(fencingToken, `round ${round}`).to.be.above(last);
+      last = fencingToken;
+      const lists = await Promise.all(fixture.nodes.map(({ memory }) => memory.list(KEY)));
+      const tokens = lists.flatMap(({ tickets }) => tickets.map(({ token }) => token));
+      expect(tokens.filter((token) => token === fencingToken)).to.have.length(2);
+      expect(await fixture.release(`c${round}.1`)).to.equal(true);
+    }
+  });
+
+  it('cost no second round once the clocks of the nodes were seen', async () => {
+    const fixture = new QuorumFixture(3, 1);
+    fixture.nodes.forEach(({ memory }, i) => (memory.skew = 1000 * i));
+    for (const node of fixture.nodes) node.fate = () => ({ request: 2, reply: 2 });
+    const keeps = (): number[] => fixture.nodes.map(({ calls }) => calls.keep);
+    await fixture.take('a.1');
+    await fixture.release('a.1');
+    const before = keeps();
+    for (let round = 2; round < 6; round += 1) {
+      await fixture.clock.advance(50);
+      await fixture.take(`a.${round}`);
+      await fixture.release(`a.${round}`);
+    }
+    await fixture.clock.advance(50);
+    expect(keeps()).to.deep.equal(before);
+  });
+
+  it('are given together with the slot: a token from before somebody else had it would be too low', async () => {
+    const fixture = new QuorumFixture(3, 2);
+    fixture.node(1).memory.skew = 5;
+    const backend = (...delays: (readonly (number | undefined)[])[]): QuorumBackend => {
+      const doors = fixture.nodes.map(({ memory }, i) => {
+        let calls = 0;
+        const fate = () => ({ request: delays[i]?.[calls++] ?? delays[i]?.at(-1), reply: 0 });
+        return new TroubledNode(fixture.clock, fate, memory);
+      });
+      return new QuorumBackend(doors, fixture.clock);
+    };
+    // The first agrees with nodes 0 and 1 on a token that 1 gave. Between its two rounds the second takes another slot on
+    // 0 and this one on 2, with a lower token on both, and on 1 it takes this slot when the first has gone.
+    const first = backend([1, 2, 0], [1, 2, 0], [undefined]);
+    const second = backend([2, 0], [6, 0], [2, 0]);
+    const call = { key: KEY, limit: 2, ttl: 1000, label: '', notAfter: undefined };
+    const take = async (taker: QuorumBackend, client: string) => {
+      const requests = [{ id: `${client}.1`, permits: 1, wait: false, arrival: undefined }];
+      return (await taker.acquire({ ...call, client, requests })).verdicts[0];
+    };
+    const [one, two] = [take(first, 'one'), take(second, 'two')];
+    const earlier = await fixture.during(one);
+    await first.release({ key: KEY, limit: 2, client: 'one', ids: ['one.1'] });
+    const later = await fixture.during(two);
+    if (earlier?.kind !== 'granted' || later?.kind !== 'granted') throw new Error('not granted');
+    expect([earlier.slots, later.slots]).to.deep.equal([[0], [0]]);
+    expect(later.fencingToken).to.be.above(earlier.fencingToken);
+  });
+
+  it('rise although one node after the other loses its data', async () => {
+    const fixture = new QuorumFixture(3, 1);
+    // Node 2 is far ahead, so the tokens are, too: nobody else would get there by the time alone.
+    fixture.node(2).memory.skew = 60_000;
+    let last = 0;
+    for (let round = 0; round < 6; round += 1) {
+      fixture.node(round % 3).memory.restart();
+      const { fencingToken } = await fixture.take(`c${round}.1`);
+      expect(fencingToken, `round ${round}`).to.be.above(last);
+      last = fencingToken;
+      await fixture.release(`c${round}.1`);
+    }
+  });
+
+  it('are ahead of the clocks by no more than one call may take, however late a reply was', async () => {
+    const fixture = new QuorumFixture(3, 1);
+    for (const node of fixture.nodes) node.fate = () => ({ request: 1, reply: 5000 });
+    await errorOf(fixture.tryFor('a.1'), QuorumError);
+    await fixture.clock.advance(6000);
+    fixture.only([0, 1, 2], dead);
+    const { fencingToken } = await fixture.take('a.2');
+    expect(fencingToken / 1000 - fixture.clock.wall()).to.be.within(0, 1100);
+  });
+});
+
+type Condition = 'up' | 'dead' | 'hung' | 'full' | 'denied';
+
+/** Every way in which so many nodes may be. A node that is dead may decide before one that refuses is heard. */
+function waysOf(nodes: number): Condition[][] {
+  let ways: Condition[][] = [[]];
+  for (let i = 0; i < nodes; i += 1) {
+    const conditions = ['up', 'dead', 'hung', 'full', 'denied'] as const;
+    ways = ways.flatMap((way) => conditions.map((condition) => [...way, condition]));
   }
+  return ways.filter((way) => !(way.includes('dead') && way.includes('denied')));
 }
 
-/** Taken on one node, by nobody who ever has a majority. */
-function stray(id: string) {
-  const requests = [{ id, attempt: 1, permits: 1, token: 0, aim: [0] }];
-  return { key: KEY, limit: 3, ttl: 30_000, label: '', notAfter: undefined, requests };
+async function verdictOn(way: readonly Condition[]): Promise<string> {
+  const fixture = new QuorumFixture(way.length, 1);
+  for (const [i, condition] of way.entries()) {
+    const node = fixture.node(i);
+    if (condition === 'full') await node.memory.take(stray('x.1'));
+    if (condition === 'hung') node.fate = () => HUNG;
+    if (condition === 'dead') node.fate = dead;
+    if (condition === 'denied') {
+      node.fate = () => {
+        throw new Error('NOPERM');
+      };
+    }
+  }
+  try {
+    return (await fixture.tryFor('a.1')).kind;
+  } catch (error) {
+    if (!(error instanceof QuorumError)) throw error;
+    return fixture.backend('a').isRetryable(error) ? 'no quorum' : 'denied';
+  }
 }

@@ -1,15 +1,6 @@
-import type { Clock } from '../../src/index.js';
-import type {
-  DropCall,
-  DropReply,
-  KeepCall,
-  KeepReply,
-  ListReply,
-  QuorumNode,
-  TakeCall,
-  TakeReply,
-} from '../../src/quorum/quorum-node.js';
 import type { SemaphoreKey } from '../../src/backend.js';
+import type { Clock } from '../../src/index.js';
+import type * as port from '../../src/quorum/quorum-node.js';
 import { MemoryQuorumNode } from './memory-node.js';
 
 /** What becomes of a call to a node: when it arrives and when its reply does, in milliseconds; undefined: never. */
@@ -18,8 +9,16 @@ export interface Fate {
   readonly reply: number | undefined;
 }
 
+export const AT_ONCE: Fate = { request: 0, reply: 0 };
+export const HUNG: Fate = { request: undefined, reply: undefined };
+
+/** A node to which there is no connection. */
+export function dead(): never {
+  throw new Error('Connection is closed.');
+}
+
 /** A node in memory behind a network on which calls are delayed, lost, executed without a reply, and overtake each other. */
-export class TroubledNode implements QuorumNode {
+export class TroubledNode implements port.QuorumNode {
   readonly memory: MemoryQuorumNode;
   readonly #clock: Clock;
   /** Decides on each call. */
@@ -28,11 +27,7 @@ export class TroubledNode implements QuorumNode {
   readonly calls = { take: 0, keep: 0, drop: 0, list: 0 };
 
   /** `memory`: where another door leads to the same node. */
-  constructor(
-    clock: Clock,
-    fate: () => Fate = () => AT_ONCE,
-    memory = new MemoryQuorumNode(clock),
-  ) {
+  constructor(clock: Clock, fate = () => AT_ONCE, memory = new MemoryQuorumNode(clock)) {
     this.memory = memory;
     this.#clock = clock;
     this.fate = fate;
@@ -42,19 +37,19 @@ export class TroubledNode implements QuorumNode {
     return this.memory.name;
   }
 
-  take(call: TakeCall): Promise<TakeReply> {
+  take(call: port.TakeCall): Promise<port.TakeReply> {
     return this.#send('take', () => this.memory.take(call));
   }
 
-  keep(call: KeepCall): Promise<KeepReply> {
+  keep(call: port.KeepCall): Promise<port.KeepReply> {
     return this.#send('keep', () => this.memory.keep(call));
   }
 
-  drop(call: DropCall): Promise<DropReply> {
+  drop(call: port.DropCall): Promise<port.DropReply> {
     return this.#send('drop', () => this.memory.drop(call));
   }
 
-  list(key: SemaphoreKey): Promise<ListReply> {
+  list(key: SemaphoreKey): Promise<port.ListReply> {
     return this.#send('list', () => this.memory.list(key));
   }
 
@@ -77,12 +72,4 @@ export class TroubledNode implements QuorumNode {
       if (delay !== undefined) this.#clock.schedule(resolve, delay, false);
     });
   }
-}
-
-export const AT_ONCE: Fate = { request: 0, reply: 0 };
-export const HUNG: Fate = { request: undefined, reply: undefined };
-
-/** A node to which there is no connection. */
-export function dead(): never {
-  throw new Error('Connection is closed.');
 }

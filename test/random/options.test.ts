@@ -12,132 +12,114 @@ const odd: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(undefined, 0, -0, 1, 1.5, 99, 100, 2 ** 31, 2 ** 53, NaN, Infinity, '5', 5n),
 );
 
-function maybeOdd(usual: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  return fc.oneof({ arbitrary: usual, weight: 6 }, { arbitrary: odd, weight: 1 });
+/** Some of these fields, now and then with something odd in one, or something else altogether. */
+function options(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> {
+  const either = Object.entries(fields).map(([name, usual]) => [
+    name,
+    fc.oneof({ arbitrary: usual, weight: 6 }, { arbitrary: odd, weight: 1 }),
+  ]);
+  const record = fc.record(Object.fromEntries(either) as typeof fields, { requiredKeys: [] });
+  return fc.oneof({ arbitrary: record, weight: 6 }, { arbitrary: odd, weight: 1 });
 }
 
-const limit = fc.integer({ min: 1, max: 100 });
-const retry = fc.record(
-  {
-    min: maybeOdd(fc.integer({ min: 1, max: 50 })),
-    max: maybeOdd(fc.integer({ min: 50, max: 500 })),
-    factor: maybeOdd(fc.double({ min: 1, max: 3, noNaN: true })),
-    jitter: maybeOdd(fc.boolean()),
-  },
-  { requiredKeys: [] },
+const between = (min: number, max: number) => fc.integer({ min, max });
+const text = (maxLength: number) => fc.string({ unit: 'binary', minLength: 1, maxLength });
+const semaphoreOptions = options({
+  limit: between(1, 100),
+  ttl: between(100, 60_000),
+  extendEvery: between(0, 50),
+  retry: options({
+    min: between(1, 50),
+    max: between(50, 500),
+    factor: fc.double({ min: 1, max: 3, noNaN: true }),
+    jitter: fc.boolean(),
+  }),
+  prefix: text(30),
+  label: text(100),
+  clock: fc.constant(undefined),
+});
+const acquireOptions = options({
+  timeout: between(0, 10_000),
+  signal: fc.constant(undefined),
+  permits: between(1, 5),
+});
+const handleData = options({
+  name: fc.constant('adopt'),
+  id: fc.oneof(
+    fc.string(),
+    fc.stringMatching(/^[\w-]+\.[0-9a-z]+(\.[0-9]+)?(~[\w-]+\.[0-9a-z]+)?$/),
+  ),
+  slots: fc.array(fc.integer()),
+  fencingToken: fc.maxSafeInteger(),
+});
+/** Any string, also with half of a surrogate pair, which comes back from its bytes as something else. */
+const names = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 600, size: 'max' }),
+  fc.string({ unit: between(0, 0xffff).map((code) => String.fromCharCode(code)) }),
 );
-const semaphoreOptions = fc.record(
-  {
-    limit: maybeOdd(limit),
-    ttl: maybeOdd(fc.integer({ min: 100, max: 60_000 })),
-    extendEvery: maybeOdd(fc.integer({ min: 0, max: 50 })),
-    retry: maybeOdd(retry),
-    prefix: maybeOdd(fc.string({ unit: 'binary', minLength: 1, maxLength: 30 })),
-    label: maybeOdd(fc.string({ unit: 'binary', maxLength: 100 })),
-    clock: maybeOdd(fc.constant(undefined)),
-  },
-  { requiredKeys: [] },
-);
-const acquireOptions = fc.record(
-  {
-    timeout: maybeOdd(fc.integer({ min: 0, max: 10_000 })),
-    signal: maybeOdd(fc.constant(undefined)),
-    permits: maybeOdd(fc.integer({ min: 1, max: 5 })),
-  },
-  { requiredKeys: [] },
-);
-const REFUSED = /^(options|limit|ttl|extendEvery|retry|prefix|label|clock)\b.*: expected .* got /s;
 
 describe('random arguments', () => {
+  const open = (name: string, given: unknown) => {
+    const backend = new MemoryBackend({ clock: new ManualClock() });
+    return Reflect.construct(Semaphore, [backend, name, given]) as Semaphore;
+  };
+
   it('of the constructor are refused by name, or make a semaphore that works', async () => {
-    const given = fc.oneof(
-      { arbitrary: semaphoreOptions, weight: 9 },
-      { arbitrary: odd, weight: 1 },
-    );
-    const property = fc.asyncProperty(given, async (options) => {
-      const backend = new MemoryBackend({ clock: new ManualClock() });
-      let semaphore: Semaphore;
-      try {
-        semaphore = Reflect.construct(Semaphore, [backend, 'options', options]) as Semaphore;
-      } catch (error) {
-        return expectRefusal(error, REFUSED);
+    const refused =
+      /^(name|options|limit|ttl|extendEvery|retry|prefix|label|clock)\b.*: expected .* got /s;
+    const property = fc.asyncProperty(names, semaphoreOptions, async (name, given) => {
+      for (const [one, its] of [
+        ['options', given],
+        [name, { limit: 1 }],
+      ] as const) {
+        const semaphore: unknown = await outcomeOf(() => open(one, its));
+        if (!(semaphore instanceof Semaphore)) expectRefusal(semaphore, refused);
+        else expect(await (await semaphore.acquire(0)).release()).to.equal(true);
+        const bytes = Buffer.from(one);
+        const isName = bytes.toString() === one && bytes.length > 0 && bytes.length <= 512;
+        if (one === name) expect(semaphore instanceof Semaphore, one).to.equal(isName);
       }
-      const handle = await semaphore.acquire(0);
-      expect(handle.held).to.equal(true);
-      expect(await handle.release()).to.equal(true);
-      await semaphore.close();
     });
     await check(property, 1500);
   });
 
   it('of acquire, tryAcquire and setLimit are refused by name, or work', async () => {
-    const given = fc.oneof({ arbitrary: acquireOptions, weight: 5 }, { arbitrary: odd, weight: 2 });
-    const property = fc.asyncProperty(given, async (argument) => {
-      const backend = new MemoryBackend({ clock: new ManualClock() });
-      const semaphore = new Semaphore(backend, 'arguments', { limit: 3 });
-      const names = /^(options|timeout|permits|signal|limit)\b.*: expected .*got /s;
+    const refused = /^(options|timeout|permits|signal|limit)\b.*: expected .*got /s;
+    const property = fc.asyncProperty(acquireOptions, async (argument) => {
+      const semaphore = open('arguments', { limit: 3 });
       for (const method of ['acquire', 'tryAcquire', 'setLimit'] as const) {
-        const outcome: unknown = await call(semaphore, method, argument);
+        const outcome = await outcomeOf(() => semaphore[method](argument as never));
         if (outcome instanceof Handle) await outcome.release();
-        else if (outcome instanceof Error) expectRefusal(outcome, names);
+        else if (outcome instanceof Error) expectRefusal(outcome, refused);
         else expect(outcome).to.equal(undefined);
       }
-      await semaphore.close();
     });
     await check(property, 1500);
   });
 
   it('of adopt are refused by field, or find no ticket, or go on with one', async () => {
-    const property = fc.asyncProperty(handleData(), async (change) => {
-      const backend = new MemoryBackend({ clock: new ManualClock() });
-      const semaphore = new Semaphore(backend, 'adopt', { limit: 5 });
+    const property = fc.asyncProperty(handleData, fc.boolean(), async (change, isWhole) => {
+      const semaphore = open('adopt', { limit: 5 });
       const holder = await semaphore.acquire({ permits: 2 });
-      const data = change(holder.toJSON());
-      const outcome: unknown = await call(semaphore, 'adopt', data);
+      const data = isWhole ? { ...holder.toJSON(), ...(change as object) } : change;
+      const outcome = await outcomeOf(() => semaphore.adopt(data as HandleData));
       if (outcome instanceof Handle) {
-        expect(outcome.slots).to.deep.equal(holder.slots);
+        expect([outcome.slots, holder.held]).to.deep.equal([holder.slots, false]);
         expect(outcome.fencingToken).to.be.above(holder.fencingToken);
-        expect(holder.held).to.equal(false);
         expect(await outcome.release()).to.equal(true);
       } else if (outcome instanceof Error && 'code' in outcome) {
         expect(outcome).to.include({ code: 'HANDLE_LOST', reason: 'missing' });
       } else expectRefusal(outcome, /^ticket(\.(name|id|slots|fencingToken))?: expected .*got /s);
-      const untouched = outcome instanceof Handle ? 0 : 2;
-      expect((await semaphore.inspect()).held).to.equal(untouched);
-      await semaphore.close();
+      expect((await semaphore.inspect()).held).to.equal(outcome instanceof Handle ? 0 : 2);
     });
     await check(property, 1500);
   });
 });
 
-/** The data of a handle with something else in it, or something else altogether. */
-function handleData(): fc.Arbitrary<(data: HandleData) => unknown> {
-  const ids = fc.oneof(
-    fc.string(),
-    fc.stringMatching(/^[\w-]+\.[0-9a-z]+(\.[0-9]+)?(~[\w-]+\.[0-9a-z]+)?$/),
-  );
-  const fields = fc.record(
-    {
-      name: maybeOdd(fc.constant('adopt')),
-      id: maybeOdd(ids),
-      slots: maybeOdd(fc.array(fc.integer())),
-      fencingToken: maybeOdd(fc.maxSafeInteger()),
-    },
-    { requiredKeys: [] },
-  );
-  return fc.oneof(
-    fields.map((other) => (data: HandleData) => ({ ...data, ...other })),
-    odd.map((other) => () => other),
-    fc.constant((data: HandleData) => data),
-  );
-}
-
 /** What comes of it, thrown or not. */
-async function call(semaphore: Semaphore, method: string, argument: unknown): Promise<unknown> {
+async function outcomeOf(call: () => unknown): Promise<unknown> {
   try {
-    const run: unknown = Reflect.get(semaphore, method);
-    if (typeof run !== 'function') throw new Error(`no ${method}`);
-    return await Reflect.apply(run, semaphore, [argument]);
+    return await call();
   } catch (error) {
     return error;
   }

@@ -4,178 +4,185 @@ import * as fc from 'fast-check';
 import { Handle, isRedsemError, type RedisConnection, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/manual-clock.js';
 import type { SubscriptionEvents } from '../../src/redis/connection.js';
-import { parseAcquire, parseInspect, parseRelease } from '../../src/redis/replies.js';
 import { type ClientBench, itThroughBothClients } from '../support/client-bench.js';
 import { describeWithServer } from '../support/require-server.js';
-import { messages, type Outcome, outcomes } from './odd-replies.js';
+import { closeFixtures, RedisFixture, request } from '../scripts/port-fixture.js';
 import { check } from './reproducible.js';
 
-/** A server that answers whatever it likes, in turns. */
-class OddConnection implements RedisConnection {
-  readonly #outcomes: readonly Outcome[];
-  readonly subscribers: SubscriptionEvents[] = [];
-  #calls = 0;
+type Twist = (reply: unknown) => unknown;
 
-  constructor(replies: readonly Outcome[]) {
-    this.#outcomes = replies;
-  }
-
-  runBySha(): Promise<unknown> {
-    const { how, what } = this.#outcomes[this.#calls++ % this.#outcomes.length] ?? {};
-    if (how === 'throw') throw what;
-    if (how === 'reject') return Promise.reject(what);
-    return how === 'hang' ? new Promise<never>(() => {}) : Promise.resolve(what);
-  }
-
-  runByText(): Promise<unknown> {
-    return this.runBySha();
-  }
-
-  subscribe(_channel: string, events: SubscriptionEvents) {
-    this.subscribers.push(events);
-    queueMicrotask(() => events.onHealth(true));
-    return { close: async () => {} };
-  }
-}
-
-type Call = (semaphore: Semaphore) => Promise<unknown>;
-
-const CALLS: Readonly<Record<string, Call>> = {
-  acquire: (semaphore) => semaphore.acquire(),
-  'acquire with a timeout': (semaphore) => semaphore.acquire(700),
-  'acquire several': (semaphore) => semaphore.acquire({ permits: 2, timeout: 300 }),
-  tryAcquire: (semaphore) => semaphore.tryAcquire(),
-  inspect: (semaphore) => semaphore.inspect(),
-  setLimit: (semaphore) => semaphore.setLimit(2),
-  revoke: (semaphore) => semaphore.revoke('a.1'),
-  adopt: (semaphore) => {
-    return semaphore.adopt({ name: semaphore.name, id: 'a.1', slots: [0], fencingToken: 1 });
-  },
-};
-
-describe('a server that answers at random', () => {
-  it('causes documented errors only, and nothing hangs', async () => {
-    const replies = fc.array(outcomes, { minLength: 1, maxLength: 6 });
-    const calls = fc.array(fc.constantFrom(...Object.keys(CALLS)), { minLength: 1, maxLength: 4 });
-    const pushes = fc.array(messages, { maxLength: 3 });
-    const property = fc.asyncProperty(replies, calls, pushes, async (...given) => {
-      await expectDocumented(...given);
-    });
-    await check(property, 1000);
-  });
-});
-
-async function expectDocumented(
-  replies: readonly Outcome[],
-  calls: readonly string[],
-  pushes: readonly string[],
-): Promise<void> {
-  const clock = new ManualClock();
-  const connection = new OddConnection(replies);
-  const retry = { jitter: false };
-  const semaphore = new Semaphore(connection, 'odd', { limit: 4, ttl: 1000, retry, clock });
-  const pending = new Set<string>();
-  const follow = (what: string, promise: Promise<unknown> | undefined): void => {
-    pending.add(what);
-    const settled = (result: unknown): void => {
-      pending.delete(what);
-      if (result instanceof Handle) useUp(what, result);
-    };
-    promise?.then(settled, (error: unknown) => {
-      pending.delete(what);
-      if (!isRedsemError(error)) odd.push(`${what}: ${String(error)}`);
-    });
-  };
-  const odd: string[] = [];
-  const useUp = (what: string, handle: Handle): void => {
-    if (!handle.slots.every(Number.isSafeInteger))
-      odd.push(`${what}: slots ${handle.slots.join()}`);
-    if (!Number.isSafeInteger(handle.fencingToken)) odd.push(`${what}: ${handle.fencingToken}`);
-    if (handle.held) follow(`extend after ${what}`, handle.extend());
-    follow(`release after ${what}`, handle.release());
-  };
-  calls.forEach((call, i) => follow(`${call} ${i}`, CALLS[call]?.(semaphore)));
-  await clock.advance(200);
-  for (const events of connection.subscribers) {
-    for (const message of pushes) events.onMessage(message);
-  }
-  await clock.advance(5000);
-  follow('close', semaphore.close());
-  await clock.advance(5000);
-  expect([...pending], 'never settled').to.deep.equal([]);
-  expect(odd, 'undocumented outcomes').to.deep.equal([]);
-}
-
-describeWithServer('a server whose answers are mangled on their way', (server) => {
-  itThroughBothClients('is left with nothing of what was asked', async (bench) => {
-    const { connection } = await bench.connect(server().port);
-    let semaphores = 0;
-    const property = fc.asyncProperty(fc.array(mangling, { minLength: 1 }), async (mangle) => {
-      await expectNothingLeft(bench, connection, `mangled-${(semaphores += 1)}`, mangle);
-    });
-    await check(property, 60);
-  });
-});
-
-type Mangle = (reply: unknown) => unknown;
-
-/** Cut, doubled, in the wrong case, as bytes, something else, or as it is. */
-const mangling: fc.Arbitrary<Mangle> = fc.oneof(
+/** Cut, doubled, as bytes or a list, something else, or as it is. Nobody takes it for a true answer. */
+const spoilt: fc.Arbitrary<Twist> = fc.oneof(
   fc.constant((reply: unknown) => reply),
   fc.nat(40).map((length) => (reply: unknown) => String(reply).slice(0, length)),
   fc.constant((reply: unknown) => `${String(reply)}${String(reply)}`),
   fc.constant((reply: unknown) => [String(reply)]),
   fc.constant((reply: unknown) => Buffer.from(String(reply))),
-  outcomes
-    .filter(({ how, what }) => how === 'resolve' && !isAnswer(what))
-    .map(
-      ({ what }) =>
-        () =>
-          what,
-    ),
+  fc.constantFrom(null, undefined, '', 'OK', 0, true, {}, Symbol('x')).map((other) => () => other),
 );
 
-/** A well-formed answer that is not true, such as 'busy' to one who was granted a permit: nobody could tell. */
-function isAnswer(reply: unknown): boolean {
-  const ids = ['a.1', 'a.2', 'a.3'];
-  return ids.some((_id, i) =>
-    [
-      () => parseAcquire(reply, i + 1),
-      () => parseRelease(reply, ids.slice(i)),
-      () => parseInspect(reply),
-    ].some(succeeds),
-  );
-}
+/** With something else in it: a number, a sign, or very much. */
+const changed: fc.Arbitrary<Twist> = fc
+  .record({
+    at: fc.nat(99),
+    drop: fc.nat(20),
+    piece: fc.oneof(
+      fc.constantFrom('0', '-1', '|', ';', ',', ' ', '~', '1-0', 'NaN', '1e400', '%zz', '\0'),
+      fc.constantFrom('9'.repeat(25), '0-8589934592', '; '.repeat(100_000), '0,'.repeat(100_000)),
+      fc.string({ unit: 'binary' }),
+    ),
+  })
+  .map(({ at, drop, piece }) => (reply) => {
+    const text = String(reply);
+    const from = Math.floor((at / 100) * text.length);
+    return text.slice(0, from) + piece + text.slice(from + drop);
+  });
 
-function succeeds(parse: () => unknown): boolean {
-  try {
-    parse();
-    return true;
-  } catch {
-    return false;
+/** What a call comes to: something that it resolves, rejects or throws with, if anything. */
+const outcomes = fc.record({
+  how: fc.oneof(
+    { arbitrary: fc.constant('resolve' as const), weight: 15 },
+    { arbitrary: fc.constantFrom('reject', 'throw', 'hang'), weight: 3 },
+  ),
+  reply: fc.nat(99),
+  twist: fc.oneof(spoilt, changed, changed),
+  error: fc.oneof(
+    fc.constantFrom('NOSCRIPT', 'WRONGTYPE', 'ERR', 'LOADING', 'READONLY', 'MOVED', '').map(Error),
+    fc.constant(new TypeError('a defect in a client')),
+    fc.anything(),
+  ),
+});
+
+type Outcome = typeof outcomes extends fc.Arbitrary<infer One> ? One : never;
+
+const CALLS: readonly ((semaphore: Semaphore) => Promise<unknown>)[] = [
+  (semaphore) => semaphore.acquire(),
+  (semaphore) => semaphore.acquire(700),
+  (semaphore) => semaphore.acquire({ permits: 2, timeout: 300 }),
+  (semaphore) => semaphore.tryAcquire(),
+  (semaphore) => semaphore.inspect(),
+  (semaphore) => semaphore.setLimit(2),
+  (semaphore) => semaphore.revoke('a.1'),
+  (semaphore) => semaphore.adopt({ name: semaphore.name, id: 'a.1', slots: [0], fencingToken: 1 }),
+];
+
+describeWithServer('a server that answers at random', (server) => {
+  /** What a real server answered, and pushed. */
+  let genuine: readonly string[] = [];
+  const pushed: string[] = [];
+
+  before('calls of every kind', async () => {
+    const one = new RedisFixture(server(), { limit: 4 });
+    const subscriber = one.redis.duplicate();
+    subscriber.on('message', (_channel, message: string) => pushed.push(message));
+    for (const client of ['a', 'b']) await subscriber.subscribe(`redsem:inbox:${client}`);
+    await one.acquire(['a.1', 'a.2.2', 'a.3']);
+    await one.acquire(['b.1', request('b.2', 'try'), 'b.3.9']);
+    await one.extend(['a.1', 'never.1']);
+    await one.inspect();
+    await one.revoke('a.1');
+    await one.adopt('a.3', 'b.4');
+    await one.setLimit(5, { client: 'b' });
+    await one.release(['a.2.2', 'a.1'], { client: 'b' });
+    while (pushed.length < 2) await one.redis.ping();
+    genuine = [...one.replies];
+    subscriber.disconnect();
+    closeFixtures();
+  });
+
+  it('causes documented errors only, and nothing hangs', async () => {
+    const replies = fc.array(outcomes, { minLength: 1, maxLength: 6 });
+    const calls = fc.array(fc.nat(CALLS.length - 1), { minLength: 1, maxLength: 4 });
+    const messages = fc.array(fc.tuple(fc.nat(99), changed), { maxLength: 3 });
+    const property = fc.asyncProperty(replies, calls, messages, async (answers, called, sent) => {
+      const texts = sent.map(([at, twist]) => String(twist(pushed[at % pushed.length])));
+      await expectDocumented(answers, called, texts);
+    });
+    await check(property, 1000);
+  });
+
+  async function expectDocumented(
+    answers: readonly Outcome[],
+    called: readonly number[],
+    messages: readonly string[],
+  ): Promise<void> {
+    const clock = new ManualClock();
+    let asked = 0;
+    const run = (): Promise<unknown> => {
+      const { how, reply = 0, twist, error } = answers[asked++ % answers.length] ?? {};
+      if (how === 'throw') throw error;
+      if (how === 'reject') return Promise.reject(error);
+      if (how === 'hang') return new Promise<never>(() => {});
+      return Promise.resolve(twist?.(genuine[reply % genuine.length]));
+    };
+    const subscribers: SubscriptionEvents[] = [];
+    const connection: RedisConnection = {
+      runBySha: run,
+      runByText: run,
+      subscribe: (_channel, events) => {
+        subscribers.push(events);
+        queueMicrotask(() => events.onHealth(true));
+        return { close: async () => {} };
+      },
+    };
+    const retry = { jitter: false };
+    const semaphore = new Semaphore(connection, 'odd', { limit: 4, ttl: 1000, retry, clock });
+    const pending = new Set<string>();
+    const odd: string[] = [];
+    const follow = (what: string, promise: Promise<unknown> | undefined): void => {
+      pending.add(what);
+      const settled = (result: unknown): void => {
+        pending.delete(what);
+        if (result instanceof Handle) useUp(what, result);
+      };
+      promise?.then(settled, (error: unknown) => {
+        pending.delete(what);
+        if (!isRedsemError(error)) odd.push(`${what}: ${String(error)}`);
+      });
+    };
+    const useUp = (what: string, handle: Handle): void => {
+      const numbers = [...handle.slots, handle.fencingToken];
+      if (!numbers.every(Number.isSafeInteger)) odd.push(`${what}: ${numbers.join()}`);
+      if (handle.held) follow(`extend after ${what}`, handle.extend());
+      follow(`release after ${what}`, handle.release());
+    };
+    called.forEach((at, i) => follow(`call ${at}, ${i}`, CALLS[at]?.(semaphore)));
+    await clock.advance(200);
+    for (const events of subscribers) for (const message of messages) events.onMessage(message);
+    await clock.advance(5000);
+    follow('close', semaphore.close());
+    await clock.advance(5000);
+    expect([[...pending], odd], 'never settled, undocumented').to.deep.equal([[], []]);
   }
-}
+
+  itThroughBothClients('is left with nothing of what was asked', async (bench) => {
+    const { connection } = await bench.connect(server().port);
+    let semaphores = 0;
+    const property = fc.asyncProperty(fc.array(spoilt, { minLength: 1 }), async (twists) => {
+      await expectNothingLeft(bench, connection, `mangled-${(semaphores += 1)}`, twists);
+    });
+    await check(property, 60);
+  });
+});
 
 async function expectNothingLeft(
   bench: ClientBench,
   real: RedisConnection,
   name: string,
-  manglers: readonly Mangle[],
+  twists: readonly Twist[],
 ): Promise<void> {
   let calls = 0;
   let well = false;
-  const mangle = (reply: unknown): unknown => {
-    return well ? reply : manglers[calls++ % manglers.length]?.(reply);
-  };
+  const twist = (reply: unknown): unknown =>
+    well ? reply : twists[calls++ % twists.length]?.(reply);
   const connection: RedisConnection = {
-    runBySha: async (...call) => mangle(await real.runBySha(...call)),
-    runByText: async (...call) => mangle(await real.runByText(...call)),
+    runBySha: async (...call) => twist(await real.runBySha(...call)),
+    runByText: async (...call) => twist(await real.runByText(...call)),
   };
   const options = { limit: 2, ttl: 10_000, extendEvery: 0 };
   const semaphore = new Semaphore(connection, name, options);
   const ask = [semaphore.acquire(50), semaphore.tryAcquire(), semaphore.acquire({ timeout: 50 })];
-  const outcome = await Promise.allSettled([...ask, semaphore.inspect()]);
-  for (const result of outcome) {
+  for (const result of await Promise.allSettled([...ask, semaphore.inspect()])) {
     if (result.status === 'rejected') expect(isRedsemError(result.reason)).to.equal(true);
     else if (result.value instanceof Handle) await result.value.release().catch(() => undefined);
   }

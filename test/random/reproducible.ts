@@ -2,10 +2,7 @@ import { assert, type IAsyncProperty, type Parameters, type RunDetails } from 'f
 import { inspect } from 'node:util';
 
 /** What a failed run prints, to be set again as environment variables. */
-const { REDSEM_SEED, REDSEM_PATH, REDSEM_RUNS, REDSEM_REPLAY } = process.env;
-
-/** Which part of a sequence of commands ran when it failed, see `fc.commands`. Undefined: not a replay. */
-export const replayPath: string | undefined = REDSEM_REPLAY;
+const { REDSEM_SEED, REDSEM_PATH, REDSEM_RUNS } = process.env;
 
 /** The seed of a run that asks for no other: a newcomer's run is everybody's run. `fresh`: another one each time. */
 const FIXED_SEED = 14;
@@ -27,26 +24,11 @@ function report<T>(details: RunDetails<T>): void {
 }
 
 function describe<T>({ seed, counterexamplePath, counterexample, ...rest }: RunDetails<T>): string {
-  const shown = shownValues(counterexample);
-  const replay = /replayPath="([^"]*)"/.exec(shown)?.[1];
+  const shown = inspect(counterexample, { depth: 8, maxArrayLength: 1000, maxStringLength: 2000 });
   const settings = [
     `REDSEM_SEED=${seed}`,
     ...(counterexamplePath === null ? [] : [`REDSEM_PATH='${counterexamplePath}'`]),
-    ...(replay === undefined ? [] : [`REDSEM_REPLAY='${replay}'`]),
   ];
   const what = `fails after ${rest.numRuns} runs and ${rest.numShrinks} shrinks with`;
   return `${what}\n${shown}\n${String(rest.errorInstance)}\nThe same again: ${settings.join(' ')}`;
-}
-
-/** Commands print themselves; other values as in a debugger. */
-function shownValues(values: unknown): string {
-  const list: readonly unknown[] = Array.isArray(values) ? values : [values];
-  const show = (value: unknown): string =>
-    printsItself(value) ? String(value) : inspect(value, { depth: 8, maxStringLength: 2000 });
-  return list.map(show).join('\n');
-}
-
-function printsItself(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) return false;
-  return !Array.isArray(value) && value.toString !== Object.prototype.toString;
 }

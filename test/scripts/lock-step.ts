@@ -1,16 +1,9 @@
 import { expect } from 'chai';
-import { isDeepStrictEqual } from 'node:util';
 
-import type {
-  AcquireReply,
-  Backend,
-  PushedGrant,
-  Reply,
-  TicketRequest,
-} from '../../src/backend.js';
-import { ManualClock } from '../../src/manual-clock.js';
-import { MemoryBackend } from '../../src/memory/memory-backend.js';
-import { request } from './script-bench.js';
+import type { AcquireReply, AdoptReply, EndedTicket, PushedGrant } from '../../src/backend.js';
+import { adoptedId } from '../../src/ticket-id.js';
+import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
+import { MemoryFixture, request } from './port-fixture.js';
 
 export interface Member {
   readonly name: string;
@@ -23,310 +16,254 @@ export interface Ask {
   readonly how: 'wait' | 'try' | 'again';
 }
 
-/** What a backend told of one ticket or request. Numbers that rise are compared by their order, not by value. */
-interface Told {
-  token?: number;
-  arrival?: number | undefined;
-}
+/** What is lost with each of these, besides what Redis can make again from the rest. */
+const LOSSES = {
+  everything: undefined,
+  tickets: ['tickets'],
+  queue: ['queue', 'waiters'],
+  nothing: ['free'],
+} as const;
 
-const PREFIX = 'lockstep';
+export type Loss = keyof typeof LOSSES;
+
+/** Tokens and places rise alike on both sides, but have not the same last digits. */
+const RISING = ['fencingToken', 'arrival', 'waitingFor'];
+const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor'];
 
 /** One backend on its way through a program. */
-class Side {
-  readonly backend: Backend;
-  readonly told = new Map<string, Told>();
-  /** Grants that were pushed, by client, in their order. */
-  readonly pushes = new Map<string, string[]>();
-  /** Tickets that were taken from their holders, as these are told, by client. */
-  readonly ended = new Map<string, string[]>();
-  readonly #name: string;
+class Side<Fixture extends PortFixture = PortFixture> {
+  readonly fixture: Fixture;
+  readonly tokens = new Map<string, number>();
+  readonly arrivals = new Map<string, number | undefined>();
+  /** What each client was told without asking: grants in their order, and tickets that ended. */
+  readonly pushed = new Map<string, unknown[]>();
+  #highest = 0;
 
-  constructor(backend: Backend, name: string) {
-    this.backend = backend;
-    this.#name = name;
+  constructor(fixture: Fixture) {
+    this.fixture = fixture;
   }
 
-  call({ name }: Member, limit: number) {
-    return { key: { prefix: PREFIX, name: this.#name }, limit, client: name };
-  }
-
-  async acquire(member: Member, limit: number, asks: readonly Ask[], notAfter?: number) {
-    const requests = asks.map(({ id, how }): TicketRequest => {
-      if (how !== 'again') return request(id, how);
-      return request(id, this.told.get(id)?.arrival ?? 'wait');
+  async acquire(asks: readonly Ask[], options: CallOptions): Promise<AcquireReply> {
+    const requests = asks.map(({ id, how }) =>
+      request(id, how === 'again' ? (this.arrivals.get(id) ?? 'wait') : how),
+    );
+    const reply = await this.fixture.acquire(requests, options);
+    reply.verdicts.forEach((verdict, i) => {
+      const id = asks[i]?.id ?? '';
+      if (verdict.kind === 'granted') this.tokens.set(id, verdict.fencingToken);
+      if (verdict.kind !== 'queued') return;
+      expect(verdict.arrival, `place of ${id}`).to.equal(this.arrivals.get(id) ?? verdict.arrival);
+      this.arrivals.set(id, verdict.arrival);
     });
-    const { ttl, label } = member;
-    const call = { ...this.call(member, limit), ttl, label, notAfter, requests };
-    const reply = await this.backend.acquire(call);
-    requests.forEach(({ id }, i) => this.#note(id, reply.verdicts[i]));
-    return {
-      reply,
-      plain: this.#plain(
-        reply,
-        reply.verdicts.map((v) => this.#plainVerdict(v)),
-      ),
-    };
+    this.#note(reply.grants);
+    return reply;
   }
 
-  async extend(member: Member, limit: number, ids: readonly string[]) {
-    const fencingTokens = ids.map((id) => this.told.get(id)?.token ?? 1);
-    const call = { ...this.call(member, limit), ttl: member.ttl, ids, fencingTokens };
-    const reply = await this.backend.extend(call);
-    return { ...this.#plain(reply, reply.extended), revoked: reply.revoked ?? [] };
+  async inspect() {
+    const state = await this.fixture.inspect();
+    const slots = state.holders.flatMap((holder) => holder.slots);
+    expect(new Set(slots).size, 'distinct slots').to.equal(state.held);
+    for (const { id, fencingToken } of state.holders) {
+      if (this.tokens.get(id) !== fencingToken) {
+        expect(fencingToken, `token of ${id}`).to.be.above(this.#highest);
+      }
+    }
+    this.#note(state.holders);
+    this.#highest = Math.max(this.#highest, ...this.tokens.values());
+    return { ...state, holders: state.holders.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
   }
 
-  async setLimit(member: Member, limit: number, newLimit: number) {
-    const reply = await operator(this.backend).setLimit({ ...this.call(member, limit), newLimit });
-    return this.#plain(reply, undefined);
+  pushGrants(client: string, grants: readonly PushedGrant[]): void {
+    this.#note(grants);
+    for (const grant of grants) this.#push(`grants to ${client}`, plain(grant));
   }
 
-  async adopt(member: Member, limit: number, id: string, newId: string) {
-    const { ttl, label } = member;
-    const call = { ...this.call(member, limit), ttl, label, id, newId };
-    const reply = await operator(this.backend).adopt(call);
-    const { ticket } = reply;
-    if (ticket === undefined) return this.#plain(reply, undefined);
-    const { fencingToken, ...rest } = ticket;
-    this.#noteToken(newId, fencingToken);
-    return this.#plain(reply, rest);
+  pushEnded(client: string, ended: readonly EndedTicket[]): void {
+    for (const one of ended) this.#push(`ends told to ${client}`, one);
   }
 
-  async revoke(member: Member, limit: number, id: string) {
-    const reply = await operator(this.backend).revoke({ ...this.call(member, limit), id });
-    return this.#plain(reply, reply.revoked);
+  /** Ids in the order of their last tokens, and of their places. */
+  order(): string[][] {
+    return [this.tokens, this.arrivals].map((numbers) =>
+      [...numbers].toSorted(([, a = 0], [, b = 0]) => a - b).map(([id]) => id),
+    );
   }
 
-  async release(member: Member, limit: number, ids: readonly string[]) {
-    const reply = await this.backend.release({ ...this.call(member, limit), ids });
-    return this.#plain(reply, reply.released);
+  #push(what: string, told: unknown): void {
+    this.pushed.set(what, [...(this.pushed.get(what) ?? []), told]);
   }
 
-  async inspect(limit: number) {
-    const state = await this.backend.inspect({ key: { prefix: PREFIX, name: this.#name }, limit });
-    for (const { id, fencingToken } of state.holders) this.#noteToken(id, fencingToken);
-    const holders = state.holders
-      .map(({ fencingToken: _, ...holder }) => rounded(holder))
-      .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    // Numbers of one microsecond run ahead of the clock, not by the same on both sides.
-    const waiters = state.waiters.map(({ waitingFor: _, ...waiter }) => waiter);
-    const waits = state.waiters.map(({ waitingFor }) => waitingFor);
-    return { plain: { ...state, holders, waiters }, waits };
-  }
-
-  async listen(member: Member): Promise<() => Promise<void>> {
-    const seen: string[] = [];
-    this.pushes.set(member.name, seen);
-    const ended: string[] = [];
-    this.ended.set(member.name, ended);
-    return new Promise((resolve) => {
-      const listening = this.backend.listen?.(member.name, PREFIX, {
-        onGrants: (grants) => seen.push(...grants.map((grant) => this.#plainGrant(grant))),
-        onEnded: (tickets) => ended.push(...tickets.map(({ id, reason }) => `${id} ${reason}`)),
-        onHealth: () => queueMicrotask(() => resolve(async () => listening?.close())),
-      });
-    });
-  }
-
-  /** Ids in the order of their tokens, and of their arrivals. */
-  order(): { granted: string[]; arrived: string[] } {
-    const by = (field: 'token' | 'arrival'): string[] =>
-      [...this.told]
-        .filter(([, told]) => told[field] !== undefined)
-        .toSorted(([, a], [, b]) => (a[field] ?? 0) - (b[field] ?? 0))
-        .map(([id]) => id);
-    return { granted: by('token'), arrived: by('arrival') };
-  }
-
-  #plain<Verdicts>(reply: AcquireReply | Reply, verdicts: Verdicts) {
-    const nearest = 'nearestExpiry' in reply ? reply.nearestExpiry : undefined;
-    const { storedLimit, otherLimit } = reply;
-    return {
-      time: millis(reply.serverTime),
-      storedLimit,
-      otherLimit,
-      nearestExpiry: nearest === undefined ? undefined : millis(nearest),
-      verdicts,
-      grants: reply.grants.map((grant) => this.#plainGrant(grant)),
-    };
-  }
-
-  #plainVerdict(verdict: AcquireReply['verdicts'][number]): string {
-    if (verdict.kind === 'over') return `over ${verdict.limit}`;
-    return verdict.kind === 'granted' ? `granted ${verdict.slots.join(',')}` : verdict.kind;
-  }
-
-  #plainGrant({ id, slots, expiresAt, fencingToken }: PushedGrant): string {
-    this.#noteToken(id, fencingToken);
-    return `${id} ${slots.join(',')} ${millis(expiresAt)}`;
-  }
-
-  #note(id: string, verdict: AcquireReply['verdicts'][number] | undefined): void {
-    if (verdict?.kind === 'granted') this.#noteToken(id, verdict.fencingToken);
-    if (verdict?.kind !== 'queued') return;
-    const told = this.#told(id);
-    told.arrival ??= verdict.arrival;
-    expect(verdict.arrival, `the place of ${id}`).to.equal(told.arrival);
-  }
-
-  #noteToken(id: string, token: number): void {
-    this.#told(id).token = token;
-  }
-
-  #told(id: string): Told {
-    const told = this.told.get(id) ?? {};
-    this.told.set(id, told);
-    return told;
+  #note(grants: readonly Pick<PushedGrant, 'id' | 'fencingToken'>[]): void {
+    for (const { id, fencingToken } of grants) this.tokens.set(id, fencingToken);
   }
 }
 
 /** The memory backend and the Redis backend, which get the same calls at the same time and must say the same. */
 export class LockStep {
-  readonly clock = new ManualClock(1_700_000_000_000);
-  readonly memory: Side;
-  readonly redis: Side;
-  /** What members were made with unless `limits` says otherwise. */
-  limit: number;
+  readonly memory: Side<MemoryFixture>;
+  readonly redis: Side<RedisFixture>;
+  readonly #members: readonly Member[];
+  /** What members were made with that have another limit than the rest. */
   readonly limits = new Map<string, number>();
-  calls = 0;
   /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
-  #releases = 0;
   readonly #revokedUntil = new Map<string, number>();
+  #latest = 0;
+  /** By how much the time was set back. */
+  #behind = 0;
+  #queueLost = false;
 
-  constructor(redis: (time: () => number) => Backend, name: string, limit: number) {
-    this.memory = new Side(new MemoryBackend({ clock: this.clock }), name);
-    this.redis = new Side(
-      redis(() => this.clock.wall()),
-      name,
-    );
-    this.limit = limit;
+  /** `redis`: its key, limit and time are those of the program. */
+  constructor(redis: RedisFixture, members: readonly Member[]) {
+    const { time, limit } = redis;
+    this.memory = new Side(new MemoryFixture({ time, limit, name: redis.key.name }));
+    this.redis = new Side(redis);
+    this.#members = members;
+    this.#listenInMemory();
+  }
+
+  get now(): number {
+    return this.redis.fixture.time.now;
+  }
+
+  pass(milliseconds: number): void {
+    this.redis.fixture.pass(milliseconds);
+    this.#latest = Math.max(this.#latest, this.now);
   }
 
   /** In the order in which one call serves them: those with a place, new ones, tries. */
-  sorted(asks: readonly Ask[]): Ask[] {
+  async acquire(member: Member, asks: readonly Ask[], notAfter?: number): Promise<AcquireReply> {
     const rank = ({ id, how }: Ask): number => {
       if (how === 'try') return 2;
-      return how === 'again' && this.memory.told.get(id)?.arrival !== undefined ? 0 : 1;
+      return how === 'again' && this.memory.arrivals.get(id) !== undefined ? 0 : 1;
     };
-    return asks.toSorted((a, b) => rank(a) - rank(b));
-  }
-
-  async acquire(member: Member, asks: readonly Ask[], notAfter?: number): Promise<AcquireReply> {
-    const [ours, theirs] = [
-      await this.memory.acquire(member, this.#limitOf(member), asks, notAfter),
-      await this.redis.acquire(member, this.#limitOf(member), asks, notAfter),
-    ];
+    const sorted = asks.toSorted((a, b) => rank(a) - rank(b));
+    const options = { ...this.#of(member), notAfter };
+    const ours = await this.memory.acquire(sorted, options);
+    const theirs = await this.redis.acquire(sorted, options);
     // Those who do not wait need not know when the next ticket expires.
-    if (ours.plain.nearestExpiry === undefined) theirs.plain.nearestExpiry = undefined;
-    this.#compare(theirs.plain, ours.plain);
-    return ours.reply;
+    const { nearestExpiry } = ours.nearestExpiry === undefined ? ours : theirs;
+    compare({ ...theirs, nearestExpiry }, ours);
+    const verdicts = asks.flatMap((ask) => ours.verdicts[sorted.indexOf(ask)] ?? []);
+    return { ...ours, verdicts };
   }
 
-  async extend(member: Member, ids: readonly string[]): Promise<void> {
-    const limit = this.#limitOf(member);
-    const [expected, got] = [
-      await this.memory.extend(member, limit, ids),
-      await this.redis.extend(member, limit, ids),
-    ];
-    const known = (id: string): boolean =>
-      (this.#revokedUntil.get(id) ?? 0) > this.clock.monotonic() + 1;
-    const withKnown = <R extends { revoked: readonly string[] }>(told: R) => ({
-      ...told,
-      revoked: told.revoked.filter(known),
+  /** Some are asked for by a token that the ticket may no longer have. */
+  async extend(member: Member, ids: readonly string[], isOld: (i: number) => boolean) {
+    const call = async ({ fixture, tokens }: Side) => {
+      const fencingTokens = ids.map((id, i) => (tokens.get(id) ?? 1) - (isOld(i) ? 1 : 0));
+      const reply = await fixture.extend(ids, { ...this.#of(member), fencingTokens });
+      const known = reply.revoked?.filter((id) => (this.#revokedUntil.get(id) ?? 0) > this.now);
+      return { ...reply, revoked: known?.length === 0 ? undefined : known };
+    };
+    await this.#both(call);
+  }
+
+  async release(member: Member, ids: readonly string[], knowsLimit: boolean): Promise<void> {
+    const options = { ...this.#of(member), ...(knowsLimit ? {} : { limit: 0 }) };
+    await this.#both(async ({ fixture }) => {
+      const { storedLimit, otherLimit, ...reply } = await fixture.release(ids, options);
+      return knowsLimit ? { ...reply, storedLimit, otherLimit } : reply;
     });
-    this.#compare(withKnown(got), withKnown(expected));
   }
 
-  async release(member: Member, ids: readonly string[]): Promise<void> {
-    // Each second one is of somebody who does not know the limit.
-    this.#releases += 1;
-    const limit = this.#releases % 2 === 0 ? 0 : this.#limitOf(member);
-    const expected = await this.memory.release(member, limit, ids);
-    this.#compare(await this.redis.release(member, limit, ids), expected);
+  async setLimit(member: Member, limit: number, notAfter?: number): Promise<void> {
+    const options = { ...this.#of(member), notAfter };
+    await this.#both(({ fixture }) => fixture.setLimit(limit, options));
   }
 
-  async setLimit(member: Member, newLimit: number): Promise<void> {
-    const limit = this.#limitOf(member);
-    const expected = await this.memory.setLimit(member, limit, newLimit);
-    this.#compare(await this.redis.setLimit(member, limit, newLimit), expected);
-  }
-
-  /** Whether the ticket was there. */
-  async adopt(member: Member, id: string, newId: string): Promise<boolean> {
-    const limit = this.#limitOf(member);
-    const expected = await this.memory.adopt(member, limit, id, newId);
-    this.#compare(await this.redis.adopt(member, limit, id, newId), expected);
-    return expected.verdicts !== undefined;
+  /** Its new id, if the ticket was there. */
+  async adopt(member: Member, id: string, own: string, notAfter?: number) {
+    const options = { ...this.#of(member), notAfter };
+    const newId = adoptedId(own, id);
+    const reply: AdoptReply = await this.#both(async ({ fixture, tokens }) => {
+      const { ticket, ...rest } = await fixture.adopt(id, own, options);
+      if (ticket !== undefined) tokens.set(newId, ticket.fencingToken);
+      return { ...rest, ticket };
+    });
+    return reply.ticket === undefined ? undefined : newId;
   }
 
   async revoke(member: Member, id: string): Promise<void> {
-    const { holders } = (await this.memory.inspect(this.limit)).plain;
-    const holder = holders.find((one) => one.id === id);
-    if (holder !== undefined) {
-      this.#revokedUntil.set(id, this.clock.monotonic() + holder.expiresIn / 100);
+    const life = await this.memory.fixture.lifeOf(id);
+    if (life !== undefined) this.#revokedUntil.set(id, this.now + life);
+    await this.#both(({ fixture }) => fixture.revoke(id, this.#of(member)));
+  }
+
+  /** What has expired must be gone before, and leases fresh: only one side remembers it for longer. */
+  async stepBack(milliseconds: number): Promise<void> {
+    await this.#both(({ fixture }) => fixture.revoke('never.1'));
+    for (const [id, until] of this.#revokedUntil) {
+      if (until <= this.now) this.#revokedUntil.delete(id);
     }
-    const limit = this.#limitOf(member);
-    const expected = await this.memory.revoke(member, limit, id);
-    this.#compare(await this.redis.revoke(member, limit, id), expected);
+    this.redis.fixture.pass(-milliseconds);
+    this.#behind += milliseconds;
   }
 
-  async inspect() {
-    const expected = await this.memory.inspect(this.limit);
-    const { plain, waits } = await this.redis.inspect(this.limit);
-    this.#compare(plain, expected.plain);
-    waits.forEach((wait, i) => expect(wait).to.be.closeTo(expected.waits[i] ?? NaN, 1));
-    return expected.plain;
+  /** `waiting`: all requests that may be in the queue. */
+  async lose(what: Loss, waiting: readonly string[]): Promise<void> {
+    const [memory, redis] = [this.memory.fixture, this.redis.fixture];
+    const parts = LOSSES[what];
+    if (what === 'queue' || what === 'everything') this.#queueLost = what === 'queue';
+    if (parts === undefined) {
+      // Tokens rise over it where the clock is not behind.
+      this.pass(Math.max(this.#latest - this.now, 0) + 1);
+      await Promise.all([memory.loseAll(), redis.loseAll()]);
+      this.#revokedUntil.clear();
+      return this.#listenInMemory();
+    }
+    const held = what === 'tickets' ? await memory.holders() : [];
+    await redis.lose(...parts);
+    const gone = [...held, ...(what === 'queue' ? waiting : []), 'never.1'];
+    for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
 
-  compareOrder(): void {
-    this.#compare(this.redis.order(), this.memory.order());
+  /** Who holds and who waits, and that no key goes too early or stays. */
+  async inspect(what: string): Promise<void> {
+    await this.#both((side) => side.inspect());
+    await this.redis.fixture.expectSafeExpiry(what, this.#behind);
   }
 
-  #limitOf({ name }: Member): number {
-    return this.limits.get(name) ?? this.limit;
+  /** After the last ticket and request: `meta` alone stays, with nothing of them but labels of a queue that was lost. */
+  async end(): Promise<void> {
+    compare(this.redis.order(), this.memory.order());
+    if (!this.#queueLost) await this.redis.fixture.expectNothingLeft();
   }
 
-  #compare(redis: unknown, memory: unknown): void {
-    this.calls += 1;
-    if (isDeepStrictEqual(redis, memory)) return;
-    throw new Error(differences(redis, memory).slice(0, 10).join('\n'));
+  async #both<R>(call: (side: Side) => Promise<R>): Promise<R> {
+    const expected = await call(this.memory);
+    compare(await call(this.redis), expected);
+    return expected;
+  }
+
+  #listenInMemory(): void {
+    const { fixture } = this.memory;
+    for (const { name } of this.#members) {
+      fixture.backend.listen(name, fixture.key.prefix, {
+        onGrants: (grants) => this.memory.pushGrants(name, grants),
+        onEnded: (ended) => this.memory.pushEnded(name, ended),
+        onHealth: () => {},
+      });
+    }
+  }
+
+  #of({ name: client, ttl, label }: Member): CallOptions {
+    return { client, ttl, label, limit: this.limits.get(client) ?? this.redis.fixture.limit };
   }
 }
 
-type Operator = Required<Pick<Backend, 'setLimit' | 'adopt' | 'revoke'>>;
-
-/** With the calls that a backend may lack. */
-function operator(backend: Backend): Operator {
-  for (const call of ['setLimit', 'adopt', 'revoke'] as const) {
-    if (backend[call] === undefined) throw new Error(`this backend has no ${call}`);
-  }
-  return backend as Operator;
+function compare(redis: unknown, memory: unknown): void {
+  expect(plain(redis), 'Redis, and in memory').to.deep.equal(plain(memory));
 }
 
-/** To the microsecond: one side counts in them, the other in milliseconds. */
-function millis(time: number): number {
-  return Math.round(time * 1000) / 1000;
-}
-
-function rounded<T extends { expiresIn: number; heldFor: number }>(holder: T): T {
-  return {
-    ...holder,
-    expiresIn: Math.round(holder.expiresIn * 100),
-    heldFor: Math.round(holder.heldFor * 100),
-  };
-}
-
-/** Where two replies differ, without all that is the same. */
-function differences(redis: unknown, memory: unknown, path = 'reply'): string[] {
-  if (isDeepStrictEqual(redis, memory)) return [];
-  if (!isObject(redis) || !isObject(memory)) {
-    return [`${path}: Redis ${JSON.stringify(redis)}, memory ${JSON.stringify(memory)}`];
-  }
-  const keys = new Set([...Object.keys(redis), ...Object.keys(memory)]);
-  return [...keys].flatMap((key) => {
-    return differences(Reflect.get(redis, key), Reflect.get(memory, key), `${path}.${key}`);
+/** As both sides must have it: one counts in microseconds, the other in milliseconds; what is not said is left out. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  const said = Object.entries(value).filter(([name, one]) => {
+    return one !== undefined && one !== false && !RISING.includes(name);
   });
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  const shown = said.map(([name, one]): [string, unknown] => {
+    return [name, TIMES.includes(name) ? Math.round(Number(one) * 100) / 100 : plain(one)];
+  });
+  return Object.fromEntries(shown);
 }

@@ -48,6 +48,19 @@ describe('simulation', () => {
     }
   });
 
+  // Each has once broken a promise, or raised a false alarm.
+  const failed = [
+    '--seed 500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5 --processes 5',
+    '--seed 700000042,700000051,700000127 --minutes 1.5 --processes 5 --faults step-clock,restart-old,lose-replies,straggle,restart-empty,hang',
+    '--seed 840000050 --minutes 1 --processes 4',
+  ];
+  for (const seeds of failed) {
+    it(`keeps every promise with ${seeds}`, async () => {
+      const output = await simulate('--quiet', ...seeds.split(' '));
+      expect(sumOf(output), output).to.match(/^\d seeds .*: 0 failed$/);
+    });
+  }
+
   it('the same seed is the same run', async () => {
     const output = await simulate(
       ...'--seed 2 --seeds 5 --minutes 0.2 --processes 4 --twice'.split(' '),

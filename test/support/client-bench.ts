@@ -1,11 +1,6 @@
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
-
 import type { Backend, RedisConnection, RedisTarget, SemaphoreOptions } from '../../src/index.js';
 import { Semaphore } from '../../src/index.js';
-import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
-import { nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
-import { FaultyConnection } from './faulty-connection.js';
+import { connectionTo, openClient } from './open-client.js';
 
 export type ClientKind = 'node-redis' | 'ioredis';
 
@@ -24,6 +19,23 @@ export interface TestClient {
   destroy(): void;
 }
 
+/** A custom connection in front of a real client, without a subscriber. Where the test sets `fault`, that becomes of calls. */
+export class FaultyConnection implements RedisConnection {
+  fault: (() => Promise<unknown>) | undefined;
+  /** The SHAs of the scripts so far, those that failed included. */
+  readonly scripts: string[] = [];
+  readonly runBySha: RedisConnection['runBySha'];
+  readonly runByText: RedisConnection['runByText'];
+
+  constructor(real: RedisConnection) {
+    this.runBySha = (sha1, ...rest) => {
+      this.scripts.push(sha1);
+      return this.fault?.() ?? real.runBySha(sha1, ...rest);
+    };
+    this.runByText = (...call) => real.runByText(...call);
+  }
+}
+
 /** Clients of one kind and semaphores on them, all closed at the end of the test. */
 export class ClientBench {
   readonly kind: ClientKind;
@@ -36,12 +48,16 @@ export class ClientBench {
 
   /** A client with the library's default options. */
   async connect(port: number, login?: Login): Promise<TestClient> {
-    const client = await (this.kind === 'node-redis' ? nodeRedis : ioredis)(port, login);
+    const user = login === undefined ? '' : `${login.username}:${login.password}@`;
+    const kind = this.kind === 'node-redis' ? 'redis' : 'ioredis';
+    const opened = await openClient(kind, `redis://${user}127.0.0.1:${port}`);
+    const { target } = opened;
+    const client = { target, connection: connectionTo(target), destroy: () => void opened.close() };
     this.#clients.push(client);
     return client;
   }
 
-  /** A client whose calls the test may fail, delay, repeat or answer. */
+  /** A client whose calls the test may fail. */
   async connectFaulty(port: number): Promise<FaultyConnection> {
     return new FaultyConnection((await this.connect(port)).connection);
   }
@@ -83,35 +99,4 @@ let names = 0;
 export function newName(): string {
   names += 1;
   return `fault-${names}`;
-}
-
-async function nodeRedis(port: number, login?: Login): Promise<TestClient> {
-  const client = createClient({ url: `redis://127.0.0.1:${port}`, ...login });
-  // Lost connections are what these tests are about; without a listener they would end the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  return {
-    target: client,
-    connection: nodeRedisConnection(client),
-    destroy: () => {
-      if (client.isOpen) client.destroy();
-    },
-  };
-}
-
-async function ioredis(port: number, login?: Login): Promise<TestClient> {
-  // The ready check wants INFO, and says so aloud when the user may not.
-  const limited = login === undefined ? {} : { ...login, enableReadyCheck: false };
-  const client = new Redis({ host: '127.0.0.1', port, lazyConnect: true, ...limited });
-  client.on('error', () => undefined);
-  await client.connect();
-  return {
-    target: client,
-    connection: ioredisConnection(client),
-    destroy: () => {
-      client.disconnect();
-      // By itself it gives a server that hangs 2 s to say goodbye.
-      client.stream.destroy();
-    },
-  };
 }

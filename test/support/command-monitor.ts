@@ -4,20 +4,10 @@ import { createConnection, type Socket } from 'node:net';
 
 import type { TestServer } from './redis-server.js';
 
-interface Command {
-  /** In lower case. */
-  readonly name: string;
-  /** Its arguments, in quotes. */
-  readonly rest: string;
-}
-
-const LINE = /^\+[\d.]+ \[\d+ ([^\]]+)\] "([^"]+)"(.*)/;
-
 /** What clients themselves send, command by command, as the server's MONITOR tells it; what scripts call is left out. */
 export async function startMonitor(server: TestServer): Promise<CommandMonitor> {
   const socket = createConnection({ host: '127.0.0.1', port: server.port, noDelay: true });
   const monitor = new CommandMonitor(server, socket);
-  await once(socket, 'connect');
   socket.write('MONITOR\r\n');
   await monitor.commands();
   return monitor;
@@ -36,21 +26,19 @@ export class CommandMonitor {
     });
   }
 
-  /** All commands since the last look, without the looks of the test itself. */
-  async commands(): Promise<Command[]> {
+  /** All commands since the last look, without the looks of the test itself: names in lower case, arguments in quotes. */
+  async commands(): Promise<{ readonly name: string; readonly rest: string }[]> {
     const mark = randomUUID();
     // Commands are told in the order in which they are executed: once the mark stands there, so does all before it.
     while (!this.#text.includes(mark)) {
       await this.#server.command('ECHO', mark);
       if (!this.#text.includes(mark)) await once(this.#socket, 'data');
     }
-    const lines = this.#text.split('\r\n');
+    const lines = this.#text.matchAll(/^\+[\d.]+ \[\d+ ([^\]]+)\] "([^"]+)"(.*)\r$/gm);
     this.#text = '';
-    return lines.flatMap((line) => {
-      const [, client, name = '', rest = ''] = LINE.exec(line) ?? [];
-      const own = client === undefined || client === 'lua' || name.toLowerCase() === 'echo';
-      return own ? [] : { name: name.toLowerCase(), rest };
-    });
+    return [...lines]
+      .map(([, client, name = '', rest = '']) => ({ client, name: name.toLowerCase(), rest }))
+      .filter(({ client, name }) => client !== 'lua' && name !== 'echo');
   }
 
   /** The names of all commands since the last look. */

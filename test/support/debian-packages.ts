@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const servicePolicy = '/usr/sbin/policy-rc.d';
+const release = '/etc/os-release';
 
 /** Whether this process may install packages with apt: root on Debian, Ubuntu or a relative of theirs. */
 export function canInstallPackages(): boolean {
-  return process.getuid?.() === 0 && isDebianLike();
+  if (process.getuid?.() !== 0 || !existsSync(release)) return false;
+  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync(release, 'utf8'));
 }
 
 /** Installs packages without starting the services that come with them; false where apt fails. */
@@ -13,18 +15,9 @@ export function installPackages(names: readonly string[]): boolean {
   console.log(`Installing for the tests, with apt-get: ${names.join(' ')}`);
   const isOurs = forbidServices();
   try {
-    return apt(['update']) && apt(['install', '-y', '--no-install-recommends', ...names]);
+    return apt('update') && apt('install', '-y', '--no-install-recommends', ...names);
   } finally {
     if (isOurs) rmSync(servicePolicy, { force: true });
-  }
-}
-
-function isDebianLike(): boolean {
-  try {
-    const release = readFileSync('/etc/os-release', 'utf8');
-    return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(release);
-  } catch {
-    return false;
   }
 }
 
@@ -38,8 +31,7 @@ function forbidServices(): boolean {
   }
 }
 
-function apt(args: readonly string[]): boolean {
+function apt(...args: string[]): boolean {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const result = spawnSync('apt-get', ['-q', ...args], { stdio: 'inherit', env });
-  return result.status === 0;
+  return spawnSync('apt-get', ['-q', ...args], { stdio: 'inherit', env }).status === 0;
 }

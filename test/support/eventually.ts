@@ -10,20 +10,19 @@ const waits = new Set<{ problem: unknown }>();
 export async function eventually<T>(check: () => T | Promise<T>, what?: string): Promise<T> {
   const wait = { problem: what as unknown };
   waits.add(wait);
-  try {
-    while (waits.has(wait)) {
-      try {
-        const value = await check();
-        if (value !== false) return value;
-      } catch (error) {
-        wait.problem = error;
+  while (waits.has(wait)) {
+    try {
+      const value = await check();
+      if (value !== false) {
+        waits.delete(wait);
+        return value;
       }
-      await sleep(PAUSE_MS);
+    } catch (error) {
+      wait.problem = error;
     }
-    throw new Error('the test was over before this came true', { cause: wait.problem });
-  } finally {
-    waits.delete(wait);
+    await sleep(PAUSE_MS);
   }
+  throw new Error('the test was over before this came true', { cause: wait.problem });
 }
 
 /** Ends every wait; gives what each of them was still waiting for. */

@@ -7,29 +7,24 @@ interface FakeTimeLibraries {
   readonly libc: string;
 }
 
-let found: FakeTimeLibraries | undefined;
-
 /** Where libfaketime and the C library stand, or undefined where processes cannot get a false clock. */
 export function findFakeTime(): FakeTimeLibraries | undefined {
-  if (found !== undefined) return found;
-  const libc = findLibc();
+  if (process.platform !== 'linux') return undefined;
+  // The one that this very process runs on: right on every architecture.
+  const [libc] = /\/\S+\/libc\.so\.6$/m.exec(readFileSync('/proc/self/maps', 'utf8')) ?? [];
   if (libc === undefined) return undefined;
   const folders = [dirname(libc), join('/usr', dirname(libc)), '/usr/lib', '/usr/lib64'];
   const faketime = [...folders, '/usr/local/lib']
     .map((folder) => join(folder, 'faketime', 'libfaketime.so.1'))
     .find((path) => existsSync(path));
-  found = faketime === undefined ? undefined : { faketime, libc };
-  return found;
+  return faketime === undefined ? undefined : { faketime, libc };
 }
 
 /** Environment for a process whose wall clock is `offset` ms off; its monotonic clock and timers stay true. */
 export function shiftedClockEnvironment(offset: number): NodeJS.ProcessEnv {
   const { faketime } = needFakeTime();
-  return {
-    LD_PRELOAD: faketime,
-    FAKETIME: describeOffset(offset),
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-  };
+  const FAKETIME = describeOffset(offset);
+  return { LD_PRELOAD: faketime, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
 }
 
 /**
@@ -60,22 +55,19 @@ const START_AND_END = ['--port', '0', '--save', '', '--loadmodule', '/nonexisten
  * machine's is not loaded at all, which also ends with status 1.
  */
 export function runsOnFakeClock(binary: string): boolean {
-  const known = tried.get(binary);
-  if (known !== undefined) return known;
   const { faketime, libc } = needFakeTime();
   const env = { ...process.env, LD_PRELOAD: `${faketime}:${libc}`, FAKETIME: describeOffset(0) };
   const ends = (args: readonly string[]): number | null =>
     spawnSync(binary, args, { env, timeout: 10_000, stdio: 'ignore' }).status;
-  const runs = ends(['--version']) === 0 && ends(START_AND_END) === 1;
+  const runs = tried.get(binary) ?? (ends(['--version']) === 0 && ends(START_AND_END) === 1);
   tried.set(binary, runs);
   return runs;
 }
 
 /** By rename, so that the process never reads half an offset. */
 export function writeClockOffset(file: string, offset: number): void {
-  const fresh = `${file}.new`;
-  writeFileSync(fresh, `${describeOffset(offset)}\n`);
-  renameSync(fresh, file);
+  writeFileSync(`${file}.new`, `${describeOffset(offset)}\n`);
+  renameSync(`${file}.new`, file);
 }
 
 function describeOffset(offset: number): string {
@@ -84,13 +76,6 @@ function describeOffset(offset: number): string {
 
 function needFakeTime(): FakeTimeLibraries {
   const libraries = findFakeTime();
-  if (libraries === undefined)
-    throw new Error('libfaketime not found (Debian: apt-get install faketime)');
-  return libraries;
-}
-
-/** The one that this very process runs on: right on every architecture. */
-function findLibc(): string | undefined {
-  if (process.platform !== 'linux') return undefined;
-  return /\/\S+\/libc\.so\.6$/m.exec(readFileSync('/proc/self/maps', 'utf8'))?.[0];
+  if (libraries !== undefined) return libraries;
+  throw new Error('libfaketime not found (Debian: apt-get install faketime)');
 }

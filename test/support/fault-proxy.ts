@@ -1,19 +1,6 @@
-import {
-  type AddressInfo,
-  createConnection,
-  createServer,
-  type Server,
-  type Socket,
-} from 'node:net';
-
-import { type Faults, ProxyLane } from './proxy-lane.js';
-
-interface Link {
-  readonly client: Socket;
-  readonly server: Socket;
-  readonly toServer: ProxyLane;
-  readonly toClient: ProxyLane;
-}
+import { once } from 'node:events';
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
 /** A TCP proxy in front of a loopback port, on a port of its own, that can do wrong on demand. */
 export async function startProxy(targetPort: number): Promise<FaultProxy> {
@@ -23,23 +10,30 @@ export async function startProxy(targetPort: number): Promise<FaultProxy> {
 }
 
 export class FaultProxy {
+  /** Bytes that clients and the server have sent, swallowed ones included. */
+  requests = 0;
+  replies = 0;
+  /** Connections that were destroyed at once. */
+  refused = 0;
   readonly #targetPort: number;
-  readonly #listener: Server;
-  readonly #links = new Set<Link>();
-  readonly #faults: Faults = { hang: false, delay: 0, split: false };
+  readonly #listener;
+  readonly #links = new Set<readonly Socket[]>();
   #swallowRequests = false;
   #swallowReplies = false;
   #refuse = false;
-  #refused = 0;
-  #requests = 0;
-  #replies = 0;
+  #delay = 0;
+  #split = false;
+  /** Resolves once it no longer hangs. */
+  #flowing = Promise.resolve();
+  #flow: (() => void) | undefined;
 
   constructor(targetPort: number) {
     this.#targetPort = targetPort;
     // Half open: a side that has sent its end may still receive.
     this.#listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      if (this.#refuse) this.#refuseOne(client);
-      else this.#link(client);
+      if (!this.#refuse) return this.#link(client);
+      this.refused += 1;
+      client.destroy();
     });
   }
 
@@ -50,21 +44,6 @@ export class FaultProxy {
   /** Proxied connections that are open now. */
   get connections(): number {
     return this.#links.size;
-  }
-
-  /** Connections that were destroyed at once. */
-  get refused(): number {
-    return this.#refused;
-  }
-
-  /** Bytes that clients have sent, swallowed ones included. */
-  get requests(): number {
-    return this.#requests;
-  }
-
-  /** Bytes that the server has sent, swallowed ones included. */
-  get replies(): number {
-    return this.#replies;
   }
 
   /** Drops what the server sends from now on: it does what it is told, and nobody hears of it. */
@@ -79,19 +58,20 @@ export class FaultProxy {
 
   /** Keeps all bytes and all sockets, and delivers when turned off. */
   hang(on: boolean): void {
-    this.#faults.hang = on;
-    this.#pump();
+    if (on && this.#flow !== undefined) return;
+    this.#flow?.();
+    this.#flow = undefined;
+    if (on) this.#flowing = new Promise((resolve) => (this.#flow = resolve));
   }
 
   /** Holds every chunk back for `ms`, in each direction. */
   delay(ms: number): void {
-    this.#faults.delay = ms;
+    this.#delay = ms;
   }
 
   /** Delivers in chunks of 1 to 3 bytes. */
   split(on: boolean): void {
-    this.#faults.split = on;
-    this.#pump();
+    this.#split = on;
   }
 
   /** Destroys new connections at once; open ones stay. */
@@ -101,74 +81,70 @@ export class FaultProxy {
 
   /** Destroys every open connection, and with it what was held back. */
   cut(): void {
-    for (const link of this.#links) {
-      this.#drop(link);
-      link.client.destroy();
-      link.server.destroy();
-    }
+    for (const sockets of this.#links) for (const socket of sockets) socket.destroy();
+    this.#links.clear();
   }
 
-  listen(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#listener.once('error', reject);
-      this.#listener.listen(0, '127.0.0.1', () => resolve());
-    });
+  async listen(): Promise<void> {
+    await once(this.#listener.listen(0, '127.0.0.1'), 'listening');
   }
 
   async stop(): Promise<void> {
     this.cut();
-    await new Promise<void>((resolve) => {
-      this.#listener.close(() => resolve());
-    });
-  }
-
-  #refuseOne(client: Socket): void {
-    this.#refused += 1;
-    client.destroy();
+    this.hang(false);
+    await new Promise((resolve) => this.#listener.close(resolve));
   }
 
   #link(client: Socket): void {
-    const server = createConnection({
-      host: '127.0.0.1',
-      port: this.#targetPort,
-      allowHalfOpen: true,
-      noDelay: true,
-    });
-    const toServer = new ProxyLane(server, this.#faults);
-    const toClient = new ProxyLane(client, this.#faults);
-    const link = { client, server, toServer, toClient };
+    const place = { host: '127.0.0.1', port: this.#targetPort };
+    const server = createConnection({ ...place, allowHalfOpen: true, noDelay: true });
+    const link = [client, server];
     this.#links.add(link);
+    const requests = this.#join(client, server);
+    const replies = this.#join(server, client);
     client.on('data', (bytes) => {
-      this.#requests += bytes.length;
-      if (!this.#swallowRequests) toServer.pass(bytes);
+      this.requests += bytes.length;
+      if (!this.#swallowRequests) requests(() => this.#deliver(bytes, server));
     });
     server.on('data', (bytes) => {
-      this.#replies += bytes.length;
-      if (!this.#swallowReplies) toClient.pass(bytes);
+      this.replies += bytes.length;
+      if (!this.#swallowReplies) replies(() => this.#deliver(bytes, client));
     });
-    this.#joinEnds(link, client, toServer);
-    this.#joinEnds(link, server, toClient);
+    for (const socket of link) {
+      socket.on('close', () => {
+        if (link.every(({ destroyed }) => destroyed)) this.#links.delete(link);
+      });
+    }
   }
 
-  #joinEnds(link: Link, source: Socket, lane: ProxyLane): void {
+  /** One direction of one connection: keeps the order of bytes and of the end, whatever the faults. */
+  #join(source: Socket, target: Socket): (step: () => unknown) => void {
+    let earlier: Promise<unknown> = Promise.resolve();
+    const passOn = async (before: Promise<unknown>, due: number, step: () => unknown) => {
+      await before;
+      const wait = due - performance.now();
+      if (wait > 0) await sleep(wait);
+      await this.#flowing;
+      if (!target.destroyed) await step();
+    };
+    const pass = (step: () => unknown): void => {
+      earlier = passOn(earlier, performance.now() + this.#delay, step);
+    };
     source.on('error', () => undefined); // 'close' follows, and says all that matters
-    source.on('end', () => lane.end(false));
-    source.on('close', () => {
-      if (this.#links.has(link)) lane.end(true);
-      if (link.client.destroyed && link.server.destroyed) this.#drop(link);
-    });
+    source.on('end', () => pass(() => target.end()));
+    source.on('close', () => pass(() => target.destroySoon()));
+    return pass;
   }
 
-  #drop(link: Link): void {
-    this.#links.delete(link);
-    link.toServer.drop();
-    link.toClient.drop();
-  }
-
-  #pump(): void {
-    for (const { toServer, toClient } of this.#links) {
-      toServer.pump();
-      toClient.pump();
+  async #deliver(bytes: Buffer, target: Socket): Promise<void> {
+    for (let at = 0; at < bytes.length && target.writable;) {
+      const size = this.#split ? 1 + (at % 3) : bytes.length;
+      target.write(bytes.subarray(at, at + size));
+      at += size;
+      // A pause between pieces, and a look at the sockets, or the receiver would read them as one chunk again.
+      if (!this.#split) continue;
+      await sleep(1);
+      await turn();
     }
   }
 }

@@ -11,19 +11,17 @@ export const collectGarbage = runInNewContext('gc') as () => void;
 /** Collects garbage until `done` says so. */
 export async function collectUntil(done: () => boolean): Promise<void> {
   await eventually(async () => {
-    await collectOnce();
+    await collectOften(1);
     return done();
   });
 }
 
 /** Collects so often that what nothing keeps is gone, as a rule: for what must be kept. */
 export async function collectOften(times = 5): Promise<void> {
-  for (let i = 0; i < times; i += 1) await collectOnce();
-}
-
-async function collectOnce(): Promise<void> {
-  // A WeakRef keeps its target until the end of the turn in which it was made or read.
-  await moment(10);
-  collectGarbage();
-  await moment(0);
+  for (let i = 0; i < times; i += 1) {
+    // A WeakRef keeps its target until the end of the turn in which it was made or read.
+    await moment(10);
+    collectGarbage();
+    await moment(0);
+  }
 }

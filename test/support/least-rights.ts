@@ -1,31 +1,13 @@
+const COMMANDS =
+  'eval evalsha time hget hgetall hmget hset hdel zadd zcard zcount zmscore zscore zrange ' +
+  'zrangebyscore zrem zremrangebyrank zremrangebyscore zscan del pexpire publish subscribe';
+
 /**
  * All that a user of Redis needs to run a semaphore with the default prefix: `ACL SETUSER name on >password`
- * and these. Without the last three it works too, by polling.
+ * and these. Without the channel, PUBLISH and SUBSCRIBE it works too, by polling.
  */
 export const leastRights: readonly string[] = [
   '~redsem:*',
-  '+eval',
-  '+evalsha',
-  '+time',
-  '+hget',
-  '+hgetall',
-  '+hmget',
-  '+hset',
-  '+hdel',
-  '+zadd',
-  '+zcard',
-  '+zcount',
-  '+zmscore',
-  '+zscore',
-  '+zrange',
-  '+zrangebyscore',
-  '+zrem',
-  '+zremrangebyrank',
-  '+zremrangebyscore',
-  '+zscan',
-  '+del',
-  '+pexpire',
   '&redsem:inbox:*',
-  '+publish',
-  '+subscribe',
+  ...COMMANDS.split(' ').map((command) => `+${command}`),
 ];

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 // Below the ports that systems hand out to outgoing connections (from 32768 on Linux), and so is a cluster
@@ -16,17 +17,14 @@ export async function pickLoopbackPort(): Promise<number> {
     const port = lowest + slice + SLICES * randomInt((highest - lowest) / SLICES);
     if (given.has(port)) continue;
     given.add(port);
-    if (await isFree(port)) return port;
+    const probe = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(probe, 'listening');
+    } catch {
+      continue;
+    }
+    await once(probe.close(), 'close');
+    return port;
   }
   throw new Error(`no free port found between ${lowest} and ${highest}`);
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => {
-      probe.close(() => resolve(true));
-    });
-  });
 }

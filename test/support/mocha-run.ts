@@ -50,10 +50,10 @@ export function startMocha(
   });
   // SIGINT for both: it is the only signal that mocha's outer process passes on to the one with the tests.
   const pass = (): void => void mocha.kill('SIGINT');
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, pass);
-  mocha.once('exit', () => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, pass);
-  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, pass);
+    mocha.once('exit', () => process.off(signal, pass));
+  }
   return mocha;
 }
 

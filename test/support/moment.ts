@@ -7,8 +7,3 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function moment(duration = 1): Promise<void> {
   await sleep(duration);
 }
-
-/** Resolves in another millisecond of the wall clock, for data whose clock counts no finer. */
-export async function nextMillisecond(): Promise<void> {
-  for (const began = Date.now(); Date.now() <= began + 1;) await sleep(1);
-}

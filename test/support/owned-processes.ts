@@ -1,8 +1,8 @@
 import { spawn, spawnSync, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:os';
 
 const owned = new Set<ChildProcess>();
-let watching = false;
 let deathSignal: readonly string[] | undefined;
 
 /** Starts a child that never outlives this process, however this process ends. */
@@ -11,8 +11,7 @@ export function spawnOwned(
   args: readonly string[],
   options: SpawnOptions,
 ): ChildProcess {
-  watchOwnEnd();
-  const [file = command, ...rest] = [...deathSignalPrefix(), command, ...args];
+  const [file = command, ...rest] = [...(deathSignal ??= prepareOwnEnd()), command, ...args];
   const child = spawn(file, rest, options);
   owned.add(child);
   child.once('exit', () => owned.delete(child));
@@ -32,16 +31,15 @@ export function hasExited(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-export function untilExit(child: ChildProcess): Promise<void> {
-  if (hasExited(child)) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve());
-  });
+export async function untilExit(child: ChildProcess): Promise<void> {
+  if (!hasExited(child)) await once(child, 'exit');
 }
 
-function watchOwnEnd(): void {
-  if (watching) return;
-  watching = true;
+/**
+ * No handler of ours runs when this process is killed with SIGKILL, so on Linux the kernel is asked to kill
+ * the child then. `setpriv` replaces itself by the command: the pid stays the command's own.
+ */
+function prepareOwnEnd(): readonly string[] {
   process.on('exit', killOwned);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -49,17 +47,7 @@ function watchOwnEnd(): void {
       process.exit(128 + constants.signals[signal]);
     });
   }
-}
-
-/**
- * No handler of ours runs when this process is killed with SIGKILL, so on Linux the kernel is asked to kill
- * the child then. `setpriv` replaces itself by the command: the pid stays the command's own.
- */
-function deathSignalPrefix(): readonly string[] {
-  if (deathSignal !== undefined) return deathSignal;
   const args = ['--pdeathsig', 'KILL', '--'];
-  const works =
-    process.platform === 'linux' && spawnSync('setpriv', [...args, 'true']).status === 0;
-  deathSignal = works ? ['setpriv', ...args] : [];
-  return deathSignal;
+  const works = spawnSync('setpriv', [...args, 'true']).status === 0;
+  return process.platform === 'linux' && works ? ['setpriv', ...args] : [];
 }

@@ -1,34 +1,26 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const folder = join(root, 'node_modules', '.cache', 'redsem-tests');
+const folder = fileURLToPath(new URL('../../node_modules/.cache/redsem-tests', import.meta.url));
 const made = new Map<string, readonly string[]>();
 
 /**
- * What Node.js is told to run a TypeScript file of this project: one plain JavaScript file, made anew in each test process. A process
+ * What Node.js is told to run a TypeScript file of this project: one plain JavaScript file, made in each test process. A process
  * that compiles for itself uses five times the processor time until it has started. Only coverage wants the sources themselves.
  */
 export function programOf(source: string): readonly string[] {
-  let words = made.get(source);
-  if (words === undefined) {
-    words = process.env['NODE_V8_COVERAGE'] === undefined ? [bundle(source)] : compiling(source);
-    made.set(source, words);
-  }
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  const compiling = process.env['NODE_V8_COVERAGE'] !== undefined;
+  const words = made.get(source) ?? (compiling ? ['--import', tsx, source] : [bundle(source)]);
+  made.set(source, words);
   return words;
 }
 
-function compiling(source: string): readonly string[] {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  return ['--import', tsx, source];
-}
-
 function bundle(source: string): string {
-  mkdirSync(folder, { recursive: true });
   const name = createHash('sha1').update(source).digest('hex').slice(0, 16);
   const [mine, shared] = [join(folder, `${name}-${process.pid}.mjs`), join(folder, `${name}.mjs`)];
   buildSync({

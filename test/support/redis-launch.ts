@@ -1,12 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findExecutable, isExecutable } from './find-executable.js';
 import { hasExited, spawnOwned, untilExit } from './owned-processes.js';
-import { sendRespCommand } from './resp-command.js';
-import { RespError } from './resp-parser.js';
+import { RespError, sendRespCommand } from './resp-command.js';
 
 export interface Launch {
   readonly binary: string;
@@ -14,6 +13,7 @@ export interface Launch {
   readonly directory: string;
   readonly args: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
+  readonly sentinel: boolean;
 }
 
 /** Somebody else listens on the port. */
@@ -21,24 +21,31 @@ export class PortTakenError extends Error {
   override readonly name = 'PortTakenError';
 }
 
-const startTimeout = 15_000;
+const PATIENCE = 15_000;
 
 /** The server program: REDIS_SERVER, else `redis-server` or `valkey-server` on PATH. */
 export function findServer(): string | undefined {
-  const chosen = process.env['REDIS_SERVER'];
-  if (chosen === undefined || chosen === '') {
-    return findExecutable('redis-server') ?? findExecutable('valkey-server');
-  }
+  const chosen = process.env['REDIS_SERVER'] ?? '';
+  if (chosen === '') return findExecutable('redis-server') ?? findExecutable('valkey-server');
   const path = chosen.includes('/') ? chosen : findExecutable(chosen);
-  if (path === undefined || !isExecutable(path)) {
-    throw new Error(`REDIS_SERVER names no program that can run: ${chosen}`);
-  }
-  return path;
+  if (path !== undefined && isExecutable(path)) return path;
+  throw new Error(`REDIS_SERVER names no program that can run: ${chosen}`);
 }
 
 /** Starts a server process and waits until it answers. */
 export async function launchRedis(launch: Launch): Promise<ChildProcess> {
-  const child = spawnServer(launch);
+  const { binary, port, directory: cwd } = launch;
+  const fixed = ['--port', String(port), '--bind', '127.0.0.1', '--dir', cwd];
+  const volatile = ['--save', '', '--appendonly', 'no', '--daemonize', 'no'];
+  // A sentinel wants a file in which it writes what it knows.
+  const file = join(cwd, 'sentinel.conf');
+  if (launch.sentinel) writeFileSync(file, '');
+  const mode = launch.sentinel ? [file, '--sentinel'] : [];
+  const log = openSync(join(cwd, 'server.log'), 'w');
+  const env = { ...process.env, ...launch.environment };
+  const options = { cwd, env, stdio: ['ignore' as const, log, log] };
+  const child = spawnOwned(binary, [...mode, ...fixed, ...volatile, ...launch.args], options);
+  closeSync(log);
   try {
     await untilReady(child, launch);
   } catch (error) {
@@ -49,36 +56,25 @@ export async function launchRedis(launch: Launch): Promise<ChildProcess> {
   return child;
 }
 
-function logFile(launch: Launch): string {
-  return join(launch.directory, 'server.log');
-}
-
-function spawnServer(launch: Launch): ChildProcess {
-  const fixed = ['--port', String(launch.port), '--bind', '127.0.0.1', '--dir', launch.directory];
-  const volatile = ['--save', '', '--appendonly', 'no', '--daemonize', 'no'];
-  const log = openSync(logFile(launch), 'w');
-  try {
-    return spawnOwned(launch.binary, [...fixed, ...volatile, ...launch.args], {
-      cwd: launch.directory,
-      env: { ...process.env, ...launch.environment },
-      stdio: ['ignore', log, log],
-    });
-  } finally {
-    closeSync(log);
-  }
-}
-
-async function untilReady(child: ChildProcess, launch: Launch): Promise<void> {
-  const deadline = performance.now() + startTimeout;
-  while (performance.now() < deadline) {
-    if (hasExited(child)) throw describeEarlyExit(launch);
-    if (await answersPing(launch.port)) {
-      await assertOwnAnswer(child, launch.port);
-      return;
+async function untilReady(child: ChildProcess, { binary, port, directory }: Launch): Promise<void> {
+  const logTail = (): string =>
+    readFileSync(join(directory, 'server.log'), 'utf8').split('\n').slice(-12).join('\n');
+  const deadline = performance.now() + PATIENCE;
+  while (!(await answersPing(port))) {
+    if (hasExited(child)) {
+      const message = `${binary} ended while it started\n${logTail()}`;
+      const taken = /Address already in use/.test(message);
+      throw taken ? new PortTakenError(message) : new Error(message);
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`${binary} did not answer within ${PATIENCE} ms\n${logTail()}`);
     }
     await sleep(5);
   }
-  throw new Error(`${launch.binary} did not answer within ${startTimeout} ms\n${logTail(launch)}`);
+  // The answer may be another server's, which took the port just before ours tried to.
+  const info = await sendRespCommand(port, ['INFO', 'server']).catch((error: unknown) => error);
+  if (typeof info !== 'string' || info.includes(`process_id:${child.pid}\r\n`)) return;
+  throw new PortTakenError(`another server answers on port ${port}`);
 }
 
 async function answersPing(port: number): Promise<boolean> {
@@ -89,21 +85,4 @@ async function answersPing(port: number): Promise<boolean> {
     // Any other error reply (a password is wanted, say) also shows a server that is up.
     return error instanceof RespError && !error.message.startsWith('LOADING');
   }
-}
-
-/** The answer may be another server's, which took the port just before ours tried to. */
-async function assertOwnAnswer(child: ChildProcess, port: number): Promise<void> {
-  const info = await sendRespCommand(port, ['INFO', 'server']).catch((error: unknown) => error);
-  if (typeof info !== 'string' || info.includes(`process_id:${child.pid}\r\n`)) return;
-  throw new PortTakenError(`another server answers on port ${port}`);
-}
-
-function describeEarlyExit(launch: Launch): Error {
-  const tail = logTail(launch);
-  const message = `${launch.binary} ended while it started\n${tail}`;
-  return /Address already in use/.test(tail) ? new PortTakenError(message) : new Error(message);
-}
-
-function logTail(launch: Launch): string {
-  return readFileSync(logFile(launch), 'utf8').split('\n').slice(-12).join('\n');
 }

@@ -1,11 +1,40 @@
 import { findFakeTime, runsOnFakeClock } from './faketime.js';
 import { findServer, type ServerOptions, startServer, type TestServer } from './redis-server.js';
 
+interface Stoppable {
+  stop(): Promise<unknown>;
+}
+
+/** A `describe` with something of its own that is started and stopped; pending, with the reason, where `missing` names one. */
+export function describeStarted<T extends Stoppable>(
+  title: string,
+  missing: string | undefined,
+  start: () => Promise<T>,
+  body: (started: () => T) => void,
+): void {
+  let running: T | undefined;
+  const started = (): T => {
+    if (running === undefined) throw new Error('there is a server only inside tests and hooks');
+    return running;
+  };
+  if (missing !== undefined) {
+    describe.skip(`${title} (skipped: no ${missing} on this machine)`, () => body(started));
+    return;
+  }
+  describe(title, () => {
+    before('start what it needs', async () => {
+      running = await start();
+    });
+    after('stop what it needed', () => running?.stop());
+    body(started);
+  });
+}
+
 type Body = (server: () => TestServer) => void;
 
 /** A `describe` with a server of its own; its tests are pending where there is no server program. */
 export function describeWithServer(title: string, body: Body, options: ServerOptions = {}): void {
-  describeUnless(noServer(), title, body, options);
+  describeStarted(title, noServer(), () => startServer(options), body);
 }
 
 /** The same with a server whose clock `shiftClock` moves; pending where that cannot be, too. */
@@ -14,33 +43,8 @@ export function describeWithFakeClock(
   body: Body,
   options: ServerOptions = {},
 ): void {
-  describeUnless(noServer() ?? noFakeClock(), title, body, { ...options, fakeClock: true });
-}
-
-function describeUnless(
-  missing: string | undefined,
-  title: string,
-  body: Body,
-  options: ServerOptions,
-): void {
-  if (missing === undefined) {
-    describe(title, () => withServer(body, options));
-  } else {
-    describe.skip(`${title} (skipped: no ${missing} on this machine)`, () => body(unavailable));
-  }
-}
-
-function withServer(body: Body, options: ServerOptions): void {
-  let running: TestServer | undefined;
-  before('start redis-server', async () => {
-    running = await startServer(options);
-  });
-  after('stop redis-server', () => running?.stop());
-  body(() => running ?? unavailable());
-}
-
-function unavailable(): TestServer {
-  throw new Error('there is a server only inside tests and hooks');
+  const start = () => startServer({ ...options, fakeClock: true });
+  describeStarted(title, noServer() ?? noFakeClock(), start, body);
 }
 
 export function noServer(): string | undefined {
@@ -49,16 +53,14 @@ export function noServer(): string | undefined {
   return findServer() === undefined && process.env['CI'] !== 'true' ? 'redis-server' : undefined;
 }
 
-export function noFakeTime(): string | undefined {
+function noFakeTime(): string | undefined {
   const missing = process.env['REDSEM_NO_FAKETIME'] !== undefined || findFakeTime() === undefined;
   return missing ? 'libfaketime' : undefined;
 }
 
-/** The same, or a server that does not run with it. */
+/** libfaketime, or a server that runs with it. */
 export function noFakeClock(): string | undefined {
   const server = findServer();
-  if (server === undefined) return noFakeTime();
-  return (
-    noFakeTime() ?? (runsOnFakeClock(server) ? undefined : 'server that libfaketime works with')
-  );
+  if (noFakeTime() !== undefined || server === undefined) return noFakeTime();
+  return runsOnFakeClock(server) ? undefined : 'server that libfaketime works with';
 }

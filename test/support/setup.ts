@@ -16,9 +16,11 @@ config.truncateThreshold = 0;
 const END_PATIENCE = 30_000;
 
 function noteRejection(reason: unknown): void {
-  problems.push(new Error('unhandled rejection', { cause: reason }));
+  const cause = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
+  problems.push(new Error(`unhandled rejection: ${cause}`, { cause: reason }));
 }
 
+process.on('unhandledRejection', noteRejection);
 process.on('warning', (warning) => {
   if (fatalWarnings.has(warning.name)) problems.push(warning);
 });
@@ -27,13 +29,7 @@ process.on('warning', (warning) => {
 async function throwProblems(): Promise<void> {
   await turn();
   const found = problems.splice(0);
-  if (found.length > 0) throw new AggregateError(found, found.map(describeProblem).join('\n'));
-}
-
-function describeProblem(problem: Error): string {
-  const { cause } = problem;
-  const reason = cause instanceof Error ? (cause.stack ?? cause.message) : cause;
-  return `${problem.name}: ${problem.message}${cause === undefined ? '' : `: ${String(reason)}`}`;
+  if (found.length > 0) throw new AggregateError(found, found.map(String).join('\n'));
 }
 
 /** The check runs inside the test: an error in an `afterEach` hook would end the whole run. */
@@ -45,18 +41,6 @@ function checkInside(test: Test): void {
     await throwProblems();
   };
 }
-
-/**
- * A run whose tests are done ends by itself; where something keeps it from ending it is told of, and ended: a run that hangs
- * tells nobody anything.
- */
-function endAnyway(): void {
-  const open = process.getActiveResourcesInfo().join(', ');
-  console.error(`the tests are done, but this still keeps the process open: ${open}`);
-  process.exit();
-}
-
-process.on('unhandledRejection', noteRejection);
 
 export const mochaHooks = {
   /** Where files run side by side, mocha removes these listeners after each. */
@@ -80,6 +64,12 @@ export const mochaHooks = {
   },
 };
 
+/** A run whose tests are done ends by itself; what keeps it from ending is named, and the run ended: else nobody hears of it. */
 export function mochaGlobalTeardown(): void {
+  const endAnyway = (): void => {
+    const open = process.getActiveResourcesInfo().join(', ');
+    console.error(`the tests are done, but this still keeps the process open: ${open}`);
+    process.exit();
+  };
   setTimeout(endAnyway, END_PATIENCE).unref();
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { type Handle, type RedisConnection, Semaphore } from '../../src/index.js';
+import { type Handle, Semaphore } from '../../src/index.js';
 import { keysOf } from '../../src/redis/keys.js';
 import { eventually } from './eventually.js';
 
@@ -21,12 +21,10 @@ export interface StoredTicket {
 export class StoredSemaphore {
   readonly #server: CommandRunner;
   readonly #name: string;
-  readonly #reader: Semaphore;
 
   constructor(server: CommandRunner, name: string) {
     this.#server = server;
     this.#name = name;
-    this.#reader = new Semaphore(connectionOf(server), name, { limit: 1 });
   }
 
   key(part: string): string {
@@ -35,15 +33,13 @@ export class StoredSemaphore {
 
   /** Tickets that have not expired. */
   async tickets(): Promise<StoredTicket[]> {
-    const now = await this.#now();
-    const entries = await this.#texts('ZRANGE', this.key('tickets'), '0', '-1', 'WITHSCORES');
-    const tickets: StoredTicket[] = [];
-    for (let index = 0; index < entries.length; index += 2) {
-      const [id = '', score = ''] = entries.slice(index, index + 2);
-      if (Number(score) <= now) continue;
-      tickets.push({ id, expiresAt: Number(score) / 1000 });
-    }
-    return tickets;
+    const [seconds = '', micros = ''] = await this.#texts('TIME');
+    const now = Number(seconds) * 1000 + Number(micros) / 1000;
+    const ids = await this.#texts('ZRANGE', this.key('tickets'), '0', '-1');
+    if (ids.length === 0) return [];
+    const scores = await this.#texts('ZMSCORE', this.key('tickets'), ...ids);
+    const tickets = ids.map((id, i) => ({ id, expiresAt: Number(scores[i]) / 1000 }));
+    return tickets.filter(({ expiresAt }) => expiresAt > now);
   }
 
   /** Ids of queued requests, the first one to be served first. */
@@ -65,10 +61,7 @@ export class StoredSemaphore {
   /** No ticket and no queued request is left, now or soon. */
   async expectEmpty(): Promise<void> {
     await eventually(async () => {
-      expect({ tickets: await this.tickets(), queue: await this.queue() }).to.deep.equal({
-        tickets: [],
-        queue: [],
-      });
+      expect([await this.tickets(), await this.queue()]).to.deep.equal([[], []]);
     });
   }
 
@@ -92,7 +85,11 @@ export class StoredSemaphore {
 
   /** At most so many permits are held, each with a slot of its own below the limit. */
   async expectWithin(limit: number): Promise<void> {
-    const { holders } = await this.#reader.inspect();
+    const run =
+      (command: string) => (script: string, keys: readonly string[], args: readonly string[]) =>
+        this.#server.command(command, script, String(keys.length), ...keys, ...args);
+    const connection = { runBySha: run('EVALSHA'), runByText: run('EVAL') };
+    const { holders } = await new Semaphore(connection, this.#name, { limit: 1 }).inspect();
     const slots = holders.flatMap((holder) => holder.slots);
     expect((await this.tickets()).length).to.be.at.most(limit);
     expect(slots.length).to.be.at.most(limit);
@@ -100,20 +97,7 @@ export class StoredSemaphore {
     for (const slot of slots) expect(slot).to.be.within(0, limit - 1);
   }
 
-  async #now(): Promise<number> {
-    const [seconds = '', micros = ''] = await this.#texts('TIME');
-    return Number(seconds) * 1_000_000 + Number(micros);
-  }
-
   async #texts(...args: string[]): Promise<string[]> {
     return (await this.#server.command(...args)) as string[];
   }
-}
-
-function connectionOf(server: CommandRunner): RedisConnection {
-  const run =
-    (command: string) =>
-    (script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> =>
-      server.command(command, script, String(keys.length), ...keys, ...args);
-  return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
 }

@@ -5,9 +5,12 @@ import { join } from 'node:path';
 
 const folders = new Set<string>();
 
+process.on('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
 /** A new folder of its own, removed at the latest when this process exits. */
 export function makeTemporaryFolder(): string {
-  if (folders.size === 0) process.once('exit', removeLeftovers);
   const folder = mkdtempSync(join(tmpdir(), 'redsem-test-'));
   folders.add(folder);
   return folder;
@@ -16,9 +19,4 @@ export function makeTemporaryFolder(): string {
 export async function removeTemporaryFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   folders.delete(folder);
-  if (folders.size === 0) process.off('exit', removeLeftovers);
-}
-
-function removeLeftovers(): void {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 }

@@ -7,31 +7,13 @@ import { pickLoopbackPort } from './loopback-port.js';
 import { findServer, startServer, type TestServer } from './redis-server.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.js';
 
-/** What a client needs to trust the server and to be trusted by it. */
-export interface TlsFiles {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-}
-
 /** A server that speaks TLS on a port of its own, beside the plain port of the tests; clients must show a certificate. */
-export class TlsServer {
+export interface TlsServer {
   readonly server: TestServer;
   readonly port: number;
-  readonly tls: TlsFiles;
-  readonly #directory: string;
-
-  constructor(server: TestServer, port: number, tls: TlsFiles, directory: string) {
-    this.server = server;
-    this.port = port;
-    this.tls = tls;
-    this.#directory = directory;
-  }
-
-  async stop(): Promise<void> {
-    await this.server.stop();
-    await removeTemporaryFolder(this.#directory);
-  }
+  /** What a client needs to trust the server and to be trusted by it. */
+  readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  stop(): Promise<void>;
 }
 
 /** What is missing here for TLS: the openssl program, or a server that was built with it. */
@@ -40,57 +22,41 @@ export function noTls(): string | undefined {
   const args = ['--port', '0', '--tls-port', '1', '--tls-cert-file', '/nowhere'];
   // With TLS it misses the file; without, it does not know the option.
   const { stdout } = spawnSync(findServer() ?? '', args, { encoding: 'utf8' });
-  return /Failed to (?:configure TLS|load certificate)/.test(stdout)
-    ? undefined
-    : 'redis-server with TLS';
+  const hasTls = /Failed to (?:configure TLS|load certificate)/.test(stdout);
+  return hasTls ? undefined : 'redis-server with TLS';
 }
 
 export async function startTlsServer(): Promise<TlsServer> {
-  const directory = makeTemporaryFolder();
+  const folder = makeTemporaryFolder();
   try {
-    makeAuthority(directory);
-    makeCertificate(directory, 'server');
-    makeCertificate(directory, 'client');
+    const own = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+    openssl(folder, `req -x509 ${own} -keyout ca.key -out ca.crt -days 1 -subj /CN=ca`);
+    writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
+    const signed = '-CA ca.crt -CAkey ca.key -CAcreateserial -extfile names -days 1';
+    for (const name of ['server', 'client']) {
+      openssl(folder, `req ${own} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
+      openssl(folder, `x509 -req -in ${name}.csr -out ${name}.crt ${signed}`);
+    }
     const port = await pickLoopbackPort();
-    const server = await startServer({
-      args: [
-        '--tls-port',
-        String(port),
-        '--tls-ca-cert-file',
-        join(directory, 'ca.crt'),
-        '--tls-cert-file',
-        join(directory, 'server.crt'),
-        '--tls-key-file',
-        join(directory, 'server.key'),
-      ],
-    });
-    const read = (name: string): string => readFileSync(join(directory, name), 'utf8');
+    const path = (name: string): string => join(folder, name);
+    const files = { ca: path('ca.crt'), cert: path('server.crt'), key: path('server.key') };
+    const args = ['--tls-port', String(port), '--tls-ca-cert-file', files.ca];
+    args.push('--tls-cert-file', files.cert, '--tls-key-file', files.key);
+    const server = await startServer({ args });
+    const read = (name: string): string => readFileSync(path(name), 'utf8');
     const tls = { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') };
-    return new TlsServer(server, port, tls, directory);
+    const stop = async (): Promise<void> => {
+      await server.stop();
+      await removeTemporaryFolder(folder);
+    };
+    return { server, port, tls, stop };
   } catch (error) {
-    await removeTemporaryFolder(directory);
+    await removeTemporaryFolder(folder);
     throw error;
   }
 }
 
-function makeAuthority(directory: string): void {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const files = ['-keyout', 'ca.key', '-out', 'ca.crt'];
-  openssl(directory, ['req', '-x509', ...key, ...files, '-days', '1', '-subj', '/CN=test CA']);
-}
-
-/** Signed by the authority, for 127.0.0.1. */
-function makeCertificate(directory: string, name: string): void {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const request = ['-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`];
-  openssl(directory, ['req', ...key, ...request]);
-  writeFileSync(join(directory, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
-  const authority = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial'];
-  const files = ['-in', `${name}.csr`, '-out', `${name}.crt`, '-extfile', 'names'];
-  openssl(directory, ['x509', '-req', ...authority, ...files, '-days', '1']);
-}
-
-function openssl(directory: string, args: readonly string[]): void {
-  const { status, stderr } = spawnSync('openssl', args, { cwd: directory, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`openssl ${args[0] ?? ''} failed: ${stderr}`);
+function openssl(cwd: string, words: string): void {
+  const { status, stderr } = spawnSync('openssl', words.split(' '), { cwd, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`openssl ${words} failed: ${stderr}`);
 }

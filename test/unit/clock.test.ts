@@ -3,65 +3,70 @@ import { useFakeTimers } from 'sinon';
 
 import { elapsedSince, instant, LONGEST_TIMER, systemClock } from '../../src/clock.js';
 import { ManualClock } from '../../src/manual-clock.js';
+import { moment } from '../support/moment.js';
 
-describe('clock', () => {
-  it('counts the larger of what the two local clocks say', async () => {
-    const clock = new ManualClock(50_000);
-    const start = instant(clock);
-    await clock.advance(100);
-    expect(elapsedSince(start, clock)).to.equal(100);
-    clock.stepWall(60_000);
-    expect(elapsedSince(start, clock)).to.equal(60_100);
-    clock.stepWall(-120_000);
-    expect(elapsedSince(start, clock)).to.equal(100);
-  });
-
-  it('keeps the process alive for a timer only when told to', () => {
-    const hasRef = (keepAlive: boolean): boolean => {
-      const before = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
-      const timer = systemClock.schedule(() => {}, 1000, keepAlive);
-      const after = process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length;
-      timer.cancel();
-      return after > before;
-    };
-    expect(hasRef(true)).to.equal(true);
-    expect(hasRef(false)).to.equal(false);
-  });
-
-  it('does not fire a timer at once that is longer than Node can wait', () => {
+describe('the clock of the process', () => {
+  it('follows fake timers, and fires none at once that is longer than Node can wait', () => {
     const fake = useFakeTimers();
-    let fired = 0;
-    for (const delay of [2 ** 31, 2 ** 33, Infinity]) {
-      systemClock.schedule(() => (fired += 1), delay, false);
-    }
-    fake.tick(LONGEST_TIMER - 1);
-    expect(fired).to.equal(0);
-  });
-
-  it('runs a timer of no or negative delay soon', async () => {
-    for (const delay of [0, -5]) {
-      await new Promise<void>((resolve) => void systemClock.schedule(resolve, delay, true));
-    }
-  });
-
-  it('can be cancelled before and after it fired', async () => {
-    let fired = 0;
-    const cancelled = systemClock.schedule(() => (fired += 1), 1, true);
-    cancelled.cancel();
-    let timer: { cancel(): void } | undefined;
-    await new Promise<void>((resolve) => (timer = systemClock.schedule(resolve, 2, true)));
-    timer?.cancel();
-    expect(fired).to.equal(0);
-  });
-
-  it('follows fake timers', () => {
-    const fake = useFakeTimers();
-    let fired = false;
     const start = instant(systemClock);
     expect(start.wall).to.equal(fake.now);
-    systemClock.schedule(() => (fired = true), LONGEST_TIMER, true);
-    fake.tick(LONGEST_TIMER);
-    expect(fired).to.equal(true);
+    const fired: number[] = [];
+    for (const delay of [LONGEST_TIMER, 2 ** 31, 2 ** 33, Infinity, 0, -5]) {
+      systemClock.schedule(() => fired.push(delay), delay, false);
+    }
+    systemClock.schedule(() => fired.push(1), 1, true).cancel();
+    fake.tick(LONGEST_TIMER - 1);
+    expect(fired).to.deep.equal([0, -5]);
+    fake.tick(1);
+    expect(fired).to.include(LONGEST_TIMER);
     expect(elapsedSince(start, systemClock)).to.equal(LONGEST_TIMER);
+  });
+});
+
+describe('a manual clock', () => {
+  it('stands still until it is told to advance, from the present or a given time', async () => {
+    const { now } = useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] });
+    expect(new ManualClock().wall()).to.equal(now);
+    const clock = new ManualClock(5000);
+    await moment(5);
+    expect([clock.monotonic(), clock.wall()]).to.deep.equal([0, 5000]);
+    const start = instant(clock);
+    await clock.advance(250);
+    expect([clock.monotonic(), clock.wall()]).to.deep.equal([250, 5250]);
+    clock.stepWall(60_000);
+    expect(elapsedSince(start, clock), 'the larger of both').to.equal(60_250);
+    clock.stepWall(-120_000);
+    expect(elapsedSince(start, clock)).to.equal(250);
+  });
+
+  it('runs timers in the order of their times, each at its time, and what they set off in between', async () => {
+    const clock = new ManualClock();
+    const ran: [string, number][] = [];
+    const note = (what: string) => () => void ran.push([what, clock.monotonic()]);
+    for (const [what, delay] of [
+      ['c', 30],
+      ['a', 10],
+      ['b', 20],
+      ['b2', 20],
+      ['now', -50],
+      ['late', 31],
+    ] as const) {
+      clock.schedule(note(what), delay);
+    }
+    clock.schedule(() => void Promise.resolve().then(() => clock.schedule(note('inner'), 5)), 10);
+    const cancelled = clock.schedule(note('cancelled'), 10);
+    cancelled.cancel();
+    cancelled.cancel();
+    expect(ran).to.deep.equal([]);
+    await clock.advance(30);
+    expect(ran.map(([what, at]) => `${what} ${at}`)).to.deep.equal([
+      'now 0',
+      'a 10',
+      'inner 15',
+      'b 20',
+      'b2 20',
+      'c 30',
+    ]);
+    expect(clock.timers).to.equal(1);
   });
 });

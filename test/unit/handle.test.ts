@@ -1,270 +1,212 @@
 import { expect } from 'chai';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import { HandleLostError } from '../../src/errors.js';
-import type { Handle } from '../../src/handle.js';
-import { Semaphore } from '../../src/semaphore.js';
+import { HandleLostError, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
-import { collectOften, collectUntil } from '../support/garbage.js';
+import { eventually } from '../support/eventually.js';
+import { reasonOf } from '../support/rejection.js';
+import { moment } from '../support/moment.js';
 import { never, StubBackend } from './stub-backend.js';
+import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
 
-describe('handle', () => {
+describe('a handle', () => {
+  it('counts down what is certain: its ttl less 1 % and 2 ms, by both local clocks', async () => {
+    const { clock, handle } = await heldFixture({ ttl: 1000, extendEvery: 0 });
+    expect(handle.expiresIn).to.equal(988);
+    await clock.advance(100);
+    expect(handle.expiresIn).to.equal(888);
+    clock.stepWall(300);
+    expect(handle.expiresIn).to.equal(588);
+    clock.stepWall(-86_400_000);
+    expect(handle.expiresIn).to.equal(888);
+    await clock.advance(887);
+    handle.assertHeld();
+    await clock.advance(1);
+    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
+  });
+
+  const looks = ['held', 'expiresIn', 'signal', 'assertHeld'] as const;
+  for (const look of looks) {
+    it(`that ${look} finds lost for a step of the wall clock stays lost when that is set back`, async () => {
+      const { clock, handle, losses } = await heldFixture();
+      const log = new ChannelLog('jobs');
+      clock.stepWall(40_000);
+      if (look === 'assertHeld') expect(() => handle.assertHeld()).to.throw(HandleLostError);
+      else expect(handle[look]).not.to.equal(true);
+      expect(losses).to.deep.equal([]);
+      clock.stepWall(-3_600_000);
+      expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
+      await new Promise((resolve) => process.nextTick(resolve));
+      const error: unknown = handle.signal.reason;
+      expect(losses.map(([, loss]) => loss)).to.deep.equal([error]);
+      expect(error).to.be.instanceOf(HandleLostError).and.include({ reason: 'expired' });
+      expect(() => handle.assertHeld())
+        .to.throw()
+        .that.equals(error);
+      await clock.advance(5000);
+      expect([losses.length, log.of('redsem:lost').length]).to.deep.equal([1, 1]);
+      log.end();
+      expect(await handle.release()).to.equal(false);
+    });
+  }
+
+  it('that was released says nothing of a loss that was found a moment before', async () => {
+    const { clock, handle, losses } = await heldFixture();
+    const { signal } = handle;
+    clock.stepWall(40_000);
+    expect([signal.aborted, handle.held]).to.deep.equal([false, false]);
+    expect(await handle.release()).to.equal(false);
+    await clock.advance(60_000);
+    expect(losses).to.deep.equal([]);
+  });
+
+  it('emits a loss once to each listener, whenever it came, and never inside of on()', async () => {
+    const { backend, clock, handle, losses } = await heldFixture();
+    const inner: unknown[] = [];
+    handle.once('lost', () => void handle.on('lost', (error) => inner.push(error)));
+    const removed = (): void => void inner.push('removed');
+    handle.on('lost', removed).off('lost', removed);
+    await clock.advance(2000);
+    const between = lossesOf(handle, clock);
+    await moment(0);
+    expect(between).to.deep.equal([]);
+    backend.onExtend = (call) => backend.extended(call, false);
+    await clock.advance(1000);
+    const after = lossesOf(handle, clock);
+    expect(after).to.deep.equal([]);
+    await clock.advance(60_000);
+    const error: unknown = handle.signal.reason;
+    expect(inner).to.deep.equal([error]);
+    for (const each of [losses, between, after])
+      expect(each.map(([, loss]) => loss)).to.deep.equal([error]);
+  });
+});
+
+describe('ending what many hold or wait for', () => {
+  const MANY = 1200;
+  /** At most so many in one turn of the event loop. */
+  const FEW = 250;
   let backend: StubBackend;
   let semaphore: Semaphore;
-  let handle: Handle;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     backend = new StubBackend();
-    backend.onAcquire = (call) =>
-      backend.verdicts(call, () => ({ kind: 'granted', fencingToken: 9, slots: [2, 5] }));
+    backend.onAcquire = (call) => backend.allGranted(call);
+    semaphore = new Semaphore(backend, 'jobs', { limit: MANY, ttl: 1000 });
+  });
+
+  const taken = () => Promise.all(Array.from({ length: MANY }, () => semaphore.acquire()));
+
+  /** How many have ended in each turn of the event loop, until all have. */
+  async function turnsUntil(ended: () => number): Promise<number[]> {
+    const turns = [ended()];
+    for (let before = ended(); before < MANY; before = ended()) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns.push(ended() - before);
+    }
+    return turns;
+  }
+
+  it('ends some handles at a time: each is held until it is lost, and all are given back', async () => {
+    const handles = await taken();
+    let lost = 0;
+    for (const handle of handles) handle.on('lost', () => (lost += 1));
+    const closing = semaphore.close();
+    expect([lost, handles.filter(({ held }) => held).length]).to.deep.equal([FEW, MANY - FEW]);
+    const last = handles.at(-1);
+    expect(await last?.release()).to.equal(true);
+    expect(Math.max(...(await turnsUntil(() => lost + 1)).slice(1))).to.equal(FEW);
+    await closing;
+    expect(backend.givenBack).to.have.length(MANY);
+    expect(new Set(backend.givenBack)).to.deep.equal(new Set(handles.map(({ id }) => id)));
+    expect(backend.clock.timers).to.equal(0);
+  });
+
+  it('loses some at a time whose leases run out at once, each looked at a few times', async () => {
+    const { clock } = backend;
     backend.onExtend = () => never();
-    semaphore = new Semaphore(backend, 'jobs', { limit: 10, ttl: 1000 });
-    handle = await semaphore.acquire({ permits: 2 });
+    const handles = await taken();
+    let [lost, reads] = [0, 0];
+    for (const handle of handles) handle.on('lost', () => (lost += 1));
+    await clock.advance(900);
+    const monotonic = clock.monotonic.bind(clock);
+    clock.monotonic = () => {
+      reads += 1;
+      return monotonic();
+    };
+    clock.stall(100);
+    void clock.advance(10);
+    expect(Math.max(...(await turnsUntil(() => lost)))).to.equal(FEW);
+    expect(reads).to.be.below(10 * MANY);
+    expect(handles.some(({ held }) => held)).to.equal(false);
   });
 
-  const lose = (): Promise<void> => backend.clock.advance(1000);
+  for (const [what, end] of [
+    ['closes', () => void semaphore.close()],
+    ['runs out of time for', () => void backend.clock.advance(300)],
+  ] as const) {
+    it(`rejects some waiters at a time when it ${what} them, and withdraws all`, async () => {
+      backend.onAcquire = (call) => backend.allQueued(call);
+      let rejected = 0;
+      for (let i = 0; i < MANY; i += 1) semaphore.acquire(300).catch(() => (rejected += 1));
+      await backend.clock.advance(0);
+      end();
+      await promisesSettle();
+      const turns = await turnsUntil(() => rejected);
+      expect(Math.max(...turns)).to.be.at.most(FEW);
+      await eventually(() => expect(new Set(backend.givenBack)).to.have.property('size', MANY));
+      expect(backend.clock.monotonic()).to.be.at.most(300);
+    });
+  }
+});
 
-  it('tells id, name, slots and token, and stays the same after its end', async () => {
-    const data = { name: 'jobs', id: handle.id, slots: [2, 5], fencingToken: 9 };
-    expect(handle).to.include({ name: 'jobs', slot: 2, fencingToken: 9 });
-    expect(JSON.parse(JSON.stringify(handle))).to.deep.equal(data);
-    await handle.release();
-    expect(handle.toJSON()).to.deep.equal(data);
-  });
+describe('a listener that ends what it hears of', () => {
+  for (const [when, channel, waiting] of [
+    ['a request comes', 'redsem:queue', 1],
+    ['a request ends', 'redsem:queue', 0],
+    ['a permit is granted', 'redsem:grant', undefined],
+    ['somebody begins to wait', 'redsem:wait', undefined],
+  ] as const) {
+    for (const how of ['close', 'abort'] as const) {
+      // A permit that is granted is past its signal.
+      if (how === 'abort' && when === 'a permit is granted') continue;
+      it(`by ${how} when ${when} leaves no permit, timer or subscription`, async () => {
+        const clock = new ManualClock();
+        const backend = new MemoryBackend({ clock });
+        let open = 0;
+        const listen = backend.listen.bind(backend);
+        backend.listen = (...given: Parameters<typeof listen>) => {
+          const listening = listen(...given);
+          open += 1;
+          return { close: () => listening.close().finally(() => (open -= 1)) };
+        };
+        const [sem, other] = [1, 2].map(() => new Semaphore(backend, 'x', { limit: 1 }));
+        const holder = channel === 'redsem:wait' ? await other?.acquire() : undefined;
+        const abort = new AbortController();
+        const listener = (message: unknown): void => {
+          if (waiting !== undefined && (message as { waiting: number }).waiting !== waiting) return;
+          if (how === 'close') void sem?.close();
+          else abort.abort(new Error('closed by its signal'));
+        };
+        subscribe(channel, listener);
+        const acquiring = sem?.acquire({ timeout: 60_000, signal: abort.signal });
+        expect(String(await reasonOf(acquiring ?? Promise.resolve()))).to.match(/closed/);
+        await clock.advance(0);
+        unsubscribe(channel, listener);
+        await holder?.release();
+        expect((await other?.inspect())?.held).to.equal(0);
+        await clock.advance(0);
+        expect([clock.timers, open]).to.deep.equal([0, 0]);
+      });
+    }
+  }
 
-  it('tells of its loss by event and signal, at most once', async () => {
-    const told: unknown[] = [];
-    handle.on('lost', (error) => told.push(error));
-    const { signal } = handle;
-    signal.addEventListener('abort', () => told.push(signal.reason));
-    await lose();
-    await backend.clock.advance(60_000);
-    expect(told).to.have.length(2);
-    expect(told[0]).to.be.instanceOf(HandleLostError).and.to.equal(told[1]);
-    expect(handle.signal).to.equal(signal);
-  });
-
-  it('tells a listener that is added after the loss, once, not inside of on()', async () => {
-    await lose();
-    const told: unknown[] = [];
-    handle.on('lost', (error) => told.push(error));
-    expect(told).to.deep.equal([]);
-    await backend.clock.advance(0);
-    handle.once('lost', (error) => told.push(error));
-    await backend.clock.advance(0);
-    expect(told).to.have.length(2);
-    expect(told[0]).to.equal(told[1]);
-  });
-
-  it('tells each listener once, also those added before and after', async () => {
-    let [before, after] = [0, 0];
-    handle.on('lost', () => (before += 1));
-    await lose();
-    handle.on('lost', () => (after += 1));
-    await backend.clock.advance(0);
-    handle.on('lost', () => (after += 1));
-    await backend.clock.advance(0);
-    expect([before, after]).to.deep.equal([1, 2]);
-  });
-
-  it('tells a listener once that was added while the loss was told', async () => {
-    let inner = 0;
-    handle.on('lost', () => handle.on('lost', () => (inner += 1)));
-    await lose();
-    await backend.clock.advance(0);
-    expect(inner).to.equal(1);
-  });
-
-  it('has an aborted signal when it is first looked at after the loss', async () => {
-    await lose();
-    expect(handle.signal.aborted).to.equal(true);
-    expect(handle.signal.reason).to.be.instanceOf(HandleLostError);
-  });
-
-  it('does not abort its signal at release', async () => {
-    const { signal } = handle;
-    await handle.release();
-    await backend.clock.advance(60_000);
-    expect([signal.aborted, handle.signal.aborted]).to.deep.equal([false, false]);
-  });
-
-  it('tells nobody of a loss after release', async () => {
-    let told = 0;
-    handle.on('lost', () => (told += 1));
-    await handle.release();
-    await semaphore.close();
-    await backend.clock.advance(60_000);
-    handle.on('lost', () => (told += 1));
-    await backend.clock.advance(0);
-    expect(told).to.equal(0);
-  });
-
-  it('says nothing of a removed listener', async () => {
-    let told = 0;
-    const listener = (): void => void (told += 1);
-    handle.on('lost', listener);
-    handle.off('lost', listener);
-    await lose();
-    expect(told).to.equal(0);
-  });
-
-  it('tells the other listeners and the other holders when a listener throws', async () => {
+  it('by releasing all others at a loss leaves no timer', async () => {
+    const { clock, semaphore, handle } = await heldFixture({ extendEvery: 0 });
+    await clock.advance(500);
     const other = await semaphore.acquire();
-    const told: string[] = [];
-    const thrown = new Error('from the listener');
-    handle.on('lost', () => {
-      throw thrown;
-    });
-    handle.on('lost', () => told.push('second'));
-    other.on('lost', () => told.push('other'));
-    const uncaught = await uncaughtDuring(lose);
-    expect(told).to.deep.equal(['second', 'other']);
-    expect(uncaught).to.deep.equal([thrown]);
+    handle.on('lost', () => void other.release());
+    await clock.advance(2500);
+    expect([handle.held, other.held, clock.timers]).to.deep.equal([false, false, 0]);
   });
-
-  it('passes assertHeld while it is held, and throws the loss afterwards', async () => {
-    handle.assertHeld();
-    const losses: unknown[] = [];
-    handle.on('lost', (error) => losses.push(error));
-    await lose();
-    expect(() => handle.assertHeld())
-      .to.throw(HandleLostError)
-      .that.equals(losses[0]);
-  });
-
-  describe('that is found lost for a step of the wall clock, which is then set back', () => {
-    const looks: Readonly<Record<string, () => unknown>> = {
-      held: () => handle.held,
-      expiresIn: () => handle.expiresIn,
-      signal: () => handle.signal,
-      'assertHeld()': () => expect(() => handle.assertHeld()).to.throw(HandleLostError),
-    };
-
-    for (const [name, look] of Object.entries(looks)) {
-      it(`stays lost, and tells so: ${name}`, async () => {
-        const told: unknown[] = [];
-        const log = new ChannelLog('jobs');
-        handle.on('lost', (error) => told.push(error));
-        backend.clock.stepWall(40_000);
-        look();
-        expect(told).to.deep.equal([]);
-        backend.clock.stepWall(-3_600_000);
-        expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
-        expect(handle.signal.aborted).to.equal(true);
-        await new Promise((resolve) => process.nextTick(resolve));
-        expect(told).to.deep.equal([handle.signal.reason]);
-        expect(told[0]).to.include({ reason: 'expired' });
-        expect(() => handle.assertHeld())
-          .to.throw(HandleLostError)
-          .that.equals(told[0]);
-        await backend.clock.advance(5000);
-        expect(told).to.have.length(1);
-        expect(log.of('redsem:lost')).to.have.length(1);
-        log.end();
-        expect(await handle.release()).to.equal(false);
-      });
-    }
-
-    it('is told to nobody who released it meanwhile', async () => {
-      const told: unknown[] = [];
-      handle.on('lost', (error) => told.push(error));
-      handle.signal.addEventListener('abort', () => told.push('aborted'));
-      backend.clock.stepWall(40_000);
-      expect(handle.held).to.equal(false);
-      expect(await handle.release()).to.equal(false);
-      await backend.clock.advance(5000);
-      expect(told).to.deep.equal([]);
-    });
-
-    it('gives the error of a listener to nobody but the process', async () => {
-      const thrown = new Error('listener');
-      handle.on('lost', () => {
-        throw thrown;
-      });
-      backend.clock.stepWall(40_000);
-      const uncaught = await uncaughtDuring(async () => {
-        expect(handle.held).to.equal(false);
-        await backend.clock.advance(0);
-      });
-      expect(uncaught).to.deep.equal([thrown]);
-    });
-  });
-
-  it('passes assertHeld no more after release', async () => {
-    await handle.release();
-    expect(() => handle.assertHeld())
-      .to.throw(HandleLostError)
-      .with.property('reason', 'closed');
-  });
-
-  it('counts down what is certain', async () => {
-    const first = handle.expiresIn;
-    await backend.clock.advance(100);
-    expect(handle.expiresIn).to.be.closeTo(first - 100, 0.01);
-  });
-
-  it('that is dropped without release is not kept alive: its permit comes back, with a warning', async () => {
-    backend.onExtend = (call) => backend.extended(call);
-    const dropped = await semaphore.acquire().then(({ id }) => id);
-    const warned = warningOf(dropped);
-    await backend.clock.advance(400);
-    await collectUntil(() => warned.seen);
-    backend.extends.splice(0);
-    await backend.clock.advance(5000);
-    const extended = new Set(backend.extends.flatMap(({ call }) => call.ids));
-    expect(extended).to.deep.equal(new Set([handle.id]));
-    warned.stop();
-  });
-
-  it('that has a listener or a looked-at signal is kept alive, for it must tell of a loss', async () => {
-    backend.onExtend = (call) => backend.extended(call);
-    let told = 0;
-    await semaphore.acquire().then((listened) => void listened.on('lost', () => (told += 1)));
-    const signal = await semaphore.acquire().then((looked) => looked.signal);
-    await backend.clock.advance(400);
-    await collectOften();
-    backend.onExtend = (call) => backend.extended(call, false);
-    await backend.clock.advance(1000);
-    expect(told).to.equal(1);
-    expect(signal.aborted).to.equal(true);
-  });
-
-  it('that has only listeners of its release is not kept alive', async () => {
-    backend.onExtend = (call) => backend.extended(call);
-    const drop = async (): Promise<WeakRef<Handle>> => {
-      const dropped = await semaphore.acquire();
-      dropped.on('released', () => {});
-      // Its first extension: from then on its holder alone keeps it.
-      await backend.clock.advance(400);
-      dropped.on('released', () => {});
-      return new WeakRef(dropped);
-    };
-    const dropped = await drop();
-    await collectUntil(() => dropped.deref() === undefined);
-    expect(handle.held).to.equal(true);
-  });
-
-  /** Looks for the warning of the library while handles of other tests may be collected as well. */
-  function warningOf(_id: string) {
-    const found = { seen: false, stop: () => process.off('warning', onWarning) };
-    const onWarning = (warning: Error & { code?: string }): void => {
-      if (warning.code === 'REDSEM_HANDLE_DROPPED') found.seen = true;
-    };
-    process.on('warning', onWarning);
-    return found;
-  }
-
-  /** Errors that would end the process. Mocha listens for them, too, and must not see these. */
-  async function uncaughtDuring(act: () => Promise<void>): Promise<unknown[]> {
-    const listeners = process.listeners('uncaughtException');
-    const errors: unknown[] = [];
-    process.removeAllListeners('uncaughtException');
-    process.on('uncaughtException', (error) => errors.push(error));
-    try {
-      await act();
-    } finally {
-      process.removeAllListeners('uncaughtException');
-      for (const listener of listeners) process.on('uncaughtException', listener);
-    }
-    return errors;
-  }
 });

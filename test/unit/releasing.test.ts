@@ -1,359 +1,350 @@
 import { expect } from 'chai';
+import { spy } from 'sinon';
 
-import type { ReleaseReply } from '../../src/backend.js';
-import { BackendError } from '../../src/errors.js';
-import type { SemaphoreOptions } from '../../src/options.js';
-import { Semaphore } from '../../src/semaphore.js';
+import type { ExtendReply } from '../../src/backend.js';
+import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../src/index.js';
+import { reasonOf } from '../support/rejection.js';
 import { never, StubBackend, watch } from './stub-backend.js';
+import {
+  gaps,
+  heldFixture,
+  later,
+  listeningFixture,
+  pushing,
+  stubFixture,
+} from './stub-fixture.js';
 
-const PLAIN = { min: 10, max: 200, factor: 2, jitter: false };
+const LONG = { ttl: 30_000 };
+const away = new Error('connect ECONNREFUSED');
 
 describe('releasing', () => {
-  async function held(options: Partial<SemaphoreOptions> = {}) {
-    const backend = new StubBackend();
-    const { clock } = backend;
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const given = { limit: 10_000, ttl: 30_000, retry: PLAIN, ...options };
-    const semaphore = new Semaphore(backend, 'jobs', given);
-    const handle = await semaphore.acquire();
-    return { backend, clock, semaphore, handle };
-  }
-
-  it('tells whether the ticket was still there, and is one call', async () => {
-    for (const there of [true, false]) {
-      const { backend, handle } = await held();
-      backend.onRelease = (call) => backend.released(call, there);
-      expect(await handle.release()).to.equal(there);
+  it('emits one event when it has ended, also after a loss, and is one for who asks again then', async () => {
+    for (const lost of [true, false]) {
+      const { backend, clock, handle } = await heldFixture();
+      const again: Promise<boolean>[] = [];
+      handle.on('released', () => again.push(handle.release()));
+      if (lost) clock.stall(30_000);
+      const releasing = handle.release();
+      expect(await releasing).to.equal(!lost);
+      expect(again).to.deep.equal([releasing]);
+      await clock.advance(0);
       expect(backend.givenBack).to.deep.equal([handle.id]);
     }
   });
 
-  it('is the same however often it is asked for', async () => {
-    const { backend, handle } = await held();
-    const first = handle.release();
-    expect(handle.release()).to.equal(first);
-    expect(await handle.release()).to.equal(true);
-    await handle[Symbol.asyncDispose]();
-    expect(backend.releases).to.have.length(1);
-  });
-
-  it('takes effect at once: held, signal, timers', async () => {
-    const { backend, clock, handle } = await held();
-    backend.onRelease = () => never();
-    const { signal } = handle;
-    watch(clock, handle.release());
-    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
-    expect(() => handle.assertHeld()).to.throw(/its semaphore was closed|released|lost/);
-    await clock.advance(60_000);
-    expect(signal.aborted).to.equal(false);
-    expect(backend.extends).to.deep.equal([]);
-  });
-
-  it('of many at one moment travels together', async () => {
-    const { backend, semaphore } = await held();
-    const handles = await Promise.all(Array.from({ length: 100 }, () => semaphore.acquire()));
-    await Promise.all(handles.map((handle) => handle.release()));
-    expect(backend.releases).to.have.length(1);
-  });
-
-  it('tells with an event when it has ended, once', async () => {
-    const { handle } = await held();
-    let told = 0;
-    handle.on('released', () => (told += 1));
-    await handle.release();
-    await handle.release();
-    expect(told).to.equal(1);
-  });
-
-  it('tells with an event when it has ended, also of a handle that was lost before', async () => {
-    const { backend, clock, handle } = await held();
-    backend.onExtend = () => Promise.reject(new Error('read ECONNRESET'));
-    let told = 0;
-    handle.on('released', () => (told += 1));
-    await clock.advance(30_000);
-    expect([handle.held, told]).to.deep.equal([false, 0]);
+  it('after the loss is false at once, and withdraws the ticket, for its holder has stopped', async () => {
+    const { backend, clock, handle, losses } = await heldFixture();
+    backend.onExtend = (call) => backend.extended(call, false);
+    await clock.advance(1000);
+    expect([losses.length, backend.givenBack]).to.deep.equal([1, []]);
     expect(await handle.release()).to.equal(false);
-    expect(told).to.equal(1);
-  });
-
-  it('is one release where who is told that it has ended releases once more', async () => {
-    const { backend, clock, handle } = await held();
-    const again: Promise<boolean>[] = [];
-    handle.on('released', () => again.push(handle.release()));
-    clock.stall(30_000);
-    const releasing = handle.release();
-    expect(await releasing).to.equal(false);
-    expect(again).to.deep.equal([releasing]);
     await clock.advance(0);
     expect(backend.givenBack).to.deep.equal([handle.id]);
+    const stalled = await heldFixture();
+    stalled.backend.onRelease = () => Promise.reject(away);
+    stalled.clock.stall(3000);
+    expect(await stalled.handle.release()).to.equal(false);
+    await stalled.clock.advance(10_000);
+    expect([stalled.losses, new Set(stalled.backend.givenBack).size]).to.deep.equal([[], 1]);
   });
 
   describe('when the backend fails', () => {
-    it('is tried again, with the same id, until it is confirmed', async () => {
-      const { backend, clock, handle } = await held();
-      backend.onRelease = (call, index) => {
-        if (index < 4) throw new Error('read ECONNRESET');
-        return backend.released(call);
-      };
-      const releasing = watch(clock, handle.release());
-      await clock.advance(200);
-      expect(releasing.value).to.equal(true);
-      expect(backend.releases.map(({ at }) => at)).to.deep.equal([0, 10, 30, 70, 150]);
-      expect(new Set(backend.givenBack)).to.deep.equal(new Set([handle.id]));
-    });
-
-    it('that refuses is told of with its cause at once, and tried again until the lease is over', async () => {
-      const { backend, clock, semaphore, handle } = await held();
-      const cause = new Error('NOPERM no permissions');
-      backend.isRetryable = () => false;
-      backend.onRelease = () => Promise.reject(cause);
-      const releasing = watch(clock, handle.release());
-      await clock.advance(0);
-      expect(releasing.error).to.be.instanceOf(BackendError);
-      expect(releasing.error).to.include({ cause });
-      const closing = watch(clock, semaphore.close());
-      await clock.advance(0);
-      expect(closing.done).to.equal(true);
-      await clock.advance(60_000);
-      const tries = backend.releases.map(({ at }) => at);
-      const pauses = tries.slice(1).map((at, i) => at - (tries[i] ?? 0));
-      expect(Math.max(...pauses)).to.be.at.most(1000);
-      expect(tries.length).to.be.within(30, 70);
-      expect(tries.at(-1)).to.be.within(28_000, 30_000);
-      expect(clock.timers).to.equal(0);
-    });
-
-    it('that refuses for a while gives the permit back soon after', async () => {
-      const { backend, clock, handle } = await held();
-      backend.isRetryable = () => false;
-      backend.onRelease = (call) => {
-        if (clock.monotonic() < 10_000) throw new Error('MISCONF no more writes');
-        return backend.released(call);
-      };
-      watch(clock, handle.release());
-      await clock.advance(11_000);
-      const tries = backend.releases.length;
-      expect(backend.releases.at(-1)?.at).to.be.within(10_000, 11_000);
-      await clock.advance(60_000);
-      expect(backend.releases).to.have.length(tries);
-    });
-
-    it('is told after 5 s while the lease runs, and is tried on behind it', async () => {
-      const { backend, clock, handle } = await held();
-      const cause = new Error('connect ECONNREFUSED');
-      backend.onRelease = () => Promise.reject(cause);
-      const releasing = watch(clock, handle.release());
-      await clock.advance(4999);
-      expect(releasing.done).to.equal(false);
-      await clock.advance(1);
-      expect(releasing.at).to.equal(5000);
-      expect(releasing.error).to.be.instanceOf(BackendError);
-      expect(releasing.error).to.include({ cause });
-      const before = backend.releases.length;
-      backend.onRelease = (call) => backend.released(call);
-      await clock.advance(500);
-      expect(backend.releases.length).to.be.above(before);
-      await clock.advance(60_000);
-      expect(clock.timers).to.equal(0);
-    });
-
-    it('ends with false when the lease is over meanwhile', async () => {
-      const { backend, clock, handle } = await held({ ttl: 1000 });
-      backend.onRelease = () => Promise.reject(new Error('connect ECONNREFUSED'));
-      const releasing = watch(clock, handle.release());
-      await clock.advance(1000);
-      expect(releasing.value).to.equal(false);
-      expect(releasing.at).to.be.within(950, 1000);
-    });
-
-    it('is not tried for longer than the ticket can live', async () => {
-      const { backend, clock, handle } = await held({ ttl: 1000 });
-      backend.onRelease = () => Promise.reject(new Error('connect ECONNREFUSED'));
-      watch(clock, handle.release());
-      await clock.advance(3000);
-      const before = backend.releases.length;
-      await clock.advance(60_000);
-      expect(backend.releases).to.have.length(before);
-      expect(clock.timers).to.equal(0);
-    });
-  });
-
-  describe('when the backend is silent', () => {
-    it('is tried again, and a late reply counts', async () => {
-      const { backend, clock, handle } = await held();
-      let answer: (reply: ReleaseReply) => void = () => {};
-      backend.onRelease = () => new Promise((resolve) => (answer = resolve));
-      const releasing = watch(clock, handle.release());
-      await clock.advance(3000);
-      const call = backend.releases[0]?.call;
-      if (call !== undefined) answer(backend.released(call));
-      await clock.advance(0);
-      expect([releasing.value, releasing.at]).to.deep.equal([true, 3000]);
-    });
-
-    it('is told after 5 s at the latest', async () => {
-      const { backend, clock, handle } = await held();
-      backend.onRelease = () => never();
-      const releasing = watch(clock, handle.release());
-      await clock.advance(5000);
-      expect(releasing.error).to.be.instanceOf(BackendError);
-      expect(releasing.at).to.equal(5000);
-    });
-
-    it('does not keep the release of others back for ever', async () => {
-      const { backend, clock, semaphore, handle } = await held();
-      const other = await semaphore.acquire();
-      backend.onRelease = (call, index) => (index === 0 ? never() : backend.released(call));
-      watch(clock, handle.release());
-      await clock.advance(10);
-      const releasing = watch(clock, other.release());
-      await clock.advance(5000);
-      expect(releasing.value).to.equal(true);
-    });
-  });
-
-  describe('after the loss', () => {
-    it('is false and takes no time', async () => {
-      const { backend, clock, handle } = await held({ ttl: 1000 });
-      backend.onExtend = () => never();
-      await clock.advance(1000);
-      expect(handle.held).to.equal(false);
-      expect(await handle.release()).to.equal(false);
-    });
-
-    it('that nobody noticed yet is false, too, and never throws', async () => {
-      const { backend, clock, handle } = await held({ ttl: 1000 });
-      backend.onRelease = () => Promise.reject(new Error('connect ECONNREFUSED'));
-      clock.stall(1000);
-      expect(await handle.release()).to.equal(false);
-      let lost = 0;
-      handle.on('lost', () => (lost += 1));
-      await clock.advance(10_000);
-      expect(lost).to.equal(0);
-      expect(backend.givenBack).to.include(handle.id);
-    });
-  });
-
-  describe('by use', () => {
-    it('gives what the function gives, and releases', async () => {
-      const { backend, semaphore } = await held();
-      expect(await semaphore.use(() => 'result')).to.equal('result');
-      expect(await semaphore.use(async ({ slot }) => slot)).to.equal(0);
-      expect(backend.releases).to.have.length(2);
-    });
-
-    it("never hides the function's error, whatever the release does", async () => {
-      const { backend, clock, semaphore } = await held();
-      backend.onRelease = () => Promise.reject(new Error('NOPERM'));
-      backend.isRetryable = () => false;
-      const own = new Error('own');
-      for (const failing of [() => Promise.reject(own), () => thrower(own)]) {
-        const using = watch(clock, semaphore.use(failing));
-        await clock.advance(0);
-        expect(using.error).to.equal(own);
+    it('is tried again with the same id until it is confirmed: a try that failed may have run', async () => {
+      for (const found of [true, false]) {
+        const { backend, clock, handle } = await heldFixture();
+        backend.onRelease = (call, index) => {
+          if (index < 4) throw away;
+          return backend.released(call, found);
+        };
+        const releasing = watch(clock, handle.release());
+        await clock.advance(200);
+        expect(releasing.value).to.equal(true);
+        expect(backend.releases.map(({ at }) => at)).to.deep.equal([0, 10, 30, 70, 150]);
+        expect(new Set(backend.givenBack)).to.deep.equal(new Set([handle.id]));
       }
     });
 
-    it('gives the result although the release failed', async () => {
-      const { backend, clock, semaphore } = await held();
-      backend.onRelease = () => Promise.reject(new Error('NOPERM'));
+    it('and refuses, rejects with the cause at once, and is retried at most a second apart', async () => {
+      const { backend, clock, semaphore, handle } = await heldFixture(LONG);
+      let released = 0;
+      handle.on('released', () => (released += 1));
       backend.isRetryable = () => false;
-      const using = watch(
-        clock,
-        semaphore.use(() => 7),
-      );
+      backend.onRelease = () => Promise.reject(away);
+      const releasing = watch(clock, handle.release());
       await clock.advance(0);
-      expect(using.value).to.equal(7);
+      expect(releasing.error).to.be.instanceOf(BackendError).with.property('cause', away);
+      const closing = watch(clock, semaphore.close());
+      await clock.advance(10_000);
+      expect(closing.at).to.equal(0);
+      const tries = backend.releases.map(({ at }) => at);
+      expect(Math.max(...gaps(tries))).to.be.at.most(1000);
+      expect(tries.length).to.be.within(10, 30);
+      backend.onRelease = (call) => backend.released(call);
+      await clock.advance(1000);
+      const last = backend.releases.length;
+      expect(backend.releases.at(-1)?.at).to.be.above(10_000);
+      await clock.advance(60_000);
+      expect([backend.releases.length, released, clock.timers]).to.deep.equal([last, 1, 0]);
     });
 
-    it('does not call the function when there is no permit', async () => {
-      const { backend, clock, semaphore } = await held();
-      backend.onAcquire = (call) => backend.allQueued(call);
-      let called = false;
-      const using = watch(
-        clock,
-        semaphore.use(() => (called = true), 100),
-      );
-      await clock.advance(100);
-      expect(using.error).to.be.an('error').with.property('code', 'ACQUIRE_TIMEOUT');
-      expect(called).to.equal(false);
-    });
-  });
-
-  describe('by close', () => {
-    it('tells each handle that it is lost, gives all back, and can be repeated', async () => {
-      const { backend, clock, semaphore, handle } = await held();
-      const other = await semaphore.acquire();
-      const reasons: string[] = [];
-      for (const each of [handle, other]) each.on('lost', ({ reason }) => reasons.push(reason));
-      const closing = semaphore.close();
-      expect(semaphore.close()).to.equal(closing);
-      await closing;
-      await semaphore[Symbol.asyncDispose]();
-      expect(reasons).to.deep.equal(['closed', 'closed']);
-      expect(backend.givenBack).to.have.members([handle.id, other.id]);
-      expect([handle.held, await handle.release()]).to.deep.equal([false, false]);
+    it('rejects after 5 s while the lease runs, and tries until the ticket has expired', async () => {
+      const { backend, clock, handle } = await heldFixture(LONG);
+      backend.onRelease = () => Promise.reject(away);
+      const releasing = watch(clock, handle.release());
+      await clock.advance(5000);
+      expect(releasing.at).to.equal(5000);
+      expect(releasing.error).to.be.instanceOf(BackendError).with.property('cause', away);
+      await clock.advance(60_000);
+      expect(backend.releases.at(-1)?.at).to.be.within(29_000, 30_000);
       expect(clock.timers).to.equal(0);
     });
 
-    it('ends after 5 s when the backend is silent, and never rejects', async () => {
-      const { backend, clock, semaphore } = await held();
-      backend.onRelease = () => never();
-      const closing = watch(clock, semaphore.close());
+    it('is false when the lease is over meanwhile, each in its own time', async () => {
+      const { backend, clock, semaphore, handle } = await heldFixture({
+        ttl: 3000,
+        extendEvery: 0,
+      });
+      await clock.advance(500);
+      const second = await semaphore.acquire();
+      backend.onRelease = (_call, index) => (index === 0 ? never() : Promise.reject(away));
+      const releasing = [second, handle].map((each) => watch(clock, each.release()));
       await clock.advance(5000);
-      expect([closing.done, closing.error]).to.deep.equal([true, undefined]);
+      expect(releasing.map(({ value }) => value)).to.deep.equal([false, false]);
+      expect(releasing.map(({ at }) => at)).to.deep.equal([500 + 2968, 2968]);
+      expect(clock.timers).to.equal(0);
     });
 
-    it('ends the subscription at once, so that on a silent backend it takes no longer', async () => {
-      const backend = new StubBackend({ pushes: true });
-      backend.onAcquire = (call, index) =>
-        index === 0 ? backend.allGranted(call) : backend.allQueued(call);
-      backend.onRelease = () => never();
-      const semaphore = new Semaphore(backend, 'jobs', { limit: 1, clock: backend.clock });
-      await semaphore.acquire();
-      const waiting = watch(backend.clock, semaphore.acquire());
-      await backend.clock.advance(0);
-      backend.listeners[0]?.onHealth(true);
-      expect(backend.closedListeners).to.equal(0);
-      void semaphore.close();
-      await backend.clock.advance(0);
-      expect(backend.closedListeners).to.equal(1);
-      await backend.clock.advance(5000);
-      expect(waiting.error).to.have.property('code', 'CLOSED');
-    });
+    for (const [which, extend] of [
+      ['was never claimed', undefined],
+      ['has an extension under way', () => never<ExtendReply>()],
+      ['has an extension without an answer', () => Promise.reject(away)],
+    ] as const) {
+      it(`is tried beyond a lease that ${which}: its ticket may live on`, async () => {
+        const { backend, clock, waiting, id } = await listeningFixture({ ttl: 1000 });
+        backend.onExtend = (call, index) =>
+          index > 0 && extend !== undefined ? extend() : backend.extended(call);
+        backend.push(id);
+        await clock.advance(extend === undefined ? 0 : 500);
+        backend.onRelease = (call) => {
+          if (clock.monotonic() < 2500) throw away;
+          return backend.released(call);
+        };
+        const releasing = watch(clock, waiting.value?.release() ?? never());
+        await clock.advance(1000);
+        expect(releasing.value).to.equal(false);
+        await clock.advance(3000);
+        expect(backend.releases.at(-1)?.at).to.be.at.least(2500);
+        expect(backend.givenBack.at(-1)).to.equal(id);
+      });
+    }
 
-    it('refuses what comes afterwards', async () => {
-      const { clock, semaphore } = await held();
-      await semaphore.close();
-      const calls: Promise<unknown>[] = [
-        semaphore.acquire(),
-        semaphore.tryAcquire(),
-        semaphore.use(() => 1),
-        semaphore.inspect(),
-      ];
-      const refused = calls.map((call) => watch(clock, call));
+    it('counts a late reply, rejects after 5 s, and does not keep others back for ever', async () => {
+      const { backend, clock, semaphore, handle } = await heldFixture(LONG);
+      const [other, third] = [await semaphore.acquire(), await semaphore.acquire()];
+      const gate = later<void>();
+      const silence = [gate.promise, never<void>(), undefined];
+      backend.onRelease = async (call, index) => {
+        await silence[index];
+        return backend.released(call);
+      };
+      const first = watch(clock, handle.release());
+      await clock.advance(3000);
+      gate.resolve();
       await clock.advance(0);
-      for (const { error } of refused)
-        expect(error).to.be.an('error').with.property('code', 'CLOSED');
-    });
-
-    it('leaves other semaphore objects on the same name alone', async () => {
-      const { backend, clock, semaphore } = await held();
-      const options = { limit: 10_000, ttl: 30_000, retry: PLAIN };
-      const other = new Semaphore(backend, 'jobs', options);
-      const theirs = await other.acquire();
-      backend.onAcquire = (call) => backend.allQueued(call);
-      const waiting = watch(clock, other.acquire());
+      expect([first.value, first.at]).to.deep.equal([true, 3000]);
+      const second = watch(clock, other.release());
       await clock.advance(10);
-      await semaphore.close();
-      await clock.advance(20_000);
-      expect([theirs.held, waiting.done]).to.deep.equal([true, false]);
-      expect(backend.extends.length).to.be.above(0);
-      await other.close();
+      const last = watch(clock, third.release());
+      await clock.advance(5000);
+      expect(second.error).to.be.instanceOf(BackendError);
+      expect([second.at, last.value]).to.deep.equal([8000, true]);
     });
   });
 
-  function thrower(error: Error): never {
-    throw error;
+  it('of what many no longer want costs one call a pause, and all goes when the backend is back, the first 100 000', async () => {
+    const { clock, backend, semaphore } = stubFixture(LONG);
+    const controller = new AbortController();
+    const { signal } = controller;
+    for (let i = 0; i < 100_500; i++) semaphore.acquire({ signal }).catch(() => undefined);
+    backend.onRelease = () => Promise.reject(away);
+    await clock.advance(0);
+    controller.abort();
+    await clock.advance(1000);
+    expect(clock.timers).to.equal(1);
+    backend.releases.splice(0);
+    await clock.advance(2000);
+    // One for each pause of 200 ms.
+    expect(backend.releases.map(({ call }) => call.ids.length)).to.deep.equal(Array(10).fill(1000));
+    backend.releases.splice(0);
+    backend.onRelease = (call) => backend.released(call);
+    await clock.advance(200);
+    const [asked, sent] = [backend.ids, new Set(backend.givenBack)];
+    expect([backend.givenBack.length, sent.size]).to.deep.equal([100_000, 100_000]);
+    expect(asked.findIndex((id) => !sent.has(id))).to.equal(100_000);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('is waited for by use(), also beside an error', async () => {
+    for (const job of [() => 7, () => Promise.reject(new Error('job'))]) {
+      const { backend, clock, semaphore } = await heldFixture();
+      const gate = later<void>();
+      backend.onRelease = (call) => gate.promise.then(() => backend.released(call));
+      const using = watch(clock, semaphore.use(job));
+      await clock.advance(10);
+      expect([using.done, backend.releases.length]).to.deep.equal([false, 1]);
+      gate.resolve();
+      await clock.advance(0);
+      expect(using.done).to.equal(true);
+    }
+  });
+
+  it('keeps the process alive until it is answered, as close() does; holding and withdrawing do not', async () => {
+    const { backend, clock, semaphore, handle, acquire } = await heldFixture();
+    const schedule = spy(clock, 'schedule');
+    const alive = (): boolean[] =>
+      schedule.args.map((args: readonly unknown[]) => args[2] === true);
+    await clock.advance(5000);
+    expect(alive().length).to.be.at.least(4);
+    expect(alive()).not.to.include(true);
+    backend.onRelease = () => Promise.reject(away);
+    backend.onAcquire = (call) => backend.allQueued(call);
+    acquire(1);
+    await clock.advance(1);
+    schedule.resetHistory();
+    await clock.advance(1000);
+    expect(alive()).to.include(false).and.not.include(true);
+    for (const end of [() => handle.release(), () => semaphore.close()]) {
+      schedule.resetHistory();
+      watch<unknown>(clock, end());
+      await clock.advance(0);
+      expect(alive()).to.include(true);
+    }
+  });
+});
+
+describe('closing a semaphore', () => {
+  it('ends after 5 s at most when the backend is silent, its subscription at once', async () => {
+    const { backend, clock, semaphore, acquire, handle, losses } = await heldFixture(
+      LONG,
+      pushing(),
+    );
+    backend.onAcquire = (call) => backend.allQueued(call);
+    backend.onRelease = () => never();
+    const waiting = acquire();
+    await clock.advance(0);
+    backend.setHealth(true);
+    const closing = watch(clock, semaphore.close());
+    await clock.advance(0);
+    expect(backend.closedListeners).to.equal(1);
+    expect([handle.held, losses[0]?.[1].reason]).to.deep.equal([false, 'closed']);
+    expect(waiting.error).to.have.property('code', 'CLOSED');
+    await clock.advance(4999);
+    expect(closing.done).to.equal(false);
+    await clock.advance(1);
+    expect([closing.done, closing.error]).to.deep.equal([true, undefined]);
+  });
+
+  it('waits until the last ticket is confirmed, and no longer', async () => {
+    const { backend, clock, semaphore, handle, acquire } = await heldFixture();
+    const other = await semaphore.acquire();
+    const answers: (() => void)[] = [];
+    backend.onRelease = (call) =>
+      new Promise((resolve) => answers.push(() => resolve(backend.released(call))));
+    watch(clock, other.release());
+    await clock.advance(0);
+    const closing = watch(clock, semaphore.close());
+    expect(semaphore.close()).to.equal(semaphore.close());
+    answers[0]?.();
+    await clock.advance(10);
+    expect([backend.givenBack, closing.done]).to.deep.equal([[other.id, handle.id], false]);
+    answers[1]?.();
+    await clock.advance(0);
+    expect([closing.done, clock.timers]).to.deep.equal([true, 0]);
+    const late = acquire();
+    await clock.advance(0);
+    expect(late.error).to.have.property('code', 'CLOSED');
+  });
+});
+
+describe('a release that fails behind a result', () => {
+  /** Two semaphores on one backend; releases of the names that are given are refused. */
+  function refusingFixture(...refusing: readonly string[]) {
+    const backend = new StubBackend();
+    const { clock } = backend;
+    backend.onAcquire = (call) => backend.allGranted(call);
+    backend.isRetryable = () => false;
+    backend.onRelease = (call) => {
+      if (refusing.includes(call.key.name)) throw away;
+      return backend.released(call);
+    };
+    const warned: string[] = [];
+    const [jobs, mails] = [1, 2].map((n) => new Semaphore(backend, `s${n}`, { limit: 2 }));
+    if (jobs === undefined || mails === undefined) throw new Error('no semaphores');
+    const locks = new KeyedMutex(backend, { name: 'keys' });
+    for (const each of [jobs, mails, locks]) {
+      each.on('warning', ({ code, message, cause }) => {
+        expect(message).to.match(/^a (permit|key) of .* is not given back yet: .*ECONNREFUSED/);
+        expect(cause).to.be.instanceOf(BackendError).with.property('cause', away);
+        warned.push(`${each.name} ${code}`);
+      });
+    }
+    const warnings = async (): Promise<string[]> => {
+      await clock.advance(0);
+      return warned;
+    };
+    return { backend, clock, jobs, mails, locks, warnings };
   }
+
+  it('is a warning beside a result, and is retried', async () => {
+    const { backend, clock, jobs, warnings } = refusingFixture('s1');
+    expect(await jobs.use(() => 7)).to.equal(7);
+    expect(await jobs.tryUse(() => 8)).to.deep.equal({ ran: true, result: 8 });
+    expect(await warnings()).to.deep.equal(['s1 RELEASE_FAILED', 's1 RELEASE_FAILED']);
+    const tries = backend.releases.length;
+    await clock.advance(2000);
+    expect(backend.releases.length).to.be.above(tries);
+    const unheard = new Semaphore(backend, 's3', { limit: 1 });
+    expect(await unheard.use(() => 7)).to.equal(7);
+    await clock.advance(0);
+  });
+
+  const full = Object.assign(new Error('job', { cause: 1 }), { suppressed: 2 });
+  for (const [what, thrown, place] of [
+    ['the cause of an error without one', new Error('job'), 'cause'],
+    ['suppressed by an error with a cause', new Error('job', { cause: 'why' }), 'suppressed'],
+    ['a warning beside an error that has both', full, undefined],
+    ['a warning beside a frozen error', Object.freeze(new Error('job')), undefined],
+    ['a warning beside a string', 'job', undefined],
+  ] as readonly [string, unknown, string | undefined][]) {
+    it(`is ${what}, and hides nothing`, async () => {
+      const { jobs, warnings } = refusingFixture('s1');
+      const job = (): never => {
+        throw thrown;
+      };
+      expect(await reasonOf(jobs.use(job))).to.equal(thrown);
+      if (place !== undefined) {
+        expect(thrown).to.have.property(place).that.is.instanceOf(BackendError);
+        expect(Object.keys(thrown as Error), 'as a constructor sets it').to.deep.equal([]);
+      }
+      expect(await warnings()).to.have.length(place === undefined ? 1 : 0);
+    });
+  }
+
+  it('is a warning where a handle is disposed of, and a rejection alone where it was asked for', async () => {
+    const { jobs, warnings } = refusingFixture('s1');
+    const [first, second] = [await jobs.acquire(), await jobs.acquire()];
+    expect(await reasonOf(first.release())).to.be.instanceOf(BackendError);
+    expect(await warnings()).to.deep.equal([]);
+    await second[Symbol.asyncDispose]();
+    expect(await warnings()).to.have.length(1);
+  });
+
+  it('of one among several is a warning of its own semaphore, or of its keyed mutex', async () => {
+    const { jobs, mails, locks, warnings } = refusingFixture('s2', 'keyed:keys:bob');
+    expect(await useAll([jobs, mails], () => 7)).to.equal(7);
+    await (await acquireAll([jobs, mails]))[Symbol.asyncDispose]();
+    expect(await warnings()).to.deep.equal(['s2 RELEASE_FAILED', 's2 RELEASE_FAILED']);
+    expect(await locks.use(['alice', 'bob'], () => 7)).to.equal(7);
+    expect((await warnings()).slice(2)).to.deep.equal(['keys RELEASE_FAILED']);
+  });
 });

@@ -58,7 +58,7 @@ export class StubBackend implements Backend {
   }
 
   async acquire(call: AcquireCall): Promise<AcquireReply> {
-    // A copy, for requests are told their place later.
+    // A copy, for requests get their place later.
     const requests = call.requests.map(({ id, permits, wait, arrival }) => {
       return { id, permits, wait, arrival };
     });
@@ -81,6 +81,11 @@ export class StubBackend implements Backend {
   /** Times of all calls of acquire so far. */
   get tries(): number[] {
     return this.acquires.map(({ at }) => at);
+  }
+
+  /** Ids of all requests so far, in the order in which they first came. */
+  get ids(): string[] {
+    return [...new Set(this.acquires.flatMap(({ call }) => call.requests.map(({ id }) => id)))];
   }
 
   /** Ids that were released or withdrawn so far. */

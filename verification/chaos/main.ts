@@ -1,9 +1,9 @@
+import type { Violation } from '../history/events.js';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { type ChaosArguments, HELP, readCommandLine } from './command-line.js';
 import { putTogether } from './checker/put-together.js';
-import type { Violation } from './checker/run-record.js';
 import { describeFault, describePlan } from './nemesis/describe-plan.js';
 import type { PlannedFault } from './nemesis/plan.js';
 import { writeReport } from './report/write-report.js';

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CLAIM_TIME, WAITER_LEASE } from '../../src/backend.js';
 import { checkHistory } from './checker/check-history.js';
 import { RECONNECT } from './checker/precision.js';
-import { NEMESIS, type Violation } from './checker/run-record.js';
-import type { HistoryEvent } from './history/events.js';
+import { NEMESIS } from './checker/run-record.js';
+import type { HistoryEvent, Violation } from '../history/events.js';
 import { machineTime } from './history/machine-time.js';
-import { readHistory } from './history/read-history.js';
+import { readHistory } from '../history/read-history.js';
 import { Recorder } from './history/recorder.js';
 import { injectFaults } from './nemesis/nemesis.js';
 import { Observer } from './nemesis/observer.js';
@@ -74,10 +74,17 @@ async function perform(
   const { folder, seed, limit = 3, ttl = 1000, callers = 4, onFault } = options;
   const recovery = recoveryTime(plan, ttl);
   const recorder = new Recorder(folder, NEMESIS);
-  const { ordered } = topology;
+  const { nodes = 1 } = nodesOf(options.topology);
   // Without a queue nobody is granted a permit that it has to claim.
-  const claim = ordered ? CLAIM_TIME : 0;
-  recorder.record({ type: 'run', name: NAME, limit, ttl, claim, recovery, ordered });
+  const claim = nodes === 1 ? CLAIM_TIME : 0;
+  recorder.record({
+    type: 'run',
+    semaphores: [{ name: NAME, limit, ttl }],
+    nodes,
+    seed,
+    claim,
+    recovery,
+  });
   const shared = { folder, name: NAME, limit, ttl, recorder };
   const observer = await Observer.start({ ...shared, address: topology.observerAddress });
   const addressOf = (worker: number) => topology.addressOf(worker);

@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import { createClient } from 'redis';
 
-import { ManualClock, Semaphore } from '../../src/index.js';
 import { noServer } from '../../test/support/require-server.js';
 import { noTls, startTlsServer, type TlsServer } from '../../test/support/tls-server.js';
 import { acquireCases } from '../../test/conformance/cases/acquire-cases.js';
-import { extensionCases } from '../../test/conformance/cases/extension-cases.js';
-import { fencingCases } from '../../test/conformance/cases/fencing-cases.js';
+import { lossCases } from '../../test/conformance/cases/loss-cases.js';
+import { permitCases } from '../../test/conformance/cases/permit-cases.js';
 import { waitingCases } from '../../test/conformance/cases/waiting-cases.js';
-import { eventually } from '../../test/support/eventually.js';
 import { reasonOf } from '../../test/support/rejection.js';
 import { secure, securedRows } from './rows/secured-rows.js';
 import { realPassage as passage } from './real-passage.js';
@@ -44,26 +42,8 @@ function defineSuite(): void {
   });
 
   for (const row of securedRows(tls)) {
-    it(`pushes grants to ${row.title}`, async () => {
-      const place = await row.open();
-      const holder = new Semaphore(place.target, 'pushed', { limit: 1 });
-      // On a clock that stands still nobody asks again: a waiter can only be served by a push.
-      const clock = new ManualClock();
-      const waiter = new Semaphore(place.other, 'pushed', { limit: 1, clock });
-      try {
-        const handle = await holder.acquire(5000);
-        const waiting = waiter.acquire();
-        await eventually(async () => expect(await holder.inspect()).to.include({ waiting: 1 }));
-        await handle.release();
-        expect(await (await waiting).release()).to.equal(true);
-      } finally {
-        await Promise.all([holder.close(), waiter.close()]);
-        await place.close();
-      }
-    });
-
     semaphoreSuite(row, {
-      groups: [acquireCases, waitingCases, fencingCases, extensionCases],
+      groups: [acquireCases, waitingCases, permitCases, lossCases],
       passage,
     });
   }

@@ -5,164 +5,107 @@ import { createClient } from 'redis';
 import { createClient as createClient4 } from 'redis-4';
 import { createClient as createClient5 } from 'redis-5';
 
-import { ManualClock, type RedisTarget, Semaphore } from '../../src/index.js';
-import { cutSubscribers } from '../../test/support/subscribers.js';
+import { ManualClock, type RedisTarget } from '../../src/index.js';
+import { ClientBench } from '../../test/support/client-bench.js';
+import { eventually } from '../../test/support/eventually.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import { newName } from '../../test/support/client-bench.js';
-import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
-import { eventually } from '../../test/support/eventually.js';
+import { cutSubscribers } from '../../test/support/subscribers.js';
+import { Fixture } from './fixture.js';
 
-describeWithServer('the subscriber of an ioredis client', (server) => {
-  let proxy: FaultProxy;
-
-  beforeEach('start the proxy', async () => {
-    proxy = await startProxy(server().port);
-  });
-
-  afterEach('stop the proxy', () => proxy.stop());
-
-  // The subscriber is a copy of the client, with its options.
-  const options: Record<string, RedisOptions> = {
-    'whose commands fail before it has connected': {
-      maxRetriesPerRequest: 0,
-      retryStrategy: () => 20,
-    },
-    // As it does with a failover detector that tells of a failover while it reconnects.
-    'that ended while it reconnected': { retryStrategy: (times) => (times < 3 ? 20 : null) },
-  };
-  for (const [which, special] of Object.entries(options)) {
-    it(`${which} listens as soon as it can connect`, async () => {
-      const client = new Redis({ port: proxy.port, lazyConnect: true, ...special });
-      client.on('error', () => undefined);
-      await client.connect();
-      const name = newName();
-      const semaphore = new Semaphore(client, name, { limit: 1, ttl: 10_000 });
-      try {
-        const first = await semaphore.acquire();
-        // What is connected stays so; the subscriber connects with the first waiter.
-        proxy.refuse(true);
-        const refused = proxy.refused;
-        const waiting = semaphore.acquire(20_000);
-        waiting.catch(() => undefined);
-        await eventually(() => expect(proxy.refused).to.be.at.least(refused + 3));
-        proxy.refuse(false);
-        await new StoredSemaphore(server(), name).expectListening();
-        expect(await first.release()).to.equal(true);
-        expect(await (await waiting).release()).to.equal(true);
-      } finally {
-        await semaphore.close();
-        client.disconnect();
-      }
-    });
-  }
-});
-
-interface Owned {
-  readonly target: RedisTarget;
-  readonly end: () => unknown;
-}
-
-/** None of them connects again by itself; so neither do the copies of some. */
-const stubborn: Record<string, (port: number) => Promise<Owned>> = {
-  'redis 4': async (port) => {
-    const client = createClient4({ socket: { port, reconnectStrategy: false } }).on(
-      'error',
-      ignore,
-    );
-    await client.connect();
-    return { target: client, end: () => client.disconnect() };
-  },
-  'redis 5': async (port) => {
-    const client = createClient5({ socket: { port, reconnectStrategy: false } }).on(
-      'error',
-      ignore,
-    );
-    await client.connect();
-    return { target: client, end: () => client.destroy() };
-  },
-  'redis 6': async (port) => {
-    const client = createClient({ socket: { port, reconnectStrategy: false } }).on('error', ignore);
-    await client.connect();
-    return { target: client, end: () => client.destroy() };
-  },
-  'ioredis 5': (port) => {
-    const client = new Redis({ port, retryStrategy: () => null }).on('error', ignore);
-    return Promise.resolve({ target: client, end: () => client.disconnect() });
-  },
-  'ioredis 6': (port) => {
-    const client = new Redis6({ port, retryStrategy: () => null }).on('error', ignore);
-    return Promise.resolve({ target: client, end: () => client.disconnect() });
-  },
-};
+type Owned = RedisTarget & { disconnect(): unknown };
 
 function ignore(): void {}
 
-describeWithServer('pushes come back', (server) => {
+function never(port: number) {
+  return { socket: { port, reconnectStrategy: false } } as const;
+}
+
+/** None of them connects again by itself; so neither do the copies of some. */
+const stubborn: Record<string, (port: number) => Owned | Promise<Owned>> = {
+  'redis 4': (port) => createClient4(never(port)).on('error', ignore).connect(),
+  'redis 5': (port) => createClient5(never(port)).on('error', ignore).connect(),
+  'redis 6': (port) => createClient(never(port)).on('error', ignore).connect(),
+  'ioredis 5': (port) => new Redis({ port, retryStrategy: () => null }).on('error', ignore),
+  'ioredis 6': (port) => new Redis6({ port, retryStrategy: () => null }).on('error', ignore),
+};
+
+describeWithServer('a subscriber that was lost', (server) => {
+  let proxy: FaultProxy;
+  let clients: ClientBench;
+  let fixture: Fixture;
+  const opened: Owned[] = [];
+
+  beforeEach('start the proxy', async () => {
+    proxy = await startProxy(server().port);
+    clients = new ClientBench('ioredis');
+    fixture = new Fixture(server(), clients);
+  });
+
+  afterEach('stop the proxy', async () => {
+    await clients.close();
+    for (const client of opened.splice(0)) await client.disconnect();
+    await proxy.stop();
+  });
+
   for (const [which, open] of Object.entries(stubborn)) {
-    it(`to a client of ${which} that never reconnects`, async () => {
-      const { target, end } = await open(server().port);
-      const well = await open(server().port);
-      const name = newName();
-      const stored = new StoredSemaphore(server(), name);
+    it(`comes back to a client of ${which} that never reconnects`, async () => {
+      const [own, well] = [await open(server().port), await open(server().port)];
+      opened.push(own, well);
       // No time passes on its clock: it has what it hears, and never polls.
-      const clock = new ManualClock();
-      const own = new Semaphore(target, name, { limit: 1, clock });
-      const other = new Semaphore(well.target, name, { limit: 1 });
-      try {
-        const first = await other.acquire();
-        const before = own.acquire();
-        await stored.expectListening();
-        await cutSubscribers(server());
-        await stored.expectListening();
-        await first.release();
-        // Heard, or found with the one try that follows a subscription.
-        const held = await before;
-        const second = other.acquire();
-        await eventually(async () => expect(await stored.queue()).to.have.length(1));
-        await held.release();
-        const again = own.acquire();
-        await eventually(async () => expect(await stored.queue()).to.have.length(1));
-        await (await second).release();
-        // Only heard.
-        await (await again).release();
-      } finally {
-        await Promise.all([own.close(), other.close()]);
-        await Promise.all([end(), well.end()]);
-      }
+      const one = fixture.over(own, { clock: new ManualClock() });
+      const other = fixture.over(well);
+      const first = await other.acquire();
+      const before = one.acquire();
+      await fixture.stored.expectListening();
+      await cutSubscribers(server());
+      await fixture.stored.expectListening();
+      await first.release();
+      // Heard, or found with the one try that follows a subscription.
+      const held = await before;
+      const second = other.acquire();
+      await fixture.untilQueued(1);
+      await held.release();
+      const again = one.acquire();
+      await fixture.untilQueued(1);
+      await (await second).release();
+      // Only heard.
+      await (await again).release();
     });
   }
 
-  it('to a client of ioredis whose commands take too long while it subscribes', async () => {
-    const proxy = await startProxy(server().port);
-    const client = new Redis({
-      port: server().port,
-      commandTimeout: 100,
-      enableReadyCheck: false,
-    }).on('error', ignore);
-    // Only its copies go through the proxy, which hangs.
-    const duplicate = client.duplicate.bind(client);
-    client.duplicate = (options) => duplicate({ ...options, port: proxy.port });
-    proxy.hang(true);
-    const name = newName();
-    const semaphore = new Semaphore(client, name, { limit: 1 });
-    try {
+  /** The subscriber is a copy of the client, with its options. */
+  const special: Record<string, RedisOptions> = {
+    'whose commands fail at first': { maxRetriesPerRequest: 0, retryStrategy: () => 20 },
+    // As with a failover detector that reports a failover while the client reconnects.
+    'that ended while it reconnected': { retryStrategy: (times) => (times < 3 ? 20 : null) },
+    'whose commands take too long': { commandTimeout: 100, enableReadyCheck: false },
+  };
+
+  for (const [which, options] of Object.entries(special)) {
+    it(`of ioredis ${which} listens as soon as it can`, async () => {
+      const client = new Redis({ port: server().port, ...options }).on('error', ignore);
+      // Only its copies go through the proxy.
+      const duplicate = client.duplicate.bind(client);
+      client.duplicate = (override) => duplicate({ ...override, port: proxy.port });
+      const silent = options.commandTimeout !== undefined;
+      if (silent) proxy.hang(true);
+      else proxy.refuse(true);
+      const semaphore = fixture.over(client);
+      opened.push(client);
       const held = await semaphore.acquire();
       const waiting = semaphore.acquire();
-      const sent: number[] = [];
+      const sent = new Set<number>();
       await eventually(() => {
-        // Bytes of a try that came after another was over.
-        if (proxy.connections > 0 && proxy.requests !== sent.at(-1)) sent.push(proxy.requests);
-        expect(sent.length).to.be.at.least(3);
+        // More bytes: one try to subscribe came after another was over.
+        if (proxy.connections > 0) sent.add(proxy.requests);
+        expect(silent ? sent.size : proxy.refused).to.be.at.least(3);
       });
       proxy.hang(false);
-      await new StoredSemaphore(server(), name).expectListening();
+      proxy.refuse(false);
+      await fixture.stored.expectListening();
       await held.release();
       await (await waiting).release();
-    } finally {
-      await semaphore.close();
-      client.disconnect();
-      await proxy.stop();
-    }
-  });
+    });
+  }
 });

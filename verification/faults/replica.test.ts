@@ -1,14 +1,17 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describeWithServer } from '../../test/support/require-server.js';
-import { itThroughBothClients, newName } from '../../test/support/client-bench.js';
-import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
-import { expectUsable } from './usable.js';
+import type { Backend, RedisTarget } from '../../src/index.js';
+import { AcquireTimeoutError, BackendError, MemoryBackend } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
+import { errorOf } from '../../test/support/rejection.js';
+import { startServer, type TestServer } from '../../test/support/redis-server.js';
+import { describeWithServer } from '../../test/support/require-server.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { LATE_MS, timedRejection } from '../support/timed.js';
+import { type Fixture, throughBothClients, waysIn } from './fixture.js';
 
 describeWithServer('a server that is no master', (server) => {
+  const test = throughBothClients(server);
   // Its master never answers, so that it keeps its data and refuses to write.
   const demote = (): Promise<unknown> => server().command('REPLICAOF', '127.0.0.1', '1');
   const promote = (): Promise<unknown> => server().command('REPLICAOF', 'NO', 'ONE');
@@ -20,77 +23,94 @@ describeWithServer('a server that is no master', (server) => {
     await promote();
   });
 
-  const refusals: Record<string, () => Promise<unknown>> = {
-    READONLY: demote,
-    MASTERDOWN: async () => {
-      await serveStale('no');
+  for (const [word, stale] of [
+    ['READONLY', 'yes'],
+    ['MASTERDOWN', 'no'],
+  ] as const) {
+    test(`is named inside the timeout: ${word}`, async (fixture) => {
+      const semaphore = await fixture.semaphore();
+      await serveStale(stale);
       await demote();
-    },
-  };
-
-  for (const [word, refuse] of Object.entries(refusals)) {
-    itThroughBothClients(`is named inside the timeout: ${word}`, async (bench) => {
-      const { target } = await bench.connect(server().port);
-      const semaphore = bench.semaphore(target, newName(), { limit: 1 });
-      await refuse();
-      const calls = [
-        () => semaphore.acquire(1000),
-        () => semaphore.acquire(0),
-        () => semaphore.tryAcquire(),
-      ];
-      for (const call of calls) {
+      for (const call of waysIn(semaphore, 1000)) {
         const { took, error } = await timedRejection(call);
         expect(took).to.be.at.most(1050 + LATE_MS);
         expect(error).to.have.property('code').that.is.oneOf(['BACKEND', 'ACQUIRE_TIMEOUT']);
         expect(String((error as Error).cause)).to.include(word);
       }
     });
-
-    itThroughBothClients(`is waited for while it is promoted: ${word}`, async (bench) => {
-      const name = newName();
-      const stored = new StoredSemaphore(server(), name);
-      const { target } = await bench.connect(server().port);
-      const semaphore = bench.semaphore(target, name, { limit: 1 });
-      await refuse();
-      const acquiring = semaphore.acquire(10_000);
-      await sleep(100);
-      await promote();
-      const handle = await acquiring;
-      await stored.expectHeldBy([handle]);
-      expect(await handle.release()).to.equal(true);
-      await expectUsable(semaphore, stored);
-    });
-
-    itThroughBothClients(`costs no handle inside its lease: ${word}`, async (bench) => {
-      const name = newName();
-      const stored = new StoredSemaphore(server(), name);
-      const { target } = await bench.connect(server().port);
-      const options = { limit: 1, ttl: 10_000, extendEvery: 40 };
-      const semaphore = bench.semaphore(target, name, options);
-      const handle = await semaphore.acquire();
-      let losses = 0;
-      handle.on('lost', () => (losses += 1));
-      const waiting = semaphore.acquire(10_000);
-      await eventually(async () => expect(await stored.queue()).to.have.length(1));
-      await refuse();
-      await sleep(150);
-      const releasing = handle.release();
-      await sleep(20);
-      await promote();
-      expect(await releasing).to.equal(true);
-      const next = await waiting;
-      expect(next.fencingToken).to.be.above(handle.fencingToken);
-      await serveStale('no');
-      await demote();
-      await sleep(150);
-      await promote();
-      const before = (await stored.tickets())[0]?.expiresAt ?? Infinity;
-      await eventually(async () => {
-        expect((await stored.tickets())[0]?.expiresAt).to.be.above(before);
-      });
-      expect(await next.release()).to.equal(true);
-      await stored.expectEmpty();
-      expect(losses).to.equal(0);
-    });
   }
+});
+
+describeWithServer('a permit that replicas must acknowledge', (server) => {
+  const test = throughBothClients(server);
+  let replica: TestServer;
+
+  before('start a replica, and wait until WAIT is answered by it', async () => {
+    await server().command('CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
+    replica = await startServer();
+    await replica.command('REPLICAOF', '127.0.0.1', String(server().port));
+    await eventually(async () => {
+      await server().command('SET', 'probe', 'x');
+      expect(await server().command('WAIT', '1', '100')).to.equal(1);
+    });
+  });
+
+  after('stop the replica', () => replica?.stop());
+
+  const open = (fixture: Fixture, atLeast: number, timeout = 2000) =>
+    fixture.semaphore({ replicas: { atLeast, timeout } });
+
+  test('is acquired once they have it, also when it is handed over', async (fixture) => {
+    const copy = new StoredSemaphore(replica, fixture.name);
+    const [one, other] = [await open(fixture, 1), await open(fixture, 1)];
+    const first = await one.acquire(5000);
+    expect(await copy.tickets()).to.have.length(1);
+    const waiting = other.acquire(10_000);
+    await fixture.untilQueued(1);
+    expect(await first.release()).to.equal(true);
+    const next = await waiting;
+    // The claim time is 5 s: it was asked for, and has its whole life.
+    expect((await one.inspect()).holders[0]?.expiresIn).to.be.above(10_000);
+    expect((await copy.tickets()).map(({ id }) => id)).to.deep.equal([next.id]);
+    expect(await next.release()).to.equal(true);
+    expect(await (await one.tryAcquire())?.release()).to.equal(true);
+  });
+
+  test('is given back when too few have it, and tried again', async (fixture) => {
+    const semaphore = await open(fixture, 2, 250);
+    const error = await errorOf(semaphore.acquire(1500), AcquireTimeoutError);
+    expect(error.attempts).to.be.above(1);
+    expect(String(error.cause)).to.match(/1 of 2 replicas acknowledged/);
+    await fixture.stored.expectEmpty();
+    await errorOf(semaphore.tryAcquire(), BackendError);
+    await fixture.stored.expectEmpty();
+    // Nor does it take anything from others.
+    const held = await (await fixture.semaphore()).acquire();
+    await errorOf(semaphore.acquire(200), AcquireTimeoutError);
+    await fixture.stored.expectHeldBy([held]);
+    expect(await held.release()).to.equal(true);
+    await fixture.stored.expectEmpty();
+  });
+
+  test('counts as lost when the connection was interrupted meanwhile', async (fixture) => {
+    const { connection } = await fixture.clients.connect(server().port);
+    const confirm = connection.replication?.();
+    await server().command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await eventually(() => connection.runByText('return 1', ['x'], []));
+    expect(await confirm?.(0, 10)).to.equal(0);
+    expect(await connection.replication?.()(1, 1000)).to.equal(1);
+  });
+
+  test('is refused at once where nobody can acknowledge, and so are bad options', async (fixture) => {
+    const { connection } = await fixture.faulty();
+    const refuses = (target: RedisTarget | Backend, given: unknown): void => {
+      const replicas = given as { atLeast: number };
+      expect(() => fixture.over(target, { replicas })).to.throw(/^replicas/);
+    };
+    refuses(connection, { atLeast: 1 });
+    for (const wrong of [{ atLeast: 0 }, { atLeast: 1.5 }, { atLeast: 1, timeout: 0 }, 3, {}]) {
+      refuses(new MemoryBackend(), wrong);
+    }
+    refuses(new MemoryBackend(), { atLeast: 1 });
+  });
 });

@@ -1,24 +1,19 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import { BackendError, type Semaphore } from '../../src/index.js';
+import { BackendError } from '../../src/index.js';
 import * as scripts from '../../src/redis/scripts.js';
-import { describeWithServer } from '../../test/support/require-server.js';
-import {
-  type ClientBench,
-  itThroughBothClients,
-  newName,
-} from '../../test/support/client-bench.js';
-import { leastRights } from '../../test/support/least-rights.js';
-import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
-import { expectUsable } from './usable.js';
 import { eventually } from '../../test/support/eventually.js';
+import { leastRights } from '../../test/support/least-rights.js';
 import { reasonOf } from '../../test/support/rejection.js';
+import { describeWithServer } from '../../test/support/require-server.js';
 import { AT_ONCE_MS, timedRejection } from '../support/timed.js';
+import { type Fixture, throughBothClients, waysIn } from './fixture.js';
 
 const login = { username: 'limited', password: 'secret' };
 
 describeWithServer("a user's rights", (server) => {
+  const test = throughBothClients(server);
+
   async function allow(rights: readonly string[]): Promise<void> {
     const user = ['reset', 'on', `>${login.password}`, 'resetchannels', '-@all', ...rights];
     await server().command('ACL', 'SETUSER', login.username, ...user);
@@ -27,6 +22,10 @@ describeWithServer("a user's rights", (server) => {
 
   function without(...rights: string[]): readonly string[] {
     return leastRights.filter((right) => !rights.includes(right));
+  }
+
+  function limited(fixture: Fixture, options = {}) {
+    return fixture.semaphore(options, server().port, login);
   }
 
   it('are no more than the scripts and the subscriber use', () => {
@@ -40,125 +39,82 @@ describeWithServer("a user's rights", (server) => {
     expect(listed).to.have.members([...new Set([...used, ...others])]);
   });
 
-  itThroughBothClients('suffice for everything when they are the least', async (bench) => {
+  test('suffice for everything when they are the least', async (fixture) => {
     await server().command('SCRIPT', 'FLUSH');
     await allow(leastRights);
-    await expectAllWorks(bench);
+    const options = { limit: 2, ttl: 10_000, extendEvery: 30 };
+    const [one, other] = [await limited(fixture, options), await limited(fixture, options)];
+    const held = [await one.acquire(1000), await one.acquire(1000)];
+    const waiting = [other.acquire(10_000), other.acquire(10_000), one.acquire(10_000)];
+    await fixture.untilQueued(3);
+    expect(await reasonOf(other.acquire(20))).to.have.property('code', 'ACQUIRE_TIMEOUT');
+    for (const handle of held) await handle.extend();
+    // Its withdrawal goes on behind its back.
+    await fixture.untilQueued(3);
+    expect(await one.inspect()).to.deep.include({ held: 2, waiting: 3 });
+    for (const handle of held) expect(await handle.release()).to.equal(true);
+    for (const wait of waiting) expect(await (await wait).release()).to.equal(true);
+    // A key that is gone is put right.
+    const pair = await one.acquire({ permits: 2, timeout: 1000 });
+    await server().command('DEL', fixture.stored.key('tickets'));
+    await eventually(() => expect(pair.held).to.equal(false));
+    await fixture.expectUsable(one);
+    const [first, second] = [await one.acquire(1000), await one.acquire(1000)];
+    await first.release();
+    await server().command('DEL', fixture.stored.key('meta'));
+    await fixture.expectUsable(other);
+    await second.release();
+    // What operators do.
+    const ticket = await one.acquire(1000);
+    await one.setLimit(3);
+    const adopted = await other.adopt(ticket.toJSON());
+    expect(await one.revoke(adopted.id)).to.equal(true);
+    expect(await one.tryUse(({ slot }) => slot)).to.deep.equal({ ran: true, result: 0 });
     // A client may ask for more while it connects (INFO, CLIENT SETINFO): that is its own affair.
-    expect(await deniedInScripts()).to.deep.equal([]);
+    expect(String(await server().command('ACL', 'LOG')).split(',')).to.not.include('lua');
+    await fixture.stored.expectEmpty();
   });
 
   for (const missing of ['+subscribe', '&redsem:inbox:*', '+publish']) {
-    itThroughBothClients(`suffice by polling alone without ${missing}`, async (bench) => {
+    test(`suffice by polling alone without ${missing}`, async (fixture) => {
       await allow(without(missing));
-      const name = newName();
-      const { target } = await bench.connect(server().port, login);
-      const others = (await bench.connect(server().port, login)).target;
-      const handle = await bench.semaphore(target, name, { limit: 1 }).acquire();
-      const waiting = bench.semaphore(others, name, { limit: 1 }).acquire(10_000);
-      const stored = new StoredSemaphore(server(), name);
-      await eventually(async () => expect(await stored.queue()).to.have.length(1));
+      const handle = await (await limited(fixture)).acquire();
+      const waiting = (await limited(fixture)).acquire(10_000);
+      await fixture.untilQueued(1);
       expect(await handle.release()).to.equal(true);
       expect(await (await waiting).release()).to.equal(true);
-      await stored.expectEmpty();
+      await fixture.stored.expectEmpty();
     });
   }
 
-  const refusals: Record<string, readonly string[]> = {
-    'to run scripts': without('+eval', '+evalsha'),
-    'to load scripts': without('+eval'),
-    'to the keys': without('~redsem:*').concat('~other:*'),
-    'to a command in a script': without('+time'),
-  };
-
-  for (const [title, rights] of Object.entries(refusals)) {
-    itThroughBothClients(`are named at once when there is none ${title}`, async (bench) => {
+  for (const [title, rights] of [
+    ['to run scripts', without('+eval', '+evalsha')],
+    ['to load scripts', without('+eval')],
+    ['to the keys', [...without('~redsem:*'), '~other:*']],
+    ['to a command in a script', without('+time')],
+    ['to a command that reads', without('+hget', '+hmget')],
+  ] as const) {
+    test(`are named at once when there is none ${title}`, async (fixture) => {
+      const given = await (await fixture.semaphore({ limit: 2 })).acquire();
       await server().command('SCRIPT', 'FLUSH');
       await allow(rights);
-      const { target } = await bench.connect(server().port, login);
-      const semaphore = bench.semaphore(target, newName(), { limit: 1 });
+      const semaphore = await limited(fixture, { limit: 2 });
       const calls = [
-        () => semaphore.acquire(5000),
-        () => semaphore.acquire(),
-        () => semaphore.tryAcquire(),
+        ...waysIn(semaphore),
+        () => semaphore.setLimit(3),
+        () => semaphore.adopt(given.toJSON()),
+        () => semaphore.revoke(given.id),
       ];
       for (const call of calls) {
         const { took, error } = await timedRejection(call);
-        expect(took).to.be.below(AT_ONCE_MS);
+        expect(took, String(call)).to.be.below(AT_ONCE_MS);
         expect(error).to.be.instanceOf(BackendError);
         expect(String((error as BackendError).cause)).to.match(
           /NOPERM|can't run this command|ACL failure/,
         );
       }
+      await given.extend();
+      await fixture.stored.expectHeldBy([given]);
     });
-  }
-
-  itThroughBothClients('lose no handle when they come back inside its lease', async (bench) => {
-    const name = newName();
-    const stored = new StoredSemaphore(server(), name);
-    await allow(leastRights);
-    const { target } = await bench.connect(server().port, login);
-    const options = { limit: 1, ttl: 5000, extendEvery: 50 };
-    const handle = await bench.semaphore(target, name, options).acquire();
-    const change = (rule: string): Promise<unknown> =>
-      server().command('ACL', 'SETUSER', login.username, rule);
-    await change('-evalsha');
-    await sleep(150);
-    await change('+evalsha');
-    const before = (await stored.tickets())[0]?.expiresAt ?? Infinity;
-    await eventually(async () => {
-      expect((await stored.tickets())[0]?.expiresAt).to.be.above(before);
-    });
-    expect(handle.held).to.equal(true);
-    expect(await handle.release()).to.equal(true);
-  });
-
-  /** Two clients of that user: permits, waiting, extension, loss, and a key put right, each once. */
-  async function expectAllWorks(bench: ClientBench): Promise<void> {
-    const name = newName();
-    const stored = new StoredSemaphore(server(), name);
-    const options = { limit: 2, ttl: 10_000, extendEvery: 30 };
-    const make = async (): Promise<Semaphore> =>
-      bench.semaphore((await bench.connect(server().port, login)).target, name, options);
-    const [one, other] = [await make(), await make()];
-    const held = [await one.acquire(1000), await one.acquire(1000)];
-    const waiting = [other.acquire(10_000), other.acquire(10_000), one.acquire(10_000)];
-    await eventually(async () => expect(await stored.queue()).to.have.length(3));
-    const timedOut = await reasonOf(other.acquire(20));
-    expect(timedOut).to.have.property('code', 'ACQUIRE_TIMEOUT');
-    for (const handle of held) await handle.extend();
-    // Its withdrawal goes on behind its back.
-    await eventually(async () => {
-      expect(await one.inspect()).to.deep.include({ held: 2, waiting: 3 });
-    });
-    for (const handle of held) expect(await handle.release()).to.equal(true);
-    const granted = waiting.map(async (wait) => (await wait).release());
-    expect(await Promise.all(granted)).to.deep.equal([true, true, true]);
-    await stored.expectEmpty();
-    const pair = await one.acquire({ permits: 2, timeout: 1000 });
-    await server().command('DEL', stored.key('tickets'));
-    await eventually(() => expect(pair.held).to.equal(false));
-    await expectUsable(one, stored);
-    const first = await one.acquire(1000);
-    const second = await one.acquire(1000);
-    await first.release();
-    await server().command('DEL', stored.key('meta'));
-    await expectUsable(other, stored);
-    await second.release();
-  }
-
-  async function deniedInScripts(): Promise<unknown[]> {
-    const entries = (await server().command('ACL', 'LOG')) as unknown[][];
-    return entries
-      .map((entry) => Object.fromEntries(pairs(entry)))
-      .filter(({ context }) => context === 'lua')
-      .map(({ object }) => object);
   }
 });
-
-function pairs(entry: readonly unknown[]): [string, unknown][] {
-  return Array.from({ length: entry.length / 2 }, (_, i) => [
-    String(entry[2 * i]),
-    entry[2 * i + 1],
-  ]);
-}

@@ -2,23 +2,18 @@ import { expect } from 'chai';
 
 import type { HandleLostError, RedisConnection, Semaphore } from '../../src/index.js';
 import { BackendError } from '../../src/index.js';
+import { errorOf } from '../../test/support/rejection.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import {
-  type ClientBench,
-  itThroughBothClients,
-  newName,
-} from '../../test/support/client-bench.js';
-import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
-import { reasonOf } from '../../test/support/rejection.js';
-
-/** What other servers do, put into the text of each script: `[what we have, what they would do]`. */
-type Patch = readonly [string, string];
-
-const TIME = "call('TIME')";
+import { type Fixture, throughBothClients, waysIn } from './fixture.js';
 
 interface Unfit {
-  readonly patch: Patch;
+  /** What is put into the text of each script, for what. */
+  readonly patch: readonly [have: string, would: string];
   readonly says: RegExp;
+}
+
+function withTime(would: string, says: RegExp): Unfit {
+  return { patch: ["call('TIME')", would], says };
 }
 
 const OLD: Unfit = {
@@ -28,34 +23,24 @@ const OLD: Unfit = {
 
 const UNFIT: Readonly<Record<string, Unfit>> = {
   'is older than Redis 6.2': OLD,
-  'allows scripts no TIME': {
-    patch: [TIME, "call('SUBSCRIBE', 'x')"],
-    says: /allows scripts too few commands .*not allowed from script/,
-  },
-  'has a time of zero': {
-    patch: [TIME, "({ '0', '0' })"],
-    says: /the time that it gives to scripts is 0000000/,
-  },
-  'has a time that is long past': {
-    patch: [TIME, "({ '1000000000', '000000' })"],
-    says: /the time that it gives to scripts is 1000000000000000/,
-  },
-  'has a time of numbers': {
-    patch: [TIME, '({ 1790000000, 123456 })'],
-    says: /the time that it gives to scripts is a number/,
-  },
-  'has a time that stands still': {
-    patch: [TIME, "({ '4000000000', '123456' })"],
-    says: /the time that it gives to scripts stands still at 4000000000123\.456/,
-  },
+  'allows scripts no TIME': withTime("call('SUBSCRIBE', 'x')", /too few .*not allowed from script/),
+  'has a time of zero': withTime("({ '0', '0' })", /time .* is 0000000/),
+  'has a time that is long past': withTime("({ '1000000000', '000000' })", /time .* is 10{15}/),
+  'has a time of numbers': withTime('({ 1790000000, 123456 })', /time .* is a number/),
+  'has a time that stands still': withTime(
+    "({ '4000000000', '123456' })",
+    /stands still at 4000000000123\.456/,
+  ),
 };
 
-/** Sends the text each time, changed. */
-function patched(real: RedisConnection, patches: readonly Patch[]): RedisConnection {
+const NEEDED = /Redis 6\.2 or newer, or Valkey/;
+
+/** Sends the text each time, with all that is unfit by then. */
+function patched(real: RedisConnection, unfit: readonly Unfit[]): RedisConnection {
   return {
     runBySha: () => Promise.reject(new Error('NOSCRIPT')),
     runByText: (text, keys, args) => {
-      const changed = patches.reduce((old, [from, to]) => old.replaceAll(from, to), text);
+      const changed = unfit.reduce((old, { patch }) => old.replaceAll(...patch), text);
       return real.runByText(changed, keys, args);
     },
   };
@@ -71,79 +56,57 @@ function withOwnKeys(real: RedisConnection, node: number): RedisConnection {
 }
 
 describeWithServer('a server that cannot keep the promises', (server) => {
-  async function connect(bench: ClientBench, patches: Patch[]): Promise<RedisConnection> {
-    return patched((await bench.connect(server().port)).connection, patches);
+  const test = throughBothClients(server);
+
+  async function connect(fixture: Fixture, unfit: readonly Unfit[]) {
+    return patched((await fixture.clients.connect(server().port)).connection, unfit);
   }
 
-  /** Each is refused with an error that names what is needed, and leaves nothing behind. */
+  /** Every way in is refused with an error that names what is needed. */
   async function expectRefused(semaphore: Semaphore, says: RegExp): Promise<void> {
-    const calls = [
-      () => semaphore.acquire(),
-      () => semaphore.acquire({ permits: 2, timeout: 20_000 }),
-      () => semaphore.acquire(0),
-      () => semaphore.tryAcquire(),
-    ];
-    for (const call of calls) {
-      const error = await reasonOf(call());
-      expect(error).to.be.instanceOf(BackendError);
-      expect(String(error))
-        .to.match(/Redis 6\.2 or newer, or Valkey/)
-        .and.match(says);
+    const many = (): Promise<unknown> => semaphore.acquire({ permits: 2 });
+    for (const call of [many, ...waysIn(semaphore)]) {
+      const error = await errorOf<Error>(call(), BackendError);
+      expect(error.message).to.match(NEEDED).and.match(says);
     }
   }
 
-  for (const [title, { patch, says }] of Object.entries(UNFIT)) {
-    itThroughBothClients(`is named at the first call where it ${title}`, async (bench) => {
-      const name = newName();
-      const target = await connect(bench, [patch]);
-      const semaphore = bench.semaphore(target, name, { limit: 3 });
-      await expectRefused(semaphore, says);
-      const ticket = { id: 'a-b.1', name, slots: [0], fencingToken: 1, expiresAt: 0 };
-      expect(String(await reasonOf(semaphore.adopt(ticket)))).to.match(says);
+  for (const [title, unfit] of Object.entries(UNFIT)) {
+    test(`is named at the first call where it ${title}`, async (fixture) => {
+      const semaphore = fixture.over(await connect(fixture, [unfit]), { limit: 3 });
+      await expectRefused(semaphore, unfit.says);
+      const ticket = { id: 'a-b.1', name: fixture.name, slots: [0], fencingToken: 1, expiresAt: 0 };
+      const error = await errorOf<Error>(semaphore.adopt(ticket), BackendError);
+      expect(error.message).to.match(unfit.says);
       await semaphore.close();
-      const { holders, waiters } = await bench
-        .semaphore((await bench.connect(server().port)).target, name, { limit: 3 })
-        .inspect();
-      expect({ holders, waiters }).to.deep.equal({ holders: [], waiters: [] });
+      expect(await (await fixture.semaphore()).inspect()).to.include({ held: 0, waiting: 0 });
     });
   }
 
-  itThroughBothClients('gives no permit to a quorum where it is a majority', async (bench) => {
-    for (const { patch, says } of Object.values(UNFIT)) {
-      const nodes = [await connect(bench, []), await connect(bench, [patch])];
-      nodes.push(await connect(bench, [patch]));
-      const semaphore = bench.semaphore(nodes.map(withOwnKeys), newName(), { limit: 3 });
-      await expectRefused(semaphore, says);
+  test('gives no permit to a quorum where it is a majority', async (fixture) => {
+    for (const unfit of Object.values(UNFIT)) {
+      const nodes = [[], [unfit], [unfit]].map((each) => connect(fixture, each));
+      const connections = (await Promise.all(nodes)).map(withOwnKeys);
+      const semaphore = fixture.clients.semaphore(connections, fixture.name, { limit: 3 });
+      await expectRefused(semaphore, unfit.says);
       await semaphore.close();
     }
   });
 
-  itThroughBothClients('is named by extend()', async (bench) => {
-    const patches: Patch[] = [];
-    const target = await connect(bench, patches);
-    const semaphore = bench.semaphore(target, newName(), { limit: 1, extendEvery: 0 });
-    const handle = await semaphore.acquire();
-    patches.push(OLD.patch);
-    const error = await reasonOf(handle.extend());
-    expect(error).to.be.instanceOf(BackendError);
-    expect(String(error)).to.match(/Redis 6\.2 or newer, or Valkey/);
-  });
-
-  itThroughBothClients('is named at the first extension of what is held', async (bench) => {
-    const name = newName();
-    const patches: Patch[] = [];
-    const target = await connect(bench, patches);
-    const semaphore = bench.semaphore(target, name, { limit: 1, ttl: 9000, extendEvery: 20 });
+  test('is named where it takes over, to who extends and to who holds', async (fixture) => {
+    const unfit: Unfit[] = [];
+    const target = await connect(fixture, unfit);
+    const semaphore = fixture.over(target, { ttl: 9000, extendEvery: 20 });
     const handle = await semaphore.acquire();
     await handle.extend();
     const lost = new Promise<HandleLostError>((resolve) => void handle.once('lost', resolve));
-    // From now on an older server answers.
-    patches.push(OLD.patch);
-    const error = await lost;
-    expect(error).to.have.property('reason', 'expired');
-    expect(error.cause).to.be.instanceOf(BackendError);
-    expect(String(error.cause)).to.match(/Redis 6\.2 or newer, or Valkey/);
+    unfit.push(OLD);
+    expect(String(await errorOf(handle.extend(), BackendError))).to.match(NEEDED);
+    const { reason, cause } = await lost;
+    expect(reason).to.equal('expired');
+    expect(cause).to.be.instanceOf(BackendError);
+    expect(String(cause)).to.match(NEEDED);
     // Its holder knows in time: nobody else has the permit yet.
-    expect(await new StoredSemaphore(server(), name).tickets()).to.have.length(1);
+    expect(await fixture.stored.tickets()).to.have.length(1);
   });
 });

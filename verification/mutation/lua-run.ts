@@ -27,23 +27,8 @@ export const LUA_FILES: readonly string[] = [...NAMES, 'set-limit', 'state', 'wr
 
 /** The tests that may notice, the quick ones first; each stage runs only for what the one before let live. */
 const STAGES: readonly (readonly string[])[] = [
-  [
-    'shortcuts',
-    'long-keys',
-    'queue-order',
-    'granting-tickets',
-    'repeated-calls',
-    'waiter-leases',
-    'key-expiry',
-    'fencing-tokens',
-    'adopted-tickets',
-    'revoked-tickets',
-    'live-limit',
-    'lost-keys',
-    'unreadable-state',
-  ],
-  ['memory-lock-step'],
-  ['number-digits', 'many-at-once'],
+  ['tickets', 'queue', 'operators', 'keys'],
+  ['lock-step'],
 ];
 
 /** Milliseconds for one stage when nothing is changed, on a machine that is busy. */

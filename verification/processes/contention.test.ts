@@ -1,52 +1,103 @@
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describeWithServer } from '../../test/support/require-server.js';
-import { type ContenderPool, startContenders } from './contender-pool.js';
+import { eventually } from '../../test/support/eventually.js';
+import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
+import type { TestServer } from '../../test/support/redis-server.js';
+import { describeWithFakeClock, describeWithServer } from '../../test/support/require-server.js';
+import { cutSubscribers } from '../../test/support/subscribers.js';
 import { expectFencing, peakOf } from './hold-intervals.js';
-import { leftKeys, readPeaks } from './holder-count.js';
+import { expiryOf, leftKeys, liveTickets, serverTime, whileRepeating } from './server-records.js';
+import { type Job, stopProcesses, TestProcess } from './test-process.js';
+
+const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
+
+type Trouble = (proxy: FaultProxy, server: TestServer) => Promise<unknown>;
+
+/** Each leaves all as it was. */
+const troubles: Record<string, Trouble> = {
+  'nothing happens': () => Promise.resolve(),
+  'connections are cut': async (proxy) => proxy.cut(),
+  'replies are lost and connections cut': async (proxy) => {
+    proxy.swallowReplies(true);
+    await sleep(20);
+    proxy.cut();
+    proxy.swallowReplies(false);
+  },
+  'the network hangs': async (proxy) => {
+    proxy.hang(true);
+    await sleep(100);
+    proxy.hang(false);
+  },
+  'the server hangs': async (_proxy, server) => {
+    server.pause();
+    await sleep(100);
+    server.resume();
+  },
+  'scripts are forgotten': (_proxy, server) => server.command('SCRIPT', 'FLUSH'),
+  'subscribers are cut off': (_proxy, server) => cutSubscribers(server),
+};
 
 describeWithServer('contention between processes', (server) => {
-  let pool: ContenderPool | undefined;
+  let proxy: FaultProxy;
 
   before(async () => {
-    const { url } = server();
-    pool = await startContenders([
-      { kind: 'redis', url },
-      { kind: 'ioredis', url },
-      { kind: 'redis', url },
-      { kind: 'ioredis', url },
-    ]);
+    proxy = await startProxy(server().port);
   });
 
-  after(() => pool?.stop());
+  afterEach(stopProcesses);
+  after(() => proxy.stop());
 
-  it('lets exactly the limit in, of 100 contenders in 4 processes', async () => {
-    const name = 'hundred';
-    const job = { name, limit: 10, tasks: 25, rounds: 2, hold: 30 };
-    const intervals = (await pool?.run(job))?.flat() ?? [];
-    expect(intervals).to.have.lengthOf(200);
-    expect(peakOf(intervals)).to.equal(10);
-    expect(await readPeaks(server(), name)).to.deep.equal({ holders: 10, tickets: 10 });
-    expectFencing(intervals);
-    expect([...new Set(intervals.map(({ slot }) => slot))]).to.have.members(range(10));
-    expect(await leftKeys(server(), name)).to.deep.equal(['meta']);
-  });
+  for (const [title, trouble] of Object.entries(troubles)) {
+    it(`serves all and keeps the limit while ${title}`, async () => {
+      const job = { name: title, limit: 10, tasks: 25, rounds: 2, hold: 30 };
+      const url = `redis://127.0.0.1:${proxy.port}`;
+      const processes = await Promise.all(KINDS.map((kind) => TestProcess.start({ kind, url })));
+      await expectKept(server(), processes, job, () => trouble(proxy, server()));
+    });
+  }
+});
 
-  it('reaches every level up to the limit and none above it', async () => {
-    const name = 'levels';
-    const perWorker = [4, 3, 3, 0];
-    const job = { name, limit: 3, rounds: 25, hold: 2 };
-    const results = await pool?.run((worker) => ({ ...job, tasks: perWorker[worker] ?? 0 }));
-    const intervals = results?.flat() ?? [];
-    expect(intervals).to.have.lengthOf(250);
-    expect([...new Set(intervals.map(({ level }) => level))]).to.have.members([1, 2, 3]);
-    expect(peakOf(intervals)).to.equal(3);
-    expect(await readPeaks(server(), name)).to.deep.equal({ holders: 3, tickets: 3 });
-    expectFencing(intervals);
-    expect(await leftKeys(server(), name)).to.deep.equal(['meta']);
+describeWithFakeClock('processes whose wall clocks are a minute off', (server) => {
+  afterEach(stopProcesses);
+
+  it('keep the limit, and their tickets live for their ttl', async () => {
+    const options = { limit: 2, ttl: 3000 };
+    const args = { kind: 'ioredis', url: server().url, name: 'lives', options } as const;
+    const processes = await Promise.all(
+      [60_000, -60_000].map((wallClockOffset) => TestProcess.start(args, { wallClockOffset })),
+    );
+    const tickets = await Promise.all(processes.map((process) => process.ask('acquire', {})));
+    const born = await Promise.all(tickets.map(({ id }) => expiryOf(server(), 'lives', id)));
+    const now = await serverTime(server());
+    for (const expiry of born) expect(((expiry ?? 0) - now) / 1000).to.be.within(1, options.ttl);
+    await expectKept(server(), processes, { name: 'off', limit: 2, tasks: 5, rounds: 8, hold: 10 });
+    for (const { worker } of processes) {
+      expect(worker.messages.map(({ type }) => type)).to.not.include('lost');
+    }
   });
 });
 
-function range(length: number): number[] {
-  return Array.from({ length }, (_, index) => index);
+async function expectKept(
+  server: TestServer,
+  processes: readonly TestProcess[],
+  job: Job,
+  trouble: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<void> {
+  const struck = await whileRepeating(100, trouble, () =>
+    whileRepeating(
+      5,
+      async () => (await liveTickets(server, job.name)).length,
+      () => Promise.all(processes.map((process) => process.ask('run', job))),
+    ),
+  );
+  const [intervals, levels] = [struck.value.value.flat(), struck.value.results];
+  expect(struck.results, 'times of trouble').to.not.be.empty;
+  expect(Math.max(...levels)).to.be.at.most(job.limit);
+  expect(intervals).to.have.lengthOf(processes.length * job.tasks * job.rounds);
+  expect(peakOf(intervals)).to.equal(job.limit);
+  expectFencing(intervals);
+  // What could not be given back at once expires by itself.
+  const left = async (): Promise<string> => (await leftKeys(server, job.name)).join();
+  await eventually(async () => (await left()) === 'meta', 'nothing is left');
 }

@@ -8,31 +8,18 @@ export interface Interval {
   /** Nanoseconds of the machine's monotonic clock, which all its processes share. */
   readonly from: number;
   readonly to: number;
-  /** How many holders the server had counted with this one. */
-  readonly level: number;
-  /** Milliseconds for which its holder was sure of it at first. */
-  readonly life?: number;
 }
 
 export function machineTime(): number {
   return Number(process.hrtime.bigint());
 }
 
-/** The largest number of intervals that overlap at one moment. */
+/** The largest number of intervals that overlap at one moment: what ends when another begins does not overlap it. */
 export function peakOf(intervals: readonly Interval[]): number {
-  const steps = intervals.flatMap(({ from, to }) => [
-    { at: from, change: 1 },
-    { at: to, change: -1 },
-  ]);
-  // What ends at the very moment at which another begins does not overlap it.
-  steps.sort((a, b) => a.at - b.at || a.change - b.change);
-  let level = 0;
-  let peak = 0;
-  for (const { change } of steps) {
-    level += change;
-    peak = Math.max(peak, level);
-  }
-  return peak;
+  const levels = intervals.map(
+    ({ from: at }) => intervals.filter(({ from, to }) => from <= at && at < to).length,
+  );
+  return Math.max(...levels);
 }
 
 /** Nobody shares a slot; every token is new and, on each slot, higher than the one before. */

@@ -1,5 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { TestServer } from '../../test/support/redis-server.js';
-import { ticketsKey } from './holder-count.js';
+
+export function ticketsKey(name: string): string {
+  return `redsem:{${name}}:tickets`;
+}
 
 /** The server's own clock, in microseconds, as scores and fencing tokens count. */
 export async function serverTime(server: TestServer): Promise<number> {
@@ -17,8 +22,34 @@ export async function expiryOf(
   return score === null ? undefined : Number(score);
 }
 
-/** Tickets that have not expired by the server's clock. */
-export async function liveTickets(server: TestServer, name: string): Promise<number> {
-  const now = await serverTime(server);
-  return Number(await server.command('ZCOUNT', ticketsKey(name), `(${now}`, '+inf'));
+/** The ids of tickets that have not expired by the server's clock. */
+export async function liveTickets(server: TestServer, name: string): Promise<string[]> {
+  const after = `(${await serverTime(server)}`;
+  return (await server.command('ZRANGEBYSCORE', ticketsKey(name), after, '+inf')) as string[];
+}
+
+/** The semaphore's keys that stand on the server, without the part they share. */
+export async function leftKeys(server: TestServer, name: string): Promise<string[]> {
+  const start = `redsem:{${name}}:`;
+  const keys = (await server.command('KEYS', '*')) as string[];
+  return keys.filter((key) => key.startsWith(start)).map((key) => key.slice(start.length));
+}
+
+/** Runs `action` again and again while `body` runs, with pauses of so many milliseconds; gives what both gave. */
+export async function whileRepeating<T, R>(
+  pause: number,
+  action: () => Promise<R>,
+  body: () => Promise<T>,
+): Promise<{ value: T; results: R[] }> {
+  const end = new AbortController();
+  const results: R[] = [];
+  const repeat = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      await sleep(pause);
+      results.push(await action());
+    }
+  };
+  const running = body().finally(() => end.abort());
+  const [value] = await Promise.all([running, repeat()]);
+  return { value, results };
 }

@@ -1,15 +1,11 @@
 import { expect } from 'chai';
 
-import { expectFencing, peakOf } from '../processes/hold-intervals.js';
 import { describeWithMasters } from '../../test/quorum/servers.js';
-import { QuorumPool } from './quorum-pool.js';
+import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
+import { expectFencing, type Interval, peakOf } from '../processes/hold-intervals.js';
+import type { Job } from './quorum-worker.js';
 
 const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
-const CONTENDERS = 3;
-const ROUNDS = 200;
-
-/** Tries that a node sees for each acquisition, polling included; measured: 1.1 to 2.2. */
-const MOST_TRIES = 6;
 
 describeWithMasters('12 contenders in 4 processes on independent masters', 5, (masters) => {
   for (const [nodes, limits] of [
@@ -17,38 +13,44 @@ describeWithMasters('12 contenders in 4 processes on independent masters', 5, (m
     [5, [3, 10]],
   ] as const) {
     describe(`on ${nodes} nodes`, () => {
-      let pool: QuorumPool | undefined;
+      let workers: readonly WorkerProcess[] = [];
 
       before(async () => {
-        pool = await QuorumPool.start(KINDS, masters().urls.slice(0, nodes));
+        const script = new URL('quorum-worker.ts', import.meta.url);
+        const urls = masters().urls.slice(0, nodes);
+        workers = KINDS.map((kind) => startWorker(script, { kind, urls }));
+        await Promise.all(workers.map((worker) => worker.next('ready')));
       });
 
-      after(() => pool?.stop());
+      after(() => workers.forEach((worker) => worker.kill()));
+
+      /** The same job in every process at once. */
+      async function run(job: Job): Promise<Interval[]> {
+        for (const worker of workers) worker.send({ type: 'run', data: job });
+        const results = await Promise.all(workers.map((worker) => worker.next('result')));
+        return results.flatMap(({ data }) => data as Interval[]);
+      }
 
       for (const limit of limits) {
         it(`use each of ${limit} permits and never one more`, async () => {
-          const name = `${nodes}-nodes-${limit}`;
           // Long enough for all permits to be out at once although two cores run everything.
           const hold = limit > 4 ? 8 : 2;
-          const job = { name, limit, contenders: CONTENDERS, rounds: ROUNDS, hold };
-          const { intervals, tries } = (await pool?.run(job)) ?? { intervals: [], tries: 0 };
-          const count = KINDS.length * CONTENDERS * ROUNDS;
-          expect(intervals).to.have.lengthOf(count);
+          const job = { name: `limit-${nodes}-${limit}`, limit, contenders: 3, rounds: 200, hold };
+          const intervals = await run({ ...job, permits: 1 });
+          expect(intervals).to.have.lengthOf(2400);
           expect(peakOf(intervals)).to.equal(limit);
           expectFencing(intervals);
           for (let slot = 0; slot < limit; slot += 1) {
             const uses = intervals.filter((interval) => interval.slot === slot).length;
-            expect(uses, `uses of slot ${slot}`).to.be.above(count / limit / 20);
+            expect(uses, `uses of slot ${slot}`).to.be.above(2400 / limit / 20);
           }
-          expect(tries / count, 'tries for each acquisition').to.be.below(MOST_TRIES);
         });
       }
 
       it('take several permits at once, all or nothing', async () => {
-        const job = { contenders: CONTENDERS, rounds: 10, hold: 2, permits: 2 };
-        const name = `${nodes}-nodes-pairs`;
-        const { intervals } = (await pool?.run({ ...job, name, limit: 5 })) ?? { intervals: [] };
-        expect(intervals).to.have.lengthOf(KINDS.length * CONTENDERS * 10 * 2);
+        const job = { name: `pairs-${nodes}`, limit: 5, contenders: 3, rounds: 10, hold: 2 };
+        const intervals = await run({ ...job, permits: 2 });
+        expect(intervals).to.have.lengthOf(240);
         expect(peakOf(intervals)).to.equal(4);
       });
     });

@@ -4,7 +4,10 @@ import { FAULTS, type FaultKind } from './faults/kinds.js';
 import type { Settings } from './settings.js';
 
 export interface Command {
+  /** Of the first seed. */
   readonly settings: Settings;
+  /** The seeds after it; where they are at an end, each is one higher. */
+  readonly others: readonly number[];
   /** How many seeds, one after the other. */
   readonly seeds: number;
   /** Or as many as can be run in so many seconds of real time. */
@@ -19,7 +22,7 @@ export interface Command {
 }
 
 export const USAGE = `npm run simulate -- [options]
-  --seed N        the first seed (default: drawn, and printed)
+  --seed LIST     the seeds, or the first of them (default: drawn, and printed)
   --seeds K       how many seeds (default 1)
   --seconds S     as many seeds as can be run in S seconds of real time
   --minutes M     virtual minutes for which faults strike in each seed (default 10)
@@ -41,7 +44,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     args: [...args],
     options: {
       seed: { type: 'string' },
-      seeds: { type: 'string', default: '1' },
+      seeds: { type: 'string' },
       seconds: { type: 'string' },
       minutes: { type: 'string', default: '10' },
       processes: { type: 'string', default: '16' },
@@ -57,8 +60,10 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       'real-scripts': { type: 'boolean', default: false },
     },
   });
+  const [seed = drawSeed(), ...others] =
+    values.seed === undefined ? [] : numbers('seed', values.seed);
   const settings: Settings = {
-    seed: values.seed === undefined ? drawSeed() : number('seed', values.seed, 0),
+    seed,
     minutes: number('minutes', values.minutes, 0),
     processes: number('processes', values.processes, 1),
     nodes: number('nodes', values.nodes, 1),
@@ -69,7 +74,8 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
   };
   return {
     settings,
-    seeds: number('seeds', values.seeds, 1),
+    others,
+    seeds: values.seeds === undefined ? 1 + others.length : number('seeds', values.seeds, 1),
     seconds: values.seconds === undefined ? undefined : number('seconds', values.seconds, 0),
     twice: values.twice,
     shrink: !values['no-shrink'],

@@ -3,6 +3,7 @@ import './deterministic.js';
 
 import { writeFileSync } from 'node:fs';
 
+import { lineOf } from '../history/events.js';
 import { type Command, parseCommand, replayOf, USAGE } from './command-line.js';
 import { run, type RunResult } from './run.js';
 import type { Settings } from './settings.js';
@@ -32,16 +33,14 @@ async function main(args: readonly string[]): Promise<void> {
   const real = command.realScripts ? await startRealScripts() : undefined;
   const runOne = (settings: Settings): Promise<RunResult> => run(settings, real?.open);
   let last: RunResult | undefined;
+  let { seed } = command.settings;
   while (!isLast()) {
-    const settings = { ...command.settings, seed: command.settings.seed + sum.seeds };
-    last = await runSeed(settings, command, sum, runOne);
+    last = await runSeed({ ...command.settings, seed }, command, sum, runOne);
+    seed = command.others[sum.seeds - 1] ?? seed + 1;
   }
   await real?.stop();
   if (command.history !== undefined && last !== undefined) {
-    writeFileSync(
-      command.history,
-      last.events.map((event) => `${JSON.stringify(event)}\n`).join(''),
-    );
+    writeFileSync(command.history, last.events.map(lineOf).join(''));
   }
   const seconds = (performance.now() - started) / 1000;
   const hours = (sum.lasted / 3_600_000).toFixed(2);

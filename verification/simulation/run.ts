@@ -1,8 +1,8 @@
-import { Checker, type Violation } from './checker/checker.js';
+import { Checker } from './checker/checker.js';
 import { isServerFault } from './faults/kinds.js';
 import { type PlannedFault, planFaults } from './faults/plan.js';
 import { strike, victimsOf } from './faults/strike.js';
-import type { HistoryEvent } from './history.js';
+import type { HistoryEvent, Violation } from '../history/events.js';
 import type { Settings } from './settings.js';
 import type { OpenStore } from './world/server.js';
 import { World } from './world/world.js';

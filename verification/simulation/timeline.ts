@@ -1,4 +1,4 @@
-import type { HistoryEvent } from './history.js';
+import type { HistoryEvent } from '../history/events.js';
 import type { RunResult } from './run.js';
 
 /** Lines at most. */

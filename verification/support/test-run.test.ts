@@ -1,115 +1,104 @@
 import { expect } from 'chai';
-import { spawn } from 'node:child_process';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { eventually } from '../../test/support/eventually.js';
+import { describeWithServer } from '../../test/support/require-server.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const fixtures = 'test/support/fixtures';
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const reporter = ['--reporter', './test/support/totals-reporter.ts'];
-const bare = ['--no-config', '--timeout', '30000', '--node-option', 'import=tsx', ...reporter];
+const setup = ['--no-config', '--require', 'test/support/setup.ts', ...reporter];
+const parallel = [mocha, ...setup, '--node-option', 'import=tsx', '--parallel', '--jobs', '2'];
 
-interface Outcome {
-  readonly code: number | null;
-  readonly output: string;
-  readonly lastLine: string;
+/** A run in a process of its own, and what it has written so far. */
+class Run {
+  readonly child: ChildProcess;
+  output = '';
+
+  constructor(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+    const env = { ...process.env, REDIS_SERVER: undefined, ...environment };
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    this.child = spawn(process.execPath, args, { cwd, env });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+    }
+  }
+
+  async end(): Promise<{ code: unknown; totals: string | undefined }> {
+    const [code] = (await once(this.child, 'close')) as unknown[];
+    return { code, totals: /^\d+ passed, .*/m.exec(this.output)?.[0] };
+  }
 }
 
-describe('totals reporter', () => {
-  it('ends with passed, failed and skipped tests', async () => {
-    const run = await runNode([mocha, ...bare, `${fixtures}/mixed-results.ts`]);
-    expect(run).to.include({ code: 1, lastLine: '1 passed, 1 failed, 1 skipped' });
+describe('a test run', () => {
+  it('counts what passed, failed and was skipped, with what went wrong unseen', async () => {
+    const files = ['wrong-results', 'ends-its-process'].map((name) => `${fixtures}/${name}.ts`);
+    const run = new Run([...parallel, ...files]);
+    expect(await run.end()).to.deep.equal({ code: 5, totals: '1 passed, 5 failed, 1 skipped' });
+    const problems = ['on purpose', 'nobody listens', 'TimeoutOverflowWarning', 'terminated'];
+    for (const problem of ['MaxListenersExceeded', ...problems])
+      expect(run.output).to.include(problem);
   });
 
-  it('leaves out that nothing was skipped', async () => {
-    const args = [...bare, '--grep', 'passes', `${fixtures}/mixed-results.ts`];
-    const run = await runNode([mocha, ...args]);
-    expect(run).to.include({ code: 0, lastLine: '1 passed, 0 failed' });
+  it('fails without a single test', async () => {
+    const run = new Run([...parallel, '--grep', 'no such title', `${fixtures}/wrong-results.ts`]);
+    expect(await run.end()).to.deep.equal({ code: 1, totals: '0 passed, 0 failed' });
   });
 
-  it('fails a run without tests', async () => {
-    const args = [...bare, '--grep', 'no such title', `${fixtures}/mixed-results.ts`];
-    const run = await runNode([mocha, ...args]);
-    expect(run).to.include({ code: 1, lastLine: '0 passed, 0 failed' });
-  });
-});
-
-describe('test setup', () => {
-  it('fails the test during which something went wrong unseen', async () => {
-    const args = [
-      ...bare,
-      '--require',
-      'test/support/setup.ts',
-      `${fixtures}/background-problems.ts`,
-    ];
-    const run = await runNode([mocha, ...args]);
-    expect(run).to.include({ code: 3, lastLine: '1 passed, 3 failed' });
-    expect(run.output).to.include('nobody listens').and.to.include('TimeoutOverflowWarning');
-  });
-});
-
-describe('test run with files side by side', () => {
-  const parallel = [...bare, '--parallel', '--jobs', '2', '--require', 'test/support/setup.ts'];
-
-  it('counts what passed, failed and was skipped in all of them', async () => {
-    const names = ['mixed-results', 'ends-its-process', 'background-problems'];
-    const files = names.map((name) => `${fixtures}/${name}.ts`);
-    const run = await runNode([mocha, ...parallel, ...files]);
-    expect(run).to.include({ code: 5, lastLine: '2 passed, 5 failed, 1 skipped' });
-    expect(run.output).to.include('nobody listens').and.to.include('terminated');
-  });
-});
-
-describe('test run without a server', () => {
-  const args = ['--import', 'tsx', 'test/support/run.ts', '--no-config', '--node-option'];
-  const run = [...args, 'import=tsx', ...reporter, '--spec', `${fixtures}/needs-server.ts`];
-  let folder: string;
-
-  // A PATH that holds nothing but node: neither a server nor an apt-get to install one.
-  beforeEach(() => {
-    folder = makeTemporaryFolder();
-    mkdirSync(join(folder, 'bin'));
-    symlinkSync(process.execPath, join(folder, 'bin', 'node'));
-  });
-
-  afterEach(() => removeTemporaryFolder(folder));
-
-  it('shows the tests that need one as skipped', async () => {
-    const outcome = await runNode(run, { PATH: join(folder, 'bin'), CI: undefined });
-    expect(outcome).to.include({ code: 0, lastLine: '1 passed, 0 failed, 1 skipped' });
-    expect(outcome.output).to.include('skipped: no redis-server on this machine');
-  });
-
-  it('fails in CI', async () => {
-    const outcome = await runNode(run, { PATH: join(folder, 'bin'), CI: 'true' });
-    expect(outcome.code).to.equal(1);
-    expect(outcome.output).to.include('No redis-server found').and.not.to.include('passed');
-  });
-});
-
-function runNode(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  const env = { ...process.env, REDIS_SERVER: undefined, ...environment };
-  const child = spawn(process.execPath, args, {
-    cwd: root,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [output, stdout] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    output += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => {
-      resolve({ code, output, lastLine: stdout.trimEnd().split('\n').at(-1) ?? '' });
+  for (const [ci, expected, said] of [
+    [undefined, { code: 0, totals: '1 passed, 0 failed, 1 skipped' }, 'no redis-server on this'],
+    ['true', { code: 1, totals: undefined }, 'No redis-server found'],
+  ] as const) {
+    it(`without a server ${ci === undefined ? 'skips the tests that need one' : 'fails in CI'}`, async () => {
+      // A PATH that holds nothing but node: neither a server nor an apt-get to install one.
+      const folder = makeTemporaryFolder();
+      mkdirSync(join(folder, 'bin'));
+      symlinkSync(process.execPath, join(folder, 'bin', 'node'));
+      const args = ['--import', 'tsx', 'test/support/run.ts', '--node-option', 'import=tsx'];
+      const spec = ['--spec', `${fixtures}/needs-server.ts`];
+      const run = new Run([...args, ...setup, ...spec], { PATH: join(folder, 'bin'), CI: ci });
+      expect(await run.end()).to.deep.equal(expected);
+      expect(run.output).to.include(said);
+      await removeTemporaryFolder(folder);
     });
-  });
+  }
+});
+
+describeWithServer('a test run that is ended', () => {
+  for (const [signal, args] of [
+    ['SIGINT', parallel],
+    ['SIGTERM', ['--import', 'tsx', mocha, ...setup]],
+    ['SIGKILL', ['--import', 'tsx', mocha, ...setup]],
+  ] as const) {
+    it(`by ${signal} leaves no server, not even a stopped one`, async function () {
+      // Only Linux can tell a child that its parent was killed.
+      if (signal === 'SIGKILL' && process.platform !== 'linux') this.skip();
+      const run = new Run([...args, `${fixtures}/never-done.ts`]);
+      const found = (): RegExpExecArray | null => /server (\d+) in (\S+)\n/.exec(run.output);
+      await eventually(() => found() !== null);
+      const [, pid, directory = ''] = found() ?? [];
+      expect(isRunning(Number(pid))).to.equal(true);
+      run.child.kill(signal);
+      await run.end();
+      await eventually(() => !isRunning(Number(pid)));
+      rmSync(directory, { recursive: true, force: true });
+    });
+  }
+});
+
+/** A process that is dead but not yet collected by its new parent (state Z) does not run. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    if (process.platform !== 'linux') return true;
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
 }

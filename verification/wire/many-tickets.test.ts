@@ -1,163 +1,86 @@
 import { expect } from 'chai';
 
-import { describeWithServer } from '../../test/support/require-server.js';
-import {
-  closeBenches,
-  granted,
-  ids,
-  kinds,
-  request,
-  ScriptBench,
-} from '../../test/scripts/script-bench.js';
+import { type Handle, Semaphore } from '../../src/index.js';
+import { type OpenClient, openClient } from '../../test/support/open-client.js';
+import { describeWithFakeClock, describeWithServer } from '../../test/support/require-server.js';
+import { leftKeys } from '../processes/server-records.js';
 
 const MANY = 100_000;
+const FREE = 500;
+const ROUNDS = 100;
 
-describeWithServer('scripts: 10 and 100 000 tickets', (server) => {
-  after(closeBenches);
-
-  async function fill(bench: ScriptBench, count: number): Promise<void> {
-    for (let from = 1; from <= count; from += 1000) {
-      const size = Math.min(1000, count - from + 1);
-      const reply = await bench.acquire(ids('a', size, from));
-      expect(granted(reply.verdicts.at(-1)).slots).to.deep.equal([from + size - 2]);
-    }
-  }
-
-  /** Server time of one call in microseconds: the best of some rounds, for the machine has other work. */
-  async function costs(bench: ScriptBench): Promise<Record<string, number>> {
-    const best: Record<string, number> = {};
-    const rounds = 100;
-    const measure = async (what: string, call: (id: string) => Promise<unknown>): Promise<void> => {
-      await server().command('CONFIG', 'RESETSTAT');
-      for (let i = 0; i < rounds; i++) await call(`m.${i}`);
-      const usec = /usec=(\d+)/.exec(await server().stat('commandstats', 'cmdstat_evalsha'))?.[1];
-      best[what] = Math.min(best[what] ?? Infinity, Number(usec) / rounds);
-    };
-    for (let repetition = 0; repetition < 4; repetition++) {
-      await measure('acquire', (id) => bench.acquire(id));
-      await measure('extend', (id) => bench.extend(id));
-      await measure('refused try', () => bench.acquire([request('t.1.1000', 'try')]));
-      await measure('release', (id) => bench.release(id));
-    }
-    return best;
-  }
-
-  let few: ScriptBench;
-  let many: ScriptBench;
+describeWithServer('10 and 100 000 tickets', (server) => {
+  let client: OpenClient;
+  let few: Semaphore;
+  let many: Semaphore;
 
   before('take 10 and 100 000 tickets', async () => {
-    few = new ScriptBench(server(), { limit: 510 });
-    many = new ScriptBench(server(), { limit: MANY + 500 });
-    await fill(few, 10);
-    await fill(many, MANY);
+    client = await openClient('ioredis', server().url);
+    const options = { ttl: 600_000, extendEvery: 0 };
+    few = new Semaphore(client.target, 'few', { limit: 10 + FREE, ...options });
+    many = new Semaphore(client.target, 'many', { limit: MANY + FREE, ...options });
+    await take(few, 10);
+    await take(many, MANY);
   });
 
-  it('holds 100 000 tickets with distinct slots', async () => {
-    expect(await many.redis.zcard(many.keyOf('tickets'))).to.equal(MANY);
+  after(() => client.close());
+
+  it('have distinct slots and tokens, and are shown in pages that let others in', async () => {
+    await server().resetStatistics();
     const { holders, held } = await many.inspect();
+    const { evalsha } = await server().calls();
+    expect(evalsha, 'pages').to.be.at.least(MANY / 1000);
     expect([holders.length, held]).to.deep.equal([MANY, MANY]);
     expect(new Set(holders.map(({ slots }) => slots[0])).size).to.equal(MANY);
     expect(new Set(holders.map(({ fencingToken }) => fencingToken)).size).to.equal(MANY);
   });
 
-  it('shows them in pages of bounded size', async () => {
-    many.replies.splice(0);
-    await many.inspect();
-    expect(many.replies.length).to.be.within(MANY / 1000, MANY / 100);
-    for (const reply of many.replies) expect(reply.split(';').length).to.be.at.most(1000);
-  });
-
-  it('lets others in between those pages: none takes a large part of the whole', async () => {
-    const config = (name: string, value: string): Promise<unknown> =>
-      server().command('CONFIG', 'SET', name, value);
-    // Microseconds: less than a page, more than a command within it.
-    await config('slowlog-log-slower-than', '50');
-    await config('slowlog-max-len', '5000');
-    let best = Infinity;
-    try {
-      // The machine may be busy with something else: the best of some rounds.
-      for (let round = 0; round < 5 && best > 0.05; round++) {
-        await server().command('SLOWLOG', 'RESET');
-        const answered = await pingsDuring(() => many.inspect());
-        expect(answered).to.be.above(20);
-        best = Math.min(best, await longestShare());
-      }
-    } finally {
-      await config('slowlog-log-slower-than', '10000');
-    }
-    expect(best, 'the longest page of all').to.be.at.most(0.05);
-  });
-
-  /** How many times the server answers somebody else meanwhile. */
-  async function pingsDuring(body: () => Promise<unknown>): Promise<number> {
-    const end = new AbortController();
-    let answered = 0;
-    const running = body().finally(() => end.abort());
-    while (!end.signal.aborted) {
-      await few.redis.ping();
-      answered += 1;
-    }
-    await running;
-    return answered;
-  }
-
-  /** The part of the time of all script calls that the longest of them took. */
-  async function longestShare(): Promise<number> {
-    const entries = (await server().command('SLOWLOG', 'GET', '-1')) as [
-      number,
-      number,
-      number,
-      string[],
-    ][];
-    const times = entries
-      .filter(([, , , command]) => command[0]?.toLowerCase() === 'evalsha')
-      .map(([, , time]) => time);
-    expect(times.length).to.be.above(100);
-    return Math.max(...times) / times.reduce((sum, time) => sum + time, 0);
-  }
-
-  it('grants, extends, refuses and releases single tickets among them', async () => {
-    expect((await many.take('b.1')).slots).to.deep.equal([MANY]);
-    expect(kinds(await many.acquire([request('b.2.500', 'try')]))).to.deep.equal(['busy']);
-    expect((await many.extend(['b.1', 'a.50000', 'gone.1'])).extended).to.deep.equal([
-      true,
-      true,
-      false,
-    ]);
-    expect((await many.release(['a.70000', 'a.30000', 'b.1'])).released).to.deep.equal([
-      true,
-      true,
-      true,
-    ]);
-    expect((await many.take('a.30000')).slots).to.deep.equal([29_999]);
-    expect((await many.take('a.70000')).slots).to.deep.equal([69_999]);
-  });
-
-  it('takes at most three times the server time of 10 tickets for a call', async () => {
+  it('cost a call at most three times the server time of 10 tickets', async () => {
     const [small, large] = [await costs(few), await costs(many)];
-    for (const what of Object.keys(small)) {
-      const limit = 3 * (small[what] ?? NaN);
-      expect(large[what], `µs for ${what}, ${small[what]} with 10`).to.be.below(limit);
+    for (const [what, cost] of Object.entries(small)) {
+      expect(large[what], `µs for ${what}, ${cost} with 10`).to.be.below(3 * cost);
     }
   });
 
-  it('serves a queue of 10 000 among them in order, as permits come free', async () => {
-    await many.acquire(ids('h', 500));
-    for (let from = 1; from < 10_000; from += 1000) await many.acquire(ids('q', 1000, from));
-    const { grants } = await many.release(ids('h', 500), { client: 'q' });
-    expect(grants.map(({ id }) => id)).to.deep.equal(ids('q', 500));
-    for (let from = 1; from < 10_000; from += 1000) await many.release(ids('q', 1000, from));
-    const state = await many.inspect();
-    expect([state.held, state.waiting]).to.deep.equal([MANY, 0]);
-  });
+  /** Server time of one call in microseconds: the best of some rounds. */
+  async function costs(semaphore: Semaphore): Promise<Record<string, number>> {
+    const best: Record<string, number> = {};
+    const measure = async (what: string, call: (i: number) => unknown): Promise<void> => {
+      await server().resetStatistics();
+      for (let i = 0; i < ROUNDS; i++) await call(i);
+      const usec = /usec=(\d+)/.exec(await server().stat('commandstats', 'cmdstat_evalsha'))?.[1];
+      best[what] = Math.min(best[what] ?? Infinity, Number(usec) / ROUNDS);
+    };
+    for (let repetition = 0; repetition < 4; repetition++) {
+      const taken: Handle[] = [];
+      await measure('acquire', async () => taken.push(await semaphore.acquire(0)));
+      await measure('extend', (i) => taken[i]?.extend());
+      await measure('refused try', () => semaphore.tryAcquire({ permits: FREE + 1 }));
+      await measure('release', (i) => taken[i]?.release());
+    }
+    return best;
+  }
+});
 
-  it('drops 100 000 tickets that expired at once, in one call', async () => {
-    many.pass(many.ttl);
-    expect(kinds(await many.acquire([request('c.1', 'try')]))).to.deep.equal(['granted']);
+describeWithFakeClock('100 000 tickets that expire at once', (server) => {
+  it('are dropped by one call', async () => {
+    const client = await openClient('ioredis', server().url);
+    const options = { limit: MANY + FREE, extendEvery: 0 };
+    const many = new Semaphore(client.target, 'many', { ...options, ttl: 300_000 });
+    // Keeps the key alive: that it goes with all its tickets is another thing.
+    const last = await new Semaphore(client.target, 'many', { ...options, ttl: 900_000 }).acquire();
+    await take(many, MANY);
+    await server().shiftClock(300_000);
+    const next = await many.tryAcquire();
     const { holders } = await many.inspect();
-    expect(holders.map(({ id, slots }) => [id, slots])).to.deep.equal([['c.1', [0]]]);
-    await many.expectSafeExpiry('the purge');
-    await many.release('c.1');
-    expect(await many.parts()).to.deep.equal(['meta']);
+    expect(holders.map(({ id }) => id)).to.have.members([last.id, next?.id]);
+    expect(next?.slot).to.equal(1);
+    for (const handle of [last, next]) await handle?.release();
+    expect(await leftKeys(server(), 'many')).to.deep.equal(['meta']);
+    await client.close();
   });
 });
+
+function take(semaphore: Semaphore, count: number): Promise<unknown> {
+  return Promise.all(Array.from({ length: count }, () => semaphore.acquire(60_000)));
+}

@@ -1,150 +1,215 @@
 import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 
-import type { Handle } from '../../../src/index.js';
-import { HandleLostError } from '../../../src/index.js';
-import { thrownBy } from '../bad-argument.js';
-import type { CaseGroup } from '../case-group.js';
-import { needing } from '../case-group.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
-import type { Scope } from '../scope.js';
+import { type CaseGroup, needing } from '../case-group.js';
+import { expectLost, type Scope, untilLost } from '../scope.js';
 
-const quick = { ttl: 20_000, extendEvery: 15 };
+const quick = { limit: 2, ttl: 20_000, extendEvery: 15 };
 
-function lossOf(handle: Handle): Promise<HandleLostError> {
-  return new Promise((resolve) => {
-    handle.once('lost', resolve);
-  });
+/** What is thrown and caught by nobody while `body` runs; mocha's own listener is away meanwhile. */
+async function uncaughtDuring(body: () => Promise<void>): Promise<unknown[]> {
+  const uncaught: unknown[] = [];
+  const note = (error: unknown): void => void uncaught.push(error);
+  const others = process.listeners('uncaughtException');
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', note);
+  try {
+    await body();
+    await turn();
+  } finally {
+    process.off('uncaughtException', note);
+    for (const other of others) process.on('uncaughtException', other);
+  }
+  return uncaught;
 }
 
-function expectMissing(error: unknown, handle: Handle): void {
-  expect(error).to.be.instanceOf(HandleLostError);
-  expect(error).to.include({
-    code: 'HANDLE_LOST',
-    name: 'HandleLostError',
-    reason: 'missing',
-    semaphore: handle.name,
-    ticketId: handle.id,
-  });
-}
-
-async function expectLost(scope: Scope, handle: Handle): Promise<void> {
-  expectMissing(await scope.within(5000, lossOf(handle)), handle);
-  expect(handle).to.include({ held: false, expiresIn: 0 });
+/** Milliseconds that the ticket with the shortest life has left, by the backend's own clock. */
+async function leftThere(scope: Scope): Promise<number> {
+  const { holders } = await scope.elsewhere().inspect();
+  return Math.min(...holders.map(({ expiresIn }) => expiresIn));
 }
 
 export const lossCases: CaseGroup = {
-  title: 'a ticket that is gone',
+  title: 'extension and loss',
   cases: {
-    'is noticed at the next extension [M 17, RS 18, RU 6, RD]': async (scope) => {
-      const handle = await scope.semaphore(quick).acquire();
-      await scope.removeTicket(handle);
-      await expectLost(scope, handle);
-    },
-
-    'is noticed when it expired there, not here [P6, BN 10]': async (scope) => {
-      const handle = await scope.semaphore(quick).acquire();
-      await scope.ageTicket(handle, 0);
-      await expectLost(scope, handle);
-    },
-
-    'is noticed when its key was deleted [M 17, the failure table]': needing(
-      'keys',
-      async (scope) => {
-        const handle = await scope.semaphore(quick).acquire();
-        await scope.keys.delete(scope.ownKey('tickets'));
-        await expectLost(scope, handle);
-      },
-    ),
-
-    'is noticed when any one of its keys was deleted, or the permit is still counted [P1]': needing(
-      'keys',
-      async (scope) => {
-        for (const part of ['tickets', 'slots', 'free', 'meta']) {
-          const name = scope.freshName();
-          const here = scope.semaphore({ limit: 2, ...quick, extendEvery: 0 }, name);
-          const there = scope.elsewhere({ limit: 2 }, name);
-          const handles = [await here.acquire(), await here.acquire()];
-          await scope.keys.delete(`redsem:{${name}}:${part}`);
-          const extended = await Promise.allSettled(handles.map((handle) => handle.extend()));
-          const kept = extended.filter(({ status }) => status === 'fulfilled').length;
-          const taken = [
-            await there.tryAcquire(),
-            await there.tryAcquire(),
-            await there.tryAcquire(),
-          ];
-          const given = taken.filter((handle) => handle !== null);
-          expect(kept + given.length, `without ${part}`).to.equal(2);
-          const live = [...handles.filter(({ held }) => held), ...given];
-          expect(new Set(live.map(({ slot }) => slot)), `without ${part}`).to.have.lengthOf(2);
-        }
-      },
-    ),
-
-    'aborts the signal with that very error [M 17, RL5, RU 6]': async (scope) => {
-      const handle = await scope.semaphore(quick).acquire();
-      const { signal } = handle;
-      const aborted = once(signal, 'abort');
-      const lost = lossOf(handle);
-      await scope.removeTicket(handle);
-      await scope.within(5000, aborted);
-      expectMissing(signal.reason, handle);
-      expect(await lost).to.equal(signal.reason);
-      expect(handle.signal).to.equal(signal);
-      expect(thrownBy(() => handle.assertHeld())).to.equal(signal.reason);
-      expect(thrownBy(() => signal.throwIfAborted())).to.equal(signal.reason);
-    },
-
-    'aborts a signal that is first looked at after an extension': async (scope) => {
-      const handle = await scope.semaphore(quick).acquire();
-      await handle.extend();
-      await moment(40);
-      const { signal } = handle;
-      await scope.removeTicket(handle);
-      await eventually(() => expect(signal.aborted).to.equal(true));
-      expectMissing(signal.reason, handle);
-    },
-
-    'takes only the handle whose ticket it was [RS 7]': async (scope) => {
-      const semaphore = scope.semaphore({ limit: 2, ...quick });
-      const [gone, kept] = [await semaphore.acquire(), await semaphore.acquire()];
-      let lost = 0;
-      kept.on('lost', () => (lost += 1));
-      await scope.removeTicket(gone);
-      await expectLost(scope, gone);
+    'a loss is noticed at the next extension, by its holder alone': async (scope) => {
+      const semaphore = scope.semaphore(quick);
+      const kept = await semaphore.acquire();
+      for (const expired of [false, true]) {
+        const handle = await semaphore.acquire();
+        const { signal } = handle;
+        const [aborted, lost] = [once(signal, 'abort'), untilLost(handle)];
+        await (expired ? scope.ageTicket(handle, 0) : scope.removeTicket(handle));
+        await scope.within(5000, aborted);
+        const error = await lost;
+        expect(error.name).to.equal('HandleLostError');
+        await expectLost(handle, error, 'missing');
+        expect(handle.signal).to.equal(signal);
+        expect(await semaphore.inspect()).to.include({ held: 1 });
+        const next = await semaphore.acquire();
+        expect(next.fencingToken).to.be.greaterThan(handle.fencingToken);
+        await next.extend();
+        await next.release();
+      }
       await kept.extend();
-      expect(kept.held).to.equal(true);
-      expect(lost).to.equal(0);
+      expect(kept.signal.aborted).to.equal(false);
     },
 
-    'is not taken again in silence [RS 23, RS#175]': async (scope) => {
-      const handle = await scope.semaphore(quick).acquire();
+    'a loss is noticed by any deleted key, or still counts [P1]': needing('keys', async (scope) => {
+      for (const part of ['tickets', 'slots', 'free', 'meta']) {
+        const name = scope.freshName();
+        const [here, there] = scope.pair({ ...quick, extendEvery: 0 }, name);
+        const handles = [await here.acquire(), await here.acquire()];
+        await scope.keys.delete(scope.ownKey(part, name));
+        await Promise.allSettled(handles.map((handle) => handle.extend()));
+        const tries = [there.tryAcquire(), there.tryAcquire(), there.tryAcquire()];
+        const given = (await Promise.all(tries)).filter((handle) => handle !== null);
+        const live = [...handles.filter(({ held }) => held), ...given];
+        const slots = new Set(live.map(({ slot }) => slot));
+        expect([live.length, slots.size], `without ${part}`).to.deep.equal([2, 2]);
+        if (part === 'tickets') expect(given).to.have.lengthOf(2);
+      }
+    }),
+
+    'a lost ticket is not taken again in silence from those behind it': async (scope) => {
+      const handle = await scope.semaphore({ ...quick, limit: 1 }).acquire();
+      const lost = untilLost(handle);
+      const waiting = scope.elsewhere().acquire();
       await scope.removeTicket(handle);
-      const next = await scope.elsewhere().acquire(0);
-      await expectLost(scope, handle);
+      const next = await waiting;
+      await scope.within(5000, lost);
       await moment(50);
       const { holders } = await scope.elsewhere().inspect();
       expect(holders.map(({ id }) => id)).to.deep.equal([next.id]);
     },
 
-    'does not stop the semaphore: the next acquire works [RD 19]': async (scope) => {
-      const semaphore = scope.semaphore(quick);
-      const handle = await semaphore.acquire();
-      await scope.removeTicket(handle);
-      await expectLost(scope, handle);
-      const next = await semaphore.acquire();
-      expect(next.fencingToken).to.be.greaterThan(handle.fencingToken);
-      await next.extend();
+    'a loss reaches every listener once, in whatever way and however late it came': async (
+      scope,
+    ) => {
+      const handle = await scope.semaphore(quick).acquire();
+      const heard: unknown[] = [];
+      const event = once(handle, 'lost');
+      const listener = (): void => void heard.push('taken off');
+      handle.on('lost', listener).off('lost', listener);
+      handle.on('lost', (error) => heard.push('first', error));
+      handle.once('lost', () => heard.push('second'));
+      handle.addListener('lost', () => heard.push('third'));
+      handle.prependListener('lost', () => heard.push('before'));
+      const error = await scope.lose(handle);
+      const all = ['before', 'first', error, 'second', 'third'];
+      await eventually(() => expect(heard).to.deep.equal(all));
+      expect(await event).to.deep.equal([error]);
+      handle.on('lost', (late) => heard.push('late', late));
+      expect(heard, 'not in the same call').to.deep.equal(all);
+      await eventually(() => expect(heard).to.deep.equal([...all, 'late', error]));
+      expect(await once(handle, 'lost')).to.deep.equal([error]);
+      await expectLost(handle, error, 'missing');
+      await moment(40);
+      expect(heard).to.deep.equal([...all, 'late', error]);
     },
 
-    'ends the wait of those who stood behind it [M 17]': async (scope) => {
-      const handle = await scope.semaphore(quick).acquire();
-      const waiting = scope.elsewhere({ retry: { min: 5, max: 20 } }).acquire();
-      await scope.untilWaiting(1);
-      await scope.removeTicket(handle);
-      expect(await waiting).to.include({ held: true });
-      await eventually(() => expect(handle.held).to.equal(false));
+    'a loss reaches a signal and a listener that came after an extension': async (scope) => {
+      const semaphore = scope.semaphore(quick);
+      const handles = [await semaphore.acquire(), await semaphore.acquire()];
+      await Promise.all(handles.map((handle) => handle.extend()));
+      await moment(40);
+      const [signal, lost] = [handles[0]?.signal, handles[1] && untilLost(handles[1])];
+      for (const handle of handles) await scope.removeTicket(handle);
+      await eventually(() => expect(signal?.reason).to.include({ reason: 'missing' }));
+      expect(await lost).to.include({ reason: 'missing' });
     },
+
+    'a loss reaches no listener after release()': needing('time', async (scope) => {
+      const handle = await scope.semaphore({ ...quick, extendEvery: 200 }).acquire();
+      let losses = 0;
+      const listener = (): void => void (losses += 1);
+      handle.on('lost', listener);
+      const { signal } = handle;
+      await scope.removeTicket(handle);
+      await handle.release();
+      handle.on('lost', listener);
+      await scope.time.pass(250);
+      expect(losses).to.equal(0);
+      expect(signal.aborted).to.equal(false);
+    }),
+
+    'a loss reaches the other listeners and handles when a listener throws': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const handles = [await semaphore.acquire(), await semaphore.acquire()];
+      const failures = [new Error('a listener failed'), new Error('an abort listener failed')];
+      const [first, second] = failures.map((failure) => (): never => {
+        throw failure;
+      });
+      const heard: number[] = [];
+      if (first !== undefined) handles[0]?.on('lost', first);
+      if (second !== undefined) handles[1]?.signal.addEventListener('abort', second);
+      for (const [i, handle] of handles.entries()) handle.on('lost', () => heard.push(i));
+      const uncaught = await uncaughtDuring(async () => {
+        for (const handle of handles) await scope.lose(handle);
+        await eventually(() => expect(heard).to.deep.equal([0, 1]));
+      });
+      expect(uncaught).to.have.members(failures);
+      for (const { signal } of handles) expect(signal.aborted).to.equal(true);
+      expect(await semaphore.acquire()).to.include({ held: true });
+    },
+
+    'a loss needs no listener, and lets one release, acquire and close': async (scope) => {
+      const semaphore = scope.semaphore(quick);
+      const [silent, handle] = [await semaphore.acquire(), await semaphore.acquire()];
+      const uncaught = await uncaughtDuring(async () => {
+        await scope.removeTicket(silent);
+        await eventually(() => expect(silent.held).to.equal(false));
+        await moment(10);
+      });
+      expect(uncaught).to.deep.equal([]);
+      const reaction = untilLost(handle).then(async () => {
+        const released = await handle.release();
+        const next = await semaphore.acquire();
+        await semaphore.close();
+        return [released, next.held];
+      });
+      await scope.lose(handle);
+      expect(await reaction).to.deep.equal([false, false]);
+    },
+
+    'an extension gives the ticket its own full ttl again, and no other ticket anything': async (
+      scope,
+    ) => {
+      const limit = 2;
+      const long = await scope.semaphore({ limit, ttl: 60_000, extendEvery: 0 }).acquire();
+      const short = await scope.elsewhere({ limit, ttl: 10_000, extendEvery: 0 }).acquire();
+      await scope.ageTicket(short, 2000);
+      expect(await leftThere(scope)).to.be.within(0, 2000);
+      await Promise.all(Array.from({ length: 20 }, () => short.extend()));
+      expect(await leftThere(scope)).to.be.within(5000, 10_000);
+      expect(short.expiresIn).to.be.at.most(10_000);
+      await short.release();
+      expect(await leftThere(scope)).to.be.within(50_000, 60_000);
+      expect(long.expiresIn).to.be.greaterThan(50_000);
+      await long.extend();
+    },
+
+    'an extension happens by itself, for all handles, whenever they came': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 20, ttl: 10_000, extendEvery: 20 });
+      for (let i = 0; i < 10; i += 1) await scope.ageTicket(await semaphore.acquire(), 3000);
+      await eventually(async () => expect(await leftThere(scope)).to.be.greaterThan(5000));
+      expect(await semaphore.inspect()).to.include({ held: 10 });
+    },
+
+    'an extension of a short ttl takes no life from the keys [P8]': needing(
+      'keys',
+      async (scope) => {
+        await scope.semaphore({ limit: 2, ttl: 60_000 }).acquire();
+        const short = await scope.elsewhere({ limit: 2, ttl: 10_000, extendEvery: 0 }).acquire();
+        await short.extend();
+        await short.release();
+        const keys = await scope.ownKeys();
+        expect(keys).to.include.keys('tickets', 'meta');
+        for (const [part, left] of keys) expect(left, part).to.be.greaterThan(50_000);
+      },
+    ),
   },
 };

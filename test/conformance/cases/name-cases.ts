@@ -1,129 +1,122 @@
+import { hostname } from 'node:os';
 import { expect } from 'chai';
 
-import type { CaseGroup } from '../case-group.js';
+import type { Semaphore } from '../../../src/index.js';
+import { reasonOf } from '../../support/rejection.js';
+import { type CaseGroup, needing } from '../case-group.js';
 
 /** Each is another name, however alike they look. */
 const NAMES: readonly string[] = [
-  'a',
-  'A',
-  ' a',
-  'a ',
-  'a:tickets',
-  '{',
-  '}',
-  '{}',
-  '{a}',
-  '{a',
-  'a}',
-  '{{a}}',
-  '%7B',
-  '%7b',
-  '%7D',
-  '%',
-  '%25',
-  '%257B',
-  '\0',
-  'a\0',
-  '\0a',
-  '\r\n',
-  'a\r\nDEL a\r\n',
-  '\n',
-  '\u{1F600}',
-  '\u{1F600}\u{1F600}',
-  '\ufeffa',
-  '\u00e9',
-  'e\u0301',
-  '\\',
-  '\\'.repeat(500),
-  '*',
-  '?',
-  '[a]',
-  '"',
-  "'",
-  '|',
-  ';',
-  '__proto__',
-  'constructor',
-  'x'.repeat(511),
-  'x'.repeat(512),
-  `${'x'.repeat(511)}y`,
-  `${'x'.repeat(511)}X`,
-  '\u{1F600}'.repeat(128),
-];
+  ['a', 'A', ' a', 'a ', 'a:tickets', '\ufeffa', '\u00e9', 'e\u0301', '\\', '\\'.repeat(500)],
+  ['{', '}', '{}', '{a}', '{a', 'a}', '{{a}}', '%7B', '%7b', '%7D', '%', '%25', '%257B'],
+  ['\0', 'a\0', '\0a', '\n', '\r\n', 'a\r\nDEL a\r\n', '\u{1F600}', '\u{1F600}\u{1F600}'],
+  ['*', '?', '[a]', '"', "'", '|', ';', '__proto__', 'constructor', '\u{1F600}'.repeat(128)],
+  ['x'.repeat(511), 'x'.repeat(512), `${'x'.repeat(511)}y`, `${'x'.repeat(511)}X`],
+].flat();
+const PREFIXES = ['p', 'P', 'p:', 'pn', 'p n', 'p\0', '\u{1F600}', 'x'.repeat(128)];
+const STRANGE = 'worker 7; über|all 😀 100%';
+
+/** Whose permit was free. */
+async function takenOf(semaphores: readonly Semaphore[]): Promise<string[]> {
+  const handles = await Promise.all(semaphores.map((semaphore) => semaphore.tryAcquire()));
+  return handles.flatMap((handle) => handle?.name ?? []);
+}
 
 export const nameCases: CaseGroup = {
-  title: 'names',
+  title: 'names, and inspect',
   cases: {
-    'of any kind work, are kept as they are, and never meet [M 14, M 15, M 16, M 32]': async (
-      scope,
-    ) => {
+    'names of any kind work, are kept as they are, and never meet': async (scope) => {
       const prefix = scope.freshName();
       const semaphores = NAMES.map((name) => scope.semaphore({ prefix }, name));
-      expect(semaphores.map(({ name }) => name)).to.deep.equal(NAMES);
-      const handles = await Promise.all(semaphores.map((semaphore) => semaphore.tryAcquire()));
-      expect(handles.map((handle) => handle?.name)).to.deep.equal(NAMES);
       const others = NAMES.map((name) => scope.elsewhere({ prefix }, name));
-      const tried = await Promise.all(others.map((other) => other.tryAcquire()));
-      expect(tried).to.deep.equal(NAMES.map(() => null));
+      expect(semaphores.map(({ name }) => name)).to.deep.equal(NAMES);
+      expect(await takenOf(semaphores)).to.deep.equal(NAMES);
+      expect(await takenOf(others)).to.deep.equal([]);
       const states = await Promise.all(others.map((other) => other.inspect()));
-      expect(states.map(({ name, held }) => [name, held])).to.deep.equal(
-        NAMES.map((name) => [name, 1]),
-      );
-      const released = await Promise.all(handles.map(async (handle) => handle?.release()));
-      expect(released).to.deep.equal(NAMES.map(() => true));
+      const shown = states.map(({ name, held }) => [name, held]);
+      expect(shown).to.deep.equal(NAMES.map((name) => [name, 1]));
+      await semaphores[7]?.close();
+      expect(await takenOf(others)).to.deep.equal([NAMES[7]]);
     },
 
-    'of any kind can be waited for': async (scope) => {
-      const prefix = scope.freshName();
-      const retry = { min: 5, max: 20 };
+    'names and prefixes of any kind can be waited for': async (scope) => {
+      const prefix = `${scope.name} \u{1F600}`;
       const names = ['{a}', '\0', '\u{1F600} \r\n', 'x'.repeat(512), '%7B:;|'];
       const waits = names.map(async (name) => {
-        const holder = await scope.elsewhere({ prefix, retry }, name).acquire();
-        const waiting = scope.semaphore({ prefix, retry }, name).acquire();
+        const [here, there] = scope.pair({ prefix }, name);
+        const holder = await there.acquire();
+        const waiting = here.acquire();
         await holder.release();
         return (await waiting).name;
       });
       expect(await Promise.all(waits)).to.deep.equal(names);
     },
 
-    'with other prefixes are others [M 31, RS 31]': async (scope) => {
-      const pairs: [prefix: string, name: string][] = [
-        ['p', 'n'],
-        ['P', 'n'],
-        ['p:', 'n'],
-        ['p', ':n'],
-        ['pn', 'n'],
-        ['p n', 'n'],
-        ['p\0', 'n'],
-        ['\u{1F600}', 'n'],
-        ['x'.repeat(128), 'n'],
-      ].map(([prefix = '', name = '']) => [`${scope.name}${prefix}`.slice(-128), name]);
-      for (const [prefix, name] of pairs) {
-        const handle = await scope.semaphore({ prefix }, name).tryAcquire();
-        expect(handle, JSON.stringify([prefix, name])).to.include({ held: true });
-      }
-      for (const [prefix, name] of pairs) {
-        expect(await scope.elsewhere({ prefix }, name).tryAcquire()).to.equal(null);
-      }
+    'names with other prefixes are others': async (scope) => {
+      const keys = [...PREFIXES.map((prefix) => [prefix, 'n']), ['p', ':n']];
+      const semaphores = keys.map(([prefix = '', name]) =>
+        scope.pair({ prefix: `${scope.name}${prefix}`.slice(-128) }, name),
+      );
+      const all = keys.map(([, name]) => name);
+      expect(await takenOf(semaphores.map(([here]) => here))).to.deep.equal(all);
+      expect(await takenOf(semaphores.map(([, there]) => there))).to.deep.equal([]);
     },
 
-    'with another prefix can be waited for': async (scope) => {
-      const options = { prefix: `${scope.name} \u{1F600}`, retry: { min: 5, max: 20 } };
-      const holder = await scope.elsewhere(options).acquire();
-      const waiting = scope.semaphore(options).acquire();
-      await holder.release();
-      expect(await waiting).to.include({ held: true });
+    'inspect shows who holds what, of those who have not expired': async (scope) => {
+      const options = { limit: 7, ttl: 20_000 };
+      const semaphore = scope.semaphore({ ...options, label: STRANGE });
+      const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
+      expect(await semaphore.inspect()).to.deep.equal({ name: scope.name, limit: 7, ...nobody });
+      const gone = await semaphore.acquire();
+      const three = await semaphore.acquire({ permits: 3 });
+      const unlabelled = await scope.semaphore({ ...options, label: '' }).acquire();
+      const byDefault = await scope.semaphore(options).acquire();
+      await scope.ageTicket(gone, 0);
+      const { held, holders } = await scope.elsewhere().inspect();
+      await three.extend();
+      expect(held).to.equal(5);
+      const labels = [STRANGE, '', `${hostname()}:${process.pid}`];
+      for (const [i, handle] of [three, unlabelled, byDefault].entries()) {
+        const { id, slots, fencingToken } = handle;
+        const holder = holders.find((each) => each.id === id);
+        expect(holder).to.deep.include({ slots: [...slots], fencingToken, label: labels[i] });
+        expect(holder?.expiresIn).to.be.within(15_000, 20_000);
+        expect(holder?.heldFor).to.be.within(0, 5000);
+      }
+      expect(holders).to.have.lengthOf(3);
     },
 
-    'are independent [M 6, RS 31, O 3b, BQ 19]': async (scope) => {
-      const names = Array.from({ length: 40 }, () => scope.freshName());
-      const handles = await Promise.all(names.map((name) => scope.semaphore({}, name).acquire(0)));
-      expect(handles.map(({ name }) => name)).to.deep.equal(names);
-      const tries = await Promise.all(names.map((name) => scope.elsewhere({}, name).tryAcquire()));
-      expect(tries.every((handle) => handle === null)).to.equal(true);
-      await handles[7]?.release();
-      const again = await Promise.all(names.map((name) => scope.elsewhere({}, name).tryAcquire()));
-      expect(again.map((handle) => handle?.name).filter(Boolean)).to.deep.equal([names[7]]);
+    'inspect shows who waits, in what order': needing('queue', async (scope) => {
+      await scope.elsewhere({ limit: 2, label: 'holder' }).acquire({ permits: 2 });
+      const labels = ['first', 'waits; here|now', 'third'];
+      const semaphores = labels.map((label, i) =>
+        i === 1 ? scope.elsewhere({ limit: 2, label }) : scope.semaphore({ limit: 2, label }),
+      );
+      const ends: Promise<unknown>[] = [];
+      for (const [i, semaphore] of semaphores.entries()) {
+        ends.push(reasonOf(semaphore.acquire({ permits: i === 1 ? 2 : 1 })));
+        await scope.untilWaiting(i + 1);
+      }
+      const { waiting, waiters, holders } = await scope.elsewhere({ limit: 2 }).inspect();
+      expect(waiting).to.equal(3);
+      expect(holders.map(({ label }) => label)).to.deep.equal(['holder']);
+      expect(waiters.map(({ label }) => label)).to.deep.equal(labels);
+      expect(waiters.map(({ position }) => position)).to.deep.equal([0, 1, 2]);
+      expect(waiters.map(({ permits }) => permits)).to.deep.equal([1, 2, 1]);
+      for (const { waitingFor } of waiters) expect(waitingFor).to.be.within(0, 3_600_000);
+      expect(new Set(waiters.map(({ id }) => id))).to.have.lengthOf(3);
+      await Promise.all(semaphores.map((semaphore) => semaphore.close()));
+      await Promise.all(ends);
+    }),
+
+    'inspect shows more than a thousand holders': async (scope) => {
+      const semaphore = scope.semaphore({ limit: Number.MAX_SAFE_INTEGER });
+      const handles = await Promise.all(Array.from({ length: 1100 }, () => semaphore.acquire()));
+      const { held, limit, holders } = await scope.elsewhere().inspect();
+      expect([held, limit]).to.deep.equal([1100, 1]);
+      expect(holders.map(({ id }) => id)).to.have.members(handles.map(({ id }) => id));
+      await Promise.all(handles.map((handle) => handle.release()));
+      expect(await semaphore.inspect()).to.include({ held: 0 });
     },
   },
 };

@@ -1,124 +1,190 @@
 import { expect } from 'chai';
 
-import { HandleLostError } from '../../../src/index.js';
-import type { CaseGroup } from '../case-group.js';
-import { thrownBy } from '../bad-argument.js';
-import { errorOf } from '../../support/rejection.js';
+import type { Handle, Semaphore } from '../../../src/index.js';
+import {
+  AcquireTimeoutError,
+  BackendError,
+  ClosedError,
+  HandleLostError,
+} from '../../../src/index.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
+import { type CaseGroup, needing } from '../case-group.js';
+import { thrownBy } from '../scope.js';
+
+type Job<T> = (handle: Handle) => T | Promise<T>;
+
+/** By either call: with a permit free they do the same. */
+const CALLS = [
+  <T>(semaphore: Semaphore, job: Job<T>) => semaphore.use(job),
+  async <T>(semaphore: Semaphore, job: Job<T>) => {
+    const outcome = await semaphore.tryUse(job);
+    if (!outcome.ran) throw new Error('there is a free permit');
+    return outcome.result;
+  },
+];
+const failure = new Error('the job failed');
 
 export const releaseCases: CaseGroup = {
-  title: 'release',
+  title: 'release, use, tryUse and await using',
   cases: {
-    'gives the permit back and says so [RS 6]': async (scope) => {
-      const handle = await scope.semaphore().acquire();
-      expect(await handle.release()).to.equal(true);
-      expect(await scope.elsewhere().inspect()).to.include({ held: 0 });
-      expect(await scope.elsewhere().tryAcquire()).to.include({ held: true });
-    },
-
-    'leaves the other holders alone [RS 7]': async (scope) => {
-      const [here, there] = [scope.semaphore({ limit: 2 }), scope.elsewhere({ limit: 2 })];
-      const [one, two] = [await here.acquire(), await there.acquire()];
-      await one.release();
-      const { holders } = await here.inspect();
-      expect(holders.map(({ id }) => id)).to.deep.equal([two.id]);
-      await two.extend();
-    },
-
-    'says the same the second time, and at the same time [M 9, RS 30, O 3b, AM]': async (scope) => {
-      const handle = await scope.semaphore().acquire();
-      expect(await Promise.all([handle.release(), handle.release()])).to.deep.equal([true, true]);
-      expect(await handle.release()).to.equal(true);
-      expect(await scope.semaphore().inspect()).to.include({ held: 0 });
-    },
-
-    'takes nothing from the next holder when it is called again [M 9, O 3b, AS]': async (scope) => {
-      const first = await scope.semaphore().acquire();
-      await first.release();
-      const second = await scope.elsewhere().acquire();
+    'gives the permit back, says so each time, takes no other': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      const [first, second] = [await here.acquire(), await there.acquire()];
+      expect(await Promise.all([first.release(), first.release()])).to.deep.equal([true, true]);
+      const { holders } = await there.inspect();
+      expect(holders.map(({ id }) => id)).to.deep.equal([second.id]);
+      const third = await there.acquire(0);
       expect(await first.release()).to.equal(true);
       await first[Symbol.asyncDispose]();
-      await second.extend();
-      expect(await scope.semaphore().tryAcquire()).to.equal(null);
+      for (const handle of [second, third]) await handle.extend();
+      expect(await here.tryAcquire()).to.equal(null);
     },
 
-    'never frees the successor of a handle that has expired [O 2c, O 3b, SM]': async (scope) => {
-      const stale = await scope.semaphore().acquire();
-      await scope.ageTicket(stale, 0);
-      const successor = await scope.elsewhere().acquire();
-      expect(await stale.release()).to.equal(false);
-      await successor.extend();
-      expect(await scope.semaphore().tryAcquire()).to.equal(null);
-      expect(await successor.release()).to.equal(true);
+    'is false where the ticket was gone, known or not, and frees no successor [P7]': async (
+      scope,
+    ) => {
+      const [here, there] = scope.pair();
+      for (const known of [false, true]) {
+        const stale = await here.acquire();
+        if (known) await scope.lose(stale);
+        else await scope.ageTicket(stale, 0);
+        const successor = await there.acquire();
+        expect([await stale.release(), await stale.release()]).to.deep.equal([false, false]);
+        expect(stale.signal.aborted).to.equal(known);
+        await successor.extend();
+        expect(await here.tryAcquire()).to.equal(null);
+        expect(await successor.release()).to.equal(true);
+      }
     },
 
-    'tells with false that the ticket was gone [O 1b, RU 5]': async (scope) => {
+    'ends the handle at once, with one `released` event, for every later call': async (scope) => {
       const handle = await scope.semaphore().acquire();
-      let lost = 0;
-      handle.on('lost', () => (lost += 1));
-      await scope.removeTicket(handle);
-      expect(await handle.release()).to.equal(false);
-      expect(await handle.release()).to.equal(false);
-      expect(lost).to.equal(0);
-    },
-
-    'tells with false that the handle had been lost [P7, RL#168]': async (scope) => {
-      const handle = await scope.semaphore().acquire();
-      await scope.removeTicket(handle);
-      await errorOf(handle.extend(), HandleLostError);
-      expect(await handle.release()).to.equal(false);
-    },
-
-    'ends what the handle says of itself at once [RL4 6]': async (scope) => {
-      const handle = await scope.semaphore().acquire();
+      let released = 0;
+      handle.on('released', () => (released += 1));
       const releasing = handle.release();
       expect(handle).to.include({ held: false, expiresIn: 0 });
       const error = thrownBy(() => handle.assertHeld());
       expect(error).to.be.instanceOf(HandleLostError);
       expect(error).to.include({ reason: 'closed', semaphore: scope.name, ticketId: handle.id });
-      await releasing;
-      expect(handle.signal.aborted).to.equal(false);
-    },
-
-    'is told by one `released` event': async (scope) => {
-      const handle = await scope.semaphore().acquire();
-      let released = 0;
-      handle.on('released', () => (released += 1));
-      const releasing = handle.release();
       expect(released).to.equal(0);
       await releasing;
       await handle.release();
       await handle[Symbol.asyncDispose]();
       expect(released).to.equal(1);
+      expect(handle.signal.aborted).to.equal(false);
+      const late = await errorOf(handle.extend(), HandleLostError);
+      expect(late).to.include({ code: 'HANDLE_LOST', reason: 'closed' });
     },
 
-    'ends an extension under way, which brings nothing back [RS 22, RS 26, P7]': async (scope) => {
+    'ends an extension under way, which brings nothing back [P7]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 2 });
       for (let round = 0; round < 5; round += 1) {
         const handle = await semaphore.acquire();
-        let lost = 0;
-        handle.on('lost', () => (lost += 1));
         const extending = handle.extend().catch((error: unknown) => error);
         if (round > 1) await Promise.resolve();
         expect(await handle.release()).to.equal(true);
         const outcome = await extending;
         if (outcome !== undefined) expect(outcome).to.be.instanceOf(HandleLostError);
-        expect(lost).to.equal(0);
+        expect(handle.signal.aborted).to.equal(false);
         expect(await semaphore.inspect()).to.include({ held: 0 });
       }
     },
 
-    'makes later extensions fail without a call [RL4 9]': async (scope) => {
-      const handle = await scope.semaphore().acquire();
-      await handle.release();
-      const error = await errorOf(handle.extend(), HandleLostError);
-      expect(error).to.include({ code: 'HANDLE_LOST', reason: 'closed' });
+    'run the function with a handle, give its result, and release': async (scope) => {
+      const semaphore = scope.semaphore();
+      for (const call of CALLS) {
+        const result = await call(semaphore, async (handle) => {
+          expect(handle.held).to.equal(true);
+          expect(await scope.elsewhere().tryAcquire()).to.equal(null);
+          return 'result';
+        });
+        expect(result).to.equal('result');
+        expect(await call(semaphore, () => 5)).to.equal(5);
+        expect(await call(semaphore, () => undefined)).to.equal(undefined);
+        expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+        const released = call(semaphore, async (handle) => {
+          await handle.release();
+          return semaphore.tryUse(() => 'early');
+        });
+        expect(await released).to.deep.equal({ ran: true, result: 'early' });
+      }
     },
 
-    'frees many at once': async (scope) => {
-      const semaphore = scope.semaphore({ limit: 50 });
-      const handles = await Promise.all(Array.from({ length: 50 }, () => semaphore.acquire()));
-      const released = await Promise.all(handles.map((handle) => handle.release()));
-      expect(new Set(released)).to.deep.equal(new Set([true]));
+    'hide neither result nor error, lost or not [P7]': async (scope) => {
+      const semaphore = scope.semaphore();
+      for (const call of CALLS) {
+        const throwing = (): never => {
+          throw failure;
+        };
+        expect(await reasonOf(call(semaphore, throwing))).to.equal(failure);
+        expect(await reasonOf(call(semaphore, () => Promise.reject(failure)))).to.equal(failure);
+        expect(await semaphore.inspect()).to.include({ held: 0 });
+        const result = call(semaphore, (handle) => scope.removeTicket(handle).then(() => 'result'));
+        expect(await result).to.equal('result');
+        const failing = call(semaphore, (handle) => scope.removeTicket(handle).then(throwing));
+        expect(await reasonOf(failing)).to.equal(failure);
+      }
+    },
+
+    'give a failed release as the cause of the error [P7]': needing(
+      ['keys', 'server errors'],
+      async (scope) => {
+        const semaphore = scope.semaphore({ limit: 2 });
+        const spoil = (): Promise<void> => scope.keys.setString(scope.ownKey('tickets'), 'wrong');
+        const repair = (): Promise<void> => scope.keys.delete(scope.ownKey('tickets'));
+        for (const call of CALLS) {
+          const error = new Error('the job failed');
+          const failing = call(semaphore, () => spoil().then(() => Promise.reject(error)));
+          expect(await reasonOf(failing)).to.equal(error);
+          expect(error.cause).to.be.instanceOf(BackendError);
+          expect(error.cause).to.match(/WRONGTYPE/);
+          await repair();
+          if (call === CALLS[0]) continue;
+          expect(await call(semaphore, () => spoil().then(() => 'result'))).to.equal('result');
+          await repair();
+        }
+      },
+    ),
+
+    'take timeout and permits as acquire and tryAcquire do': async (scope) => {
+      const [here, there] = scope.pair({ limit: 3 });
+      expect(await here.use(({ slots }) => slots, { permits: 3 })).to.deep.equal([0, 1, 2]);
+      const holder = await there.acquire();
+      let runs = 0;
+      const run = (): number => (runs += 1);
+      for (const timeout of [0, 20]) {
+        await errorOf(here.use(run, { permits: 3, timeout }), AcquireTimeoutError);
+      }
+      expect(await there.tryUse(run, { permits: 3 })).to.deep.equal({ ran: false });
+      expect(runs).to.equal(0);
+      expect(await there.inspect()).to.include({ held: 1, waiting: 0 });
+      await holder.release();
+      expect(await there.tryUse(run, { permits: 3 })).to.deep.equal({ ran: true, result: 1 });
+      await there.close();
+      await errorOf(there.tryUse(run), ClosedError);
+    },
+
+    'release at the end of the block, whatever happened in it': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const handles: Handle[] = [];
+      const block = async (): Promise<void> => {
+        await using kept = await semaphore.acquire();
+        await using lost = await semaphore.acquire();
+        await using released = await semaphore.acquire();
+        handles.push(kept, lost, released);
+        await released.release();
+        await scope.removeTicket(lost);
+        expect(kept.held).to.equal(true);
+        throw failure;
+      };
+      expect(await reasonOf(block())).to.equal(failure);
+      expect(handles.map(({ held }) => held)).to.deep.equal([false, false, false]);
+      expect(await semaphore.inspect()).to.include({ held: 0 });
+      {
+        await using closing = scope.semaphore();
+        handles.push(await closing.acquire());
+      }
+      expect(handles[3]?.held).to.equal(false);
       expect(await semaphore.inspect()).to.include({ held: 0 });
     },
   },

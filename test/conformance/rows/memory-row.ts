@@ -1,32 +1,30 @@
-import type { Backend } from '../../../src/index.js';
-import { ManualClock, MemoryBackend } from '../../../src/index.js';
-import type { Place, Row } from '../row.js';
-import { tamperingBy } from '../tampering.js';
+import type { Backend, ManualClock } from '../../../src/index.js';
+import { MemoryBackend } from '../../../src/index.js';
+import { tamperingBy } from './redis-row.js';
+import type { Passage, Row } from '../row.js';
 
-export function memoryRow(): Row {
-  return { title: 'memory', open: () => Promise.resolve(placeOf(new MemoryBackend())) };
-}
+const LACKS = {
+  keys: 'it has no keys',
+  'server errors': 'it has no commands that fail',
+  server: 'it has no server',
+};
+/** Milliseconds between two looks. */
+const STEP = 5;
 
-/** Time stands still there, so it is for the cases that let it pass themselves. */
-export function manualClockRow(): Row {
-  const clock = new ManualClock();
+export function memoryRow(clock?: ManualClock): Row {
   return {
-    title: 'memory with a manual clock',
-    clock,
-    open: () => Promise.resolve(placeOf(new MemoryBackend({ clock }))),
+    title: clock === undefined ? 'memory' : 'memory with a manual clock',
+    lacks: LACKS,
+    ...(clock === undefined ? {} : { passage: manualPassage(clock) }),
+    open: () => {
+      const target = new MemoryBackend(clock === undefined ? {} : { clock });
+      const tickets = tamperingBy(target);
+      return Promise.resolve({ target, other: otherDoor(target), tickets, close: async () => {} });
+    },
   };
 }
 
-function placeOf(backend: MemoryBackend): Place {
-  return {
-    target: backend,
-    other: otherDoor(backend),
-    tickets: tamperingBy(backend),
-    close: () => Promise.resolve(),
-  };
-}
-
-/** Another object, hence another client with waiters, coordinators and an inbox of its own. */
+/** Another object, hence another client with other waiters, another queue in the process and another inbox. */
 function otherDoor(backend: MemoryBackend): Backend {
   return {
     clock: backend.clock,
@@ -37,6 +35,28 @@ function otherDoor(backend: MemoryBackend): Backend {
     setLimit: (call) => backend.setLimit(call),
     adopt: (call) => backend.adopt(call),
     revoke: (call) => backend.revoke(call),
+    noteStripes: (key, stripes) => backend.noteStripes(key, stripes),
     listen: (client, prefix, listener) => backend.listen(client, prefix, listener),
+  };
+}
+
+/** Time that passes only as far as a case says. */
+function manualPassage(clock: ManualClock): Passage {
+  return {
+    late: STEP,
+    now: () => clock.monotonic(),
+    pass: (duration) => clock.advance(duration),
+    stall: (duration) => clock.stall(duration),
+    within: async (duration, promise) => {
+      let ended = false;
+      const end = (): boolean => (ended = true);
+      promise.then(end, end);
+      const settled = (): boolean => ended;
+      for (let passed = 0; passed < duration && !settled(); passed += STEP) {
+        await clock.advance(STEP);
+      }
+      if (settled()) return promise;
+      throw new Error(`not settled when ${duration} ms had passed`);
+    },
   };
 }

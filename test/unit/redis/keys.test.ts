@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 
-import { inboxChannels, keysOf } from '../../../src/redis/keys.js';
-
-const PARTS = keysOf({ prefix: 'p', name: 'n' }).length;
+import { inboxChannels, keysOf, quorumKeysOf } from '../../../src/redis/keys.js';
 
 /** What Redis Cluster hashes: between the first `{` and the next `}`, unless that is nothing. */
 function hashTag(key: string): string {
@@ -24,49 +22,41 @@ function nastyNames(): string[] {
 }
 
 describe('keys', () => {
-  it('are the documented ones', () => {
-    expect(keysOf({ prefix: 'redsem', name: 'jobs' })).to.include.members(
-      ['tickets', 'queue', 'waiters', 'meta'].map((part) => `redsem:{jobs}:${part}`),
-    );
-    expect(inboxChannels('redsem')).to.equal('redsem:inbox:');
-  });
+  const parts = keysOf({ prefix: 'p', name: 'n' }).length;
 
-  it('never collide, whatever braces, signs and parts of keys the names have', () => {
+  it('of one semaphore share one hash tag, and never collide with those of another name', () => {
     const names = nastyNames();
     expect(names.length).to.be.above(10_000);
-    const seen = new Set<string>();
-    for (const name of names) for (const key of keysOf({ prefix: 'p', name })) seen.add(key);
-    expect(seen.size).to.equal(names.length * PARTS);
+    const tags = new Set<string>();
+    for (const name of names) {
+      const keys = new Set(keysOf({ prefix: 'p', name }));
+      const [tag = '', ...others] = new Set([...keys].map(hashTag));
+      expect([keys.size, others], name).to.deep.equal([parts, []]);
+      expect(tag).not.to.match(/[{}]/);
+      tags.add(tag);
+    }
+    expect(tags.size).to.equal(names.length);
   });
 
-  it('never collide over prefixes', () => {
+  it('never collide over prefixes, nor with channels, nor with those of a quorum', () => {
     const seen = new Set<string>();
     const prefixes = ['p', 'p:', ':p', 'p:inbox', 'P', 'p%7B', 'p:tickets', 'p:p'];
     const names = ['n', ':n', 'p', 'p:{n}', '{n}', '}:tickets', 'inbox:x', 'n}:tickets'];
-    for (const prefix of prefixes) {
-      for (const name of names) for (const key of keysOf({ prefix, name })) seen.add(key);
-    }
-    expect(seen.size).to.equal(prefixes.length * names.length * PARTS);
-    for (const key of seen) {
+    const [own, quorum] = [keysOf, quorumKeysOf].map((keys) =>
+      prefixes.flatMap((prefix) => names.flatMap((name) => keys({ prefix, name }))),
+    );
+    for (const key of [...(own ?? []), ...(quorum ?? [])]) {
+      expect(seen.has(key), key).to.equal(false);
+      seen.add(key);
       for (const prefix of prefixes)
-        expect(key.startsWith(inboxChannels(prefix) + 'c')).to.equal(false);
+        expect(key.startsWith(`${inboxChannels(prefix)}c`)).to.equal(false);
     }
+    expect(own?.length).to.equal(prefixes.length * names.length * parts);
   });
 
-  it('of one semaphore share one hash tag, which is its whole name', () => {
-    const tags = new Map<string, string>();
-    for (const name of nastyNames()) {
-      const found = new Set(keysOf({ prefix: 'p', name }).map(hashTag));
-      expect(found.size, name).to.equal(1);
-      const [tag = ''] = found;
-      expect(tags.get(tag), `${name} shares the tag of`).to.equal(undefined);
-      tags.set(tag, name);
-      expect(tag).not.to.match(/[{}]/);
-    }
-  });
-
-  it('keep every other sign as it is', () => {
+  it('are the documented ones, and keep every other sign of the name', () => {
     const name = 'Ünï 🚦\0\n*?[]\\"\'';
     expect(keysOf({ prefix: 'p', name })[0]).to.equal(`p:{${name}}:tickets`);
+    expect(inboxChannels('redsem')).to.equal('redsem:inbox:');
   });
 });

@@ -1,4 +1,4 @@
-import type { HistoryEvent } from '../history/events.js';
+import type { HistoryEvent, Violation } from '../../history/events.js';
 import { putTogether } from './put-together.js';
 import { checkDeadlines } from './rules/deadlines.js';
 import { checkLimit, checkServer, checkSlots } from './rules/limit.js';
@@ -14,7 +14,7 @@ import {
 import { checkOrder } from './rules/order.js';
 import { checkPhantoms } from './rules/phantoms.js';
 import { checkTokens } from './rules/tokens.js';
-import type { RunRecord, Violation } from './run-record.js';
+import type { RunRecord } from './run-record.js';
 
 const rules = [
   checkLimit,

@@ -4,9 +4,9 @@ import type {
   InvokeEvent,
   OkEvent,
   RunEvent,
-} from '../history/events.js';
-import { effectsOf } from '../history/fault-kinds.js';
-import type { Call, Fault, Hold, RunRecord } from './run-record.js';
+} from '../../history/events.js';
+import { effectsOf, isFaultKind } from '../history/fault-kinds.js';
+import type { Call, Fault, Header, Hold, RunRecord } from './run-record.js';
 import { type Span, SpanIndex } from './span-index.js';
 
 /** A history that contradicts itself proves nothing. */
@@ -22,7 +22,7 @@ export function putTogether(events: readonly HistoryEvent[]): RunRecord {
 }
 
 class Reader {
-  #header: RunEvent | undefined;
+  #header: Header | undefined;
   readonly #calls = new Map<string, Call>();
   readonly #holds = new Map<string, Hold>();
   readonly #faults = new Map<number, FaultEvent[]>();
@@ -42,7 +42,7 @@ class Reader {
     switch (event.type) {
       case 'run':
         if (this.#header !== undefined) throw new MalformedHistoryError('two runs in one history');
-        this.#header = event;
+        this.#header = headerOf(event);
         break;
       case 'invoke':
         this.#readInvoke(event);
@@ -56,15 +56,17 @@ class Reader {
       }
       case 'held': {
         const hold = this.#hold(event.ticket);
-        hold.looks.push(event);
-        if (event.held) hold.until = Math.max(hold.until, event.until);
+        const { at, until } = event;
+        hold.looks.push({ at, until, held: until > at });
+        // A look that finds the permit lost shows nothing of how long it was held.
+        if (until > at) hold.until = Math.max(hold.until, until);
         break;
       }
       case 'lost':
         this.#hold(event.ticket).losses.push(event);
         break;
       case 'stall':
-        this.#stalled(event.process, { from: event.at - event.lasted, to: event.at });
+        this.#stalled(event.process, { from: event.from, to: event.until });
         break;
       case 'seen':
         this.#seen.push(event);
@@ -77,6 +79,12 @@ class Reader {
         break;
       case 'final':
         this.#rest.final = event;
+        break;
+      // What simulations alone write.
+      case 'started':
+      case 'served':
+      case 'server':
+      case 'crash':
         break;
     }
   }
@@ -129,14 +137,18 @@ class Reader {
 
   #readOk(ok: OkEvent, call: Call): void {
     if (call.operation === 'release') this.#hold(call.ticket ?? '').released = ok;
-    const { ticket, process, at: granted, until = granted } = ok;
+    const { process, at: granted } = ok;
+    const [ticket] = ok.tickets ?? [];
     if (ticket === undefined) return;
-    const { id, slots, token } = ticket;
+    const { id, slots, token, until } = ticket;
     if (this.#holds.has(id)) throw new MalformedHistoryError(`ticket ${id} is granted twice`);
     const { permits, invoked } = call;
-    const part = { process, ok, id, slots, token, permits, invoked, granted, until, end: until };
+    const part = { process, id, slots, token, permits, invoked, granted };
     this.#holds.set(id, {
       ...part,
+      certain: until,
+      until,
+      end: until,
       looks: [],
       losses: [],
       release: undefined,
@@ -161,6 +173,14 @@ function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   else list.push(value);
 }
 
+function headerOf({ at, semaphores, nodes, claim = 0, recovery = Infinity }: RunEvent): Header {
+  const [terms, another] = semaphores;
+  if (terms === undefined || another !== undefined) {
+    throw new MalformedHistoryError('expected one semaphore');
+  }
+  return { at, ...terms, claim, recovery, ordered: nodes === 1 };
+}
+
 function faultOf(events: readonly FaultEvent[]): Fault {
   const [first] = events;
   if (first?.phase !== 'begin')
@@ -168,6 +188,7 @@ function faultOf(events: readonly FaultEvent[]): Fault {
   const at = (phase: FaultEvent['phase']): number =>
     events.find((event) => event.phase === phase)?.at ?? Infinity;
   const { fault, kind, targets, step, key, node } = first;
+  if (!isFaultKind(kind)) throw new MalformedHistoryError(`unknown fault '${kind}'`);
   return {
     fault,
     kind,
@@ -175,7 +196,7 @@ function faultOf(events: readonly FaultEvent[]): Fault {
     step,
     key,
     node,
-    effects: effectsOf(first),
+    effects: effectsOf({ kind, step, key, node }),
     from: first.at,
     to: at('end'),
     active: { from: at('active'), to: at('ending') },

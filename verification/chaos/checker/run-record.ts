@@ -1,12 +1,11 @@
 import type {
   FinalEvent,
-  HeldEvent,
   LostEvent,
   OkEvent,
   Operation,
-  RunEvent,
   SeenEvent,
-} from '../history/events.js';
+  SemaphoreTerms,
+} from '../../history/events.js';
 import type { FaultEffects, FaultKind } from '../history/fault-kinds.js';
 import type { Span, SpanIndex } from './span-index.js';
 
@@ -22,21 +21,28 @@ export interface Call {
   settled: { readonly at: number; readonly outcome: 'ok' | 'fail' | 'unknown' } | undefined;
 }
 
+/** What a holder saw on its handle. */
+export interface Look {
+  readonly at: number;
+  readonly until: number;
+  readonly held: boolean;
+}
+
 /** One ticket in its holder's hands: what the holder could know, never more. */
 export interface Hold {
   readonly process: string;
-  readonly ok: OkEvent;
   readonly id: string;
   readonly slots: readonly number[];
   readonly token: number;
   readonly permits: number;
   readonly invoked: number;
   readonly granted: number;
-  /** Until when its holder was certain of it, by the last thing that it wrote. */
+  /** Until when its holder was certain of it when it heard of it, and by the last thing that it wrote. */
+  readonly certain: number;
   until: number;
   /** When its holder stopped believing in it, by release, loss or its own death. */
   end: number;
-  readonly looks: HeldEvent[];
+  readonly looks: Look[];
   readonly losses: LostEvent[];
   release: Call | undefined;
   released: OkEvent | undefined;
@@ -54,9 +60,18 @@ export interface Fault extends Span {
   readonly node: number | undefined;
 }
 
+/** What the run is about: its one semaphore. */
+export interface Header extends SemaphoreTerms {
+  readonly at: number;
+  readonly claim: number;
+  readonly recovery: number;
+  /** Whether requests are granted in order of arrival: they are not where there is no queue. */
+  readonly ordered: boolean;
+}
+
 /** A history with what belongs together put together. */
 export interface RunRecord {
-  readonly header: RunEvent;
+  readonly header: Header;
   /** The longest that a ticket stays on the server without an extension, in milliseconds. */
   readonly life: number;
   readonly calls: readonly Call[];
@@ -71,13 +86,6 @@ export interface RunRecord {
   /** When each process wrote its last event. */
   readonly lastWritten: ReadonlyMap<string, number>;
   readonly end: number;
-}
-
-/** A promise that was not kept, or a history that cannot be. */
-export interface Violation {
-  readonly rule: string;
-  readonly at: number;
-  readonly message: string;
 }
 
 /** Who brings the faults about, looks at the server, and carries everybody's bytes. */

@@ -52,6 +52,10 @@ export interface FaultDetails {
   readonly node?: number | undefined;
 }
 
+export function isFaultKind(kind: string): kind is FaultKind {
+  return Object.hasOwn(effects, kind);
+}
+
 /** What one fault may do: a clock that goes back expires nothing, and not every key holds tickets. */
 export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects {
   const usual: FaultEffects = effects[kind];

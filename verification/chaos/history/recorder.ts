@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { HistoryEvent } from './events.js';
+import { type HistoryEvent, lineOf } from '../../history/events.js';
 import { machineTime } from './machine-time.js';
 
 /** An event without what the recorder adds; `at` may be given where it was taken earlier. */
@@ -25,10 +25,7 @@ export class Recorder {
   }
 
   record(event: NewEvent): void {
-    writeSync(
-      this.#file,
-      `${JSON.stringify({ at: machineTime(), process: this.process, ...event })}\n`,
-    );
+    writeSync(this.#file, lineOf({ at: machineTime(), process: this.process, ...event }));
   }
 
   close(): void {

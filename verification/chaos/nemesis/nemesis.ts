@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { FaultEvent } from '../history/events.js';
+import type { FaultEvent } from '../../history/events.js';
 import { machineTime } from '../history/machine-time.js';
 import type { Recorder } from '../history/recorder.js';
 import type { Topology, Undo } from '../topologies/topology.js';

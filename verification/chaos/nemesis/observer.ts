@@ -75,10 +75,10 @@ export class Observer {
   async #lookOn(): Promise<void> {
     while (!this.#stopped) {
       await this.look();
-      const due = machineTime() + PAUSE;
+      const from = machineTime() + PAUSE;
       await sleep(PAUSE);
-      const lasted = machineTime() - due;
-      if (lasted > STALL) this.#recorder.record({ type: 'stall', lasted });
+      const until = machineTime();
+      if (until - from > STALL) this.#recorder.record({ type: 'stall', from, until });
     }
   }
 }

@@ -1,7 +1,8 @@
+import type { Violation } from '../../history/events.js';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { RunRecord, Violation } from '../checker/run-record.js';
+import type { RunRecord } from '../checker/run-record.js';
 import type { Span } from '../checker/span-index.js';
 import { describePlan } from '../nemesis/describe-plan.js';
 import type { PlannedFault } from '../nemesis/plan.js';

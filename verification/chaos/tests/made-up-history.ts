@@ -1,147 +1,148 @@
-import type { FaultEvent, HistoryEvent, RunEvent, Ticket } from '../history/events.js';
-import type { FaultKind } from '../history/fault-kinds.js';
-import { inOrder } from '../history/read-history.js';
-
-/** What one holder did. All times in milliseconds. */
-export interface MadeUpHold {
-  readonly by?: string;
-  readonly id?: string;
-  readonly slots?: readonly number[];
-  readonly token?: number;
-  readonly permits?: number;
-  /** When it asked; default: 5 before it was granted. */
-  readonly invoked?: number;
-  readonly from: number;
-  /** When its release was invoked; undefined: never. */
-  readonly to?: number | undefined;
-  readonly released?: boolean;
-  /** Until when it is certain when it hears of it; default: a ttl from then. */
-  readonly until?: number;
-  /** Until when it goes on to extend; default: `to`, or `from`. */
-  readonly extendedUntil?: number;
-  readonly lost?: readonly { readonly at: number; readonly reason: string }[];
-  readonly looks?: readonly {
-    readonly at: number;
-    readonly held: boolean;
-    readonly until?: number;
-  }[];
-}
-
-interface FaultExtras {
-  readonly targets?: readonly string[];
-  readonly step?: number;
-  readonly key?: string;
-  readonly node?: number;
-}
+import type { FaultEvent, HistoryEvent, RunEvent } from '../../history/events.js';
+import { inOrder } from '../../history/read-history.js';
 
 /** How often a made-up holder extends. */
 const EXTEND_EVERY = 300;
+const NAME = 'made up';
 
-/** Makes up a history as processes would have written it; what is not said is as it should be. */
-export class MadeUpHistory {
-  readonly #header: RunEvent;
-  readonly #events: HistoryEvent[] = [];
-  #calls = 0;
-  #faults = 0;
+/**
+ * A history as processes would have written it, from one statement for each thing that happened. Times are milliseconds; what
+ * is not said is as it should be: the limit is 2, the ttl 1000.
+ *
+ *     limit=1 claim=2000            of the run
+ *     w1 100-400                    is granted slot 0 at 100, and releases it at 400
+ *     w2/0,1 90 100- token=7        had asked for both slots at 90; never releases them
+ *       extended=2000               extends until then; default: its release
+ *       looks=800-1100,1200         what else it noted: certain until 1100; no longer held
+ *       lost=missing@400            is told so
+ *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: it does not end
+ *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
+ *     seen 300 holds=a.1/0/550 waits=w2.700    a ticket with slot and token, and a request, that the server has
+ *     stall w1 900-1799; quiet 1000; final 1000 held=1 waiting=0 keys=meta,tickets
+ */
+export function madeUp(text: string): HistoryEvent[] {
+  const statements = text.split(';').map(parse);
+  const { option = () => undefined } = statements.find(({ words }) => words.length === 0) ?? {};
+  const header: RunEvent = {
+    type: 'run',
+    at: 0,
+    process: 'nemesis',
+    semaphores: [{ name: NAME, limit: Number(option('limit') ?? 2), ttl: 1000 }],
+    nodes: option('ordered') === 'no' ? 3 : 1,
+    claim: Number(option('claim') ?? 1000),
+    recovery: 5000,
+  };
+  // Each has numbers of its own for its calls.
+  return inOrder([header, ...statements.flatMap((one, nth) => eventsOf(one, 2 * nth))]);
+}
 
-  constructor(header: Partial<RunEvent> = {}) {
-    const run = {
-      name: 'made up',
-      limit: 2,
-      ttl: 1000,
-      claim: 1000,
-      recovery: 5000,
-      ordered: true,
-    };
-    this.#header = { type: 'run', at: 0, process: 'nemesis', ...run, ...header };
+interface Statement {
+  /** Those that are no options. */
+  readonly words: readonly string[];
+  readonly option: (name: string) => string | undefined;
+}
+
+function parse(text: string): Statement {
+  const words = text.trim().split(/\s+/);
+  const options = new Map(words.map((word) => word.split('=') as [string, string]));
+  return {
+    words: words.filter((word) => word !== '' && !word.includes('=')),
+    option: (name) => options.get(name),
+  };
+}
+
+function eventsOf(statement: Statement, call: number): HistoryEvent[] {
+  const { words, option } = statement;
+  const [who = '', what = '', third = '', outcome, timeout] = words;
+  const [process, at] = ['nemesis', span(what)[0]];
+  if (words.length === 0) return [];
+  if (who.startsWith('!')) return faultOf(statement, call);
+  if (who === 'quiet') return [{ type: 'quiet', at, process }];
+  if (who === 'final') {
+    const [held, waiting] = [Number(option('held') ?? 0), Number(option('waiting') ?? 0)];
+    return [{ type: 'final', at, process, held, waiting, keys: list(option('keys')) }];
   }
-
-  get events(): HistoryEvent[] {
-    return inOrder([this.#header, ...this.#events]);
+  if (who === 'seen') {
+    const holders = list(option('holds')).map((ticket) => {
+      const [id = '', slot, token = 1] = ticket.split('/');
+      return { id, slots: [Number(slot)], token: Number(token) };
+    });
+    return [{ type: 'seen', at, process, asked: at - 1, holders, waiters: list(option('waits')) }];
   }
+  const [from, to] = span(third);
+  if (who === 'stall') return [{ type: 'stall', at: to, process: what, from, until: to }];
+  if (what !== 'asks') return holdOf(statement, call);
+  const asked = { process: who, call };
+  const acquire = { type: 'invoke', operation: 'acquire', semaphores: [NAME] } as const;
+  const end = { ...asked, type: outcome as 'fail' | 'unknown', at: to, error: 'as made up' };
+  const invoke = { ...asked, ...acquire, at: from, timeout: Number(timeout) };
+  return outcome === 'never' ? [invoke] : [invoke, end];
+}
 
-  add(...events: readonly HistoryEvent[]): this {
-    this.#events.push(...events);
-    return this;
-  }
+/** A fault that is there from its begin to its end; nothing else takes time. */
+function faultOf({ words, option }: Statement, fault: number): HistoryEvent[] {
+  const [kind = '', when = '', targets] = words;
+  const [from, to] = span(when);
+  const [step, node] = [option('step'), option('node')];
+  const shared = {
+    type: 'fault',
+    process: 'nemesis',
+    fault,
+    kind: kind.slice(1),
+    targets: targets?.split(','),
+    key: option('key'),
+    step: step && Number(step),
+    node: node && Number(node),
+  };
+  return (['begin', 'active', 'ending', 'end'] as const).map(
+    (phase, nth) => ({ ...shared, at: nth < 2 ? from : to, phase }) as FaultEvent,
+  );
+}
 
-  /** An acquire, extensions, and a release. */
-  hold(hold: MadeUpHold): this {
-    const { by: process = 'w1', from, to, slots = [0], token = from } = hold;
-    const { id = `${process}.${from}`, permits = slots.length, invoked = from - 5 } = hold;
-    const call = ++this.#calls;
-    const { ttl } = this.#header;
-    const { until = from + ttl } = hold;
-    this.add(
-      {
-        type: 'invoke',
-        at: invoked,
-        process,
-        call,
-        operation: 'acquire',
-        timeout: 60_000,
-        permits,
-      },
-      { type: 'ok', at: from, process, call, ticket: { id, slots, token }, until },
-    );
-    const last = hold.extendedUntil ?? to ?? from;
-    for (let at = from + EXTEND_EVERY; at < last; at += EXTEND_EVERY) {
-      this.add({ type: 'held', at, process, ticket: id, held: true, until: at + ttl });
-    }
-    for (const look of hold.looks ?? []) {
-      this.add({ type: 'held', process, ticket: id, until: look.at, ...look });
-    }
-    for (const lost of hold.lost ?? []) this.add({ type: 'lost', process, ticket: id, ...lost });
-    if (to !== undefined) this.#release(process, id, to, hold.released ?? true);
-    return this;
+/** An acquire, extensions, and a release. */
+function holdOf({ words, option }: Statement, call: number): HistoryEvent[] {
+  const [process = '', slots = '0'] = words[0]?.split('/') ?? [];
+  const [from, to] = span(words.at(-1) ?? '');
+  const at = words.length > 2 ? Number(words[1]) : from - 5;
+  const id = option('id') ?? `${process}.${from}`;
+  const token = Number(option('token') ?? from);
+  const until = Number(option('until') ?? from + 1000);
+  const ticket = { semaphore: NAME, id, slots: list(slots).map(Number), token, until };
+  const permits = Number(option('permits') ?? ticket.slots.length);
+  const extended = Number(option('extended') ?? Math.max(from, to));
+  const semaphores = [NAME];
+  const held = { type: 'held', process, ticket: id, token } as const;
+  const acquire = { operation: 'acquire', semaphores, timeout: 60_000, permits } as const;
+  const events: HistoryEvent[] = [
+    { type: 'invoke', at, process, call, ...acquire },
+    { type: 'ok', at: from, process, call, tickets: [ticket] },
+  ];
+  for (let next = from + EXTEND_EVERY; next < extended; next += EXTEND_EVERY) {
+    events.push({ ...held, at: next, until: next + 1000 });
   }
+  for (const look of list(option('looks'))) {
+    const [seen, certain] = span(look);
+    events.push({ ...held, at: seen, until: certain });
+  }
+  for (const loss of list(option('lost'))) {
+    const [reason = '', when] = loss.split('@');
+    events.push({ type: 'lost', at: Number(when), process, ticket: id, token, reason });
+  }
+  if (to === 0) return events;
+  const release = { process, call: call + 1 };
+  return [
+    ...events,
+    { ...release, type: 'invoke', at: to, operation: 'release', semaphores, ticket: id },
+    { ...release, type: 'ok', at: to + 1, result: option('released') !== 'no' },
+  ];
+}
 
-  /** An acquire that got nothing; `outcome` undefined: it does not end. */
-  request(
-    process: string,
-    invoked: number,
-    ended: number,
-    outcome: 'fail' | 'unknown' | undefined,
-    timeout: number,
-  ): this {
-    const call = ++this.#calls;
-    this.add({ type: 'invoke', at: invoked, process, call, operation: 'acquire', timeout });
-    if (outcome === undefined) return this;
-    return this.add({ type: outcome, at: ended, process, call, error: 'as made up' });
-  }
+function list(text: string | undefined): string[] {
+  return text?.split(',') ?? [];
+}
 
-  /** A fault that is there from `from` to `to`; nothing else takes time. */
-  fault(kind: FaultKind, from: number, to: number, extras: FaultExtras = {}): this {
-    const fault = ++this.#faults;
-    const phases: [FaultEvent['phase'], number][] = [
-      ['begin', from],
-      ['active', from],
-      ['ending', to],
-      ['end', to],
-    ];
-    for (const [phase, at] of phases) {
-      this.add({ type: 'fault', at, process: 'nemesis', fault, kind, phase, ...extras });
-    }
-    return this;
-  }
-
-  seen(at: number, holders: readonly Ticket[], waiters: readonly string[] = []): this {
-    return this.add({ type: 'seen', at, process: 'nemesis', asked: at - 1, holders, waiters });
-  }
-
-  quiet(at: number): this {
-    return this.add({ type: 'quiet', at, process: 'nemesis' });
-  }
-
-  final(at: number, held: number, waiting: number, keys: readonly string[]): this {
-    return this.add({ type: 'final', at, process: 'nemesis', held, waiting, keys });
-  }
-
-  #release(process: string, ticket: string, at: number, released: boolean): void {
-    const call = ++this.#calls;
-    this.add(
-      { type: 'invoke', at, process, call, operation: 'release', ticket },
-      { type: 'ok', at: at + 1, process, call, released },
-    );
-  }
+/** `100` is from 100 to 100; `100-` ends at 0, which is never. */
+function span(text: string): [number, number] {
+  const [from = 0, to = from] = text.split('-').map(Number);
+  return [from, to];
 }

@@ -40,7 +40,6 @@ export async function startQuorum(): Promise<Topology> {
 
 class QuorumTopology implements Topology {
   /** Who waits is in no queue: everybody asks again. */
-  readonly ordered = false;
   readonly observerAddress: Address;
   readonly #nodes: readonly Node[];
 

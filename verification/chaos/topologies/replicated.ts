@@ -20,7 +20,6 @@ interface ReplicatedOptions {
 
 /** Masters with replicas: a cluster, or what sentinels watch over. */
 export class Replicated implements Topology {
-  readonly ordered = true;
   readonly observerAddress: Address;
   readonly #options: ReplicatedOptions;
   readonly #failOver: FailOver;

@@ -31,7 +31,6 @@ export async function startSingle(): Promise<Topology> {
 }
 
 class Single implements Topology {
-  readonly ordered = true;
   readonly observerAddress: Address;
   readonly #server: TestServer;
   readonly #proxies: readonly FaultProxy[];

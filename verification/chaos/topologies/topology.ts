@@ -25,8 +25,6 @@ export type Undo = () => Promise<void>;
 
 /** Servers that faults can be brought upon. */
 export interface Topology {
-  /** Whether requests are granted in order of arrival. */
-  readonly ordered: boolean;
   /** The parts of the keys of a semaphore that exist. */
   leftKeys(name: string): Promise<string[]>;
   /** How the worker with that index reaches the servers. */

@@ -65,20 +65,24 @@ export class Caller {
     what: { operation: 'acquire' | 'try'; permits: number; timeout?: number },
     run: () => Promise<Handle | null>,
   ): Promise<Handle | undefined> {
-    const { recorder, watch, nextCall } = this.#options;
+    const { recorder, semaphore, watch, nextCall } = this.#options;
     const call = nextCall();
-    recorder.record({ type: 'invoke', call, ...what });
+    const semaphores = [semaphore.name];
+    recorder.record({ type: 'invoke', call, semaphores, ...what });
     try {
       const handle = await run();
       if (handle === null) {
         recorder.record({ type: 'ok', call });
         return undefined;
       }
-      const { id, slots, fencingToken: token } = handle;
+      const { id, name, slots, fencingToken: token } = handle;
       const at = machineTime();
       const until = certainUntil(handle);
-      recorder.record({ type: 'ok', at, call, ticket: { id, slots, token }, until });
-      handle.on('lost', ({ reason }) => recorder.record({ type: 'lost', ticket: id, reason }));
+      const ticket = { semaphore: name, id, slots, token, until };
+      recorder.record({ type: 'ok', at, call, tickets: [ticket] });
+      handle.on('lost', ({ reason }) =>
+        recorder.record({ type: 'lost', ticket: id, token, reason }),
+      );
       watch.watch(handle, until);
       return handle;
     } catch (error) {
@@ -108,7 +112,7 @@ export class Caller {
   async #extend(handle: Handle): Promise<void> {
     const { recorder, nextCall } = this.#options;
     const call = nextCall();
-    recorder.record({ type: 'invoke', call, operation: 'extend', ticket: handle.id });
+    recorder.record({ type: 'invoke', call, operation: 'extend', ...about(handle) });
     try {
       await handle.extend();
       recorder.record({ type: 'ok', call });
@@ -121,13 +125,17 @@ export class Caller {
     const { recorder, watch, nextCall } = this.#options;
     const call = nextCall();
     watch.unwatch(handle);
-    recorder.record({ type: 'invoke', call, operation: 'release', ticket: handle.id });
+    recorder.record({ type: 'invoke', call, operation: 'release', ...about(handle) });
     try {
-      recorder.record({ type: 'ok', call, released: await handle.release() });
+      recorder.record({ type: 'ok', call, result: await handle.release() });
     } catch (error) {
       recorder.record(failure(call, error));
     }
   }
+}
+
+function about({ id, name }: Handle): { semaphores: string[]; ticket: string } {
+  return { semaphores: [name], ticket: id };
 }
 
 /** These say for certain that nothing is held; any other may come after a call that took effect. */

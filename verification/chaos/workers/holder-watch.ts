@@ -45,8 +45,8 @@ export class HolderWatch {
 
   #lookAtAll(): void {
     const now = machineTime();
-    const lasted = now - this.#lookedAt - LOOK_EVERY;
-    if (lasted > STALL) this.#recorder.record({ type: 'stall', lasted });
+    const from = this.#lookedAt + LOOK_EVERY;
+    if (now - from > STALL) this.#recorder.record({ type: 'stall', from, until: now });
     this.#lookedAt = now;
     for (const watched of this.#watched.values()) this.#look(watched);
   }
@@ -58,7 +58,8 @@ export class HolderWatch {
     const until = at + handle.expiresIn;
     const held = until > at;
     if (held === watched.held && (!held || until < watched.until + GROWTH)) return;
-    this.#recorder.record({ type: 'held', at, ticket: handle.id, held, until });
+    const { id: ticket, fencingToken: token } = handle;
+    this.#recorder.record({ type: 'held', at, ticket, token, until });
     watched.held = held;
     watched.until = until;
   }

@@ -6,46 +6,32 @@ import { createCluster as createCluster5 } from 'redis-5';
 
 import type { TestCluster } from '../../../test/support/redis-cluster.js';
 import type { Row } from '../../../test/conformance/row.js';
-import { topologyRow } from './topology-row.js';
+import {
+  type Connected,
+  connected,
+  redisRow,
+  SEVERAL_SERVERS,
+} from '../../../test/conformance/rows/redis-row.js';
 
-/** Errors of nodes that come and go are expected: only calls that fail are looked at. */
-function ignore(): void {}
+const options = { lazyConnect: true };
 
 /** `all`: the clients that are current; `others`: the other majors. */
 export function clusterRows(cluster: () => TestCluster): { all: Row[]; others: Row[] } {
-  const rootNodes = () => cluster().addresses.map(({ port }) => ({ url: urlOf(port) }));
-  const all = [
-    topologyRow('createCluster of redis 6', cluster, async () => {
-      const target = createCluster({ rootNodes: rootNodes() }).on('error', ignore);
-      await target.connect();
-      return { target, close: () => target.destroy() };
-    }),
-    topologyRow('Cluster of ioredis 5', cluster, async () => {
-      const target = new Cluster(cluster().addresses, { lazyConnect: true }).on('error', ignore);
-      await target.connect();
-      return { target, close: () => target.disconnect() };
-    }),
-  ];
-  const others = [
-    topologyRow('createCluster of redis 4', cluster, async () => {
-      const target = createCluster4({ rootNodes: rootNodes() }).on('error', ignore);
-      await target.connect();
-      return { target, close: () => target.disconnect() };
-    }),
-    topologyRow('createCluster of redis 5', cluster, async () => {
-      const target = createCluster5({ rootNodes: rootNodes() }).on('error', ignore);
-      await target.connect();
-      return { target, close: () => target.destroy() };
-    }),
-    topologyRow('Cluster of ioredis 6', cluster, async () => {
-      const target = new Cluster6(cluster().addresses, { lazyConnect: true }).on('error', ignore);
-      await target.connect();
-      return { target, close: () => target.disconnect() };
-    }),
-  ];
-  return { all, others };
-}
-
-function urlOf(port: number): string {
-  return `redis://127.0.0.1:${port}`;
+  const row = (title: string, connect: () => Promise<Connected>): Row =>
+    redisRow(title, cluster, connect, { lacks: SEVERAL_SERVERS });
+  const addresses = () => cluster().addresses;
+  const roots = () => ({
+    rootNodes: addresses().map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
+  });
+  return {
+    all: [
+      row('createCluster of redis 6', () => connected(createCluster(roots()))),
+      row('Cluster of ioredis 5', () => connected(new Cluster(addresses(), options))),
+    ],
+    others: [
+      row('createCluster of redis 4', () => connected(createCluster4(roots()))),
+      row('createCluster of redis 5', () => connected(createCluster5(roots()))),
+      row('Cluster of ioredis 6', () => connected(new Cluster6(addresses(), options))),
+    ],
+  };
 }

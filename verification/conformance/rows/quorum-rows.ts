@@ -1,31 +1,27 @@
-import type { OpenClient } from '../../../test/support/open-client.js';
-import { openClient } from '../../../test/support/open-client.js';
-import type { TestServer } from '../../../test/support/redis-server.js';
+import type { Masters } from '../../../test/quorum/servers.js';
 import { backendOf } from '../../../src/targets.js';
-import type { SingleTarget } from '../../../src/targets.js';
-import type { Row } from '../../../test/conformance/row.js';
-import { tamperingBy } from '../../../test/conformance/tampering.js';
+import type { Lacks, Row } from '../../../test/conformance/row.js';
+import { SEVERAL_SERVERS, tamperingBy } from '../../../test/conformance/rows/redis-row.js';
+
+const LACKS: Lacks = {
+  ...SEVERAL_SERVERS,
+  keys: 'they are on several servers',
+  push: 'nobody hands permits on, so nothing is pushed',
+  queue:
+    'requests that wait ask again and again, in no order, and only their own process knows of them',
+  'operator calls': 'a quorum offers none of them',
+  'server errors': 'several servers say why, see verification/quorum',
+};
 
 /** Rows on several independent masters: what decides is a majority of them. */
-export function quorumRows(servers: () => readonly TestServer[]): Row[] {
+export function quorumRows(masters: () => Masters): Row[] {
   return (['redis', 'ioredis'] as const).map((kind) => ({
     title: `a quorum of three over ${kind}`,
+    lacks: LACKS,
     open: async () => {
-      const connect = (): Promise<OpenClient[]> =>
-        Promise.all(servers().map(async ({ url }) => openClient(kind, url)));
-      const [one, two] = [await connect(), await connect()];
-      const [target, other] = [one, two].map((clients) =>
-        clients.map((client) => client.target as SingleTarget),
-      );
-      if (target === undefined || other === undefined) throw new Error('no clients');
-      return {
-        target,
-        other,
-        tickets: tamperingBy(backendOf(target)),
-        close: async () => {
-          for (const client of [...one, ...two]) await client.close();
-        },
-      };
+      const [target, other] = [await masters().connect(kind), await masters().connect(kind)];
+      const tickets = tamperingBy(backendOf(target));
+      return { target, other, tickets, close: () => Promise.resolve() };
     },
   }));
 }

@@ -1,7 +1,13 @@
-import type { HeldEvent, HistoryEvent, LostEvent, ServerEvent, Ticket } from '../history.js';
+import type {
+  HeldEvent,
+  HistoryEvent,
+  LostEvent,
+  ServerEvent,
+  Ticket,
+} from '../../history/events.js';
 import type { EndCause, LiveTicket, ServerModel, TicketWatcher } from './server-model.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './violation.js';
+import type { Report } from './report.js';
 
 /** One ticket in its holder's hands. */
 export interface Hold {
@@ -54,7 +60,7 @@ export class Beliefs implements TicketWatcher {
         break;
       case 'ok':
         for (const ticket of event.tickets ?? []) {
-          const hold = this.#begin(event.process, event.at, ticket);
+          const hold = this.#begin(event.process, event.at, ticket, server);
           this.#judgeExpiry(hold, event.at, server);
         }
         break;
@@ -71,7 +77,8 @@ export class Beliefs implements TicketWatcher {
         this.#onServer(event);
         break;
       case 'fault':
-        if (event.kind === 'kill' && event.phase === 'begin') this.#bury(event.targets ?? []);
+        if (event.kind === 'kill-process' && event.phase === 'begin')
+          this.#bury(event.targets ?? []);
         break;
       default:
     }
@@ -140,7 +147,7 @@ export class Beliefs implements TicketWatcher {
     );
   }
 
-  #begin(process: string, at: number, ticket: Ticket): Hold {
+  #begin(process: string, at: number, ticket: Ticket, server: ServerModel): Hold {
     const { semaphore, id, token, slots, until } = ticket;
     const key = `${id} ${token}`;
     if (this.holds.has(key)) this.#report('twice', at, `${id} was handed out twice`);
@@ -162,18 +169,19 @@ export class Beliefs implements TicketWatcher {
     if (end !== undefined && !['expired', 'released'].includes(end.cause)) hold.broken = end;
     else if (end !== undefined) this.#judgeEnd(hold, end, at);
     // A lease may be over before its holder hears of it: nobody has believed in it.
-    if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at);
+    if (until > at && hold.broken === undefined) this.#judgeSlots(hold, at, server);
     this.#open.add(hold);
     this.#next = Math.min(this.#next, until + SLACK + LOOK);
     return hold;
   }
 
-  #judgeSlots(hold: Hold, at: number): void {
+  #judgeSlots(hold: Hold, at: number, server: ServerModel): void {
+    const certain = server.semaphores.get(hold.semaphore)?.certain !== false;
     for (const slot of hold.slots) {
       const place = `${hold.semaphore} ${slot}`;
       const other = this.#lastOnSlot.get(place);
       this.#lastOnSlot.set(place, hold);
-      if (other === undefined || other.broken !== undefined) continue;
+      if (other === undefined || other.broken !== undefined || !certain) continue;
       if (this.isBelieved(other, at)) {
         this.#report(
           'exclusion',

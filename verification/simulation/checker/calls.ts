@@ -5,9 +5,9 @@ import type {
   OkEvent,
   ServedEvent,
   UnknownEvent,
-} from '../history.js';
+} from '../../history/events.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './violation.js';
+import type { Report } from './report.js';
 
 interface OpenCall {
   readonly event: InvokeEvent;
@@ -29,10 +29,11 @@ export class Calls {
   readonly #report: Report;
   readonly #open = new Map<string, OpenCall>();
   readonly #ttls = new Map<string, number>();
-  /** When the last setLimit of a process on a semaphore ended, and who has heard of the server at all. */
+  /** When the last setLimit of a process on a semaphore ended, since when it has its object, and when it last heard of the server through that. */
   readonly #settled = new Map<string, number>();
-  readonly #heard = new Set<string>();
-  /** Those whose first setLimit could not yet say until when it may act. */
+  readonly #opened = new Map<string, number>();
+  readonly #heard = new Map<string, number>();
+  /** Those of whose objects the first setLimit could not yet say until when it may act. */
   readonly #timeless = new Set<string>();
   #stepped = false;
   #next = Infinity;
@@ -48,6 +49,10 @@ export class Calls {
     } else if (event.type === 'invoke') {
       const place = `${event.process} ${event.semaphores[0]}`;
       if (event.operation === 'set-limit' && !this.#heard.has(place)) this.#timeless.add(place);
+      if (event.operation === 'close') {
+        this.#opened.set(place, event.at);
+        this.#heard.delete(place);
+      }
       const rate = this.#troubles.rates.get(event.process) ?? 1;
       const due = event.at + this.#limitOf(event) / rate + SLACK;
       this.#open.set(`${event.process} ${event.call}`, { event, due });
@@ -96,13 +101,18 @@ export class Calls {
       if (event?.operation === 'set-limit') {
         // Its time, which the call names, may end later than the call itself.
         const due = event.at + 1.01 * this.#limitOf(event);
-        this.#settled.set(place, Math.max(at, due, this.#settled.get(place) ?? 0));
-      } else if (type === 'ok' && event?.operation !== 'inspect') this.#heard.add(place);
+        // A wall clock that was stepped since the process last heard of the server may have been a machine that slept.
+        const stepped = this.#troubles.steppedAt(process) > (this.#heard.get(place) ?? 0);
+        const settled = stepped ? Infinity : Math.max(at, due);
+        this.#settled.set(place, Math.max(settled, this.#settled.get(place) ?? 0));
+      } else if (type === 'ok' && event !== undefined && this.#asksThrough(event, place)) {
+        this.#heard.set(place, at);
+      }
     }
   }
 
   /** Whoever was told that its call failed must not find that it acts: somebody else may have called since. */
-  #judgeEffect({ client, semaphore, at }: ServedEvent): void {
+  #judgeEffect({ client, semaphore, at, notAfter }: ServedEvent): void {
     const place = `${client} ${semaphore}`;
     const calls = [...this.#open.values()].map(({ event }) => event);
     const open = calls.some(
@@ -112,11 +122,18 @@ export class Calls {
         call.semaphores.includes(semaphore),
     );
     const settled = this.#settled.get(place);
-    // The first call of all knows no clock of the server; and one that was stepped nobody knows.
-    if (open || settled === undefined || this.#stepped || this.#timeless.has(place)) return;
+    // The first call of an object knows no clock of the server; and one that was stepped nobody knows.
+    const timeless = notAfter === undefined && this.#timeless.has(place);
+    if (open || settled === undefined || this.#stepped || timeless) return;
     if (at <= settled + SLOW) return;
     const late = Math.round(at - settled);
     this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after it has ended`);
+  }
+
+  /** Whether a call has certainly asked the server, through the object that is open now. */
+  #asksThrough({ operation, at }: InvokeEvent, place: string): boolean {
+    const asks = ['acquire', 'try', 'all', 'keyed', 'adopt', 'revoke'].includes(operation);
+    return asks && at >= (this.#opened.get(place) ?? 0);
   }
 
   #limitOf({ operation, timeout, semaphores }: InvokeEvent): number {

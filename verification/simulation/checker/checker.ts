@@ -1,12 +1,9 @@
-import type { HistoryEvent } from '../history.js';
+import type { HistoryEvent, Violation } from '../../history/events.js';
 import { Beliefs } from './beliefs.js';
 import { Calls } from './calls.js';
 import { Leftovers } from './leftovers.js';
 import { ServerModel } from './server-model.js';
 import { Troubles } from './troubles.js';
-import type { Violation } from './violation.js';
-
-export type { Violation } from './violation.js';
 
 /**
  * Reads a history, event by event, and says at once which promise was not kept. It knows the contract and the history, and
@@ -57,7 +54,7 @@ export class Checker {
   }
 
   #readFinal(event: HistoryEvent & { type: 'final' }): void {
-    const { at, held, waiting, timers, subscriptions, unsettled } = event;
+    const { at, held, waiting, timers = 0, subscriptions = 0, unsettled = 0 } = event;
     if (held + waiting + timers + subscriptions + unsettled === 0) return;
     const message = `at the end ${held} permits are held, ${waiting} requests wait, ${timers} timers are set, ${subscriptions} subscriptions are open, ${unsettled} calls have not ended`;
     this.violations.push({ rule: 'leak', at, message });

@@ -1,14 +1,9 @@
-import type { HistoryEvent } from '../history.js';
+import { clientOf, type HistoryEvent } from '../../history/events.js';
 import type { Beliefs } from './beliefs.js';
 import type { Calls } from './calls.js';
-import {
-  clientOf,
-  type LiveTicket,
-  type ModelledSemaphore,
-  type ServerModel,
-} from './server-model.js';
+import type { LiveTicket, ModelledSemaphore, ServerModel } from './server-model.js';
 import type { Troubles } from './troubles.js';
-import type { Report } from './violation.js';
+import type { Report } from './report.js';
 
 interface Parts {
   readonly troubles: Troubles;
@@ -32,11 +27,11 @@ export class Leftovers {
   readonly #report: Report;
   /** Whose ids begin with what. */
   readonly #owners = new Map<string, string>();
-  /** Since when nobody wants it. */
-  readonly #unwanted = new Map<string, number>();
+  /** Since when nobody wants it, in true time and by the server's clock. */
+  readonly #unwanted = new Map<string, { readonly at: number; readonly time: number }>();
   readonly #excused = new Set<string>();
   readonly #unheard = new Set<string>();
-  readonly #told = new Set<string>();
+  readonly #judged = new Set<string>();
   #next = 0;
 
   constructor(parts: Parts, report: Report) {
@@ -46,16 +41,20 @@ export class Leftovers {
 
   read(event: HistoryEvent): void {
     if (event.type !== 'served') return;
-    const { requests = [], grants, client, at, unheard } = event;
-    for (const { id } of requests) this.#owners.set(clientOf(id), client);
+    const { requests = [], grants, client, at, unheard, adopted, time, notAfter } = event;
     const taken = requests.filter(({ verdict }) => verdict === 'granted' || verdict === 'queued');
-    for (const { id } of [...taken, ...grants]) {
+    const own = adopted === undefined ? taken : [adopted];
+    for (const { id } of own) this.#owners.set(clientOf(id), client);
+    // It acts in time only since the clock was set back: its caller may have given up.
+    const late = time + this.#parts.server.backwardAt(at) > (notAfter ?? Infinity);
+    if (late) for (const { id } of own) this.#excused.add(id);
+    for (const { id } of [...own, ...grants]) {
       const owner = this.#owners.get(clientOf(id)) ?? '';
-      // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach.
+      // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach. So is a ticket that was adopted
+      // without its adopter hearing of it: that is left to its ttl, for the next one may adopt it.
       if (unheard === true || this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
     }
     for (const { id, heard } of grants) if (!heard) this.#unheard.add(id);
-    if (event.adopted !== undefined) this.#owners.set(clientOf(event.adopted.id), client);
   }
 
   passTo(now: number): void {
@@ -68,7 +67,6 @@ export class Leftovers {
   }
 
   #look(semaphore: ModelledSemaphore, now: number, seen: Set<string>): void {
-    // What its clock did nobody can tell: what had ended may be there again.
     if (!semaphore.certain) return;
     this.#judgeSilence(semaphore, now);
     for (const ticket of semaphore.tickets.values()) {
@@ -91,11 +89,14 @@ export class Leftovers {
     for (const waiter of semaphore.queue) {
       const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
       const silence = server.timeAt(now) - semaphore.aliveUntil(waiter);
-      if (silence < 0 || silence > 2 * PERIOD || this.#told.has(waiter.id)) continue;
+      if (silence < 0 || silence > 2 * PERIOD || this.#judged.has(waiter.id)) continue;
+      // Once: what was left to be dropped seems to wait again whenever its process asks for something else.
+      this.#judged.add(waiter.id);
       if (waiter.restored === true || troubles.isDead(owner)) continue;
+      // Queued by a command that came twice: nobody knows of it.
+      if (this.#excused.has(waiter.id)) continue;
       if (!calls.isAsking(owner, semaphore.name)) continue;
       if (troubles.struckUntil(owner) > now - CLAIM - 1000) continue;
-      this.#told.add(waiter.id);
       this.#report('silent', now, `${waiter.id} waits, and its process was silent for too long`);
     }
   }
@@ -110,15 +111,17 @@ export class Leftovers {
 
   #count(key: string, id: string, now: number, seen: Set<string>, what: string): void {
     seen.add(key);
-    const since = this.#unwanted.get(key) ?? now;
+    const { troubles, server } = this.#parts;
+    const time = server.timeAt(now);
+    const since = this.#unwanted.get(key) ?? { at: now, time };
     this.#unwanted.set(key, since);
-    const { troubles } = this.#parts;
     const owner = this.#owners.get(clientOf(id)) ?? '';
     if (troubles.isDead(owner) || this.#excused.has(id)) return;
     const patience = this.#unheard.has(id) ? CLAIM + PATIENCE : PATIENCE;
-    const calm = Math.max(troubles.struckUntil(owner), troubles.serverSteppedUntil);
-    if (now - Math.max(since, calm) <= patience) return;
-    this.#unwanted.set(key, Infinity);
-    this.#report('phantom', now, `${what}, for ${Math.round(now - since)} ms`);
+    const calm = now - Math.max(since.at, troubles.struckUntil(owner));
+    // Where the clock was set back, what is left to expire lives so much longer.
+    if (Math.min(calm, time - since.time) <= patience) return;
+    this.#unwanted.set(key, { at: Infinity, time });
+    this.#report('phantom', now, `${what}, for ${Math.round(now - since.at)} ms`);
   }
 }

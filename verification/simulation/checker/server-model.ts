@@ -1,11 +1,12 @@
-import type {
-  HistoryEvent,
-  ServedEvent,
-  ServedGrant,
-  ServedRequest,
-  ServerEvent,
-} from '../history.js';
-import type { Report } from './violation.js';
+import {
+  clientOf,
+  type HistoryEvent,
+  type ServedEvent,
+  type ServedGrant,
+  type ServedRequest,
+  type ServerEvent,
+} from '../../history/events.js';
+import type { Report } from './report.js';
 
 /** A ticket as the server's own answers show it. */
 export interface LiveTicket {
@@ -43,6 +44,12 @@ export interface Waiter {
 /** How long a process's requests count without a sign of life from it, in milliseconds. */
 const WAITER_LEASE = 5000;
 
+/** How long a call may be on its way, in milliseconds. */
+const ON_ITS_WAY = 14_000;
+
+const nothing = (): void => undefined;
+const silent: TicketWatcher = { onTicketEnd: nothing, onTicketBack: nothing };
+
 interface Grant extends ServedGrant {
   readonly permits: number | undefined;
 }
@@ -59,9 +66,13 @@ export class ModelledSemaphore {
   readonly #dropped = new Set<string>();
   /** False once places in the queue may be of two clocks: that of before a loss of data, and an earlier one. */
   ordered = true;
-  /** False once the clock was set back behind the end of a ticket: whether it was dropped before, nobody can tell. */
+  /** False while a ticket may be there that had ended before the clock was set back: whether it was dropped, nobody can tell. */
   certain = true;
+  /** When it is certain again, by the server's clock. */
+  doubtedUntil = -Infinity;
   #now = 0;
+  #problem: (rule: string, message: string) => void = nothing;
+  #watcher: TicketWatcher = silent;
 
   constructor(name: string, limit: number) {
     this.name = name;
@@ -94,79 +105,90 @@ export class ModelledSemaphore {
   }
 
   apply(event: ServedEvent, report: Report, watcher: TicketWatcher): void {
+    this.#watcher = watcher;
     this.#now = event.time;
-    this.#expire(event, watcher);
+    this.#expire(event);
     for (const one of this.queue) if (!this.isAlive(one)) this.#dropped.add(one.id);
-    const problem = (rule: string, message: string): void => {
+    if (event.time > this.doubtedUntil) this.certain = true;
+    this.#problem = (rule, message) => {
       if (this.certain) report(rule, event.at, message);
     };
     switch (event.operation) {
       case 'acquire':
-        this.#acquire(event, problem);
+        this.#acquire(event);
         break;
       case 'extend':
-        this.#extend(event, problem);
+        this.#extend(event);
         break;
       case 'release':
-        this.#release(event, problem, watcher);
+        this.#release(event);
         break;
       case 'revoke':
-        this.#revoke(event, problem, watcher);
+        this.#revoke(event);
         break;
       case 'setLimit':
-        this.#judgeTime(event, event.late === true, problem);
+        this.#judgeTime(event, event.late === true);
         if (event.late !== true) this.limit = event.newLimit ?? this.limit;
         break;
       case 'adopt':
-        this.#adopt(event, problem, watcher);
+        this.#adopt(event);
         break;
     }
-    if (event.operation !== 'acquire') this.#grantAll(event, event.grants, problem);
-    this.#judgeIdle(problem);
+    if (event.operation !== 'acquire') this.#grantAll(event, event.grants);
+    this.#judgeIdle();
+  }
+
+  /** The clock is set back from that time: what has ended by then may be there or not, until it has ended again. */
+  doubt(before: number): void {
+    for (const { expiresAt } of this.tickets.values()) {
+      if (expiresAt <= before) this.doubtUntil(expiresAt);
+    }
+    for (const one of this.queue) if (this.aliveUntil(one) <= before) this.#dropped.add(one.id);
+  }
+
+  doubtUntil(time: number): void {
+    this.certain = false;
+    this.doubtedUntil = Math.max(this.doubtedUntil, time);
   }
 
   /** Nothing was served that may explain what has changed. */
-  #expire({ at, time }: ServedEvent, watcher: TicketWatcher): void {
+  #expire({ at, time }: ServedEvent): void {
     for (const ticket of this.tickets.values()) {
       if (ticket.expiresAt > time) continue;
       this.tickets.delete(ticket.id);
       const cause = ticket.doubtful ? 'stepped' : 'expired';
       const ended = ticket.doubtful ? at : at - (time - ticket.expiresAt);
-      watcher.onTicketEnd(ticket, cause, ended, at);
+      this.#watcher.onTicketEnd(ticket, cause, ended, at);
     }
   }
 
-  #acquire(event: ServedEvent, problem: (rule: string, message: string) => void): void {
+  #acquire(event: ServedEvent): void {
     const { requests = [], time, ttl = 0 } = event;
     const late = requests.length > 0 && requests.every(({ verdict }) => verdict === 'late');
-    this.#judgeTime(event, late, problem);
+    this.#judgeTime(event, late);
     if (!late) this.#enqueueAgain(requests, time);
     const fresh = requests.filter(
       ({ id, verdict, token }) => verdict === 'granted' && this.tickets.get(id)?.token !== token,
     );
     for (const { id, verdict } of requests) {
       if (verdict === 'granted' && this.tickets.has(id) && fresh.some((one) => one.id === id)) {
-        problem('idempotent', `${id} was granted another ticket while it had one`);
+        this.#problem('idempotent', `${id} was granted another ticket while it had one`);
       }
     }
-    for (const request of requests) this.#renew(request, event, problem);
+    for (const request of requests) this.#renew(request, event);
     const own = fresh.map(({ id, permits, token = 0, slots = [] }) => {
       return { id, permits, token, slots, expiresAt: time + ttl };
     });
-    this.#grantAll(event, [...own, ...event.grants], problem);
+    this.#grantAll(event, [...own, ...event.grants]);
     this.#enqueue(requests, time);
-    this.#judgeBusy(requests, problem);
+    this.#judgeBusy(requests);
   }
 
-  #renew(
-    { id, verdict, slots = [] }: ServedRequest,
-    { time, ttl = 0 }: ServedEvent,
-    problem: (rule: string, message: string) => void,
-  ): void {
+  #renew({ id, verdict, slots = [] }: ServedRequest, { time, ttl = 0 }: ServedEvent): void {
     const ticket = this.tickets.get(id);
     if (verdict !== 'granted' || ticket === undefined) return;
     if (slots.join() !== ticket.slots.join()) {
-      problem('idempotent', `${id} had slots ${ticket.slots.join()} and got ${slots.join()}`);
+      this.#problem('idempotent', `${id} had slots ${ticket.slots.join()} and got ${slots.join()}`);
     }
     ticket.expiresAt = time + ttl;
     ticket.doubtful = false;
@@ -184,8 +206,10 @@ export class ModelledSemaphore {
   }
 
   #enqueue(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, place, verdict } of requests) {
+    for (const { id, permits, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
+        // Who never heard of its place has a new one after it was dropped.
+        if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
         this.#place({ id, permits, arrival: place ?? Infinity });
         this.#dropped.delete(id);
         this.#leases.set(clientOf(id), time + WAITER_LEASE);
@@ -204,32 +228,24 @@ export class ModelledSemaphore {
   }
 
   /** In the order in which they were given. */
-  #grantAll(
-    event: ServedEvent,
-    grants: readonly (ServedGrant | Grant)[],
-    problem: (rule: string, message: string) => void,
-  ): void {
+  #grantAll(event: ServedEvent, grants: readonly (ServedGrant | Grant)[]): void {
     const inOrder = grants.toSorted((a, b) => a.token - b.token);
-    for (const grant of inOrder) this.#grant(event, grant, problem);
+    for (const grant of inOrder) this.#grant(event, grant);
   }
 
-  #grant(
-    { at }: ServedEvent,
-    grant: ServedGrant | Grant,
-    problem: (rule: string, message: string) => void,
-  ): void {
+  #grant({ at }: ServedEvent, grant: ServedGrant | Grant): void {
     const { id, token, slots, expiresAt } = grant;
     const place = this.queue.find((one) => one.id === id);
-    this.#judgeOrder(id, place, problem);
+    this.#judgeOrder(id, place);
     const permits = ('permits' in grant ? grant.permits : undefined) ?? place?.permits;
     const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
     if (taken.size + slots.length > this.limit) {
-      problem('limit', `${id} makes ${taken.size + slots.length} permits of ${this.limit}`);
+      this.#problem('limit', `${id} makes ${taken.size + slots.length} permits of ${this.limit}`);
     }
     const wrong = slots.filter((slot) => taken.has(slot) || slot < 0 || slot >= this.limit);
     const distinct = new Set(slots).size === slots.length;
     if (wrong.length > 0 || !distinct || (permits !== undefined && permits !== slots.length)) {
-      problem(
+      this.#problem(
         'slots',
         `${id} got slots ${slots.join()} of ${this.limit}; ${[...taken].join()} are taken`,
       );
@@ -239,87 +255,76 @@ export class ModelledSemaphore {
     this.#leave(id);
   }
 
-  #judgeOrder(
-    id: string,
-    place: Waiter | undefined,
-    problem: (rule: string, message: string) => void,
-  ): void {
+  #judgeOrder(id: string, place: Waiter | undefined): void {
     if (!this.ordered) return;
     if (place !== undefined && !this.isAlive(place)) {
-      problem('dead-waiter', `${id} was granted though its process was silent for too long`);
+      this.#problem('dead-waiter', `${id} was granted though its process was silent for too long`);
     }
     const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
     const passed = ahead.find((one) => this.#counts(one));
     if (passed !== undefined)
-      problem('order', `${id} was granted before ${passed.id}, which waits`);
+      this.#problem('order', `${id} was granted before ${passed.id}, which waits`);
   }
 
-  #extend(
-    { tickets = [], time, ttl = 0 }: ServedEvent,
-    problem: (rule: string, message: string) => void,
-  ): void {
+  #extend({ tickets = [], time, at, ttl = 0 }: ServedEvent): void {
     for (const { id, token, there } of tickets) {
       const ticket = this.tickets.get(id);
       const live = ticket !== undefined && (token === undefined || token === ticket.token);
       if (live !== there) {
-        problem(
+        this.#problem(
           'extend',
           `${id} was ${there ? '' : 'not '}extended, and is ${live ? '' : 'not '}there`,
         );
       }
       if (!live) continue;
+      if (!there) {
+        this.tickets.delete(id);
+        this.#watcher.onTicketEnd(ticket, 'stepped', at, at);
+      }
       ticket.expiresAt = time + ttl;
       ticket.doubtful = false;
     }
   }
 
-  #release(
-    { tickets = [], at }: ServedEvent,
-    problem: (rule: string, message: string) => void,
-    watcher: TicketWatcher,
-  ): void {
+  #release({ tickets = [], at }: ServedEvent): void {
     for (const { id, there } of tickets) {
       const ticket = this.tickets.get(id);
       if ((ticket !== undefined) !== there) {
-        problem('release', `${id} was ${there ? '' : 'not '}there, by the answer to its release`);
+        this.#problem(
+          'release',
+          `${id} was ${there ? '' : 'not '}there, by the answer to its release`,
+        );
       }
       this.#leave(id);
       if (ticket === undefined) continue;
       this.tickets.delete(id);
-      watcher.onTicketEnd(ticket, 'released', at, at);
+      this.#watcher.onTicketEnd(ticket, 'released', at, at);
     }
   }
 
-  #revoke(
-    { tickets = [], at }: ServedEvent,
-    problem: (rule: string, message: string) => void,
-    watcher: TicketWatcher,
-  ): void {
+  #revoke({ tickets = [], at }: ServedEvent): void {
     for (const { id, there } of tickets) {
       const ticket = this.tickets.get(id);
-      if (ticket !== undefined && !there) problem('revoke', `${id} was there and not revoked`);
+      if (ticket !== undefined && !there)
+        this.#problem('revoke', `${id} was there and not revoked`);
       if (ticket === undefined && there && !this.#revoked.has(id)) {
-        problem('revoke', `${id} was not there and was revoked`);
+        this.#problem('revoke', `${id} was not there and was revoked`);
       }
       if (ticket === undefined) continue;
       this.#revoked.add(id);
       this.tickets.delete(id);
-      watcher.onTicketEnd(ticket, 'revoked', at, at);
+      this.#watcher.onTicketEnd(ticket, 'revoked', at, at);
     }
   }
 
-  #adopt(
-    event: ServedEvent,
-    problem: (rule: string, message: string) => void,
-    watcher: TicketWatcher,
-  ): void {
-    this.#judgeTime(event, event.late === true, problem);
+  #adopt(event: ServedEvent): void {
+    this.#judgeTime(event, event.late === true);
     const { adopted, at, time, ttl = 0 } = event;
     if (adopted === undefined) return;
     const { id, before, token, slots } = adopted;
     const ticket = this.tickets.get(before);
     if (ticket === undefined || slots.join() !== ticket.slots.join()) {
-      problem(
+      this.#problem(
         'adopt',
         `${before} became ${id} with slots ${slots.join()}, and was not there with them`,
       );
@@ -327,7 +332,7 @@ export class ModelledSemaphore {
     }
     if (before !== id) {
       this.tickets.delete(before);
-      watcher.onTicketEnd(ticket, 'adopted', at, at);
+      this.#watcher.onTicketEnd(ticket, 'adopted', at, at);
       const { semaphore } = ticket;
       const renamed = { semaphore, id, token, slots, grantedAt: at, doubtful: false };
       this.tickets.set(id, { ...renamed, expiresAt: time + ttl });
@@ -338,41 +343,33 @@ export class ModelledSemaphore {
   }
 
   /** Whoever was told that a call is over must not find that it acts. */
-  #judgeTime(
-    { notAfter = Infinity, time, operation }: ServedEvent,
-    late: boolean,
-    problem: (rule: string, message: string) => void,
-  ): void {
+  #judgeTime({ notAfter = Infinity, time, operation }: ServedEvent, late: boolean): void {
     if (late === time > notAfter) return;
     const what = late ? 'refused as late before' : 'acted after';
-    problem('late', `${operation} ${what} the time that it names: ${notAfter}, at ${time}`);
+    this.#problem('late', `${operation} ${what} the time that it names: ${notAfter}, at ${time}`);
   }
 
-  #judgeBusy(
-    requests: readonly ServedRequest[],
-    problem: (rule: string, message: string) => void,
-  ): void {
+  #judgeBusy(requests: readonly ServedRequest[]): void {
     for (const { id, permits, verdict } of requests) {
       if (verdict !== 'busy' || this.used + permits > this.limit) continue;
-      if (this.waiting().length === 0) problem('busy', `${id} was refused while permits were free`);
+      if (this.waiting().length === 0)
+        this.#problem('busy', `${id} was refused while permits were free`);
     }
   }
 
   /** What is free goes to the first who waits, in the very call. */
-  #judgeIdle(problem: (rule: string, message: string) => void): void {
+  #judgeIdle(): void {
     const [head] = this.waiting();
     if (!this.ordered || head === undefined || this.used + head.permits > this.limit) return;
     // Whether the server has seen that they were silent, nobody knows: they may be there and block.
     const ahead = this.queue.slice(0, this.queue.indexOf(head));
     if (ahead.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
-    problem(
+    this.#problem(
       'idle',
       `${head.id} waits for ${head.permits} while ${this.used} of ${this.limit} are held`,
     );
   }
 }
-
-const nothing = (): void => undefined;
 
 /** The one server: what it must hold, by its own answers. */
 export class ServerModel {
@@ -388,6 +385,7 @@ export class ServerModel {
   readonly #highest = new Map<string, number>();
   #steppedBack = false;
   #hasLostData = false;
+  #backward = { at: -Infinity, by: 0 };
   #restarted = false;
 
   constructor(report: Report, watcher: TicketWatcher) {
@@ -402,6 +400,11 @@ export class ServerModel {
   /** The server's clock at a moment of true time, nearly. */
   timeAt(now: number): number {
     return now + this.#offset;
+  }
+
+  /** By how much its clock was set back lately: calls that were sent before may act for so much longer. */
+  backwardAt(now: number): number {
+    return now < this.#backward.at + ON_ITS_WAY ? this.#backward.by : 0;
   }
 
   read(event: HistoryEvent): void {
@@ -447,15 +450,17 @@ export class ServerModel {
     if (change === 'stepped') {
       this.#offset += step;
       if (step > 0) this.#doubtAll();
-      else this.#setBack(this.timeAt(at) - step);
+      else this.#setBack(at, -step);
       return;
     }
     const before = this.#tickets();
-    const kept = this.#log.slice(0, change === 'empty' ? 0 : upTo);
+    const doubted = [...this.semaphores.values()].filter(({ certain }) => !certain);
+    this.#log = this.#log.slice(0, change === 'empty' ? 0 : upTo);
     this.semaphores.clear();
-    const silent = { onTicketEnd: nothing, onTicketBack: nothing };
-    for (const event of kept) this.#of(event.semaphore).apply(event, () => undefined, silent);
-    this.#log = [...kept];
+    this.#replay();
+    if (change === 'restored') {
+      for (const { name, doubtedUntil } of doubted) this.#of(name).doubtUntil(doubtedUntil);
+    }
     this.#doubtAll();
     this.#markRestored();
     for (const ticket of this.#tickets()) this.#watcher.onTicketBack(ticket);
@@ -468,6 +473,19 @@ export class ServerModel {
     if (this.#steppedBack) this.#beginTokensAnew();
   }
 
+  #replay(): void {
+    let latest = -Infinity;
+    for (const event of this.#log) {
+      if (event.time < latest) this.#doubtFrom(latest);
+      latest = event.time;
+      this.#of(event.semaphore).apply(event, nothing, silent);
+    }
+  }
+
+  #doubtFrom(before: number): void {
+    for (const semaphore of this.semaphores.values()) semaphore.doubt(before);
+  }
+
   #beginTokensAnew(): void {
     this.#highest.clear();
     this.#restarted = true;
@@ -478,14 +496,11 @@ export class ServerModel {
     return [...this.semaphores.values()].flatMap(({ tickets }) => [...tickets.values()]);
   }
 
-  /** `before`: what the clock showed until now. */
-  #setBack(before: number): void {
+  #setBack(at: number, by: number): void {
     this.#steppedBack = true;
+    this.#doubtFrom(this.timeAt(at) + by);
+    this.#backward = { at, by: by + this.backwardAt(at) };
     if (this.#hasLostData) this.#beginTokensAnew();
-    for (const semaphore of this.semaphores.values()) {
-      const ended = [...semaphore.tickets.values()].some(({ expiresAt }) => expiresAt <= before);
-      if (ended) semaphore.certain = false;
-    }
   }
 
   #markRestored(): void {
@@ -498,8 +513,4 @@ export class ServerModel {
   #doubtAll(): void {
     for (const ticket of this.#tickets()) ticket.doubtful = true;
   }
-}
-
-export function clientOf(id: string): string {
-  return id.slice(0, id.indexOf('.'));
 }

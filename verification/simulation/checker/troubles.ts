@@ -1,4 +1,4 @@
-import type { HistoryEvent } from '../history.js';
+import type { HistoryEvent } from '../../history/events.js';
 
 /** How long what a fault has delayed may still come, in milliseconds. */
 const ECHO = new Map([
@@ -9,17 +9,14 @@ const ECHO = new Map([
   ['lose-commands', 5500],
   ['lose-replies', 5500],
   ['refuse-writes', 1500],
-  ['restart', 1000],
+  ['restart-with-data', 1000],
   ['restart-empty', 1000],
   ['restart-old', 1000],
   ['refuse-subscriptions', 6000],
 ]);
 
-/** The longest step, and most ttls, together, in milliseconds: more would hide what the rule is for. */
-const STEP_ECHO = 14_000;
-
 /** After these an answer may reach nobody, though it was sent. */
-const REPEATING = new Set(['cut', 'restart', 'restart-empty', 'restart-old']);
+const REPEATING = new Set(['cut', 'restart-with-data', 'restart-empty', 'restart-old']);
 
 /** What has struck whom, and when it was over. */
 export class Troubles {
@@ -33,7 +30,6 @@ export class Troubles {
   /** Wall clocks that were stepped. */
   readonly #stepped = new Map<string, number>();
   readonly rates = new Map<string, number>();
-  #serverStepped = -Infinity;
 
   read(event: HistoryEvent): void {
     if (event.type === 'started') this.rates.set(event.process, event.rate);
@@ -42,10 +38,9 @@ export class Troubles {
     }
     if (event.type !== 'fault') return;
     const { kind, at, phase, targets = [''] } = event;
-    if (kind === 'step-server') this.#serverStepped = at;
     const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0);
     for (const target of targets) {
-      if (kind === 'kill' && phase === 'begin') this.#dead.add(target);
+      if (kind === 'kill-process' && phase === 'begin') this.#dead.add(target);
       if (kind === 'step-wall') this.#stepped.set(target, at);
       note(this.#last, target, over, phase);
       note(this.#calm, target, kind === 'slow' ? over : Math.min(over, at), phase);
@@ -63,14 +58,6 @@ export class Troubles {
 
   steppedAt(process: string): number {
     return this.#stepped.get(process) ?? -Infinity;
-  }
-
-  /**
-   * Until when a step of the server's clock may show: where that was set back, tickets live longer than their holders can
-   * know, and calls that come too late may act.
-   */
-  get serverSteppedUntil(): number {
-    return this.#serverStepped + STEP_ECHO;
   }
 
   /** Until when anything may have struck the process, as of now; Infinity: something does. */

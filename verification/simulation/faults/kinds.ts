@@ -1,7 +1,7 @@
 /** What strikes one process and its connections. */
 export const PROCESS_FAULTS = [
   'stall',
-  'kill',
+  'kill-process',
   'step-wall',
   'cut',
   'cut-subscriber',
@@ -18,10 +18,10 @@ export const PROCESS_FAULTS = [
 /** What strikes a server, and with it everybody. */
 export const SERVER_FAULTS = [
   'hang',
-  'restart',
+  'restart-with-data',
   'restart-empty',
   'restart-old',
-  'step-server',
+  'step-clock',
 ] as const;
 
 export const FAULTS = [...PROCESS_FAULTS, ...SERVER_FAULTS] as const;

@@ -51,7 +51,7 @@ export function planFaults(settings: Settings, ttl: number, longestTtl: number):
 function isForbiddenForNodes(kind: FaultKind): boolean {
   return [
     'restart-old',
-    'step-server',
+    'step-clock',
     'cut-subscriber',
     'lose-pushes',
     'refuse-subscriptions',
@@ -64,14 +64,14 @@ function durationOf(kind: FaultKind, random: Random, ttl: number): number {
       return random.chance(0.5) ? random.real(5, 300) : random.real(0.2, 2.5) * ttl;
     case 'hang':
       return random.chance(0.7) ? random.real(50, 3000) : random.real(0.2, 1.5) * ttl;
-    case 'restart':
+    case 'restart-with-data':
     case 'restart-empty':
     case 'restart-old':
       return random.real(20, 1500);
     case 'cut':
     case 'cut-subscriber':
       return random.chance(0.7) ? random.real(1, 500) : random.real(500, 8000);
-    case 'kill':
+    case 'kill-process':
       return random.real(10, 10_000);
     default:
       return random.real(200, 8000);

@@ -14,7 +14,7 @@ export function strike(fault: PlannedFault, world: World): () => void {
     case 'stall':
       world.stall(victim, duration);
       return nothing;
-    case 'kill':
+    case 'kill-process':
       world.kill(target);
       return () => world.start(target);
     case 'step-wall':
@@ -36,12 +36,12 @@ function strikeServer({ kind, duration, target, force }: PlannedFault, world: Wo
     case 'hang':
       world.gate(target).hang(duration);
       return nothing;
-    case 'restart':
+    case 'restart-with-data':
     case 'restart-empty':
     case 'restart-old':
       world.takeDown(target, kind, force);
       return () => world.bringUp(target);
-    case 'step-server':
+    case 'step-clock':
       world.stepServer((force - 0.5) * 20_000);
       return nothing;
     default:

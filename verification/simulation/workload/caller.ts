@@ -1,7 +1,7 @@
 import { acquireAll, type Handle } from '../../../src/index.js';
-import type { Ticket } from '../history.js';
+import type { Invocation, Ticket } from '../../history/events.js';
 import type { Random } from '../random.js';
-import type { Crew, Invocation } from './crew.js';
+import type { Crew } from './crew.js';
 import type { CallKind } from './terms.js';
 
 /** One handle, or several as one. */

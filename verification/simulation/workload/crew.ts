@@ -1,5 +1,6 @@
 import { type Backend, KeyedMutex, Semaphore } from '../../../src/index.js';
-import type { History, Operation, Ticket } from '../history.js';
+import type { History } from '../history.js';
+import type { Invocation, Outcome } from '../../history/events.js';
 import { streamOf } from '../random.js';
 import type { SimulatedProcess } from '../world/process.js';
 import { Caller } from './caller.js';
@@ -15,20 +16,6 @@ export interface CrewOptions {
   readonly watch: HandleWatch;
   readonly mailbox: Mailbox;
   readonly seed: number;
-}
-
-/** What an operation is about, for the history. */
-export interface Invocation {
-  readonly operation: Operation;
-  readonly semaphores: readonly string[];
-  readonly timeout?: number;
-  readonly permits?: number;
-  readonly ticket?: string;
-}
-
-export interface Outcome {
-  readonly tickets?: readonly Ticket[];
-  readonly result?: boolean;
 }
 
 /** Everything that one simulated process does: its semaphores, and those who call them. */

@@ -1,4 +1,4 @@
-import type { SemaphoreTerms } from '../history.js';
+import type { SemaphoreTerms } from '../../history/events.js';
 import { streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
 

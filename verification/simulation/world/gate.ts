@@ -1,5 +1,5 @@
 import type { Call } from '../../../src/index.js';
-import type { SemaphoreTerms } from '../history.js';
+import type { SemaphoreTerms } from '../../history/events.js';
 import type { Gate } from './link.js';
 import type { Scheduler } from './scheduler.js';
 import { OPERATIONS, type OperationName, type Push, type SimulatedServer } from './server.js';

@@ -9,7 +9,7 @@ import type {
   TakeReply,
 } from '../../../src/quorum/quorum-node.js';
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
-import type { SemaphoreTerms } from '../history.js';
+import type { SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
 import { Door } from './gate.js';
 import { type Gate, type Link, RefusedError } from './link.js';

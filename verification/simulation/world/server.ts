@@ -17,7 +17,8 @@ import {
   type SetLimitCall,
   type SetLimitReply,
 } from '../../../src/index.js';
-import type { History, QueueGrant, SemaphoreTerms, ServedEvent } from '../history.js';
+import type { History } from '../history.js';
+import type { QueueGrant, SemaphoreTerms, ServedEvent } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
 import { plainCopy } from './plain-copy.js';
 import { sumOf } from '../sum-of.js';

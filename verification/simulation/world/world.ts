@@ -108,10 +108,11 @@ export class World {
   }
 
   stall({ process }: Incarnation, duration: number): void {
-    const until = this.scheduler.now + duration;
+    const from = this.scheduler.now;
+    const until = from + duration;
     process.stalledUntil = Math.max(process.stalledUntil, until);
     const { name } = process;
-    this.history.record({ at: this.scheduler.now, process: name, type: 'stall', until });
+    this.history.record({ at: from, process: name, type: 'stall', from, until });
   }
 
   kill(slot: number): void {

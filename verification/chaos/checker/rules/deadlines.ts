@@ -1,5 +1,6 @@
+import type { Violation } from '../../../history/events.js';
 import { CALL_LIMIT, SLACK } from '../precision.js';
-import { type Call, type RunRecord, stoodStill, type Violation } from '../run-record.js';
+import { type Call, type RunRecord, stoodStill } from '../run-record.js';
 
 /** No call outlives its own time, whatever the server and the network do. */
 export function checkDeadlines(run: RunRecord): Violation[] {

@@ -1,5 +1,6 @@
+import type { Violation } from '../../../history/events.js';
 import { Doubts } from '../doubt.js';
-import type { Hold, RunRecord, Violation } from '../run-record.js';
+import type { Hold, RunRecord } from '../run-record.js';
 
 interface Step {
   readonly at: number;

@@ -1,4 +1,5 @@
-import type { RunRecord, Violation } from '../run-record.js';
+import type { Violation } from '../../../history/events.js';
+import type { RunRecord } from '../run-record.js';
 
 /** Every permit is granted anew within its bound after the last fault. */
 export function checkLiveness({ header, holds, quiet }: RunRecord): Violation[] {

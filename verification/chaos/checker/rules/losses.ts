@@ -1,7 +1,8 @@
+import type { Violation } from '../../../history/events.js';
 import { endsAllTickets } from '../../history/fault-kinds.js';
 import { Causes } from '../causes.js';
 import { SLACK } from '../precision.js';
-import { type Hold, type RunRecord, stoodStill, strikes, type Violation } from '../run-record.js';
+import { type Hold, type RunRecord, stoodStill, strikes } from '../run-record.js';
 import { SpanIndex } from '../span-index.js';
 
 /** Those whose tickets a fault took are told, at the latest when their lease would have ended. */
@@ -11,7 +12,7 @@ export function checkTold({ faults, holds, life, header }: RunRecord): Violation
     const { id, granted, end, release, released } = hold;
     for (const { kind, from, to } of ending.touching(granted, end)) {
       if (granted >= from) continue;
-      const confirmed = released?.released === true && (release?.invoked ?? 0) > to;
+      const confirmed = released?.result === true && (release?.invoked ?? 0) > to;
       if (end <= to + header.ttl + SLACK && !confirmed) continue;
       const message = `${id} was still believed in ${Math.round(end - to)} ms after ${kind} took its ticket`;
       return [{ rule: 'told', at: end, message }];
@@ -40,8 +41,8 @@ export function checkLossTime(run: RunRecord): Violation[] {
 
 /** Whatever a holder has heard, it was sent before: nobody is certain of a ticket for longer than a ttl from now. */
 export function checkCertainty({ header, holds }: RunRecord): Violation[] {
-  return holds.flatMap(({ id, ok, looks, granted }) => {
-    const words = [{ at: granted, until: ok.until ?? granted }, ...looks];
+  return holds.flatMap(({ id, certain, looks, granted }) => {
+    const words = [{ at: granted, until: certain }, ...looks];
     const word = words.find(({ at, until }) => until > at + header.ttl);
     if (word === undefined) return [];
     const message = `${id} was certain for ${Math.round(word.until - word.at)} ms, with a ttl of ${header.ttl} ms`;

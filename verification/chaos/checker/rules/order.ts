@@ -1,4 +1,5 @@
-import type { Hold, RunRecord, Violation } from '../run-record.js';
+import type { Violation } from '../../../history/events.js';
+import type { Hold, RunRecord } from '../run-record.js';
 import { type Span, SpanIndex } from '../span-index.js';
 import { tokenEpochs } from '../token-epochs.js';
 

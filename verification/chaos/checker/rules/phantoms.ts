@@ -1,6 +1,7 @@
+import { clientOf, type Violation } from '../../../history/events.js';
 import { Causes } from '../causes.js';
 import { SLACK } from '../precision.js';
-import type { Hold, RunRecord, Violation } from '../run-record.js';
+import type { Hold, RunRecord } from '../run-record.js';
 import { type Span, SpanIndex } from '../span-index.js';
 
 /** Parts of the keys that stay for a day, for the tokens; the second one is a quorum's. */
@@ -23,7 +24,7 @@ export function checkPhantoms(run: RunRecord): Violation[] {
 function checkFinal({ final }: RunRecord): Violation[] {
   if (final === undefined) return [];
   const { at, held, waiting, keys } = final;
-  const left = keys.filter((key) => !REMEMBERED.has(key));
+  const left = (keys ?? []).filter((key) => !REMEMBERED.has(key));
   if (held === 0 && waiting === 0 && left.length === 0) return [];
   const message = `at the end ${held} permits are held, ${waiting} requests wait, keys: ${left.join(', ')}`;
   return [{ rule: 'phantom', at, message }];
@@ -84,13 +85,9 @@ class Requests {
   }
 }
 
-function clientOf(id: string): string {
-  return id.slice(0, id.indexOf('.'));
-}
-
 /** From when on a ticket must not be there: a release that found it lost leaves it to be withdrawn, or to expire. */
 function goneFor(hold: Hold | undefined): number | undefined {
-  return hold?.released?.released === true ? hold.released.at : undefined;
+  return hold?.released?.result === true ? hold.released.at : undefined;
 }
 
 function sightingsOf({ seen }: RunRecord): Sighting[] {

@@ -1,6 +1,7 @@
+import type { Violation } from '../../../history/events.js';
 import { Doubts } from '../doubt.js';
 import { tokenEpochs } from '../token-epochs.js';
-import type { Hold, RunRecord, Violation } from '../run-record.js';
+import type { Hold, RunRecord } from '../run-record.js';
 
 /**
  * Fencing tokens are never given twice and rise with every grant: between calls of which one ended before the other
@@ -49,7 +50,7 @@ function checkOverall(holds: readonly Hold[]): Violation[] {
 function checkPerSlot(holds: readonly Hold[], doubts: Doubts): Violation[] {
   const last = new Map<number, Hold>();
   // A lease may be over before its holder hears of it: nobody has believed in that one, and its slot may be another's by then.
-  const believed = holds.filter(({ ok, granted }) => (ok.until ?? granted) > granted);
+  const believed = holds.filter(({ certain, granted }) => certain > granted);
   const certain = believed.filter((hold) => !doubts.ambiguous(hold));
   return certain
     .toSorted((a, b) => a.granted - b.granted)

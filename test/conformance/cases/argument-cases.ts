@@ -1,0 +1,234 @@
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+
+import type { HandleData } from '../../../src/index.js';
+import {
+  acquireAll,
+  ClosedError,
+  KeyedMutex,
+  Mutex,
+  Semaphore,
+  useAll,
+} from '../../../src/index.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
+import { type CaseGroup, needing } from '../case-group.js';
+import { thrownBy } from '../scope.js';
+
+/** What a TypeError refuses, and what a RangeError does. */
+type Bad = readonly [type: readonly unknown[], range: readonly unknown[]];
+type Call = (value: never) => unknown;
+
+const BAD_OPTIONS: Readonly<Record<string, Bad>> = {
+  limit: [
+    [undefined, null, '5', 5n, [5]],
+    [0, -1, 1.5, NaN, Infinity, 2 ** 53],
+  ],
+  ttl: [['1000'], [99, 99.9, 0, -1, NaN, Infinity, 2 ** 31, Number.MAX_SAFE_INTEGER]],
+  extendEvery: [['100'], [-1, NaN, Infinity, 15_001]],
+  retry: [[5, '10'], []],
+  'retry.min': [['10'], [0, -1, NaN]],
+  'retry.max': [['10'], [9, Infinity]],
+  'retry.factor': [['2'], [0.5, NaN]],
+  'retry.jitter': [[1], []],
+  prefix: [
+    [5, 'a{b', 'a}b', 'a\ud800'],
+    ['', 'x'.repeat(129)],
+  ],
+  label: [[5, 'a\udc00'], ['x'.repeat(257)]],
+  clock: [[5, {}], []],
+};
+
+const BAD_KEYED_OPTIONS: Readonly<Record<string, Bad>> = {
+  limit: [[], [3]],
+  name: [
+    [5, 'a:b', 'a\ud800'],
+    ['', 'x'.repeat(129)],
+  ],
+  stripes: [['8'], [0, 1.5]],
+  ttl: [[], [5]],
+};
+
+const BAD_KEYS: Bad = [
+  [undefined, 5, new Set(['a']), 'a\ud800'],
+  ['', 'x'.repeat(600)],
+];
+
+const BAD_NAMES: Bad = [
+  [undefined, null, 5, 'a\ud800', '\udc00a'],
+  ['', 'x'.repeat(513), 'x'.repeat(1000), '\u{1F600}'.repeat(129)],
+];
+
+const BAD_TARGETS = [undefined, null, {}, { eval: 1, evalsha: 2 }, { runBySha: () => {} }];
+
+/** By the calls that know the option. */
+const BAD_CALLS: Readonly<Record<string, Bad>> = {
+  timeout: [['5'], [-1, -2000, NaN, -Infinity, 2 ** 53]],
+  signal: [[null, 'abort', { aborted: false }, new AbortController()], []],
+  permits: [['1'], [0, -1, 1.5, NaN, 4, 2 ** 24 + 1]],
+};
+
+/** Parts of a ticket, and whole ones. */
+const BAD_PARTS: Readonly<Record<string, readonly unknown[]>> = {
+  name: ['other', undefined],
+  id: [undefined, 'abc', 'abc.1|2', 'abc.1 2', 'abc.1~x.1~y.1'],
+  slots: [[], ['0'], 1],
+  fencingToken: [1.5, undefined],
+};
+const BAD_TICKETS = [undefined, null, 'abc.1'];
+const BAD_IDS = [undefined, 5, '', 'no id', 'a.1;b.2', 'a.1|'];
+
+/** Too long or too short: the message has the length in bytes. */
+function shownOf(value: unknown): string {
+  if (typeof value === 'string') {
+    const length = Buffer.byteLength(value);
+    return length > 100 || length === 0 ? String(length) : JSON.stringify(value);
+  }
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Array.isArray(value) ? 'an array' : 'object';
+}
+
+/** Each value is refused, by a throw or by a rejection; the message names option, expectation and value. */
+async function expectRefused(
+  option: string,
+  [types, ranges]: Bad,
+  how: (act: () => unknown) => unknown,
+  ...calls: readonly Call[]
+): Promise<void> {
+  for (const value of [...types, ...ranges]) {
+    for (const call of calls) {
+      const error = await how(() => call(value as never));
+      expect(error, option).to.be.instanceOf(types.includes(value) ? TypeError : RangeError);
+      const { message } = error as Error;
+      const [, named, , shown] = /^([\w.]+): expected (.+), got (.+)$/s.exec(message) ?? [];
+      expect(named, `option in ${message}`).to.equal(option);
+      expect(shown, `value in ${message}`).to.include(shownOf(value));
+    }
+  }
+}
+
+/** Never by a throw. */
+function rejection(act: () => unknown): Promise<unknown> {
+  return reasonOf(act() as Promise<unknown>);
+}
+
+const nothing = (): void => {};
+
+/** The first line of the failure table. */
+export const argumentCases: CaseGroup = {
+  title: 'bad arguments',
+  cases: {
+    'of the constructor': async ({ target, name }) => {
+      const make = (change: object): Semaphore =>
+        new Semaphore(target, name, { limit: 1, ...change });
+      for (const [option, bad] of Object.entries(BAD_OPTIONS)) {
+        const [outer = '', inner] = option.split('.');
+        const call = (value: unknown): Semaphore =>
+          make({ [outer]: inner === undefined ? value : { [inner]: value } });
+        await expectRefused(option, bad, thrownBy, call);
+      }
+      const on = (value: never): Semaphore => new Semaphore(value, name, { limit: 1 });
+      await expectRefused('target', [[...BAD_TARGETS, new Map()], []], thrownBy, on);
+      const url = thrownBy(() => on('redis://127.0.0.1' as never));
+      expect(url).to.be.instanceOf(TypeError);
+      expect(url).to.match(/target: .*redis:\/\/127\.0\.0\.1/);
+      const named = (value: never): Semaphore => new Semaphore(target, value, { limit: 1 });
+      await expectRefused('name', BAD_NAMES, thrownBy, named);
+      const given = (value: never): Semaphore => new Semaphore(target, name, value);
+      await expectRefused('options', [[undefined, null, 5], []], thrownBy, given);
+    },
+
+    'of a mutex': async ({ target, name }) => {
+      const make = (value: unknown): Mutex => new Mutex(target, name, value as object);
+      await expectRefused('options', [[5, null], []], thrownBy, make);
+      await expectRefused('limit', [[], [2, '1']], thrownBy, (limit) => make({ limit }));
+      await expectRefused('ttl', [[], [5]], thrownBy, (ttl) => make({ ttl }));
+      await using mutex = make({});
+      const set = (limit: never): Promise<void> => mutex.setLimit(limit);
+      await expectRefused('limit', [[], [2, 0, '1', NaN]], rejection, set);
+    },
+
+    'of calls, which take nothing': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      for (const [option, bad] of Object.entries(BAD_CALLS)) {
+        const calls: Call[] = [
+          (value) => semaphore.acquire({ [option]: value }),
+          (value) => semaphore.use(nothing, { [option]: value }),
+        ];
+        const short: Call[] = [(value) => semaphore.acquire(value)];
+        const tries: Call[] = [
+          (permits) => semaphore.tryAcquire({ permits }),
+          (permits) => semaphore.tryUse(nothing, { permits }),
+        ];
+        if (option === 'timeout') calls.push(...short);
+        if (option === 'permits') calls.push(...tries);
+        await expectRefused(option, bad, rejection, ...calls);
+      }
+      const uses: Call[] = [(fn) => semaphore.use(fn), (fn) => semaphore.tryUse(fn)];
+      await expectRefused('fn', [[5, 'job'], []], rejection, ...uses);
+      expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+    },
+
+    'of setLimit, adopt and revoke': needing('operator calls', async (scope) => {
+      const semaphore = scope.semaphore({ limit: 2 });
+      const limits: Bad = [
+        ['3', undefined, null],
+        [0, -1, 1.5, NaN, Infinity],
+      ];
+      await expectRefused('limit', limits, rejection, (limit) => semaphore.setLimit(limit));
+      expect((await semaphore.inspect()).limit).to.equal(2);
+      const expectNoTicket = async (ticket: unknown, option: string, value: unknown) => {
+        const error = await errorOf(semaphore.adopt(ticket as HandleData), TypeError);
+        expect(error.message.startsWith(`${option}: expected `), error.message).to.equal(true);
+        expect(error.message.endsWith(`, got ${inspect(value)}`), error.message).to.equal(true);
+      };
+      const good = { name: scope.name, id: 'abc.1', slots: [0], fencingToken: 5 };
+      for (const [part, values] of Object.entries(BAD_PARTS)) {
+        for (const value of values) {
+          await expectNoTicket({ ...good, [part]: value }, `ticket.${part}`, value);
+        }
+      }
+      for (const ticket of BAD_TICKETS) await expectNoTicket(ticket, 'ticket', ticket);
+      for (const id of BAD_IDS) {
+        const error = await errorOf(semaphore.revoke(id as string), TypeError);
+        expect(error.message).to.match(/^ticketId: expected the id of a ticket, got /);
+      }
+      await semaphore.close();
+      await errorOf(semaphore.setLimit(2), ClosedError);
+      await errorOf(semaphore.revoke('nobody.1'), ClosedError);
+    }),
+
+    'of a keyed mutex': async (scope) => {
+      const make = (value: unknown): KeyedMutex => new KeyedMutex(scope.target, value as object);
+      await expectRefused('options', [['a'], []], thrownBy, make);
+      for (const [option, bad] of Object.entries(BAD_KEYED_OPTIONS)) {
+        await expectRefused(option, bad, thrownBy, (value) => make({ [option]: value }));
+      }
+      const [mutex] = scope.keyed();
+      const acquire = (keys: never): Promise<unknown> => mutex.acquire(keys);
+      await expectRefused('keys', BAD_KEYS, rejection, acquire, (keys) => mutex.tryAcquire(keys));
+      await expectRefused('keys', [[5, ['b']], []], rejection, (key) =>
+        acquire(['a', key] as never),
+      );
+      const timed = (value: never): Promise<unknown> => mutex.acquire('a', value);
+      await expectRefused('timeout', [[], [-1]], rejection, timed);
+      await expectRefused('signal', [[{}], []], rejection, (signal) => timed({ signal } as never));
+      await expectRefused('fn', [[5], []], rejection, (fn) => mutex.use('a', fn));
+      const longest = 'x'.repeat(512 - `keyed:${scope.name}:`.length);
+      expect(await mutex.tryAcquire(longest)).to.include({ held: true });
+    },
+
+    'of acquireAll and useAll': async (scope) => {
+      const semaphore = scope.semaphore();
+      const all = (value: unknown): Promise<unknown> => acquireAll(value as []);
+      await expectRefused('semaphores', [[undefined, 5], []], rejection, all);
+      await expectRefused('semaphores', [[5, {}, null], []], rejection, (each) => all([each]));
+      const share = (permits: never): Promise<unknown> => all([{ semaphore, permits }]);
+      await expectRefused('permits', [['1'], [0, 2]], rejection, share);
+      const given = (value: never): Promise<unknown> => acquireAll([semaphore], value);
+      await expectRefused('timeout', [[], [NaN]], rejection, given);
+      await expectRefused('clock', [[{}], []], rejection, (clock) => given({ clock } as never));
+      await expectRefused('fn', [['fn'], []], rejection, (fn) => useAll([semaphore], fn));
+      expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+    },
+  },
+};

@@ -1,0 +1,218 @@
+import { expect } from 'chai';
+
+import type { Handle, HandleData, Semaphore } from '../../../src/index.js';
+import { ClosedError, HandleLostError } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
+import { type CaseGroup, needing } from '../case-group.js';
+import { expectLost, type Scope, untilLost, untilState } from '../scope.js';
+
+/** As it comes out of a queue's message. */
+function sent(handle: Handle): HandleData {
+  return JSON.parse(JSON.stringify(handle)) as HandleData;
+}
+
+/** Two ways to take a ticket from its holder. */
+const TAKINGS = [
+  { reason: 'missing', take: (by: Semaphore, handle: Handle) => by.adopt(sent(handle)) },
+  { reason: 'revoked', take: (by: Semaphore, handle: Handle) => by.revoke(handle.id) },
+] as const;
+type Taking = (typeof TAKINGS)[number];
+
+/**
+ * Takes tickets of a process that never extends, but waits beside holding them, until a push reaches one of its handles: the first
+ * pushes may go before its subscription is there.
+ */
+async function takeUntilPushed(scope: Scope, taking: Taking): Promise<void> {
+  const options = { limit: 6, ttl: 3_600_000, extendEvery: 0 };
+  const [here, there] = [scope.semaphore(options), scope.elsewhere({ limit: 6 })];
+  await there.acquire();
+  const handles = await Promise.all([1, 2, 3, 4, 5].map(() => here.acquire()));
+  const waiting = here.acquire({ permits: 6 }).catch(() => undefined);
+  await scope.untilWaiting(1);
+  const first = Promise.race(handles.map(untilLost));
+  for (const handle of handles) {
+    if (handles.every(({ signal }) => !signal.aborted)) await taking.take(there, handle);
+    await Promise.race([first, moment(200)]);
+  }
+  expect(await first).to.include({ reason: taking.reason });
+  await Promise.all([here.close(), there.close()]);
+  await waiting;
+}
+
+export const operatorCases: CaseGroup = {
+  title: 'adopt and revoke',
+  needs: ['operator calls'],
+  cases: {
+    'adopt gives the same slots under a new id with a higher token': async (scope) => {
+      const [here, there] = scope.pair({ limit: 5, label: 'second; a|b' });
+      const one = await here.acquire();
+      const two = await here.acquire();
+      await one.release();
+      const three = await here.acquire({ permits: 3 });
+      const message = { name: scope.name, id: three.id, slots: [0, 2, 3] };
+      expect(sent(three)).to.deep.equal({ ...message, fencingToken: three.fencingToken });
+      const adopted = await there.adopt(sent(three));
+      expect(adopted).to.include({ name: scope.name, held: true, slot: 0 });
+      expect(adopted.slots).to.deep.equal([0, 2, 3]);
+      expect(adopted.id).to.not.equal(three.id);
+      expect(adopted.fencingToken).to.be.greaterThan(three.fencingToken);
+      expect(adopted.expiresIn).to.be.within(20_000, 30_000);
+      expect(await three.release()).to.equal(false);
+      const { held, waiting, holders } = await here.inspect();
+      expect({ held, waiting }).to.deep.equal({ held: 4, waiting: 0 });
+      const { id, slots, fencingToken } = adopted;
+      const shown = { id, fencingToken, slots: [...slots], label: 'second; a|b' };
+      expect(holders.find((holder) => holder.id === id)).to.deep.include(shown);
+      // The first process may go.
+      await two.release();
+      await here.close();
+      await adopted.extend();
+      expect(await adopted.release()).to.equal(true);
+      expect(await there.inspect()).to.include({ held: 0 });
+    },
+
+    'adopt extends the ticket from then on, by the ttl of its new holder': async (scope) => {
+      const first = await scope.semaphore({ ttl: 5000, extendEvery: 0 }).acquire();
+      const there = scope.elsewhere({ ttl: 60_000, extendEvery: 20 });
+      const adopted = await there.adopt(sent(first));
+      for (let round = 0; round < 2; round += 1) {
+        await scope.ageTicket(adopted, 10_000);
+        await eventually(async () => {
+          const { holders } = await there.inspect();
+          expect(holders[0]?.expiresIn).to.be.greaterThan(50_000);
+        });
+      }
+      expect(adopted.held).to.equal(true);
+    },
+
+    'the holder learns of it at its next extension, in the same process at once': async (scope) => {
+      const [near, far] = scope.pair({ limit: 9 });
+      for (const taking of TAKINGS) {
+        for (const [by, extendEvery] of [
+          [far, 0],
+          [far, 20],
+          [near, 0],
+        ] as const) {
+          const handle = await scope.semaphore({ limit: 9, extendEvery }).acquire();
+          const lost = untilLost(handle);
+          await taking.take(by, handle);
+          if (by === near) expect(handle.held).to.equal(false);
+          else if (extendEvery === 0) await errorOf(handle.extend(), HandleLostError);
+          await expectLost(handle, await lost, taking.reason);
+        }
+      }
+    },
+
+    'the holder learns of it at once where its process waits': needing('push', async (scope) => {
+      for (const taking of TAKINGS) await takeUntilPushed(scope, taking);
+    }),
+
+    'what is no live ticket can be neither adopted nor revoked': async (scope) => {
+      const [here, there] = scope.pair({ limit: 4 });
+      const [released, expired] = [await here.acquire(), await here.acquire()];
+      const [deleted, first] = [await here.acquire(), await here.acquire()];
+      await released.release();
+      await scope.ageTicket(expired, 0);
+      await scope.removeTicket(deleted);
+      const adopted = await there.adopt(sent(first));
+      const holder = await there.acquire({ permits: 3 });
+      const waiting = here.acquire();
+      await scope.untilWaiting(1);
+      const request = (await there.inspect()).waiters[0]?.id ?? '';
+      for (const id of [released.id, expired.id, deleted.id, 'nobody.1', request]) {
+        const error = await errorOf(there.adopt({ ...sent(released), id }), HandleLostError);
+        expect(error).to.include({ reason: 'missing', ticketId: id, semaphore: scope.name });
+        expect(await there.revoke(id), id).to.equal(false);
+      }
+      expect(await there.revoke(first.id), 'adopted under another id').to.equal(false);
+      await Promise.all([holder.extend(), adopted.extend()]);
+      expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
+      expect(await here.revoke(adopted.id)).to.equal(true);
+      expect(await here.revoke(adopted.id), 'a second time').to.equal(true);
+      await errorOf(here.adopt(sent(adopted)), HandleLostError);
+      const next = await waiting;
+      await Promise.all([next.extend(), holder.extend()]);
+      expect(await errorOf(adopted.extend(), HandleLostError)).to.include({ reason: 'revoked' });
+    },
+
+    'a ticket can be adopted on and back; the last one holds it': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      let message = sent(await here.acquire({ permits: 2 }));
+      const handles: Handle[] = [];
+      // The last two take one and the same message.
+      for (const semaphore of [there, here, here, there, here]) {
+        handles.push(await semaphore.adopt(message));
+        if (handles.length < 4) message = sent(handles[handles.length - 1] as Handle);
+      }
+      const tokens = handles.map(({ fencingToken }) => fencingToken);
+      expect(tokens).to.deep.equal(tokens.toSorted((a, b) => a - b));
+      const current = handles.pop();
+      expect(current?.slots).to.deep.equal([0, 1]);
+      for (const handle of handles) {
+        const error = await errorOf(handle.extend(), HandleLostError);
+        await expectLost(handle, error, 'missing');
+      }
+      expect(await there.inspect()).to.include({ held: 2 });
+      expect(await current?.release()).to.equal(true);
+      await errorOf(there.adopt(message), HandleLostError);
+      expect(await there.inspect()).to.include({ held: 0 });
+    },
+
+    'adopt leaves waiters in place, also above the limit': async (scope) => {
+      const [here, there] = scope.pair({ limit: 3 });
+      const two = await here.acquire({ permits: 2 });
+      const first = await here.acquire();
+      await here.setLimit(1);
+      const waits = [there.acquire()];
+      await scope.untilWaiting(1);
+      waits.push(here.acquire());
+      await scope.untilWaiting(2);
+      const before = (await there.inspect()).waiters.map(({ id }) => id);
+      const adopted = await there.adopt(sent(first));
+      expect(adopted).to.include({ slot: 2, held: true });
+      expect(there.limit).to.equal(1);
+      expect(await first.release()).to.equal(false);
+      const state = await there.inspect();
+      expect(state).to.include({ limit: 1, held: 3, waiting: 2 });
+      expect(state.waiters.map(({ id }) => id)).to.deep.equal(before);
+      await two.release();
+      expect(await adopted.release()).to.equal(true);
+      await (await waits[0])?.release();
+      expect(await waits[1]).to.include({ held: true });
+    },
+
+    'adopt into a semaphore that is or gets closed leaves or frees the ticket': async (scope) => {
+      const [here, there] = scope.pair();
+      const [first, closing] = [await here.acquire(), scope.elsewhere()];
+      await there.close();
+      await errorOf(there.adopt(sent(first)), ClosedError);
+      await first.extend();
+      const adopting = reasonOf(closing.adopt(sent(first)));
+      await closing.close();
+      expect(await adopting).to.be.instanceOf(ClosedError);
+      await untilState(here, { held: 0 });
+    },
+
+    'revoke frees the permits of a ticket at once, for waiters in their order': async (scope) => {
+      const [here, there] = scope.pair({ limit: 4 });
+      const [three, one] = [await here.acquire({ permits: 3 }), await here.acquire()];
+      const served: string[] = [];
+      const first = there.acquire({ permits: 3 }).finally(() => served.push('first'));
+      await scope.untilWaiting(1);
+      const second = here.acquire().finally(() => served.push('second'));
+      await scope.untilWaiting(2);
+      expect(await there.revoke(three.id)).to.equal(true);
+      const next = await first;
+      expect(next.slots).to.deep.equal([0, 1, 2]);
+      expect(served).to.deep.equal(['first']);
+      expect(next.fencingToken).to.be.greaterThan(one.fencingToken);
+      await one.extend();
+      expect(await three.release()).to.equal(false);
+      expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
+      await next.release();
+      await second;
+    },
+  },
+};

@@ -1,0 +1,198 @@
+import { expect } from 'chai';
+
+import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
+import { eventually } from '../../support/eventually.js';
+import { moment } from '../../support/moment.js';
+import { errorOf } from '../../support/rejection.js';
+import { type CaseGroup, needing, type Run } from '../case-group.js';
+import { type Scope, untilLost, untilState } from '../scope.js';
+
+const wordy = (run: Run) => needing('server errors', run);
+
+async function during(begin: () => unknown, end: () => unknown, body: () => Promise<void>) {
+  await begin();
+  try {
+    await body();
+  } finally {
+    await end();
+  }
+}
+
+/** The server hangs, its sockets stay open. */
+function hung({ server }: Scope, body: () => Promise<void>): Promise<void> {
+  return during(
+    () => server.pause(),
+    () => server.resume(),
+    body,
+  );
+}
+
+function changed({ server }: Scope, change: string[], undo: string[], body: () => Promise<void>) {
+  return during(
+    () => server.command(...change),
+    () => server.command(...undo),
+    body,
+  );
+}
+
+/** Every way in is refused, also one without a timeout, and says why. */
+async function expectRefused(scope: Scope, why: RegExp): Promise<void> {
+  const semaphore = scope.semaphore();
+  const tries = [semaphore.acquire(), semaphore.acquire(), semaphore.tryAcquire()];
+  const errors = await Promise.all(tries.map((tried) => errorOf(tried, BackendError)));
+  for (const error of errors) {
+    expect(error.code).to.equal('BACKEND');
+    expect(error.message).to.match(why);
+    expect(error.cause).to.be.instanceOf(Error).and.match(why);
+  }
+}
+
+/** What passes inside the lease of a holder. */
+const FAULTS: Readonly<Record<string, (scope: Scope) => Promise<void>>> = {
+  'a server that hangs for a while': (scope) => hung(scope, () => moment(100)),
+  'connections that are cut': async ({ server }) => {
+    for (const type of ['normal', 'pubsub']) await server.command('CLIENT', 'KILL', 'TYPE', type);
+  },
+  'a replica that is promoted in time': (scope) =>
+    changed(scope, ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], () => moment(100)),
+};
+
+/** Lines of the failure table. */
+export const serverCases: CaseGroup = {
+  title: 'a server that refuses or fails',
+  needs: ['keys', 'server'],
+  cases: {
+    'a wrong type under a key is a BackendError of every call': wordy(async (scope) => {
+      const semaphore = scope.semaphore({ limit: 2 });
+      const handle = await semaphore.acquire();
+      await scope.keys.setString(scope.ownKey('tickets'), 'of a wrong type');
+      await expectRefused(scope, /WRONGTYPE/);
+      const calls = [() => handle.extend(), () => semaphore.inspect(), () => handle.release()];
+      for (const call of calls) {
+        expect(await errorOf<Error>(call(), BackendError)).to.match(/WRONGTYPE/);
+      }
+      await scope.keys.delete(scope.ownKey('tickets'));
+    }),
+
+    'a wrong type under any key is never a hang': wordy(async (scope) => {
+      for (const part of ['tickets', 'slots', 'free', 'queue', 'waiters', 'meta']) {
+        const name = scope.freshName();
+        const semaphore = scope.semaphore({ limit: 3 }, name);
+        const kept = await semaphore.acquire();
+        await (await semaphore.acquire()).release();
+        await scope.keys.setString(scope.ownKey(part, name), 'of a wrong type');
+        await semaphore.acquire().catch((error: unknown) => {
+          expect(error).to.be.instanceOf(BackendError);
+        });
+        await kept.extend().catch((error: unknown) => {
+          if (kept.held) expect(error).to.be.instanceOf(BackendError);
+        });
+        await scope.keys.delete(scope.ownKey(part, name));
+        expect((await semaphore.acquire()).held, part).to.equal(true);
+      }
+    }),
+
+    'no permission is a BackendError at once': wordy(async (scope) => {
+      const user = ['ACL', 'SETUSER', 'default'];
+      const missing = { '-hmget': /permission|can't run this command/i, '-@scripting': /NOPERM/ };
+      for (const [right, why] of Object.entries(missing)) {
+        const refused = (): Promise<void> => expectRefused(scope, why);
+        await changed(scope, [...user, right], [...user, '+@all'], refused);
+      }
+    }),
+
+    'a full memory: extend and release work, acquire is whole': wordy(async (scope) => {
+      const semaphore = scope.semaphore({ limit: 3 });
+      const [kept, given] = [await semaphore.acquire(), await semaphore.acquire()];
+      const memory = ['CONFIG', 'SET', 'maxmemory'];
+      await changed(scope, [...memory, '1'], [...memory, '0'], async () => {
+        await kept.extend();
+        expect(await given.release()).to.equal(true);
+        const tried: unknown = await semaphore.tryAcquire().catch((error: unknown) => error);
+        if (tried instanceof Error) expect(tried).to.be.instanceOf(BackendError);
+        else expect(tried).to.include({ held: true });
+        const { held, holders } = await semaphore.inspect();
+        expect(held).to.equal(tried instanceof Error ? 1 : 2);
+        expect(holders).to.have.lengthOf(held);
+      });
+      await kept.extend();
+    }),
+
+    'a hung server: calls end in time, and so does a holder [P5, P6]': needing(
+      'time',
+      async (scope) => {
+        const semaphore = scope.semaphore({ limit: 5, ttl: 400 });
+        const sent = scope.time.now();
+        const [kept, given] = [await semaphore.acquire(), await semaphore.acquire()];
+        await hung(scope, async () => {
+          const started = scope.time.now();
+          const lost = untilLost(kept).then((error) => ({ error, after: scope.time.now() - sent }));
+          const calls: Promise<unknown>[] = [
+            errorOf(semaphore.acquire(150), AcquireTimeoutError),
+            errorOf(semaphore.acquire(0), AcquireTimeoutError),
+            errorOf(semaphore.tryAcquire(), BackendError),
+            given.release(),
+          ];
+          const took = calls.map((call) => call.then(() => scope.time.now() - started));
+          for (const each of took) expect(await each).to.be.below(400 + scope.time.late);
+          expect(await took[0]).to.be.below(150 + scope.time.late);
+          const { error, after } = await lost;
+          expect(after).to.be.within(390, 400 + scope.time.late);
+          expect(error.reason).to.equal('expired');
+          expect(error.cause).to.be.instanceOf(Error);
+          expect(kept.held).to.equal(false);
+          const { cause, attempts } = await errorOf(semaphore.acquire(1000), AcquireTimeoutError);
+          expect(cause).to.be.instanceOf(Error);
+          expect(attempts).to.be.greaterThan(1);
+        });
+        await untilState(semaphore, { held: 0, waiting: 0 });
+      },
+    ),
+
+    'a script cache that was flushed is filled again': async (scope) => {
+      const semaphore = scope.semaphore();
+      const held = await semaphore.acquire();
+      const steps = [() => held.extend(), () => semaphore.inspect(), () => held.release()];
+      for (const step of [...steps, () => semaphore.acquire(0)]) {
+        await scope.server.command('SCRIPT', 'FLUSH');
+        await step();
+      }
+      expect(await semaphore.inspect()).to.include({ held: 1 });
+    },
+
+    'all data lost: handles are missing, tokens rise [P2]': async (scope) => {
+      const losses = [() => scope.server.command('FLUSHALL'), () => scope.server.restart()];
+      for (const lose of losses) {
+        const semaphore = scope.semaphore({ limit: 2, ttl: 20_000, extendEvery: 30 });
+        const handles = [await semaphore.acquire(), await semaphore.acquire()];
+        const lost = handles.map(untilLost);
+        const waiting = scope.elsewhere({ limit: 2 }).acquire();
+        await scope.untilWaiting(1);
+        await lose();
+        const errors = await scope.within(15_000, Promise.all(lost));
+        for (const { reason } of errors) expect(reason).to.equal('missing');
+        const tokens = handles.map(({ fencingToken }) => fencingToken);
+        const next = await waiting;
+        expect(next.fencingToken).to.be.greaterThan(Math.max(...tokens));
+        expect(await next.release()).to.equal(true);
+        await (await semaphore.acquire()).release();
+      }
+    },
+
+    ...Object.fromEntries(
+      Object.entries(FAULTS).map(([fault, happen]) => [
+        `${fault}: waiters get in, holders lose nothing [P4, P6]`,
+        async (scope: Scope) => {
+          const holder = await scope.elsewhere({ extendEvery: 30 }).acquire();
+          const waiting = scope.semaphore().acquire();
+          await scope.untilWaiting(1);
+          await happen(scope);
+          await eventually(() => holder.extend());
+          expect(holder.signal.aborted).to.equal(false);
+          expect(await holder.release()).to.equal(true);
+          expect(await waiting).to.include({ held: true });
+        },
+      ]),
+    ),
+  },
+};

@@ -1,0 +1,103 @@
+import type { Backend, RedisTarget } from '../../../src/index.js';
+import { backendOf } from '../../../src/targets.js';
+import { TestServer } from '../../support/redis-server.js';
+import type { KeyView, Lacks, Row, Target, TicketTampering } from '../row.js';
+
+export interface Connected {
+  readonly target: RedisTarget;
+  readonly close: () => unknown;
+}
+
+/** What the clients of both libraries have, whatever their version. */
+interface Client {
+  on(event: 'error', listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  disconnect?(): unknown;
+  destroy?(): unknown;
+}
+
+interface Limits {
+  readonly lacks?: Lacks;
+  /** What the client puts before each key. */
+  readonly keyPrefix?: string;
+}
+
+export const SEVERAL_SERVERS: Lacks = {
+  server: 'it has several, whose failures are cases of verification/topologies',
+};
+
+/** A row on one server, or on several that are reached as one: `connect` is called twice, for two clients that know nothing of each other. */
+export function redisRow(
+  title: string,
+  redis: () => TestServer | { readonly command: Command },
+  connect: () => Promise<Connected>,
+  { lacks = {}, keyPrefix }: Limits = {},
+): Row {
+  return {
+    title,
+    lacks,
+    open: async () => {
+      const [one, two] = [await connect(), await connect()];
+      const servers = redis();
+      return {
+        target: one.target,
+        other: two.target,
+        ...redisData((...args) => servers.command(...args), one.target, keyPrefix),
+        ...(servers instanceof TestServer ? { server: servers } : {}),
+        close: async () => {
+          await one.close();
+          await two.close();
+        },
+      };
+    },
+  };
+}
+
+export async function connected(client: Client & RedisTarget): Promise<Connected> {
+  // Errors of a connection that the tests cut are expected: they look only at calls that fail.
+  client.on('error', () => {});
+  await client.connect();
+  return {
+    target: client,
+    close: () => (client.destroy === undefined ? client.disconnect?.() : client.destroy()),
+  };
+}
+
+export type Command = (...args: string[]) => Promise<unknown>;
+
+/** By the backend's own calls, which works whatever its data look like. With a limit of 0 nobody is granted what this frees. */
+export function tamperingBy(backend: Backend): TicketTampering {
+  const call = { limit: 0, client: 'tampering' };
+  return {
+    remove: async (key, id) => void (await backend.release({ ...call, key, ids: [id] })),
+    age: async (key, id, left) =>
+      void (await backend.extend({ ...call, key, ttl: left, ids: [id] })),
+  };
+}
+
+/**
+ * The keys of semaphores, read and changed with plain commands; the names of the keys are the contract's.
+ * `keyPrefix`: what the row's own client puts before each key.
+ */
+export function redisData(
+  command: Command,
+  target: Target,
+  keyPrefix = '',
+): { tickets: TicketTampering; keys: KeyView } {
+  const tickets: TicketTampering = {
+    ...tamperingBy(backendOf(target)),
+    remove: async ({ prefix, name }, id) => {
+      await command('ZREM', `${keyPrefix}${prefix}:{${name}}:tickets`, id);
+    },
+  };
+  const keys: KeyView = {
+    list: async (start) => {
+      const found = (await command('KEYS', `${keyPrefix}${start}*`)) as string[];
+      const lives = await Promise.all(found.map((key) => command('PTTL', key)));
+      return new Map(found.map((key, i) => [key, Number(lives[i])]));
+    },
+    delete: async (...names) => void (await command('DEL', ...names.map((key) => keyPrefix + key))),
+    setString: async (key, value) => void (await command('SET', keyPrefix + key, value)),
+  };
+  return { tickets, keys };
+}

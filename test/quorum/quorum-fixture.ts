@@ -1,0 +1,127 @@
+import type { AcquireVerdict } from '../../src/backend.js';
+import { ManualClock } from '../../src/index.js';
+import type { QuorumSettings } from '../../src/quorum/quorum.js';
+import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import { RandomNumbers } from '../support/random-numbers.js';
+import { AT_ONCE, TroubledNode } from './troubled-node.js';
+
+export const KEY = { prefix: 'redsem', name: 'fixture' };
+
+/** Time that stands still until it is told to pass, and chance that comes again with the same seed. */
+export function seededClock(seed: number): ManualClock & { random(): number } {
+  const numbers = new RandomNumbers(seed);
+  return Object.assign(new ManualClock(1_700_000_000_000), { random: () => numbers.next() });
+}
+
+/** Nodes in memory, and contenders that each have a backend of their own. */
+export class QuorumFixture {
+  readonly clock;
+  readonly nodes: readonly TroubledNode[];
+  readonly ttl: number;
+  /** What each process that joined was warned of. */
+  readonly warnings = new Map<string, string[]>();
+  readonly #backends = new Map<string, QuorumBackend>();
+  #limit: number;
+
+  constructor(nodes: number, limit: number, ttl = 1000, seed = 1) {
+    this.clock = seededClock(seed);
+    this.nodes = Array.from({ length: nodes }, () => new TroubledNode(this.clock));
+    this.ttl = ttl;
+    this.#limit = limit;
+  }
+
+  node(index: number): TroubledNode {
+    const node = this.nodes[index];
+    if (node === undefined) throw new Error(`no node ${index}`);
+    return node;
+  }
+
+  /** A process that lists some of the nodes, by their letters. Who never joins lists them all, without names. */
+  join(client: string, letters: string, settings: QuorumSettings = {}): void {
+    this.nodes.forEach(({ memory }, i) => (memory.name = 'abcdef'[i]));
+    const nodes = letters.split('').map((letter) => this.node('abcdef'.indexOf(letter)));
+    const backend = new QuorumBackend(nodes, this.clock, settings);
+    const warnings: string[] = [];
+    backend.onHazard(KEY, (message) => warnings.push(message));
+    this.warnings.set(client, warnings);
+    this.#backends.set(client, backend);
+  }
+
+  backend(client: string): QuorumBackend {
+    const backend = this.#backends.get(client) ?? new QuorumBackend(this.nodes, this.clock);
+    this.#backends.set(client, backend);
+    return backend;
+  }
+
+  /** One try, with as much time as it wants. Ids are `client.number` or `client.number.permits`. */
+  async tryFor(id: string, wait = false): Promise<AcquireVerdict> {
+    const permits = Number(id.split('.')[2] ?? 1);
+    const [call, ttl] = [this.#call(id), this.ttl];
+    const requests = [{ id, permits, wait, arrival: undefined }];
+    const acquire = { ...call, ttl, label: `label of ${id}`, notAfter: undefined, requests };
+    const { verdicts } = await this.during(this.backend(call.client).acquire(acquire));
+    if (verdicts[0] === undefined) throw new Error('no verdict');
+    return verdicts[0];
+  }
+
+  /** As `tryFor`, which must be granted. */
+  async take(id: string) {
+    const verdict = await this.tryFor(id);
+    if (verdict.kind !== 'granted') throw new Error(`${id} is ${verdict.kind}`);
+    return verdict;
+  }
+
+  async extend(...ids: string[]): Promise<readonly boolean[]> {
+    const call = this.#call(ids[0] ?? '');
+    const extending = this.backend(call.client).extend({ ...call, ttl: this.ttl, ids });
+    return (await this.during(extending)).extended;
+  }
+
+  async release(id: string): Promise<boolean> {
+    const call = this.#call(id);
+    const releasing = this.backend(call.client).release({ ...call, ids: [id] });
+    return (await this.during(releasing)).released[0] === true;
+  }
+
+  inspect(client = 'observer') {
+    return this.during(this.backend(client).inspect({ key: KEY, limit: this.#limit }));
+  }
+
+  /** Ids of the tickets that each node holds. */
+  async holders(): Promise<string[][]> {
+    const lists = await Promise.all(this.nodes.map(({ memory }) => memory.list(KEY)));
+    return lists.map(({ tickets }) => tickets.map(({ id }) => id).toSorted());
+  }
+
+  /** Lets time pass until it is settled, whatever that takes; what is due at once runs without time passing. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const settled = new AbortController();
+    const end = (): void => settled.abort();
+    work.then(end, end);
+    await this.clock.advance(0);
+    for (let passed = 0; passed < 10_000 && !settled.signal.aborted; passed += 1) {
+      await this.clock.advance(1);
+    }
+    return work;
+  }
+
+  /** Only these nodes have what it takes; the others do as `other` does. */
+  only(indexes: readonly number[], other: () => ReturnType<TroubledNode['fate']>): void {
+    this.nodes.forEach((node, i) => (node.fate = indexes.includes(i) ? () => AT_ONCE : other));
+  }
+
+  #call(id: string) {
+    return { key: KEY, limit: this.#limit, client: id.split('.')[0] ?? '' };
+  }
+}
+
+/** A node's part of a ticket that nobody ever has on a majority. */
+export function stray(id: string) {
+  const requests = [{ id, attempt: 1, permits: 1, token: 0, aim: [0] }];
+  return { key: KEY, limit: 3, ttl: 30_000, label: '', notAfter: undefined, requests };
+}
+
+/** What three nodes hold alike. */
+export function onAll(ids: readonly string[]): string[][] {
+  return [[...ids], [...ids], [...ids]];
+}

@@ -1,0 +1,394 @@
+import { expect } from 'chai';
+
+import { describeWithServer } from '../support/require-server.js';
+import type { FixtureOptions } from './port-fixture.js';
+import {
+  arrivalOf,
+  closeFixtures,
+  DAY,
+  ids,
+  kinds,
+  RedisFixture,
+  request,
+} from './port-fixture.js';
+
+type Call = [string, (one: RedisFixture) => Promise<unknown>];
+
+const CALLS: readonly Call[] = [
+  ['acquire', (one) => one.acquire('z.1')],
+  ['try', (one) => one.acquire([request('z.1.4', 'try')])],
+  ['late acquire', (one) => one.acquire('z.1', { notAfter: 1 })],
+  ['extend', (one) => one.extend('a.2')],
+  ['release', (one) => one.release('a.3')],
+  ['release of nothing', (one) => one.release('gone.1')],
+];
+
+/** Ways in which keys of a semaphore go: by hand, by eviction, by a restore of old data. */
+const LOSSES: readonly (readonly string[])[] = [
+  ['tickets'],
+  ['free'],
+  ['meta'],
+  ['queue'],
+  ['waiters'],
+  ['tickets', 'free'],
+  ['meta', 'free'],
+  ['tickets', 'queue'],
+  ['queue', 'waiters'],
+  ['tickets', 'free', 'meta'],
+];
+
+describeWithServer('keys of a semaphore', (server) => {
+  after(closeFixtures);
+
+  const make = (options?: FixtureOptions): RedisFixture => new RedisFixture(server(), options);
+
+  async function expectSound(one: RedisFixture): Promise<void> {
+    const { holders, held, limit } = await one.inspect();
+    const slots = holders.flatMap((holder) => holder.slots);
+    expect(new Set(slots).size, 'distinct slots').to.equal(slots.length);
+    expect(held).to.equal(slots.length).and.to.be.at.most(limit);
+    expect(Math.max(...slots, 0)).to.be.below(limit);
+    expect(await one.redis.zcard(one.keyOf('tickets'))).to.equal(holders.length);
+  }
+
+  describe('that were lost', () => {
+    /** Six holders of ten permits with gaps between them, and two who wait. */
+    async function busy(): Promise<RedisFixture> {
+      const one = make({ limit: 10 });
+      await one.acquire([...ids('a', 5), 'a.6.3', 'a.7.2']);
+      await one.adopt('a.7.2', 'd.7.2');
+      await one.release(['a.1', 'a.6.3']);
+      await one.acquire(['b.1', 'b.2.4', 'c.1']);
+      return one;
+    }
+
+    for (const lost of LOSSES) {
+      it(`${lost.join(' and ')}: no permit twice, none lost, whatever call finds it`, async () => {
+        for (const [what, call] of CALLS) {
+          const one = await busy();
+          const before = (await one.inspect()).holders;
+          const highest = Math.max(...before.map(({ fencingToken }) => fencingToken));
+          await one.lose(...lost);
+          one.pass(1);
+          await call(one);
+          await expectSound(one);
+          await one.expectSafeExpiry(`${what} without ${lost.join()}`);
+          const [first = ''] = before.map(({ id }) => id);
+          const isKept = !lost.includes('tickets') && !lost.includes('meta');
+          expect((await one.extend(first)).extended, what).to.deep.equal([isKept]);
+          const kept = (await one.inspect()).holders.filter(({ id }) => id === first);
+          const { slots, fencingToken } = before[0] ?? {};
+          if (isKept) expect(kept[0]).to.deep.include({ slots, fencingToken });
+          // All permits can be had again, once each, and with higher tokens.
+          one.pass(40_000);
+          for (let i = 0; i < 12; i++) await one.try(`y.${i}`);
+          await expectSound(one);
+          const { held, holders } = await one.inspect();
+          expect(held).to.equal(10);
+          for (const holder of holders) expect(holder.fencingToken).to.be.above(highest);
+          await one.release(holders.map(({ id }) => id));
+          expect(kinds(await one.acquire('x.1.10'))).to.deep.equal(['granted']);
+        }
+      });
+    }
+
+    for (const part of ['queue', 'waiters', 'meta', 'tickets', 'free']) {
+      it(`waiters that ask again come through without ${part}, and nothing is left`, async () => {
+        const one = make({ limit: 2 });
+        await one.acquire(ids('x', 3));
+        await one.release('x.3');
+        const places = new Map<string, number>();
+        for (const id of ['a.1', 'b.1', 'a.2']) {
+          places.set(id, arrivalOf((await one.acquire(id)).verdicts[0]));
+        }
+        await one.lose(part);
+        const served = new Set<string>();
+        for (let round = 0; round < 3; round++) {
+          for (const asked of [['b.1'], ['a.1', 'a.2']]) {
+            const reply = await one.acquire(
+              asked.map((id) => request(id, places.get(id) ?? 'wait')),
+            );
+            kinds(reply).forEach((kind, i) => kind === 'granted' && served.add(asked[i] ?? ''));
+            await one.expectSafeExpiry('asking again');
+          }
+          await one.release(['x.1', 'x.2', ...served]);
+        }
+        expect([...served]).to.have.members(['a.1', 'b.1', 'a.2']);
+        await one.expectNothingLeft();
+      });
+    }
+
+    it('a ticket is gone that expired just as its keys did, and slots begin at 0 again', async () => {
+      const calls: Call[] = [
+        ['release', async (one) => (await one.release('a.1.3')).released[0]],
+        ['revoke', async (one) => (await one.revoke('a.1.3')).revoked],
+        ['extend', async (one) => (await one.extend('a.1.3')).extended[0]],
+      ];
+      for (const [what, call] of calls) {
+        const one = make({ limit: 6 });
+        await one.take('a.1.3');
+        await one.adopt('a.1.3', 'b.1');
+        await one.take('a.1.3');
+        one.pass(10 * one.ttl);
+        await one.lose('tickets', 'free');
+        expect((await one.inspect()).held).to.equal(0);
+        expect(await call(one), what).to.equal(false);
+        expect((await one.take('c.1')).slots).to.deep.equal([0]);
+        await one.release('c.1');
+        await one.expectNothingLeft();
+      }
+    });
+
+    it('cost one ticket alone where that was removed, or its record, by hand', async () => {
+      const one = make({ limit: 4 });
+      await one.acquire(ids('a', 4));
+      await one.adopt('a.2', 'b.2');
+      await one.redis.zrem(one.keyOf('tickets'), 'b.2~a.2');
+      expect((await one.adopt('a.2', 'c.2')).ticket).to.equal(undefined);
+      expect((await one.extend(ids('a', 4))).extended).to.deep.equal([true, false, true, true]);
+      expect((await one.take('b.1')).slots).to.deep.equal([1]);
+      await expectSound(one);
+      await one.release('a.4');
+      await one.redis.hdel(one.keyOf('meta'), 'a.1');
+      expect((await one.release('a.1')).released).to.deep.equal([false]);
+      one.pass(one.ttl);
+      await one.extend('gone.1');
+      await one.expectNothingLeft();
+    });
+
+    it('leave the limit that was set, and who was revoked, but for meta', async () => {
+      const one = make({ limit: 5 });
+      await one.setLimit(3);
+      await one.acquire(ids('a', 3));
+      await one.revoke('a.2');
+      await one.lose('free', 'queue', 'waiters');
+      expect(await one.extend('a.2')).to.deep.include({ storedLimit: 3, revoked: ['a.2'] });
+      await one.lose('meta');
+      const reply = await one.extend(['a.1', 'a.2']);
+      expect(reply.extended).to.deep.equal([false, false]);
+      expect([reply.storedLimit, reply.revoked]).to.deep.equal([undefined, undefined]);
+    });
+  });
+
+  describe('of which an old meta came back alone', () => {
+    /** As `meta` was when `before` had happened, but `since` has happened as well. */
+    async function restored(
+      before: (one: RedisFixture) => Promise<unknown>,
+      since: (one: RedisFixture) => Promise<unknown>,
+    ): Promise<RedisFixture> {
+      const one = make({ limit: 1 });
+      await before(one);
+      const old = await one.redis.dumpBuffer(one.keyOf('meta'));
+      await since(one);
+      await one.redis.restore(one.keyOf('meta'), 60_000, old, 'REPLACE');
+      return one;
+    }
+
+    const take = (one: RedisFixture): Promise<unknown> => one.take('a.1');
+    async function turn(one: RedisFixture): Promise<void> {
+      await one.release('a.1');
+      await one.take('b.1');
+      await one.acquire('c.1');
+    }
+    const calls: Call[] = [
+      ['given back', (one) => one.release('b.1')],
+      ['revoked', (one) => one.revoke('b.1')],
+      [
+        'extended',
+        async (one) => expect((await one.extend('b.1')).extended).to.deep.equal([false]),
+      ],
+    ];
+    for (const [what, call] of calls) {
+      it(`a ticket that it does not know makes room when it is ${what}`, async () => {
+        const one = await restored(take, turn);
+        await call(one);
+        expect(await one.holders()).to.deep.equal(['c.1']);
+        await expectSound(one);
+      });
+    }
+
+    it('a ticket that was waiting by it is gone, too, and waiters that it does not know are served', async () => {
+      const waiting = await restored(
+        async (one) => {
+          for (const id of ['a.1', 'b.1', 'c.1']) await one.acquire(id);
+        },
+        (one) => one.release('a.1'),
+      );
+      await waiting.release('b.1');
+      expect(await waiting.holders()).to.deep.equal(['c.1']);
+      let place = 0;
+      const unknown = await restored(take, async (one) => {
+        place = arrivalOf((await one.acquire('b.1')).verdicts[0]);
+        await one.acquire('c.1');
+      });
+      await unknown.release('a.1');
+      expect(kinds(await unknown.acquire([request('b.1', place)]))).to.deep.equal(['granted']);
+      await unknown.release('b.1');
+      expect(await unknown.holders()).to.deep.equal(['c.1']);
+    });
+  });
+
+  describe('whose state in meta nobody can read', () => {
+    for (const [what, damaged] of [
+      ['with something behind it', (state: string) => `${state} x`],
+      ['in which a number is none', (state: string) => state.replace(/ \d+$/, ' x')],
+      ['of other words', () => 'something else'],
+      ['that is gone', () => undefined],
+    ] as const) {
+      it(`${what}: all is counted again, nobody loses a permit or a place, tokens rise`, async () => {
+        const one = make({ limit: 4 });
+        const meta = one.keyOf('meta');
+        const damage = async (): Promise<unknown> => {
+          const state = damaged((await one.redis.hget(meta, 'state')) ?? '');
+          if (state === undefined) return one.redis.hdel(meta, 'state');
+          return one.redis.hset(meta, 'state', state);
+        };
+        await one.acquire(ids('a', 4));
+        await one.release('a.2');
+        await one.acquire(['b.1.2', 'b.2']);
+        for (const call of [
+          () => one.extend('a.1'),
+          () => one.release('gone.1'),
+          () => one.acquire('b.2'),
+        ]) {
+          await damage();
+          one.pass(-1000);
+          await call();
+          expect(await one.inspect()).to.include({ held: 3, waiting: 2 });
+          await one.expectSafeExpiry(what, 3000);
+        }
+        await damage();
+        const { grants } = await one.release('a.1', { client: 'b' });
+        expect(grants.map(({ id, slots }) => [id, slots])).to.deep.equal([['b.1.2', [0, 1]]]);
+        const { holders } = await one.inspect();
+        const highest = Math.max(...holders.map(({ fencingToken }) => fencingToken));
+        expect(grants[0]?.fencingToken).to.equal(highest);
+      });
+    }
+  });
+
+  describe('expire', () => {
+    it('within a day after the last ticket, and those of the queue not before the waiter lease', async () => {
+      const one = make({ limit: 1, ttl: 200 });
+      await one.setLimit(1);
+      expect(Object.keys(await one.lives())).to.deep.equal(['meta']);
+      await one.acquire(['a.1', 'a.2']);
+      await one.release('a.1');
+      await one.acquire('b.1');
+      const { queue, waiters, meta } = await one.lives();
+      expect([queue, waiters].every((life = 0) => life >= 4900)).to.equal(true);
+      expect(meta).to.be.within(DAY, DAY + 60_000);
+      await one.release(['a.2', 'b.1']);
+      await one.expectNothingLeft();
+      expect((await one.lives())['meta']).to.be.within(DAY - 60_000, DAY + 60_000);
+    });
+
+    // A server that is kept from running for as long deletes the key inside the script, which has counted what is in it.
+    it('never in milliseconds, not even where all that is there has long expired', async () => {
+      const one = make({ limit: 4, ttl: 1000 });
+      const lives: number[] = [];
+      const monitor = await one.redis.monitor();
+      // What the monitor tells comes in the order of the calls.
+      const over = new Promise<void>((resolve) => {
+        monitor.on('monitor', (_time: string, args: string[], source: string) => {
+          if (args[1] === 'over') resolve();
+          if (source === 'lua' && args[0]?.toUpperCase() === 'PEXPIRE') lives.push(Number(args[2]));
+        });
+      });
+      for (const next of ['acquire', 'extend', 'release', 'setLimit'] as const) {
+        await one.acquire([`a.${next}.2`, `b.${next}`, `c.${next}.2`]);
+        await one.release(`a.${next}.2`);
+        one.pass(60_000);
+        if (next === 'setLimit') await one.setLimit(3);
+        else await one[next](`d.${next}`);
+      }
+      await one.redis.echo('over');
+      await over;
+      monitor.disconnect();
+      expect(lives.length).to.be.above(20);
+      expect(Math.min(...lives)).to.be.at.least(1000);
+    });
+  });
+
+  it('do not grow with those who waited and left, died, changed hands or were revoked', async () => {
+    const one = make({ limit: 2, ttl: 100_000_000 });
+    await one.take('x.1');
+    await one.take('h.0');
+    const sizes = new Set<number>();
+    for (let i = 1; i <= 200; i++) {
+      await one.acquire(`c${i}.1`);
+      if (i % 2 === 0) await one.release(`c${i}.1`);
+      await one.adopt('h.0', `h.${i}`);
+      one.pass(100);
+      if (i > 100) sizes.add(await one.redis.zcard(one.keyOf('waiters')));
+    }
+    expect(Math.max(...sizes)).to.be.at.most(52);
+    expect(await one.holders()).to.have.members(['x.1', 'h.200~h.0']);
+    await one.release(['x.1', 'h.200~h.0']);
+    const revoked = await one.queue();
+    one.pass(10_000);
+    for (let i = 0; i < 50; i++) {
+      await one.take(`r.${i}`, { ttl: 1000 });
+      await one.revoke(`r.${i}`);
+      one.pass(250);
+    }
+    await one.release(revoked);
+    await one.expectNothingLeft();
+    expect(await one.redis.hlen(one.keyOf('meta'))).to.be.at.most(10);
+    // Those of the last second.
+    const marks = (await one.redis.hget(one.keyOf('meta'), 'revoked')) ?? '';
+    expect(marks.match(/r\./g)?.length).to.be.within(1, 5);
+  });
+
+  it('are not made by a call that finds nothing, nor by a request for more than there ever were', async () => {
+    const one = make();
+    await one.extend('a.1');
+    await one.release(['a.1', 'a.2']);
+    await one.revoke('a.1');
+    await one.inspect();
+    expect(await one.lives()).to.deep.equal({});
+    await one.acquire('a.1.4');
+    await one.expectNothingLeft();
+    // Nor is a ticket without a record left when its life is over.
+    await one.take('a.2');
+    await one.redis.hdel(one.keyOf('meta'), 'a.2');
+    one.pass(one.ttl);
+    await one.extend('gone.1');
+    await one.expectNothingLeft();
+  });
+
+  it('answer a release at maxmemory, whatever limit its caller has', async () => {
+    const one = make();
+    await one.acquire(['a.1', 'a.2']);
+    await one.release('a.1');
+    await one.redis.config('SET', 'maxmemory', '1');
+    try {
+      expect((await one.release('a.1')).released).to.deep.equal([false]);
+      expect((await one.release('a.2', { limit: 51 })).released).to.deep.equal([true]);
+    } finally {
+      await one.redis.config('SET', 'maxmemory', '0');
+    }
+  });
+
+  it('have numbers with all their digits, as replies do, whatever they count', async () => {
+    // A time whose last digits would be lost by 14 digits, and by floats of milliseconds; and one far ahead.
+    for (const now of [1_795_236_819_680.065, 8_995_236_819_680.125]) {
+      const one = make({ limit: 10_000_000, time: { now } });
+      for (let n = 1; n <= 12; n++) await one.take(`a.${n}.100000`, { ttl: 2_147_483_647 });
+      await one.take('c.1', { ttl: 1234 });
+      await one.release('a.11.100000');
+      const { slots, fencingToken } = await one.take('b.2.100002');
+      expect(fencingToken).to.equal(now * 1000 + 13);
+      expect([slots[0], slots[99_999], slots[100_000], slots.at(-1)]).to.deep.equal([
+        1_000_000, 1_099_999, 1_200_001, 1_200_002,
+      ]);
+      expect((await one.inspect()).held).to.equal(1_200_003);
+      await one.acquire('w.1.9000000');
+      expect(await one.lifeOf('c.1')).to.be.closeTo(1234, 0.001);
+      const shown = JSON.stringify([one.replies, await one.state()]);
+      expect(shown.replaceAll(/[abcw]\.\d+(\.\d+)?/g, 'id')).not.to.match(
+        /\d\.\d|\de[+-]?\d|inf|nan/i,
+      );
+    }
+  });
+});

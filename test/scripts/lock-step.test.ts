@@ -1,0 +1,353 @@
+import { expect } from 'chai';
+import * as fc from 'fast-check';
+
+import { WAITER_LEASE } from '../../src/backend.js';
+import { ticketId } from '../../src/ticket-id.js';
+import { check } from '../random/reproducible.js';
+import { describeWithServer } from '../support/require-server.js';
+import { type Ask, LockStep, type Loss, type Member } from './lock-step.js';
+import { closeFixtures, RedisFixture } from './port-fixture.js';
+
+const START = 1_795_236_819_680;
+
+const MEMBERS: readonly Member[] = [
+  { name: 'a', ttl: 5000, label: 'first member; a|b' },
+  { name: 'b', ttl: 800, label: '' },
+  { name: 'c', ttl: 2500.25, label: 'ü 100%' },
+  { name: 'd', ttl: 30_000, label: 'd' },
+];
+
+const ACTS = {
+  ask: 30,
+  askAgain: 20,
+  extend: 15,
+  release: 25,
+  askLate: 4,
+  adopt: 0,
+  revoke: 0,
+  setLimit: 0,
+  otherLimit: 0,
+  pass: 60,
+  stall: 3,
+  stepBack: 1,
+  lose: 1,
+};
+
+type Act = keyof typeof ACTS;
+
+/** What one kind of random program does, and how often. */
+interface Habits {
+  readonly limit: number;
+  readonly largest: number;
+  readonly longestPause: number;
+  /** How many requests a call has for each that is drawn. */
+  readonly batch?: number;
+  readonly acts?: Partial<Record<Act, number>>;
+}
+
+const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, otherLimit: 3 };
+const HABITS: Readonly<Record<string, Habits>> = {
+  'one permit': { limit: 1, largest: 1, longestPause: 200 },
+  'few permits, many waiters': { limit: 3, largest: 1, longestPause: 150 },
+  'weights and stalls': { limit: 7, largest: 4, longestPause: 400, acts: { stall: 15 } },
+  'wide and fast': { limit: 40, largest: 9, longestPause: 30 },
+  'large calls': { limit: 60, largest: 1, longestPause: 60, batch: 9 },
+  'limits that differ': { limit: 5, largest: 4, longestPause: 200, acts: { otherLimit: 20 } },
+  'hand-over and revocation of one permit': {
+    limit: 1,
+    largest: 1,
+    longestPause: 400,
+    acts: { ...OPERATIONS, stall: 10 },
+  },
+  'hand-over, revocation and a live limit': {
+    limit: 6,
+    largest: 3,
+    longestPause: 150,
+    acts: OPERATIONS,
+  },
+  'losses of data': {
+    limit: 4,
+    largest: 2,
+    longestPause: 150,
+    acts: { ...OPERATIONS, lose: 20, stepBack: 5 },
+  },
+};
+
+interface Step {
+  readonly act: Act;
+  readonly who: number;
+  /** Operands are picked by number from what is there, so that a program that fails shrinks well. */
+  readonly picks: readonly number[];
+  /** 0 ≤ dice < 100. */
+  readonly dice: number;
+}
+
+function programs({ acts }: Habits): fc.Arbitrary<Step[]> {
+  const weights = Object.entries({ ...ACTS, ...acts }) as [Act, number][];
+  const operands = {
+    who: fc.nat(MEMBERS.length - 1),
+    picks: fc.array(fc.nat(99), { minLength: 1, maxLength: 4 }),
+    dice: fc.nat(99),
+  };
+  const steps = weights
+    .filter(([, weight]) => weight > 0)
+    .map(([act, weight]) => ({
+      arbitrary: fc.record({ act: fc.constant(act), ...operands }),
+      weight,
+    }));
+  return fc.array(fc.oneof(...steps), { maxLength: 250, size: 'max' });
+}
+
+/** What a member knows of its own requests. */
+interface Mine {
+  readonly member: Member;
+  readonly waiting: Set<string>;
+  readonly held: Set<string>;
+  /** When a call last left requests of it in the queue. */
+  queuedAt: number;
+}
+
+class Program {
+  readonly trace: string[] = [];
+  readonly #pair: LockStep;
+  readonly #habits: Habits;
+  readonly #all: readonly Mine[];
+  #made = 0;
+
+  constructor(pair: LockStep, habits: Habits) {
+    this.#pair = pair;
+    this.#habits = habits;
+    this.#all = MEMBERS.map((member) => {
+      return { member, waiting: new Set(), held: new Set(), queuedAt: -Infinity };
+    });
+  }
+
+  async run(steps: readonly Step[]): Promise<void> {
+    for (const step of steps) {
+      const mine = this.#all[step.who];
+      if (mine === undefined) continue;
+      await this.#do(step, mine);
+      await this.#pair.inspect(this.trace.at(-1) ?? '');
+    }
+  }
+
+  /** All is given back: nothing of anybody is left once what was revoked is forgotten. */
+  async end(): Promise<void> {
+    for (const mine of this.#all) await this.#release(mine, [...mine.held, ...mine.waiting]);
+    this.#pair.pass(60_000);
+    for (const { member } of this.#all) await this.#pair.release(member, ['never.1'], true);
+    await this.#pair.inspect('the end');
+    await this.#pair.end();
+  }
+
+  async #do({ act, picks, dice }: Step, mine: Mine): Promise<void> {
+    const { member, held, waiting } = mine;
+    const { longestPause, limit } = this.#habits;
+    const [first = 0] = picks;
+    const late = dice < 20 ? this.#pair.now - 0.5 : undefined;
+    switch (act) {
+      case 'ask':
+        return this.#ask(mine, picks, dice);
+      case 'askAgain':
+        return this.#askAgain(mine, picks, dice);
+      case 'askLate': {
+        const asks: Ask[] = [...again(waiting), { id: `${member.name}.late`, how: 'wait' }];
+        this.#note(`${member.name} asks late`);
+        await this.#pair.acquire(member, asks, this.#pair.now - 0.5);
+        return;
+      }
+      case 'extend': {
+        const ids = some([...held, ...waiting], picks, 0.7);
+        this.#note(`${member.name} extends ${ids.join(', ')}`);
+        if (ids.length === 0) return;
+        return this.#pair.extend(member, ids, (i) => dice < 10 && i === 0);
+      }
+      case 'release': {
+        const share = dice < 20 ? 1 : 0.5;
+        const given = [...some([...held], picks, share), ...some([...waiting], picks, 0.2)];
+        return this.#release(mine, dice % 10 === 0 ? [...given, ...given] : given);
+      }
+      case 'adopt':
+        return this.#adopt(mine, this.#anyId(first), dice, late);
+      case 'revoke': {
+        const id = this.#anyId(first);
+        this.#note(`${member.name} revokes ${id}`);
+        return this.#pair.revoke(member, id);
+      }
+      case 'setLimit':
+        this.#note(
+          `${member.name} sets the limit to ${1 + (first % limit)}${late ? ', late' : ''}`,
+        );
+        return this.#pair.setLimit(member, 1 + (first % limit), late);
+      case 'otherLimit':
+        this.#note(`${member.name} comes back with limit ${1 + (first % limit)}`);
+        this.#pair.limits.set(member.name, 1 + (first % limit));
+        return;
+      case 'pass':
+        return this.#pass(Math.round((longestPause * 4 * first) / 99) / 4);
+      case 'stall':
+        return this.#pass(500 + 65 * first);
+      case 'stepBack':
+        // All who wait have a lease.
+        for (const each of this.#all) await this.#askAgain(each, [], 99);
+        this.#note(`the clock steps back by ${10 * first} ms`);
+        return this.#pair.stepBack(10 * first);
+      case 'lose': {
+        const losses: Loss[] = ['everything', 'tickets', 'queue', 'nothing'];
+        const what = losses[first % losses.length] ?? 'nothing';
+        this.#note(`${what} is lost`);
+        return this.#pair.lose(
+          what,
+          this.#all.flatMap((each) => [...each.waiting]),
+        );
+      }
+    }
+  }
+
+  async #ask(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
+    const { largest, batch = 1 } = this.#habits;
+    const wanted = dice < 50 ? picks.flatMap((pick) => Array(batch).fill(pick) as number[]) : picks;
+    const asks = wanted.map((pick, i): Ask => {
+      // Now and then more than the limit.
+      const id = this.#newId(mine, 1 + (pick % largest));
+      return { id, how: i > wanted.length * 0.7 ? 'try' : 'wait' };
+    });
+    // A process asks again for all that it waits for; new requests may travel with those. Once its lease
+    // as a waiter is over, a backend is free to have dropped some, all or none of them.
+    const lapsed = this.#pair.now - mine.queuedAt >= WAITER_LEASE;
+    const known = lapsed || dice % 5 < 2 ? again(mine.waiting) : [];
+    const twice = dice < 5 ? asks.slice(0, 1) : [];
+    await this.#acquire(mine, [...known, ...asks, ...twice]);
+  }
+
+  /** A call that runs twice: also for what is held already. */
+  async #askAgain(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
+    const asks = [...again(mine.waiting), ...again(some([...mine.held], picks, 0.1))];
+    for (let time = dice < 20 ? 2 : 1; time > 0 && asks.length > 0; time -= 1) {
+      await this.#acquire(mine, asks);
+    }
+  }
+
+  async #acquire(mine: Mine, asks: readonly Ask[]): Promise<void> {
+    const shown = asks.map(({ id, how }) => `${id} ${how}`);
+    this.#note(`${mine.member.name} asks ${shown.join(', ')}`);
+    const { verdicts } = await this.#pair.acquire(mine.member, asks);
+    asks.forEach(({ id }, i) => {
+      const kind = verdicts[i]?.kind;
+      if (kind === 'queued') mine.queuedAt = this.#pair.now;
+      if (kind === 'queued') mine.waiting.add(id);
+      else mine.waiting.delete(id);
+      if (kind === 'granted') mine.held.add(id);
+    });
+  }
+
+  async #release(mine: Mine, ids: readonly string[]): Promise<void> {
+    this.#note(`${mine.member.name} releases ${ids.join(', ')}`);
+    await this.#pair.release(mine.member, [...ids, 'never.1'], ids.length % 2 === 0);
+    for (const id of ids) for (const list of [mine.held, mine.waiting]) list.delete(id);
+  }
+
+  async #adopt(mine: Mine, id: string, dice: number, late: number | undefined): Promise<void> {
+    const own = this.#newId(mine, 1);
+    this.#note(`${mine.member.name} adopts ${id} as ${own}${late ? ', late' : ''}`);
+    for (let time = dice > 80 ? 2 : 1; time > 0; time -= 1) {
+      const newId = await this.#pair.adopt(mine.member, id, own, late);
+      if (newId !== undefined) mine.held.add(newId);
+    }
+  }
+
+  #pass(milliseconds: number): void {
+    this.#note(`${milliseconds} ms pass`);
+    this.#pair.pass(milliseconds);
+  }
+
+  #newId({ member }: Mine, permits: number): string {
+    this.#made += 1;
+    return ticketId(member.name, this.#made, permits);
+  }
+
+  /** Also of what has expired, was released, was adopted before, or still waits. */
+  #anyId(pick: number): string {
+    const known = this.#all.flatMap(({ held, waiting }) => [...held, ...waiting]);
+    return known[known.length - 1 - (pick % (known.length + 1))] ?? 'never.1';
+  }
+
+  #note(what: string): void {
+    this.trace.push(what);
+  }
+}
+
+function again(ids: Iterable<string>): Ask[] {
+  return [...ids].map((id) => ({ id, how: 'again' }));
+}
+
+/** About that share of them. */
+function some(list: readonly string[], picks: readonly number[], share: number): string[] {
+  return list.filter((_, i) => ((picks[i % picks.length] ?? 0) * (i + 1)) % 100 < 100 * share);
+}
+
+describeWithServer('memory backend and Redis backend in lock-step', (server) => {
+  let redis: RedisFixture;
+  let programsRun = 0;
+  let arrived = 0;
+  let onLast = (): void => {};
+  /** What Redis pushes for the program that runs. */
+  let pair: LockStep | undefined;
+
+  before('one subscription for each member, for all programs', async () => {
+    redis = new RedisFixture(server());
+    for (const { name } of MEMBERS) {
+      await new Promise<void>((resolve) => {
+        redis.backend.listen(name, redis.key.prefix, {
+          onGrants: (grants, from) => {
+            if (from === 'last') arrived += 1;
+            if (arrived === MEMBERS.length) onLast();
+            if (from !== 'last') pair?.redis.pushGrants(name, grants);
+          },
+          onEnded: (ended, from) => {
+            if (from !== 'last') pair?.redis.pushEnded(name, ended);
+          },
+          onHealth: () => resolve(),
+        });
+      });
+    }
+  });
+  after(closeFixtures);
+
+  for (const [what, habits] of Object.entries(HABITS)) {
+    it(`say the same with ${what}`, async () => {
+      const property = fc.asyncProperty(programs(habits), async (steps) => {
+        await run(habits, steps);
+      });
+      await check(property, 25);
+    });
+  }
+
+  async function run(habits: Habits, steps: readonly Step[]): Promise<void> {
+    programsRun += 1;
+    redis.moveTo(`program-${programsRun}`, habits.limit);
+    redis.time.now = START;
+    pair = new LockStep(redis, MEMBERS);
+    const program = new Program(pair, habits);
+    try {
+      await program.run(steps);
+      await program.end();
+      await allPushed();
+      expect(pair.redis.pushed, 'pushed').to.deep.equal(pair.memory.pushed);
+    } catch (error) {
+      throw new Error(`${program.trace.slice(-20).join('\n')}\n${String(error)}`, { cause: error });
+    }
+  }
+
+  /** What is pushed to a client comes in order: after the grants of one more semaphore there is nothing more. */
+  async function allPushed(): Promise<void> {
+    redis.moveTo('last', MEMBERS.length);
+    arrived = 0;
+    const last = new Promise<void>((resolve) => (onLast = resolve));
+    await redis.take(`z.1.${MEMBERS.length}`);
+    for (const { name } of MEMBERS) await redis.acquire(`${name}.last`);
+    await redis.release(`z.1.${MEMBERS.length}`);
+    await redis.release(MEMBERS.map(({ name }) => `${name}.last`));
+    await last;
+  }
+});

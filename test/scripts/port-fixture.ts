@@ -1,0 +1,343 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+
+import type {
+  AcquireReply,
+  AcquireVerdict,
+  Backend,
+  InspectReply,
+  PushedGrant,
+  SemaphoreKey,
+  TicketRequest,
+} from '../../src/backend.js';
+import { WAITER_LEASE } from '../../src/backend.js';
+import { MemoryBackend } from '../../src/memory/memory-backend.js';
+import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
+import { keysOf } from '../../src/redis/keys.js';
+import { RedisBackend } from '../../src/redis/redis-backend.js';
+import { adoptedId, parseTicketId } from '../../src/ticket-id.js';
+import { stopwatch, wallTime } from '../support/real-time.js';
+import type { TestServer } from '../support/redis-server.js';
+import { describeWithServer } from '../support/require-server.js';
+
+export interface CallOptions {
+  readonly client?: string;
+  readonly limit?: number;
+  readonly ttl?: number;
+  readonly label?: string;
+  readonly notAfter?: number | undefined;
+  readonly fencingTokens?: readonly number[];
+}
+
+/** The server's clock, in milliseconds: it stands still until a test moves it, forward or back. */
+export interface Time {
+  now: number;
+}
+
+export interface FixtureOptions {
+  readonly limit?: number;
+  readonly ttl?: number;
+  readonly name?: string;
+  readonly time?: Time;
+}
+
+export type FullBackend = Backend &
+  Required<Pick<Backend, 'setLimit' | 'adopt' | 'revoke' | 'listen'>>;
+export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
+
+/** How much longer than anything else of a semaphore its `meta` stays, in milliseconds. */
+export const DAY = 86_400_000;
+
+let semaphores = 0;
+
+/** One semaphore on a backend, driven call by call through the port, whose time a test decides. */
+export abstract class PortFixture {
+  abstract readonly backend: FullBackend;
+  key: SemaphoreKey;
+  readonly time: Time;
+  limit: number;
+  readonly ttl: number;
+  /** The longest life that any call asked for, or that a waiter has. */
+  protected longest = WAITER_LEASE;
+
+  constructor({ limit = 3, ttl = 30_000, name, time }: FixtureOptions) {
+    semaphores += 1;
+    this.key = { prefix: 'redsem', name: name ?? `fixture-${semaphores}` };
+    this.limit = limit;
+    this.ttl = ttl;
+    this.time = time ?? { now: wallTime() };
+  }
+
+  /** All data of the semaphore is lost, as after FLUSHALL. */
+  abstract loseAll(): Promise<void>;
+
+  acquire(asked: string | readonly (string | TicketRequest)[], options: CallOptions = {}) {
+    const list = typeof asked === 'string' ? [asked] : asked;
+    const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
+    const { label = 'label', notAfter } = options;
+    const call = { ...this.#call(requests[0]?.id, options), label, notAfter, requests };
+    return this.backend.acquire({ ...call, ttl: this.#ttl(options) });
+  }
+
+  /** Acquires one ticket that must be granted. */
+  async take(id: string, options: CallOptions = {}): Promise<Granted> {
+    return granted((await this.acquire(id, options)).verdicts[0]);
+  }
+
+  /** Acquires a ticket at once or not at all, and gives what became of it. */
+  async try(id: string): Promise<string | undefined> {
+    return kinds(await this.acquire([request(id, 'try')]))[0];
+  }
+
+  extend(held: string | readonly string[], options: CallOptions = {}) {
+    const list = typeof held === 'string' ? [held] : held;
+    const { fencingTokens } = options;
+    const call = { ...this.#call(list[0], options), ids: list, fencingTokens };
+    return this.backend.extend({ ...call, ttl: this.#ttl(options) });
+  }
+
+  release(gone: string | readonly string[], options: CallOptions = {}) {
+    const list = typeof gone === 'string' ? [gone] : gone;
+    return this.backend.release({ ...this.#call(list[0], options), ids: list });
+  }
+
+  setLimit(newLimit: number, options: CallOptions = {}) {
+    const { notAfter } = options;
+    return this.backend.setLimit({ ...this.#call(undefined, options), newLimit, notAfter });
+  }
+
+  /** `own`: the start of its new id, as `b.1`. */
+  adopt(id: string, own: string, options: CallOptions = {}) {
+    const { label = 'adopter', notAfter } = options;
+    const call = { ...this.#call(own, options), label, id, notAfter };
+    return this.backend.adopt({ ...call, ttl: this.#ttl(options), newId: adoptedId(own, id) });
+  }
+
+  revoke(id: string, options: CallOptions = {}) {
+    return this.backend.revoke({ ...this.#call(undefined, options), id });
+  }
+
+  inspect(): Promise<InspectReply> {
+    return this.backend.inspect({ key: this.key, limit: this.limit });
+  }
+
+  /** Who holds which slots, in the order of the grants, and who waits. */
+  async standing(): Promise<{ held: Record<string, number[]>; queue: string[] }> {
+    const { holders, waiters } = await this.inspect();
+    const inOrder = holders.toSorted((a, b) => a.fencingToken - b.fencingToken);
+    const held = Object.fromEntries(inOrder.map(({ id, slots }) => [id, slots]));
+    return { held, queue: waiters.map(({ id }) => id) };
+  }
+
+  /** Those who hold, in the order of their grants. */
+  async holders(): Promise<string[]> {
+    return Object.keys((await this.standing()).held);
+  }
+
+  async queue(): Promise<string[]> {
+    return (await this.standing()).queue;
+  }
+
+  /** Milliseconds until the ticket expires, undefined when there is none. */
+  async lifeOf(id: string): Promise<number | undefined> {
+    return (await this.inspect()).holders.find((holder) => holder.id === id)?.expiresIn;
+  }
+
+  /** Ends the lives of tickets now, which no call has noticed yet. */
+  async expire(...tickets: string[]): Promise<void> {
+    await this.extend(tickets, { ttl: 1 });
+    this.pass(1);
+  }
+
+  /** Moves the time on, or back. */
+  pass(milliseconds: number): void {
+    this.time.now += milliseconds;
+  }
+
+  /** Grants that are pushed to a client from now on. */
+  async pushesTo(client: string): Promise<PushedGrant[]> {
+    const pushed: PushedGrant[] = [];
+    await new Promise<void>((resolve) => {
+      this.backend.listen(client, this.key.prefix, {
+        onGrants: (grants) => pushed.push(...grants),
+        onHealth: () => resolve(),
+      });
+    });
+    return pushed;
+  }
+
+  #call(firstId: string | undefined, options: CallOptions) {
+    const client = options.client ?? parseTicketId(firstId ?? '')?.client ?? 'nobody';
+    return { key: this.key, limit: options.limit ?? this.limit, client };
+  }
+
+  #ttl({ ttl = this.ttl }: CallOptions): number {
+    this.longest = Math.max(this.longest, ttl);
+    return ttl;
+  }
+}
+
+export class MemoryFixture extends PortFixture {
+  backend: FullBackend;
+
+  constructor(options: FixtureOptions = {}) {
+    super(options);
+    this.backend = this.#empty();
+  }
+
+  async loseAll(): Promise<void> {
+    this.backend = this.#empty();
+  }
+
+  #empty(): MemoryBackend {
+    const now = (): number => this.time.now;
+    return new MemoryBackend({
+      clock: { wall: now, monotonic: now, schedule: () => ({ cancel: () => {} }) },
+    });
+  }
+}
+
+/** On a real server, with a look at what stands there. */
+export class RedisFixture extends PortFixture {
+  readonly redis: Redis;
+  readonly backend: FullBackend;
+  /** Every reply that the server gave to a script. */
+  readonly replies: string[] = [];
+  #lived = stopwatch();
+
+  /** `realTime`: by the server's TIME, which cannot be moved. */
+  constructor(server: TestServer, options: FixtureOptions = {}, realTime = false) {
+    super(options);
+    this.redis = new Redis(server.port, '127.0.0.1');
+    // The server stops before its clients do.
+    this.redis.on('error', () => {});
+    const real = ioredisConnection(this.redis);
+    const noted = (reply: unknown): unknown => {
+      this.replies.push(String(reply));
+      return reply;
+    };
+    const backend = new RedisBackend({
+      ...real,
+      runBySha: async (...call) => noted(await real.runBySha(...call)),
+      runByText: async (...call) => noted(await real.runByText(...call)),
+      serverClock: realTime ? undefined : () => this.time.now,
+    });
+    this.backend = backend as FullBackend;
+    opened.add(this);
+  }
+
+  /** Goes over to another semaphore. */
+  moveTo(name: string, limit: number): void {
+    this.key = { ...this.key, name };
+    this.limit = limit;
+    this.#lived = stopwatch();
+  }
+
+  async loseAll(): Promise<void> {
+    await this.redis.del(...keysOf(this.key));
+  }
+
+  /** Loses some of its keys: by hand, by eviction, by a restore of old data. */
+  async lose(...parts: string[]): Promise<void> {
+    await this.redis.del(...parts.map((part) => this.keyOf(part)));
+  }
+
+  keyOf(part: string): string {
+    return `${this.key.prefix}:{${this.key.name}}:${part}`;
+  }
+
+  /** The life of each key that stands in Redis for this semaphore, by its last part. */
+  async lives(): Promise<Record<string, number>> {
+    const pipeline = this.redis.pipeline();
+    const keys = keysOf(this.key);
+    for (const key of keys) pipeline.pttl(key);
+    const replies = (await pipeline.exec()) ?? [];
+    const all = keys.map((key, i): [string, number] => {
+      return [key.slice(key.lastIndexOf(':') + 1), Number(replies[i]?.[1])];
+    });
+    return Object.fromEntries(all.filter(([, life]) => life !== -2));
+  }
+
+  /** All that stands in Redis for this semaphore, expiry of keys aside. */
+  async state(): Promise<Record<string, unknown>> {
+    const state: Record<string, unknown> = {};
+    for (const part of Object.keys(await this.lives())) {
+      const key = this.keyOf(part);
+      const sorted = (await this.redis.type(key)) === 'zset';
+      state[part] = await (sorted
+        ? this.redis.zrange(key, 0, -1, 'WITHSCORES')
+        : this.redis.hgetall(key));
+    }
+    return state;
+  }
+
+  /** Nothing but `meta` is left, which has nothing of any ticket or request. */
+  async expectNothingLeft(): Promise<void> {
+    const { meta = {}, ...rest } = await this.state();
+    expect(rest).to.deep.equal({});
+    for (const field of Object.keys(meta as object)) expect(field).not.to.match(/[.~]/);
+  }
+
+  /**
+   * No key is gone before the last live ticket's end, `meta` not within a day after it; and none stays for much longer than the
+   * longest ticket may. `behind`: by how much the time was set back, which the lives of keys do not know.
+   */
+  async expectSafeExpiry(what: string, behind = 0): Promise<void> {
+    const last = Math.max(-Infinity, ...(await this.inspect()).holders.map((one) => one.expiresIn));
+    for (const [part, life] of Object.entries(await this.lives())) {
+      const longer = part === 'meta' ? DAY : 0;
+      const most = 2 * this.longest + 10_000 + longer;
+      expect(life, `life of ${part} after ${what}`).to.be.within(1, most);
+      if (part === 'queue' || part === 'waiters') continue;
+      // Keys expire by the server's real time, which does not stand still.
+      const needed = last + longer - this.#lived() - behind;
+      expect(life, `life of ${part} after ${what}`).to.be.at.least(needed);
+    }
+  }
+}
+
+const opened = new Set<RedisFixture>();
+
+/** Ends the connections of all fixtures. */
+export function closeFixtures(): void {
+  for (const { redis } of opened) redis.disconnect();
+  opened.clear();
+}
+
+/** The same scenarios on both backends. */
+export function describeOnBoth(
+  title: string,
+  body: (make: (options?: FixtureOptions) => PortFixture) => void,
+): void {
+  describe(`${title}, in memory`, () => body((options) => new MemoryFixture(options)));
+  describeWithServer(`${title}, on Redis`, (server) => {
+    after(closeFixtures);
+    body((options) => new RedisFixture(server(), options));
+  });
+}
+
+/** A request that waits, or with `how` one that only tries, or one that was in the queue before. */
+export function request(id: string, how: 'wait' | 'try' | number = 'wait'): TicketRequest {
+  const permits = parseTicketId(id)?.permits ?? 1;
+  const arrival = typeof how === 'number' ? how : undefined;
+  return { id, permits, wait: how !== 'try', arrival };
+}
+
+export function granted(verdict: AcquireVerdict | undefined): Granted {
+  if (verdict?.kind === 'granted') return verdict;
+  throw new Error(`expected a grant, got ${JSON.stringify(verdict)}`);
+}
+
+export function arrivalOf(verdict: AcquireVerdict | undefined): number {
+  if (verdict?.kind === 'queued' && verdict.arrival !== undefined) return verdict.arrival;
+  throw new Error(`expected a place, got ${JSON.stringify(verdict)}`);
+}
+
+export function kinds(reply: AcquireReply): string[] {
+  return reply.verdicts.map(({ kind }) => kind);
+}
+
+/** `client.1` to `client.count`. */
+export function ids(client: string, count: number, from = 1): string[] {
+  return Array.from({ length: count }, (_, i) => `${client}.${from + i}`);
+}

@@ -1,0 +1,227 @@
+import { expect } from 'chai';
+
+import type { PortFixture } from './port-fixture.js';
+import { arrivalOf, describeOnBoth, granted, ids, kinds, request } from './port-fixture.js';
+
+describeOnBoth('the queue', (make) => {
+  it('has the order of arrival over clients and calls, also while time stands still or goes back', async () => {
+    const one = make({ limit: 1 });
+    await one.take('x.1');
+    await one.acquire(['b.2', 'b.1']);
+    await one.acquire(['a.1']);
+    one.pass(-2000);
+    await one.acquire(['c.1', 'b.3'], { client: 'c' });
+    const expected = ['b.2', 'b.1', 'a.1', 'c.1'];
+    expect(await one.queue()).to.deep.equal([...expected, 'b.3']);
+    for (const [i, id] of expected.entries()) {
+      await one.release(expected[i - 1] ?? 'x.1');
+      expect(await one.holders()).to.deep.equal([id]);
+    }
+  });
+
+  it('keeps the place that a request was told, also where that was dropped', async () => {
+    const one = make({ limit: 1 });
+    await one.take('x.1');
+    const places = new Map<string, number>();
+    for (const id of ['a.1', 'b.1', 'c.1']) {
+      places.set(id, arrivalOf((await one.acquire(id)).verdicts[0]));
+    }
+    const again = async (id: string): Promise<number> =>
+      arrivalOf((await one.acquire([request(id, places.get(id))])).verdicts[0]);
+    expect(arrivalOf((await one.acquire('a.1')).verdicts[0])).to.equal(places.get('a.1'));
+    await one.release('a.1');
+    expect(await again('a.1')).to.equal(places.get('a.1'));
+    expect(await one.queue()).to.deep.equal(['a.1', 'b.1', 'c.1']);
+    await one.loseAll();
+    one.pass(1);
+    await one.take('y.1');
+    await one.acquire('d.1');
+    for (const id of ['c.1', 'a.1', 'b.1']) await again(id);
+    expect(await one.queue()).to.deep.equal(['a.1', 'b.1', 'c.1', 'd.1']);
+    // One that was dropped passes those behind it at once.
+    await one.release('a.1');
+    await one.expire('y.1');
+    expect(kinds(await one.acquire([request('a.1', places.get('a.1'))]))).to.deep.equal([
+      'granted',
+    ]);
+    expect(await one.queue()).to.deep.equal(['b.1', 'c.1', 'd.1']);
+  });
+
+  const ways: [string, (one: PortFixture) => Promise<unknown>, expired?: boolean][] = [
+    ['release', (one) => one.release(['x.2', 'x.1'])],
+    ['revocation', (one) => one.revoke('x.1')],
+    ['a higher limit', (one) => one.setLimit(3)],
+    ['extend that finds an expired ticket', (one) => one.extend('x.2'), true],
+    ['acquire that finds one', (one) => one.acquire('c.1'), true],
+    ['a refused try that finds one', (one) => one.acquire([request('c.1', 'try')]), true],
+    ['release of nothing that finds one', (one) => one.release('gone.1'), true],
+    ['adopt that finds one', (one) => one.adopt('x.2', 'y.1'), true],
+    ['setLimit that finds one', (one) => one.setLimit(2), true],
+  ];
+  for (const [what, call, expired = false] of ways) {
+    it(`gets what comes free in the same call, from its head: ${what}`, async () => {
+      const one = make({ limit: 2 });
+      await one.acquire(['x.1', 'x.2']);
+      await one.acquire('a.1');
+      await one.acquire('b.1');
+      if (expired) await one.expire('x.1');
+      await call(one);
+      const { held, queue } = await one.standing();
+      expect(held['a.1']).to.deep.equal([what === 'a higher limit' ? 2 : 0]);
+      expect(queue[0]).to.equal(what === 'release' ? undefined : 'b.1');
+    });
+  }
+
+  it('lets nobody pass its head: neither tries nor smaller requests, until that is withdrawn', async () => {
+    const one = make({ limit: 3 });
+    await one.acquire(ids('x', 3));
+    await one.acquire('big.1.3');
+    await one.acquire(['a.1', 'a.2']);
+    for (const id of ['x.1', 'x.2']) {
+      await one.release(id);
+      expect(await one.queue()).to.deep.equal(['big.1.3', 'a.1', 'a.2']);
+      expect(await one.try('b.1')).to.equal('busy');
+    }
+    await one.release('x.3');
+    expect(await one.holders()).to.deep.equal(['big.1.3']);
+    await one.release('big.1.3');
+    expect(await one.holders()).to.deep.equal(['a.1', 'a.2']);
+    await one.acquire('big.2.2');
+    await one.acquire('c.1');
+    await one.release(['big.2.2', 'never.1']);
+    expect(await one.standing()).to.deep.equal({
+      held: { 'a.1': [0], 'a.2': [1], 'c.1': [2] },
+      queue: [],
+    });
+  });
+
+  it('steps over what can never fit after the limit was made smaller, and keeps it', async () => {
+    const one = make({ limit: 3 });
+    await one.acquire(ids('x', 3));
+    await one.acquire(['big.1.3', 'big.2.3']);
+    await one.acquire(['a.1', 'a.2']);
+    await one.setLimit(2);
+    const asked = [request('c.1.3'), request('c.2.3', 'try'), request('big.1.3')];
+    expect(kinds(await one.acquire(asked))).to.deep.equal(['over', 'over', 'queued']);
+    await one.release('x.1');
+    expect(await one.queue(), 'held back').to.have.lengthOf(4);
+    await one.release(['x.2', 'x.3']);
+    expect(await one.standing()).to.deep.equal({
+      held: { 'a.1': [0], 'a.2': [1] },
+      queue: ['big.1.3', 'big.2.3'],
+    });
+    await one.release(['a.1', 'a.2']);
+    expect(kinds(await one.acquire('b.1'))).to.deep.equal(['granted']);
+    await one.setLimit(4);
+    expect(await one.holders()).to.deep.equal(['b.1', 'big.1.3']);
+  });
+
+  it('tells the caller of its own grants with the reply, and others by push, each once', async () => {
+    const one = make({ limit: 3 });
+    const [toA, toB] = [await one.pushesTo('a'), await one.pushesTo('b')];
+    await one.acquire(ids('x', 3));
+    for (const id of ['a.1', 'b.1', 'a.2', 'a.3', 'a.4']) await one.acquire(id);
+    const { grants, serverTime } = await one.release(ids('x', 3), { client: 'a' });
+    expect(grants.map(({ id, slots }) => [id, slots])).to.deep.equal([
+      ['a.1', [0]],
+      ['a.2', [2]],
+    ]);
+    expect((grants[0]?.expiresAt ?? 0) - serverTime).to.be.closeTo(5000, 0.01);
+    await one.expire('a.1', 'a.2');
+    // What a verdict tells is not repeated.
+    const reply = await one.acquire('a.3');
+    expect(granted(reply.verdicts[0]).slots).to.deep.equal([0]);
+    expect(reply.grants.map(({ id }) => id)).to.deep.equal(['a.4']);
+    await one.acquire('b.2');
+    await one.release('a.3');
+    while (toB.length < 2) await one.inspect();
+    expect([toA, toB.map(({ id }) => id)]).to.deep.equal([[], ['b.1', 'b.2']]);
+  });
+
+  it('of thousands is served in one call, and told in messages of a bounded length', async () => {
+    const one = make({ limit: 1 });
+    await one.take('x.1');
+    for (const client of ['a', 'b']) {
+      for (let from = 1; from <= 2500; from += 500) await one.acquire(ids(client, 500, from));
+    }
+    const pushed = await one.pushesTo('b');
+    const { grants } = await one.setLimit(5001, { client: 'a' });
+    expect(grants.map(({ id }) => id)).to.deep.equal(ids('a', 2500));
+    while (pushed.length < 2500) await one.inspect();
+    expect(pushed.map(({ id }) => id)).to.have.members(ids('b', 2500));
+    const { held, holders } = await one.inspect();
+    expect(held).to.equal(5001);
+    expect(new Set(holders.flatMap(({ slots }) => slots)).size).to.equal(held);
+    expect(new Set(holders.map(({ fencingToken }) => fencingToken)).size).to.equal(held);
+  });
+});
+
+describeOnBoth('lives of those who wait', (make) => {
+  it('a grant lives for the claim time whatever ttl is asked for, and for its ttl once it is claimed', async () => {
+    for (const ttl of [300, 60_000]) {
+      const one = make({ limit: 3, ttl });
+      await one.acquire(ids('x', 3));
+      await one.acquire(ids('a', 4));
+      await one.release(ids('x', 3));
+      expect(await one.lifeOf('a.1')).to.be.closeTo(5000, 0.01);
+      await one.extend('a.1');
+      await one.acquire('a.2');
+      await one.expire('a.3');
+      await one.acquire('a.4');
+      for (const id of ['a.1', 'a.2', 'a.4']) {
+        expect(await one.lifeOf(id), id).to.be.within(ttl - 1, ttl);
+      }
+    }
+  });
+
+  it('a permit granted to somebody who is gone comes back after the claim time', async () => {
+    const one = make({ limit: 1 });
+    await one.take('x.1');
+    await one.acquire('a.1');
+    await one.release('x.1');
+    one.pass(4999);
+    expect(await one.try('b.1')).to.equal('busy');
+    one.pass(1);
+    expect(await one.try('b.1')).to.equal('granted');
+  });
+
+  it('requests of a client count for 5 s after its last try for any of them, to the millisecond', async () => {
+    for (const [pause, winner] of [
+      [4999, 'a.1'],
+      [5000, 'b.1'],
+    ] as const) {
+      const one = make({ limit: 1, ttl: 60_000 });
+      await one.take('x.1');
+      await one.acquire('a.1');
+      for (let i = 0; i < 4; i++) {
+        one.pass(4900);
+        await one.acquire('a.2');
+      }
+      one.pass(3000);
+      await one.acquire('b.1');
+      one.pass(pause - 3000);
+      await one.release('x.1');
+      expect(await one.holders()).to.deep.equal([winner]);
+    }
+  });
+
+  it('dead requests are stepped over by thousands, a big one blocks nobody, and a place comes back by asking', async () => {
+    const one = make({ limit: 2 });
+    await one.acquire(['x.1', 'x.2']);
+    const place = arrivalOf((await one.acquire('late.1.2')).verdicts[0]);
+    for (let from = 1; from < 3000; from += 1000) await one.acquire(ids('dead', 1000, from));
+    one.pass(4000);
+    await one.acquire(ids('a', 4));
+    one.pass(1000);
+    const { waiters } = await one.inspect();
+    expect(waiters.map(({ id, position }) => [id, position])[0]).to.deep.equal(['a.1', 0]);
+    await one.release(['x.1', 'x.2']);
+    expect(await one.standing()).to.deep.equal({
+      held: { 'a.1': [0], 'a.2': [1] },
+      queue: ['a.3', 'a.4'],
+    });
+    const back = await one.acquire([request('late.1.2', place)]);
+    expect(arrivalOf(back.verdicts[0])).to.equal(place);
+    expect(await one.queue()).to.deep.equal(['late.1.2', 'a.3', 'a.4']);
+  });
+});

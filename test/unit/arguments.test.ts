@@ -1,0 +1,206 @@
+import { expect } from 'chai';
+import { hostname } from 'node:os';
+
+import { systemClock } from '../../src/clock.js';
+import {
+  AcquireTimeoutError,
+  BackendError,
+  ClosedError,
+  HandleLostError,
+  isRedsemError,
+  type LostReason,
+  RedsemError,
+} from '../../src/errors.js';
+import { ManualClock } from '../../src/manual-clock.js';
+import { resolveAcquire, resolveOptions } from '../../src/options.js';
+import {
+  adoptedId,
+  checkTicketId,
+  firstId,
+  newClientId,
+  parseTicketId,
+  ticketId,
+} from '../../src/ticket-id.js';
+
+describe('options', () => {
+  it('have their documented defaults, and cannot be changed afterwards', () => {
+    const resolved = resolveOptions({ limit: 5 });
+    expect(resolved).to.be.frozen.and.to.deep.equal({
+      limit: 5,
+      ttl: 30_000,
+      extendEvery: 10_000,
+      retry: { min: 10, max: 200, factor: 2, jitter: true },
+      prefix: 'redsem',
+      replicas: undefined,
+      label: `${hostname()}:${process.pid}`,
+      clock: systemClock,
+    });
+    const { retry } = resolveOptions({ limit: 1, retry: { max: 50 } });
+    expect(retry).to.deep.equal({ min: 10, max: 50, factor: 2, jitter: true });
+    const clock = new ManualClock();
+    expect(resolveOptions({ limit: 1 }, clock).clock).to.equal(clock);
+    expect(resolveOptions({ limit: 1, clock: systemClock }, clock).clock).to.equal(systemClock);
+  });
+
+  it('take what is given, up to the limits', () => {
+    const given = {
+      limit: Number.MAX_SAFE_INTEGER,
+      ttl: 100,
+      extendEvery: 50,
+      retry: { min: 1, max: 1, factor: 1, jitter: false },
+      prefix: 'ü:*?[]%',
+      label: '',
+      replicas: { atLeast: 1, timeout: 1 },
+      clock: new ManualClock(),
+    };
+    expect(resolveOptions(given)).to.deep.equal(given);
+    const long = { limit: 1, extendEvery: 0, ttl: 2_147_483_647 };
+    expect(resolveOptions(long)).to.include(long);
+  });
+
+  // That each is refused with its name and the value is shown by the conformance cases; here are the words.
+  for (const [given, message] of [
+    [{ limit: 0 }, `RangeError: limit: expected 1 to ${Number.MAX_SAFE_INTEGER}, got 0`],
+    [{ limit: '5' }, 'TypeError: limit: expected a number, got "5" (string)'],
+    [{ ttl: 100, extendEvery: 51 }, 'RangeError: extendEvery: expected 0 to 50, got 51'],
+    [{ retry: { min: 300 } }, 'RangeError: retry.max: expected 300 to 2147483647, got 200'],
+    [{ retry: { jitter: 1 } }, 'TypeError: retry.jitter: expected true or false, got 1 (number)'],
+    [{ label: 'ü'.repeat(129) }, 'RangeError: label: expected 0 to 256 bytes, got 258'],
+    [{ prefix: 'a{b' }, 'TypeError: prefix: expected no braces, got "a{b" (string)'],
+    [undefined, 'TypeError: options: expected an object with a limit, got undefined'],
+  ] as const) {
+    it(`are refused: ${message}`, () => {
+      const options = given && { limit: 1, ...given };
+      expect(refusal(() => Reflect.apply(resolveOptions, undefined, [options]))).to.equal(message);
+    });
+  }
+
+  it('of acquire have their documented defaults, and take what is given', () => {
+    const expected = { timeout: Infinity, signal: undefined, permits: 1 };
+    for (const given of [undefined, {}, { timeout: Infinity }]) {
+      expect(resolveAcquire(given)).to.deep.equal(expected);
+    }
+    const given = { timeout: 2 ** 33, signal: new AbortController().signal, permits: 16_777_216 };
+    expect(resolveAcquire(given)).to.deep.equal(given);
+    expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.equal(
+      'TypeError: timeout: expected a number of milliseconds or an options object, got "5" (string)',
+    );
+  });
+
+  function refusal(act: () => unknown): string {
+    try {
+      act();
+    } catch (error) {
+      return String(error);
+    }
+    return 'not refused';
+  }
+});
+
+describe('errors', () => {
+  const details = { name: 'jobs', timeout: 500, waited: 500.4, attempts: 12 };
+  const cause = new Error('connect ECONNREFUSED');
+  const lost = (reason: LostReason, why?: Error): HandleLostError =>
+    new HandleLostError('jobs', 'a.1', reason, why);
+  const failed = (why?: unknown): BackendError => new BackendError('it failed', why);
+  const two = [new Error('one'), new Error('two')];
+
+  for (const [error, code, message] of [
+    [
+      new AcquireTimeoutError({ ...details, attempts: 1 }, cause),
+      'ACQUIRE_TIMEOUT',
+      'no permit of "jobs" came free within 500 ms (1 try in 500 ms); last error: connect ECONNREFUSED',
+    ],
+    [lost('expired'), 'HANDLE_LOST', 'its lease ran out before an extension was confirmed'],
+    [lost('missing'), 'HANDLE_LOST', 'the backend no longer has its ticket'],
+    [lost('revoked'), 'HANDLE_LOST', 'it was revoked'],
+    [lost('closed'), 'HANDLE_LOST', 'its semaphore was closed'],
+    [failed(cause), 'BACKEND', 'it failed: connect ECONNREFUSED'],
+    [failed(new AggregateError(two)), 'BACKEND', 'it failed: one; two'],
+    [failed(new AggregateError(two, 'all')), 'BACKEND', 'it failed: all'],
+    [failed(new TypeError('')), 'BACKEND', 'it failed: TypeError'],
+    [failed(), 'BACKEND', 'it failed'],
+    [new ClosedError('jo"bs'), 'CLOSED', String.raw`the semaphore "jo\"bs" is closed`],
+  ] as const) {
+    it(`say: ${message}`, () => {
+      const text =
+        code === 'HANDLE_LOST' ? `the permit of "jobs" is lost: ${message} (ticket a.1)` : message;
+      expect(error).to.include({ code, message: text, name: error.constructor.name });
+      expect(error).to.be.instanceOf(RedsemError).and.instanceOf(Error);
+      expect(isRedsemError(error)).to.equal(true);
+      expect(error.stack).to.include(text);
+    });
+  }
+
+  it('have what they are about, and a cause only where there is one', () => {
+    const timeout = new AcquireTimeoutError(details);
+    expect(timeout).to.include({ semaphore: 'jobs', timeout: 500, waited: 500, attempts: 12 });
+    expect(lost('expired')).to.include({ semaphore: 'jobs', ticketId: 'a.1', reason: 'expired' });
+    for (const error of [timeout, lost('expired')]) expect(error).not.to.have.own.property('cause');
+    expect([lost('expired', cause).cause, failed(cause).cause]).to.deep.equal([cause, cause]);
+    expect(Object.keys(new ClosedError('x')).toSorted()).to.deep.equal(['code', 'name']);
+  });
+
+  it('are known across copies of the package, those of other packages are not', async () => {
+    const path = `../../src/errors.js?copy`;
+    const copy = (await import(path)) as { BackendError: typeof BackendError };
+    const foreign = new copy.BackendError('x');
+    expect(foreign).not.to.be.instanceOf(BackendError);
+    expect(isRedsemError(foreign)).to.equal(true);
+    for (const other of [new Error('x'), null, 'x', {}, { code: 'BACKEND' }]) {
+      expect(isRedsemError(other)).to.equal(false);
+    }
+  });
+});
+
+describe('ticket ids', () => {
+  it('tell client, number and permits, and differ for each of them', () => {
+    const seen = new Set<string>();
+    for (const client of ['a', 'A-_9', newClientId()]) {
+      for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
+        for (const permits of [1, 2, 100_000]) {
+          const id = ticketId(client, number, permits);
+          expect(parseTicketId(id)).to.deep.equal({ client, number, permits });
+          seen.add(id);
+        }
+      }
+    }
+    expect(seen.size).to.equal(54);
+    expect([ticketId('abc', 71, 1), ticketId('abc', 71, 12)]).to.deep.equal([
+      'abc.1z',
+      'abc.1z.12',
+    ]);
+  });
+
+  it('of something else are not read, and refused where a caller gives them', () => {
+    const none = ['', 'a', 'a.', '.1', 'a.1.', 'a.1.x', 'a b.1', 'a.1;2', 'a.1.2.3', 'a.-1'];
+    for (const id of [...none, 'ü.1', 'a.1~', 'a.1~b', '~a.1', 'a.1~b.1~c.1', 'a.1~b 1', 'a.1\n']) {
+      expect(parseTicketId(id), id).to.equal(undefined);
+      const expected = 'ticketId: expected the id of a ticket, got ';
+      expect(() => checkTicketId(id), id).to.throw(TypeError, expected);
+    }
+    expect(() => checkTicketId(5)).to.throw(TypeError, 'got 5');
+    for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
+  });
+
+  it('of adopted tickets tell who has them now, and keep the first id through any number', () => {
+    for (const permits of [1, 7]) {
+      const first = ticketId('first', 35, permits);
+      expect(firstId(first)).to.equal(first);
+      let id = first;
+      for (let turn = 0; turn < 5; turn++) {
+        const own = ticketId(newClientId(), turn, permits);
+        id = adoptedId(own, id);
+        expect(id).to.equal(`${own}~${first}`);
+        expect(firstId(id)).to.equal(first);
+        expect(parseTicketId(id)).to.deep.equal(parseTicketId(own));
+      }
+    }
+  });
+
+  it('of two clients never meet, nor look like an option of a command', () => {
+    const clients = new Set(Array.from({ length: 10_000 }, () => newClientId()));
+    expect(clients.size).to.equal(10_000);
+    for (const client of clients) expect(client).to.match(/^\w[\w-]{11}$/);
+  });
+});

@@ -1,0 +1,259 @@
+import { expect } from 'chai';
+import { spy } from 'sinon';
+
+import type { CompositeHandle } from '../../src/index.js';
+import {
+  AcquireTimeoutError,
+  BackendError,
+  HandleLostError,
+  KeyedMutex,
+  ManualClock,
+  MemoryBackend,
+  Mutex,
+} from '../../src/index.js';
+import { stripeHasher } from '../../src/key-stripes.js';
+import { reasonOf } from '../support/rejection.js';
+import { never, StubBackend, watch } from './stub-backend.js';
+import { compositeFixture, later } from './stub-fixture.js';
+
+const name = 'm';
+const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
+
+describe('a composite handle', () => {
+  let handle: CompositeHandle;
+  let backends: StubBackend[];
+  let clock: ManualClock;
+  let losses: unknown[];
+
+  beforeEach(async () => {
+    ({ handle, backends } = await compositeFixture());
+    clock = backends[0]?.clock ?? clock;
+    losses = [];
+    handle.on('lost', (error) => losses.push(error));
+  });
+
+  it('releases in the reverse of the order in which it was taken, and is not lost then', async () => {
+    const order: string[] = [];
+    for (const backend of backends) {
+      backend.onRelease = (call) => {
+        order.push(call.key.name);
+        return backend.released(call);
+      };
+    }
+    const { signal } = handle;
+    expect(await handle.release()).to.equal(true);
+    expect(order).to.deep.equal(['s2', 's1', 's0']);
+    await clock.advance(60_000);
+    expect([losses, signal.aborted]).to.deep.equal([[], false]);
+    expect(() => handle.assertHeld()).to.throw(HandleLostError);
+  });
+
+  it('releases all, and gathers what went wrong', async () => {
+    const failures = [new Error('no rights'), new Error('wrong type')];
+    for (const [i, failure] of failures.entries()) {
+      const backend = backends[i] ?? new StubBackend();
+      backend.isRetryable = () => false;
+      backend.onRelease = () => Promise.reject(failure);
+    }
+    let released = 0;
+    handle.on('released', () => (released += 1));
+    const error = await reasonOf(handle.release());
+    expect(error).to.be.instanceOf(AggregateError);
+    const { errors, message } = error as AggregateError;
+    expect(message).to.equal('releasing 2 of 3 permits failed');
+    expect(errors.map((each: BackendError) => each.cause)).to.have.members(failures);
+    for (const each of errors) expect(each).to.be.instanceOf(BackendError);
+    expect(backends[2]?.givenBack).to.have.lengthOf(1);
+    expect(await reasonOf(handle.release())).to.equal(error);
+    await handle[Symbol.asyncDispose]();
+    expect(released).to.equal(1);
+  });
+
+  it('releases the others while one backend hangs', async () => {
+    const [first, second, last] = backends;
+    if (last !== undefined) last.onRelease = () => never();
+    const releasing = watch(clock, handle.release());
+    expect(handle).to.include({ held: false, expiresIn: 0 });
+    await clock.advance(0);
+    expect([first?.givenBack.length, second?.givenBack.length]).to.deep.equal([1, 1]);
+    expect(releasing.done).to.equal(false);
+    await clock.advance(5001);
+    expect(releasing.error).to.be.instanceOf(AggregateError);
+  });
+
+  it('is lost once, for each listener, when several parts are', async () => {
+    handle.once('lost', (error) => losses.push(error));
+    for (const backend of backends.slice(0, 2)) {
+      backend.onExtend = (call) => backend.extended(call, false);
+    }
+    const error = await reasonOf(handle.extend());
+    expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'missing');
+    handle.on('lost', (again) => losses.push(again));
+    await clock.advance(0);
+    expect(losses).to.deep.equal([error, error, error]);
+    expect(await handle.release()).to.equal(false);
+    expect(losses).to.have.lengthOf(3);
+  });
+
+  it('is found lost at the first look after a stall, for good', async () => {
+    clock.stepWall(60_000);
+    expect(handle.held).to.equal(false);
+    clock.stepWall(-3_600_000);
+    expect([handle.held, handle.expiresIn]).to.deep.equal([false, 0]);
+    expect(() => handle.assertHeld()).to.throw(HandleLostError, 'ran out');
+    await clock.advance(1);
+    expect(losses).to.deep.equal([handle.signal.reason]);
+  });
+});
+
+describe('a keyed mutex on a backend that a test decides', () => {
+  let backend: StubBackend;
+  let mutex: KeyedMutex;
+
+  beforeEach(() => {
+    backend = new StubBackend();
+    mutex = new KeyedMutex(backend, { name });
+  });
+
+  it('asks for all keys in one turn without queueing, and gives all back in one', async () => {
+    const reply = later<void>();
+    backend.onAcquire = (call) => reply.promise.then(() => backend.allGranted(call));
+    const acquiring = mutex.acquire(keys, 1000);
+    await backend.clock.advance(0);
+    const requests = backend.acquires.flatMap(({ call }) => call.requests);
+    expect(requests.map(({ wait }) => wait)).to.deep.equal(keys.map(() => false));
+    reply.resolve();
+    const handle = await acquiring;
+    const releasing = handle.release();
+    await new Promise((resolve) => setImmediate(resolve));
+    const order = keys.map((key) => `keyed:${name}:${key}`).toSorted();
+    expect(backend.releases.map(({ call }) => call.key.name)).to.deep.equal(order.toReversed());
+    await releasing;
+  });
+
+  it('keeps its deadline while the backend hangs or fails, with the cause, and gets through after', async () => {
+    const failure = new Error('LOADING');
+    for (const [on, cause, answer] of [
+      [new KeyedMutex(backend, { name: 'silent' }), /no reply/, () => never<never>()],
+      [mutex, /LOADING/, () => Promise.reject(failure)],
+    ] as const) {
+      backend.onAcquire = answer;
+      const start = backend.clock.monotonic();
+      const late = watch(backend.clock, on.acquire(['a', 'b'], 300));
+      await pass(backend.clock, 305);
+      expect((late.at ?? 0) - start).to.be.within(300, 305);
+      expect(late.error).to.be.instanceOf(AcquireTimeoutError).with.property('timeout', 300);
+      expect(String((late.error as Error).cause)).to.match(cause);
+    }
+    const trying = watch(backend.clock, mutex.tryAcquire(['a', 'b']));
+    const acquiring = watch(backend.clock, mutex.acquire(['a', 'b'], 300));
+    await pass(backend.clock, 100);
+    expect(trying.error).to.be.instanceOf(BackendError).with.property('cause', failure);
+    backend.onAcquire = (call) => backend.allGranted(call);
+    await pass(backend.clock, 200);
+    expect(acquiring.value).to.include({ held: true });
+  });
+
+  it('ends at once when one key fails for good, without waiting for the others', async () => {
+    const failure = new Error('WRONGTYPE');
+    backend.isRetryable = () => false;
+    backend.onAcquire = (call, index) => {
+      if (index === 0) return backend.allGranted(call);
+      return index === 1 ? Promise.reject(failure) : never();
+    };
+    const acquiring = watch(backend.clock, mutex.acquire(['a', 'b', 'c']));
+    await backend.clock.advance(0);
+    expect(acquiring.error).to.be.instanceOf(BackendError).with.property('cause', failure);
+    expect(backend.givenBack).to.include(backend.ids[0]);
+  });
+});
+
+/** Time passes in steps, so that each try finds what the one before it left. */
+async function pass(clock: ManualClock, duration: number): Promise<void> {
+  for (let passed = 0; passed < duration; passed += 5) await clock.advance(5);
+}
+
+describe('a keyed mutex in memory', () => {
+  const clock = new ManualClock();
+  const backend = new MemoryBackend({ clock });
+  const mutex = new KeyedMutex(backend, { name });
+  /** The mutex under a key, as if elsewhere. */
+  const under = (key: string): Mutex =>
+    new Mutex(backend, `keyed:${name}:${key}`, { label: 'elsewhere' });
+
+  it('counts one deadline for all keys, and leaves neither keys nor timers', async () => {
+    const [a, b] = [await under('a').acquire(), await under('b').acquire()];
+    const before = clock.timers;
+    const acquiring = watch(clock, mutex.acquire(['a', 'b', 'c'], 300));
+    await pass(clock, 200);
+    await a.release();
+    await pass(clock, 90);
+    expect(acquiring.done).to.equal(false);
+    await pass(clock, 15);
+    expect(acquiring.error).to.include({ timeout: 300, semaphore: `keyed:${name}:b` });
+    expect((acquiring.error as AcquireTimeoutError).waited).to.be.within(300, 305);
+    await clock.advance(0);
+    for (const key of ['a', 'c']) expect(await under(key).inspect()).to.include({ held: 0 });
+    await b.release();
+    expect(clock.timers).to.be.at.most(before);
+  });
+});
+
+/** XXH64 with seed 0, as published in https://github.com/cespare/xxhash/blob/main/xxhash_test.go, and of "abc". */
+const VECTORS: readonly [key: string, hash: bigint][] = [
+  ['', 0xef46db3751d8e999n],
+  ['a', 0xd24ec4f1a98c6e5bn],
+  ['asdf', 0x415872f599cea71en],
+  ['abc', 0x44bc2cf5ad770999n],
+  // Exactly 63 bytes, which exercises all code paths.
+  ['Call me Ishmael. Some years ago--never mind how long precisely-', 0x02a2e85470d6fd96n],
+];
+
+describe('stripes of keys', () => {
+  it('are the published XXH64 modulo their number, of the UTF-8 bytes', async () => {
+    for (const stripes of [1, 2, 64, 1000, Number.MAX_SAFE_INTEGER]) {
+      const stripeOf = await stripeHasher(stripes);
+      for (const [key, hash] of VECTORS) {
+        expect(stripeOf(key), `${key} of ${stripes}`).to.equal(Number(hash % BigInt(stripes)));
+      }
+    }
+    const stripeOf = await stripeHasher(1_000_003);
+    // By an implementation written from the specification alone: part of the wire contract.
+    expect(['é', '\u{1f600}', 'é'.normalize('NFD')].map(stripeOf)).to.deep.equal([
+      547489, 190926, 935235,
+    ]);
+  });
+
+  it('are the locks of a keyed mutex, under names that are part of the wire contract', async () => {
+    await using mutex = new KeyedMutex(new MemoryBackend(), { name: 'jobs', stripes: 64 });
+    const handle = await mutex.acquire(['a', 'abc'], 1000);
+    const stripes = VECTORS.filter(([key]) => handle.keys.includes(key));
+    const names = stripes.map(([, hash]) => `striped:jobs:64:${hash % 64n}`);
+    expect(handle.handles.map((each) => each.name)).to.deep.equal(names);
+  });
+
+  it('are noted once an object and again after twelve hours; a note counts for a day, and may fail', async () => {
+    const clock = new ManualClock();
+    const backend = new MemoryBackend({ clock });
+    const note = spy(backend, 'noteStripes');
+    let warnings = 0;
+    const make = (stripes: number): KeyedMutex =>
+      new KeyedMutex(backend, { stripes, extendEvery: 0 }).on('warning', () => (warnings += 1));
+    const use = async (mutex: KeyedMutex, hours: number): Promise<number> => {
+      await clock.advance(hours * 3_600_000 + 1);
+      await mutex.use('key', () => undefined, 1000);
+      return note.callCount;
+    };
+    const mutex = make(8);
+    await mutex.acquire([]);
+    const seen = [note.callCount];
+    for (const hours of [0, 0, 11, 1]) seen.push(await use(mutex, hours));
+    expect(seen).to.deep.equal([0, 1, 1, 1, 2]);
+    await use(make(16), 23);
+    await use(make(4), 25);
+    backend.noteStripes = () => Promise.reject(new Error('NOPERM'));
+    await use(make(2), 0);
+    await clock.advance(0);
+    expect(warnings).to.equal(1);
+  });
+});

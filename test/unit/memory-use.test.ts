@@ -1,0 +1,145 @@
+import { expect } from 'chai';
+import { EventEmitter, on, once } from 'node:events';
+
+import type { Handle } from '../../src/index.js';
+import { KeyedMutex, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
+import { EmitterOnDemand } from '../../src/lazy-emitter.js';
+import { warningsDuring } from '../support/warnings.js';
+import { collectOften, collectUntil } from '../support/garbage.js';
+import { StubBackend } from './stub-backend.js';
+
+describe('a handle that nobody keeps', () => {
+  let backend: StubBackend;
+  let semaphore: Semaphore;
+  let round = 0;
+
+  beforeEach(() => {
+    backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    round += 1;
+    semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
+  });
+
+  /** Taken and looked at, before or after its first extension: from then on its holder alone keeps it. */
+  async function dropped<T>(
+    look: (handle: Handle) => T,
+    wait = 400,
+  ): Promise<[WeakRef<Handle>, T]> {
+    const handle = await semaphore.acquire();
+    await backend.clock.advance(wait);
+    const seen = look(handle);
+    await backend.clock.advance(800 - wait);
+    return [new WeakRef(handle), seen];
+  }
+
+  async function warningsOf(look: (handle: Handle) => unknown): Promise<number> {
+    const warnings = await warningsDuring(async () => {
+      const [ref] = await dropped(look);
+      await collectUntil(() => ref.deref() === undefined);
+      // Those that wait for its collection hear of it later.
+      await collectOften(15);
+    });
+    return warnings.filter(({ message }) => message.includes(semaphore.name)).length;
+  }
+
+  it('is extended no more: its permit comes back, with one warning', async () => {
+    const kept = await semaphore.acquire();
+    const looked = await warningsOf((handle) => {
+      const listener = (): void => {};
+      for (let i = 0; i < 3; i += 1) handle.on('lost', listener).off('lost', listener);
+      handle.on('released', listener);
+    });
+    expect(looked).to.equal(1);
+    backend.extends.splice(0);
+    await backend.clock.advance(5000);
+    expect(new Set(backend.extends.flatMap(({ call }) => call.ids))).to.deep.equal(
+      new Set([kept.id]),
+    );
+  });
+
+  it('is without a warning when it was lost before', async () => {
+    backend.onExtend = (call, index) => backend.extended(call, index === 0);
+    expect(await warningsOf(() => undefined)).to.equal(0);
+  });
+
+  it('is kept while it has a listener or a looked-at signal, for it must be lost aloud', async () => {
+    const reasons: string[] = [];
+    for (const wait of [0, 400])
+      await dropped((handle) => handle.on('lost', ({ reason }) => reasons.push(reason)), wait);
+    const [, signal] = await dropped((handle) => handle.signal);
+    await collectOften();
+    backend.onExtend = (call) => backend.extended(call, false);
+    await backend.clock.advance(1000);
+    expect([reasons, signal.aborted]).to.deep.equal([['missing', 'missing'], true]);
+  });
+});
+
+describe('what is no longer used takes no memory', () => {
+  it('a prefix and a clock', async () => {
+    const backend = new StubBackend({ pushes: true });
+    // The stub's list of listeners would keep them.
+    const inboxes: WeakRef<object>[] = [];
+    const results: WeakRef<object>[] = [];
+    backend.listen = (_client, _prefix, listener) => {
+      inboxes.push(new WeakRef(listener));
+      // An end that gives something, as that of a client may.
+      const result = {};
+      results.push(new WeakRef(result));
+      const end: Promise<unknown> = Promise.resolve(result);
+      return { close: () => end as Promise<void> };
+    };
+    for (const prefix of ['one', 'two']) await waitInVain(backend, prefix);
+    const clock = useOnce(backend);
+    const gone = [...inboxes, ...results, clock];
+    expect(gone).to.have.length(5);
+    await collectUntil(() => gone.every((ref) => ref.deref() === undefined));
+  });
+
+  async function waitInVain(backend: StubBackend, prefix: string): Promise<void> {
+    const semaphore = new Semaphore(backend, 'jobs', { limit: 1, prefix });
+    const refused = semaphore.acquire(1000).catch(() => undefined);
+    await backend.clock.advance(0);
+    await semaphore.close();
+    await refused;
+    // What is set to run later must be over as well.
+    await backend.clock.advance(60_000);
+    backend.acquires.length = 0;
+    backend.releases.length = 0;
+  }
+
+  function useOnce(backend: StubBackend): WeakRef<object> {
+    const clock = new ManualClock();
+    expect(new Semaphore(backend, 'jobs', { limit: 1, clock }).limit).to.equal(1);
+    return new WeakRef(clock);
+  }
+
+  it('the keys of a keyed mutex', async () => {
+    const mutex = new KeyedMutex(new MemoryBackend(), { name: 'm' });
+    const useKeys = async (from: number, to: number): Promise<void> => {
+      for (let i = from; i < to; i += 1) await mutex.use(`key ${i}`, () => undefined);
+    };
+    const heap = (): number => process.memoryUsage().heapUsed;
+    await useKeys(0, 200);
+    let before = Infinity;
+    await collectUntil(() => heap() >= before || ((before = heap()), false));
+    await useKeys(200, 5200);
+    // A semaphore that is kept takes more than a kilobyte.
+    await collectUntil(() => heap() - before < 2_500_000);
+    await mutex.close();
+  });
+});
+
+it('a handle is an emitter of Node, though it makes room only when a listener comes', async () => {
+  const [emitter, other] = [new EmitterOnDemand(), new EmitterOnDemand()];
+  expect([emitter instanceof EventEmitter, Object.keys(emitter)]).to.deep.equal([true, []]);
+  const listener = (): void => {};
+  expect([emitter.emit('lost'), emitter.listenerCount('lost')]).to.deep.equal([false, 0]);
+  expect(emitter.off('lost', listener).removeAllListeners().eventNames()).to.deep.equal([]);
+  const [first, all] = [once(emitter, 'lost'), on(emitter, 'lost')];
+  expect(other.emit('lost')).to.equal(false);
+  for (const value of [7, 8]) emitter.emit('lost', value);
+  expect(await first).to.deep.equal([7]);
+  expect([(await all.next()).value, (await all.next()).value]).to.deep.equal([[7], [8]]);
+  await all.return?.();
+  expect(emitter.listenerCount('lost')).to.equal(0);
+});

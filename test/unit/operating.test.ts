@@ -1,0 +1,211 @@
+import { expect } from 'chai';
+
+import type { AdoptCall, Backend, SetLimitReply } from '../../src/backend.js';
+import { BackendError, Semaphore } from '../../src/index.js';
+import { ChannelLog } from '../telemetry/channel-log.js';
+import { StubBackend, watch } from './stub-backend.js';
+import { stubFixture } from './stub-fixture.js';
+
+/** The longest that a call of an operator takes with all its tries, in milliseconds. */
+const PATIENCE = 5000;
+
+describe('setLimit, adopt and revoke', () => {
+  let backend: StubBackend & Backend;
+  let semaphore: Semaphore;
+  let onSetLimit: () => SetLimitReply | Promise<SetLimitReply>;
+  const data = { name: 'jobs', id: 'other.1', slots: [0], fencingToken: 3 };
+
+  const reply = (late: boolean): SetLimitReply => {
+    return { serverTime: backend.serverTime, grants: [], late };
+  };
+
+  beforeEach(() => {
+    backend = new StubBackend();
+    // A backend need not know what is worth another try: then all is.
+    delete backend.isRetryable;
+    backend.setLimit = async () => onSetLimit();
+    semaphore = new Semaphore(backend, 'jobs', { limit: 1, ttl: 30_000 });
+  });
+
+  it('say so when the backend cannot do it', async () => {
+    const { clock, semaphore: plain } = stubFixture();
+    for (const [method, run] of [
+      ['setLimit', () => plain.setLimit(2)],
+      ['adopt', () => plain.adopt(data)],
+      ['revoke', () => plain.revoke('other.1')],
+    ] as const) {
+      const call = watch<unknown>(clock, run());
+      await clock.advance(0);
+      expect(call.error, method).to.be.instanceOf(BackendError);
+      expect(String(call.error)).to.include(`this backend has no ${method}`);
+    }
+  });
+
+  it('fail when every try is too late, or silent, and say why', async () => {
+    for (const [answer, why] of [
+      [() => reply(true), /^Error: the call came too late to act/],
+      [() => new Promise<never>(() => {}), /no reply/],
+    ] as const) {
+      onSetLimit = answer;
+      const start = backend.clock.monotonic();
+      const setting = watch(backend.clock, semaphore.setLimit(2));
+      await backend.clock.advance(PATIENCE);
+      expect((setting.at ?? 0) - start).to.equal(PATIENCE);
+      expect(setting.error).to.be.instanceOf(BackendError);
+      expect(String(setting.error)).to.include('setting the limit failed');
+      expect(String((setting.error as BackendError).cause)).to.match(why);
+    }
+    await backend.clock.advance(PATIENCE);
+    expect(backend.clock.timers).to.equal(0);
+  });
+
+  it('make no handle until one try is in time, and then one with its full ttl', async () => {
+    const adopted: AdoptCall[] = [];
+    backend.adopt = async (call) => {
+      const late = adopted.push(call) === 1;
+      const ticket = late ? undefined : { slots: [0], fencingToken: 7, before: call.id };
+      return { ...reply(late), ticket };
+    };
+    const start = backend.serverTime;
+    const adopting = watch(backend.clock, semaphore.adopt(data));
+    await backend.clock.advance(1000);
+    expect(adopted).to.have.length(2);
+    expect(adopted[1]?.newId).to.equal(adopted[0]?.newId);
+    // Once that clock is known; two clocks may run 10 ms apart between two replies.
+    expect(adopted[0]?.notAfter).to.equal(undefined);
+    expect(adopted[1]?.notAfter).to.be.closeTo(start + PATIENCE + 10, 0.01);
+    expect(adopting.value).to.include({ fencingToken: 7, held: true });
+    await backend.clock.advance(9100);
+    expect(backend.extends.map(({ at, call }) => [at >= 10_000, call.ids])).to.deep.equal([
+      [true, [adopted[0]?.newId]],
+    ]);
+    await semaphore.close();
+  });
+});
+
+describe('more permits than there are', () => {
+  it('are refused with the limit that the backend found, and withdrawn where a call was not answered', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture({ limit: 2 });
+    const over = backend.verdicts.bind(backend);
+    backend.onAcquire = (call) => over(call, () => ({ kind: 'over', limit: 7 }));
+    for (const asking of [
+      acquire({ permits: 8 }),
+      watch(clock, semaphore.tryAcquire({ permits: 8 })),
+    ]) {
+      await clock.advance(0);
+      expect(asking.error).to.be.instanceOf(RangeError);
+      expect(String(asking.error)).to.include('permits: expected at most the limit, 7, got 8');
+    }
+    expect([backend.givenBack, clock.timers]).to.deep.equal([[], 0]);
+    backend.onAcquire = (call) => {
+      if (backend.acquires.length === 2) throw new Error('cut');
+      return over(call, () => ({ kind: 'over', limit: 7 }));
+    };
+    const unanswered = acquire({ permits: 8 });
+    await clock.advance(50);
+    expect(unanswered.error).to.be.instanceOf(RangeError);
+    expect(backend.givenBack).to.deep.equal([backend.ids[2]]);
+  });
+});
+
+describe('warnings of a semaphore', () => {
+  it('are of another limit once, the first that was seen, until one is stored', async () => {
+    const backend: StubBackend & Backend = new StubBackend();
+    const { clock } = backend;
+    let otherLimit: number | undefined;
+    backend.onAcquire = (call) => ({ ...backend.allBusy(call), otherLimit });
+    backend.setLimit = ({ newLimit }) => {
+      const { serverTime } = backend;
+      return Promise.resolve({ serverTime, grants: [], storedLimit: newLimit });
+    };
+    const log = new ChannelLog('limits');
+    const warnings: string[] = [];
+    const make = (): Semaphore => {
+      const made = new Semaphore(backend, 'limits', { limit: 5 });
+      return made.on('warning', ({ message }) => warnings.push(message));
+    };
+    const hear = async (semaphore: Semaphore, limit: number | undefined): Promise<number> => {
+      otherLimit = limit;
+      await semaphore.tryAcquire();
+      await clock.advance(0);
+      return warnings.length;
+    };
+    const first = make();
+    const heard: number[] = [];
+    for (const limit of [undefined, 3, undefined, 4, 3]) heard.push(await hear(first, limit));
+    expect(heard).to.deep.equal([0, 1, 1, 1, 1]);
+    expect(warnings[0]).to.match(/limit 5 here and 3 elsewhere/);
+    await first.setLimit(5);
+    expect(await hear(make(), 4)).to.equal(2);
+    await first.setLimit(5);
+    expect(await hear(make(), undefined)).to.equal(2);
+    const published = { name: 'limits', limit: 5 };
+    expect(log.of('redsem:mismatch')).to.deep.equal([
+      { ...published, otherLimit: 3 },
+      { ...published, otherLimit: 4 },
+    ]);
+    log.end();
+  });
+
+  for (const [what, find, expected] of [
+    ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],
+    ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
+    ['nothing where the backend cannot look', undefined, []],
+  ] as const) {
+    it(`are of ${what}, looked for once, when somebody listens`, async () => {
+      let looks = 0;
+      const look = (): Promise<string | undefined> => {
+        looks += 1;
+        return find?.() ?? Promise.resolve(undefined);
+      };
+      const backend = Object.assign(new StubBackend(), find && { findHazard: look });
+      const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+      await backend.clock.advance(0);
+      expect(looks).to.equal(0);
+      const warnings: unknown[] = [];
+      semaphore.on('warning', (warning) => warnings.push(warning)).on('warning', () => {});
+      await backend.clock.advance(0);
+      expect(looks).to.equal(find === undefined ? 0 : 1);
+      expect(warnings).to.deep.equal(expected.map((message) => ({ code: 'EVICTION', message })));
+    });
+  }
+});
+
+describe('semaphore objects on one backend', () => {
+  const options = { limit: 4, ttl: 3000, label: 'me', prefix: 'redsem' };
+
+  it('of one name and options share their polls, calls and heartbeat', async () => {
+    const backend = new StubBackend();
+    const pair = [1, 2].map(() => new Semaphore(backend, 'jobs', options));
+    const waiting = pair.map((each) => watch(backend.clock, each.acquire()));
+    await backend.clock.advance(100);
+    for (const { call } of backend.acquires) expect(call.requests).to.have.length(2);
+    backend.onAcquire = (call) => backend.allGranted(call);
+    await backend.clock.advance(1300);
+    const handles = waiting.map(({ value }) => value);
+    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([backend.ids]);
+    for (const handle of handles) void handle?.release();
+    await backend.clock.advance(0);
+    expect(backend.releases).to.have.length(1);
+  });
+
+  for (const other of [{ name: 'others' }, { limit: 5 }, { ttl: 4000 }, { prefix: 'p' }]) {
+    it(`call for themselves, as one client, with another ${Object.keys(other)[0]}`, async () => {
+      const backend = new StubBackend();
+      backend.onAcquire = (call) => backend.allGranted(call);
+      const both = [
+        { name: 'jobs', ...options },
+        { name: 'jobs', ...options, ...other },
+      ];
+      const handles = both.map(({ name, ...rest }) => new Semaphore(backend, name, rest).acquire());
+      const ids = (await Promise.all(handles)).map(({ id }) => id);
+      await backend.clock.advance(1500);
+      expect([new Set(ids).size, backend.extends.length]).to.deep.equal([2, 2]);
+      const told = backend.acquires.map(({ call }) => {
+        return { ...call.key, limit: call.limit, ttl: call.ttl, label: call.label };
+      });
+      expect(told).to.deep.equal(both);
+      expect(new Set(backend.acquires.map(({ call }) => call.client)).size).to.equal(1);
+    });
+  }
+});

@@ -1,0 +1,307 @@
+import { expect } from 'chai';
+import { spy } from 'sinon';
+
+import type { PushedGrant } from '../../src/backend.js';
+import { Semaphore } from '../../src/index.js';
+import { never, watch } from './stub-backend.js';
+import {
+  gaps,
+  heldFixture,
+  listeningFixture,
+  PLAIN,
+  pushing,
+  stubFixture,
+} from './stub-fixture.js';
+
+describe('a subscription', () => {
+  it('brings one try at once, and then one every 1.5 s; while it is away, fast ones', async () => {
+    const { backend, clock, acquire } = stubFixture({}, pushing());
+    acquire(60_000);
+    await clock.advance(310);
+    expect(gaps(backend.tries)).to.deep.equal([10, 20, 40, 80, 160]);
+    backend.acquires.splice(0);
+    backend.setHealth(true);
+    await clock.advance(6100);
+    expect(backend.tries).to.deep.equal([310, 1810, 3310, 4810, 6310]);
+    backend.setHealth(false);
+    await clock.advance(150);
+    expect(backend.acquires.length).to.be.within(8, 10);
+    backend.acquires.splice(0);
+    backend.setHealth(true);
+    await clock.advance(1400);
+    expect(backend.acquires).to.have.length(1);
+  });
+
+  it('does not hide an expiry: a dead holder wakes nobody', async () => {
+    const { backend, clock, acquire } = stubFixture({}, pushing());
+    acquire(60_000);
+    await clock.advance(0);
+    const expiry = backend.serverTime + 400;
+    backend.onAcquire = (call) =>
+      backend.allQueued(call, backend.serverTime < expiry ? expiry : expiry + 30_000);
+    backend.setHealth(true);
+    await clock.advance(0);
+    backend.acquires.splice(0);
+    await clock.advance(399);
+    expect(backend.tries).to.deep.equal([]);
+    await clock.advance(20);
+    expect(backend.tries).to.have.length(1);
+  });
+
+  it('is one for all who wait, lingers 10 s after the last, and keeps no process alive', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
+    const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
+    watch(clock, other.acquire(5000));
+    acquire(100);
+    await clock.advance(0);
+    backend.setHealth(true);
+    await clock.advance(9000);
+    acquire(100);
+    const schedule = spy(clock, 'schedule');
+    await clock.advance(10_099);
+    expect(schedule.args.map((args) => args.slice(1))).to.deep.include([10_000, false]);
+    expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([1, 0]);
+    await clock.advance(1);
+    expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([0, 1]);
+    expect(clock.timers).to.equal(0);
+    backend.acquires.splice(0);
+    acquire(60_000);
+    await clock.advance(70);
+    expect(gaps(backend.tries)).to.deep.equal([10, 20, 40]);
+    backend.setHealth(true);
+    await semaphore.close();
+    expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([0, 2]);
+  });
+
+  it('that never worked is given up with its last waiter', async () => {
+    const { backend, clock, acquire } = stubFixture({}, pushing());
+    acquire(100);
+    await clock.advance(100);
+    expect([backend.closedListeners, clock.timers]).to.deep.equal([1, 0]);
+  });
+
+  for (const how of ['is refused', 'throws'] as const) {
+    it(`that ${how} is made again every 5 s while anybody waits, who polls meanwhile`, async () => {
+      const stub = pushing();
+      let opened = 0;
+      let works = false;
+      const listen = stub.listen?.bind(stub);
+      stub.listen = (...given) => {
+        opened += 1;
+        if (!works && how === 'throws') throw new Error('no right to subscribe');
+        if (!works) void Promise.resolve().then(() => given[2].onFailed?.());
+        return listen?.(...given) ?? { close: never };
+      };
+      const { backend, clock, acquire } = stubFixture({}, stub);
+      const waiting = acquire(12_000);
+      await clock.advance(4999);
+      expect([opened, backend.listeners.length]).to.deep.equal([1, 0]);
+      // No news of its health makes the polling fast again.
+      expect(gaps(backend.tries).slice(6)).to.include.members([200]).and.not.include.members([10]);
+      await clock.advance(1);
+      expect(opened).to.equal(2);
+      works = true;
+      await clock.advance(5000);
+      backend.setHealth(true);
+      await clock.advance(0);
+      backend.push(backend.ids[0] ?? '');
+      await clock.advance(0);
+      expect([opened, waiting.at]).to.deep.equal([3, 10_000]);
+      await waiting.value?.release();
+      works = false;
+      backend.listeners[0]?.onFailed?.();
+      await clock.advance(30_000);
+      expect([opened, clock.timers], 'nobody waits').to.deep.equal([3, 0]);
+    });
+  }
+});
+
+describe('a pushed grant', () => {
+  it('is taken at once, without another call, and needs none for a short task', async () => {
+    const { backend, clock, waiting, id } = await listeningFixture();
+    await clock.advance(700);
+    const before = backend.acquires.length;
+    backend.push(id);
+    await clock.advance(0);
+    expect(waiting.at).to.equal(700);
+    expect(waiting.value).to.include({ held: true, id });
+    expect(waiting.value?.expiresIn).to.be.within(4900, 5000 - 52);
+    backend.pushAgain();
+    await clock.advance(49);
+    expect([waiting.value?.held, backend.givenBack]).to.deep.equal([true, []]);
+    await waiting.value?.release();
+    expect([backend.acquires.length, backend.extends.length]).to.deep.equal([before, 0]);
+  });
+
+  for (const [extendEvery, life] of [
+    [10_000, 5000],
+    [0, 5000],
+    [10_000, 400],
+  ] as const) {
+    it(`has its full ttl soon: extendEvery ${extendEvery}, ${life} ms of its claim left`, async () => {
+      const { backend, clock, waiting, id } = await listeningFixture({ ttl: 30_000, extendEvery });
+      backend.push(id, life);
+      await clock.advance(60);
+      expect(backend.extends.map(({ at, call }) => [at, call.ids])).to.deep.equal([[50, [id]]]);
+      expect(waiting.value?.expiresIn).to.be.above(29_000);
+      await clock.advance(9000);
+      expect(waiting.value?.held).to.equal(true);
+    });
+  }
+
+  it('is not held when its claim time is over, but asked for again', async () => {
+    const { backend, clock, waiting, id } = await listeningFixture();
+    backend.acquires.splice(0);
+    backend.push(id, 0);
+    await clock.advance(50);
+    expect(waiting.done).to.equal(false);
+    expect(backend.acquires.length).to.be.at.least(1);
+  });
+});
+
+describe('a ticket whose id was granted again, with a later fencing token', () => {
+  async function heldWhileOneWaits() {
+    const fixture = await heldFixture({}, pushing());
+    fixture.backend.onAcquire = (call) => fixture.backend.allQueued(call);
+    fixture.acquire();
+    await fixture.clock.advance(0);
+    fixture.backend.releases.splice(0);
+    return fixture;
+  }
+
+  it('ends the handle, and is given back, when a push says so and an extension confirms it', async () => {
+    const { backend, clock, handle, losses } = await heldWhileOneWaits();
+    backend.onExtend = (call) => backend.extended(call, false);
+    backend.push(handle.id);
+    await clock.advance(0);
+    expect(losses.map(([, { reason }]) => reason)).to.deep.equal(['missing']);
+    expect(handle.held).to.equal(false);
+    expect(backend.givenBack).to.deep.equal([handle.id]);
+  });
+
+  it('is not lost because somebody says so, and many who do cost two calls', async () => {
+    const { backend, clock, handle } = await heldWhileOneWaits();
+    for (let i = 0; i < 100; i++) backend.push(handle.id);
+    await clock.advance(0);
+    for (let i = 0; i < 100; i++) backend.endTicket(handle.id, 'revoked');
+    await clock.advance(0);
+    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id], [handle.id]]);
+    expect(backend.extends[0]?.call.fencingTokens).to.deep.equal([handle.fencingToken]);
+    expect([handle.held, backend.givenBack]).to.deep.equal([true, []]);
+  });
+});
+
+describe('a grant that nobody wants', () => {
+  const FAR = { fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
+
+  it('is given back, for its request was given up or served: the server may have older data', async () => {
+    const { backend, clock, acquire } = await listeningFixture();
+    const [served, timedOut] = [acquire(), acquire(1)];
+    await clock.advance(1);
+    const [id = '', other = ''] = backend.ids.slice(1);
+    backend.push(id);
+    await clock.advance(1);
+    await served.value?.release();
+    expect([timedOut.done, backend.givenBack]).to.deep.equal([true, [other, id]]);
+    backend.releases.splice(0);
+    for (const each of [id, other]) {
+      backend.push(each);
+      await clock.advance(1);
+    }
+    expect(backend.givenBack).to.deep.equal([id, other]);
+  });
+
+  it('is left alone when no request of this process can have had its id', async () => {
+    const { backend, clock, waiting, id } = await listeningFixture();
+    const client = id.split('.')[0] ?? '';
+    const made = ['somebody.1', `${client}.3`, `${client}.01`, `${client}.1.1`, `${client}.1~a.1`];
+    const grants: PushedGrant[] = [...made, '', client].map((one) => ({ ...FAR, id: one }));
+    for (const listener of backend.listeners) listener.onGrants(grants, 'jobs');
+    await clock.advance(1);
+    expect([backend.releases, waiting.done]).to.deep.equal([[], false]);
+  });
+
+  it('is given back once at a time, and no more than 1000 are, however many come', async () => {
+    const { backend, clock, acquire } = await listeningFixture();
+    for (let i = 0; i < 1500; i++) acquire(1);
+    await clock.advance(2);
+    const many = backend.ids.slice(1);
+    backend.releases.length = 0;
+    const answers: (() => void)[] = [];
+    backend.onRelease = (call) =>
+      new Promise((resolve) => answers.push(() => resolve(backend.released(call))));
+    for (const id of [...many, ...many]) backend.push(id);
+    await clock.advance(1);
+    expect(backend.givenBack).to.have.members(many.slice(0, 1000));
+    while (answers.length > 0) {
+      answers.shift()?.();
+      await clock.advance(1);
+    }
+    for (const id of many.slice(1000)) backend.push(id);
+    await clock.advance(1);
+    expect(new Set(backend.givenBack)).to.have.lengthOf(1500);
+  });
+
+  it('is found after an interruption, with the requests that nobody makes any more', async () => {
+    const { backend, clock, semaphore, acquire, id } = await listeningFixture();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const [held, released] = [await semaphore.acquire(), await semaphore.acquire()];
+    await released.release();
+    backend.onAcquire = (call) => backend.allQueued(call);
+    acquire(1);
+    await clock.advance(10);
+    const givenUp = backend.ids.at(-1) ?? '';
+    const state = { fencingToken: 1, expiresIn: 1, heldFor: 1, waitingFor: 1, label: '' };
+    const entry = (one: string) => ({ id: one, slots: [0], permits: 1, position: 0, ...state });
+    const holders = [held.id, released.id, 'somebody.1', `${held.id}~${released.id}`].map(entry);
+    const waiters = [id, givenUp].map(entry);
+    backend.onInspect = async () => ({ limit: 4, held: 4, waiting: 2, holders, waiters });
+    backend.releases.length = 0;
+    backend.setHealth(false);
+    backend.setHealth(true);
+    await clock.advance(1);
+    expect(backend.givenBack).to.have.members([released.id, givenUp]);
+  });
+});
+
+describe('a permit that needs replicas', () => {
+  it('is given back before it is asked for again where too few have it', async () => {
+    const backend = Object.assign(pushing(), { hasReplicas: true });
+    const { clock } = backend;
+    const tooFewReplicas = new Error('0 of 1');
+    backend.onAcquire = (call, index) => ({
+      ...backend.allGranted(call),
+      ...(index === 0 && { tooFewReplicas }),
+    });
+    const semaphore = new Semaphore(backend, 's', { limit: 1, replicas: { atLeast: 1 } });
+    const acquiring = watch(clock, semaphore.acquire());
+    await clock.advance(0);
+    expect([acquiring.done, backend.givenBack]).to.deep.equal([false, backend.ids]);
+    await clock.advance(20);
+    expect(acquiring.value).to.include({ held: true, id: backend.ids[0] });
+    expect(backend.givenBack).to.have.length(1);
+  });
+
+  for (const options of [{ limit: 1 }, { limit: 1, replicas: { atLeast: 1 } }]) {
+    it(`is taken at once when its grant overtakes the reply that queued it: replicas ${'replicas' in options}`, async () => {
+      const backend = Object.assign(pushing(), { hasReplicas: true });
+      const { clock } = backend;
+      const semaphore = new Semaphore(backend, 's', options);
+      watch(clock, semaphore.acquire());
+      await clock.advance(0);
+      backend.setHealth(true);
+      await clock.advance(0);
+      const before = backend.acquires.length;
+      // Over two connections the push may overtake the reply; in one chunk of data the shorter chain of promises does.
+      backend.onAcquire = async (call, index) => {
+        if (index > before) return backend.allGranted(call);
+        backend.push(call.requests[0]?.id ?? '');
+        await Promise.resolve();
+        return backend.allQueued(call);
+      };
+      const acquiring = watch(clock, semaphore.acquire());
+      await clock.advance(5);
+      expect(acquiring.value).to.include({ held: true });
+    });
+  }
+});

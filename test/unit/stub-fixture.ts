@@ -1,0 +1,109 @@
+import type { AcquireCall, AcquireReply } from '../../src/backend.js';
+import type {
+  AcquireOptions,
+  CompositeHandle,
+  Handle,
+  HandleLostError,
+  SemaphoreOptions,
+} from '../../src/index.js';
+import { acquireAll, ManualClock, Semaphore } from '../../src/index.js';
+import { StubBackend, watch, type Watched } from './stub-backend.js';
+
+export const PLAIN = { min: 10, max: 200, factor: 2, jitter: false };
+
+export function pushing(): StubBackend {
+  return new StubBackend({ pushes: true });
+}
+
+/** A semaphore on a stub that queues every request. */
+export function stubFixture(
+  options: Partial<SemaphoreOptions> = {},
+  backend: StubBackend = new StubBackend(),
+) {
+  const { clock } = backend;
+  const semaphore = new Semaphore(backend, 'jobs', { limit: 10_000, retry: PLAIN, ...options });
+  const acquire = (given?: number | AcquireOptions): Watched<Handle> =>
+    watch(clock, semaphore.acquire(given));
+  return { backend, clock, semaphore, acquire };
+}
+
+/** The same with one permit held. */
+export async function heldFixture(
+  options: Partial<SemaphoreOptions> = {},
+  stub: StubBackend = new StubBackend(),
+) {
+  const fixture = stubFixture({ ttl: 3000, ...options }, stub);
+  const { backend, clock, semaphore } = fixture;
+  backend.onAcquire = (call) => backend.allGranted(call);
+  const handle = await semaphore.acquire();
+  kept.push(handle);
+  return { ...fixture, handle, losses: lossesOf(handle, clock) };
+}
+
+/** The same with a subscription that works, and one request that waits. */
+export async function listeningFixture(options: Partial<SemaphoreOptions> = {}) {
+  const fixture = stubFixture(options, pushing());
+  const { backend, clock, acquire } = fixture;
+  const waiting = acquire();
+  await clock.advance(0);
+  backend.setHealth(true);
+  await clock.advance(0);
+  return { ...fixture, waiting, id: backend.ids[0] ?? '' };
+}
+
+/** Handles that are garbage collected give a warning. */
+const kept: Handle[] = [];
+
+/** When a handle was lost, and why. */
+export function lossesOf(handle: Handle, clock: ManualClock): [number, HandleLostError][] {
+  const losses: [number, HandleLostError][] = [];
+  handle.on('lost', (error) => losses.push([clock.monotonic(), error]));
+  return losses;
+}
+
+export function gaps(times: readonly number[]): number[] {
+  return times.slice(1).map((time, i) => time - (times[i] ?? NaN));
+}
+
+/** A promise that the test settles. */
+export function later<T>() {
+  let resolve: (value: T) => void = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}
+
+/** The first call is answered when the test says so, the others by `then`. */
+export function firstCallLate(
+  backend: StubBackend,
+  then: (call: AcquireCall) => AcquireReply | Promise<AcquireReply>,
+) {
+  const { promise, resolve } = later<AcquireReply>();
+  backend.onAcquire = (call, index) => (index === 0 ? promise : then(call));
+  return (reply: (call: AcquireCall) => AcquireReply): void => {
+    const first = backend.acquires[0]?.call;
+    if (first !== undefined) resolve(reply(first));
+  };
+}
+
+/** Lets promises settle while no timer of the clock runs. */
+export async function promisesSettle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+/** A handle of three semaphores, each on a backend of its own, all on one clock. */
+export async function compositeFixture(): Promise<{
+  handle: CompositeHandle;
+  backends: StubBackend[];
+}> {
+  const backends = [new StubBackend(), new StubBackend(), new StubBackend()];
+  const clock = backends[0]?.clock ?? new ManualClock();
+  const semaphores = backends.map((backend, i) => {
+    backend.onAcquire = (call) => backend.allGranted(call);
+    return new Semaphore(backend, `s${i}`, { limit: 2, clock });
+  });
+  return { handle: await acquireAll(semaphores, { clock }), backends };
+}

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { checkHistory } from '../checker/check-history.js';
+import { MalformedHistoryError } from '../checker/put-together.js';
+import { readCommandLine } from '../command-line.js';
+import { readHistory } from '../../history/read-history.js';
+import { Recorder } from '../history/recorder.js';
+import { planOf } from '../run-chaos.js';
+import { faultKindsOf } from '../topologies/catalog.js';
+import {
+  makeTemporaryFolder,
+  removeTemporaryFolder,
+} from '../../../test/support/temporary-folder.js';
+import { madeUp } from './made-up-history.js';
+
+describe('the program of chaos runs', () => {
+  let folder: string;
+
+  beforeEach(() => {
+    folder = makeTemporaryFolder();
+  });
+
+  afterEach(() => removeTemporaryFolder(folder));
+
+  it('refuses arguments that it does not understand', () => {
+    expect(readCommandLine([])).to.include({ seed: 1, minutes: 1, ttl: 1000, topology: 'single' });
+    for (const args of ['--seed=x', '--minutes=0', '--ttl=50', '--topology=ring', '--sed=1']) {
+      expect(() => readCommandLine([args]), args).to.throw(
+        /--seed|--sed|--minutes|--ttl|--topology/,
+      );
+    }
+  });
+
+  it('plans by the seed alone: each kind once before any comes again, one fault at a time', () => {
+    for (const topology of ['single', 'sentinel', 'cluster', 'quorum'] as const) {
+      const options = { seed: 7, minutes: 3, topology };
+      const plan = planOf(options);
+      const kinds = faultKindsOf(topology);
+      expect(plan.slice(0, kinds.length).map(({ kind }) => kind)).to.have.members(kinds);
+      expect(planOf(options)).to.deep.equal(plan);
+      expect(planOf({ ...options, seed: 8 })).to.not.deep.equal(plan);
+      const short = planOf({ ...options, minutes: 1 });
+      expect(plan.slice(0, short.length)).to.deep.equal(short);
+      let [free, clock] = [0, 0];
+      for (const { at, lasts, kind, step = 0 } of plan) {
+        expect(at).to.be.at.least(free);
+        free = at + lasts;
+        clock += step;
+        expect(clock).to.be.oneOf([-5000, 0, 5000]);
+        if (kind === 'stop-process') expect(lasts, 'longer than the ttl').to.be.above(1000);
+      }
+      expect(free).to.be.at.most(3 * 60_000);
+    }
+  });
+
+  it('reads files of several processes as one history, where a killed one may leave a part of a line', () => {
+    const [first, second] = [new Recorder(folder, 'w1'), new Recorder(folder, 'w2')];
+    first.record({ type: 'quiet', at: 3 });
+    second.record({ type: 'quiet', at: 2 });
+    second.record({ type: 'stall', at: 4, from: 3, until: 4 });
+    for (const recorder of [first, second]) recorder.close();
+    appendFileSync(join(folder, 'w1.jsonl'), '{"at":12,"proc');
+    expect(readHistory(folder)).to.deep.equal([
+      { at: 2, process: 'w2', type: 'quiet' },
+      { at: 3, process: 'w1', type: 'quiet' },
+      { at: 4, process: 'w2', type: 'stall', from: 3, until: 4 },
+    ]);
+    appendFileSync(join(folder, 'w1.jsonl'), '\n{"at":13,"process":"w1","type":"quiet"}\n');
+    expect(() => readHistory(folder)).to.throw(/w1\.jsonl: line 2 of 3/);
+  });
+
+  it('refuses a history that contradicts itself', () => {
+    const lost = {
+      type: 'lost',
+      at: 1,
+      process: 'w1',
+      ticket: 'x',
+      token: 1,
+      reason: 'missing',
+    } as const;
+    const end = { type: 'ok', at: 700, process: 'w1', call: 0 } as const;
+    const asked = madeUp('w1 asks 100-600 fail 500');
+    for (const [title, events] of Object.entries({
+      'two runs': [...asked, ...madeUp('')],
+      'no run': asked.slice(1),
+      'a call that ends twice': [...asked, end],
+      'a call that ends without having begun': [...madeUp(''), end],
+      'a ticket that is granted twice': madeUp('w1 10-20 id=a; w1 30-40 id=a'),
+      'a loss of a ticket that nobody was granted': [...madeUp(''), lost],
+    })) {
+      expect(() => checkHistory(events), title).to.throw(MalformedHistoryError);
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+
+import type {
+  Backend,
+  Handle,
+  HandleLostError,
+  RedisTarget,
+  Semaphore,
+  SemaphoreOptions,
+} from '../../src/index.js';
+import {
+  type ClientBench,
+  itThroughBothClients,
+  type Login,
+  newName,
+} from '../../test/support/client-bench.js';
+import { eventually } from '../../test/support/eventually.js';
+import type { TestServer } from '../../test/support/redis-server.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+
+type Options = Partial<SemaphoreOptions>;
+
+/** One semaphore of limit 1, unless its options say otherwise, through clients of one kind; and what stands of it in Redis. */
+export class Fixture {
+  readonly clients: ClientBench;
+  readonly name = newName();
+  readonly stored: StoredSemaphore;
+  readonly #server: TestServer;
+
+  constructor(server: TestServer, clients: ClientBench) {
+    this.#server = server;
+    this.clients = clients;
+    this.stored = new StoredSemaphore(server, this.name);
+  }
+
+  /** The semaphore over a client of its own. */
+  async semaphore(options: Options = {}, port = this.#server.port, login?: Login) {
+    return this.over((await this.clients.connect(port, login)).target, options);
+  }
+
+  over(target: RedisTarget | Backend, options: Options = {}): Semaphore {
+    return this.clients.semaphore(target, this.name, { limit: 1, ...options });
+  }
+
+  /** The semaphore over a client whose calls the test may fail. */
+  async faulty(options: Options = {}) {
+    const connection = await this.clients.connectFaulty(this.#server.port);
+    return { connection, semaphore: this.over(connection, options) };
+  }
+
+  async untilQueued(count: number): Promise<void> {
+    await eventually(async () => expect(await this.stored.queue()).to.have.length(count));
+  }
+
+  /** Every ticket has been extended once more. */
+  async untilExtended(): Promise<void> {
+    const before = new Map<string, number>();
+    for (const { id, expiresAt } of await this.stored.tickets()) before.set(id, expiresAt);
+    await eventually(async () => {
+      const tickets = await this.stored.tickets();
+      expect(tickets).to.have.length(before.size);
+      for (const { id, expiresAt } of tickets) {
+        expect(expiresAt).to.be.above(before.get(id) ?? Infinity);
+      }
+    });
+  }
+
+  /** Every permit can be had at once, with a slot of its own and a token above `above`, not one more; then nothing is held. */
+  async expectUsable(semaphore: Semaphore, above = 0): Promise<void> {
+    const handles: Handle[] = [];
+    while (handles.length < semaphore.limit) handles.push(await semaphore.acquire(5000));
+    expect(handles.map(({ slot }) => slot)).to.have.members(handles.map((_, index) => index));
+    for (const { fencingToken } of handles) expect(fencingToken).to.be.above(above);
+    expect(await semaphore.tryAcquire()).to.equal(null);
+    await this.stored.expectHeldBy(handles);
+    for (const handle of handles) expect(await handle.release()).to.equal(true);
+    await this.stored.expectEmpty();
+  }
+}
+
+/** An `it` that runs once through each real client, with a semaphore of its own on that server. */
+export function throughBothClients(server: () => TestServer) {
+  return (title: string, body: (fixture: Fixture) => Promise<void>): void =>
+    itThroughBothClients(title, (clients) => body(new Fixture(server(), clients)));
+}
+
+/** Every way of trying for a permit; the first one waits for so long. */
+export function waysIn(semaphore: Semaphore, timeout?: number): (() => Promise<unknown>)[] {
+  const acquire = (): Promise<Handle> => semaphore.acquire(timeout);
+  return [acquire, () => semaphore.acquire(0), () => semaphore.tryAcquire()];
+}
+
+/** Every loss that the handle reports from now on. */
+export function lossesOf(handle: Handle): readonly HandleLostError[] {
+  const losses: HandleLostError[] = [];
+  handle.on('lost', (error) => losses.push(error));
+  return losses;
+}

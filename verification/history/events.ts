@@ -1,0 +1,271 @@
+/**
+ * One line of a history, of chaos or of a simulation: docs/proof/history-format.md says what each means. `at`: milliseconds of
+ * one clock that all processes share. `process`: who wrote it, or whom it happened to; a name that is never used again.
+ */
+export type HistoryEvent =
+  | RunEvent
+  | StartedEvent
+  | InvokeEvent
+  | OkEvent
+  | FailEvent
+  | UnknownEvent
+  | HeldEvent
+  | LostEvent
+  | StallEvent
+  | FaultEvent
+  | ServerEvent
+  | ServedEvent
+  | SeenEvent
+  | CrashEvent
+  | QuietEvent
+  | FinalEvent;
+
+interface Written {
+  readonly at: number;
+  readonly process: string;
+}
+
+/** What the run is about: the first line. */
+export interface RunEvent extends Written {
+  readonly type: 'run';
+  readonly semaphores: readonly SemaphoreTerms[];
+  /** How many independent masters there are; 1: one server with a queue. */
+  readonly nodes: number;
+  readonly seed?: number;
+  /** How long a ticket lives that was granted to a waiter, until its first extension. */
+  readonly claim?: number;
+  /** Milliseconds after the last fault within which every permit must be in use again. */
+  readonly recovery?: number;
+}
+
+export interface SemaphoreTerms {
+  readonly name: string;
+  readonly limit: number;
+  readonly ttl: number;
+}
+
+export interface StartedEvent extends Written {
+  readonly type: 'started';
+  /** Milliseconds of its clocks in one of true time. */
+  readonly rate: number;
+}
+
+export type Operation =
+  | 'acquire'
+  | 'try'
+  | 'all'
+  | 'keyed'
+  | 'extend'
+  | 'release'
+  | 'adopt'
+  | 'revoke'
+  | 'set-limit'
+  | 'inspect'
+  | 'close';
+
+/** What a call is about. */
+export interface Invocation {
+  readonly operation: Operation;
+  readonly semaphores: readonly string[];
+  /** Milliseconds that an acquire may wait. */
+  readonly timeout?: number;
+  /** How many are asked for, or the new limit. */
+  readonly permits?: number;
+  /** Ids of tickets, separated by spaces. */
+  readonly ticket?: string;
+}
+
+export interface InvokeEvent extends Written, Invocation {
+  readonly type: 'invoke';
+  /** Unique in its process. */
+  readonly call: number;
+}
+
+export interface Grant {
+  readonly id: string;
+  readonly slots: readonly number[];
+  readonly token: number;
+}
+
+export interface Ticket extends Grant {
+  readonly semaphore: string;
+  /** Until when the holder is certain of it without another extension. */
+  readonly until: number;
+}
+
+export interface Outcome {
+  /** What an acquire got; a try may get none. */
+  readonly tickets?: readonly Ticket[];
+  /** What a release or a revocation resolved with. */
+  readonly result?: boolean;
+}
+
+/** The call did what it should. */
+export interface OkEvent extends Written, Outcome {
+  readonly type: 'ok';
+  readonly call: number;
+}
+
+/** The call did nothing: no permit in time, or the ticket was gone. */
+export interface FailEvent extends Written {
+  readonly type: 'fail';
+  readonly call: number;
+  readonly error: string;
+}
+
+/** The caller cannot know whether the call took effect. */
+export interface UnknownEvent extends Written {
+  readonly type: 'unknown';
+  readonly call: number;
+  readonly error: string;
+}
+
+/** What a handle says has changed: its holder is certain until then, or, where that is over, not any more. */
+export interface HeldEvent extends Written {
+  readonly type: 'held';
+  readonly ticket: string;
+  readonly token: number;
+  readonly until: number;
+}
+
+export interface LostEvent extends Written {
+  readonly type: 'lost';
+  readonly ticket: string;
+  readonly token: number;
+  readonly reason: string;
+}
+
+/** The process could not run in between. */
+export interface StallEvent extends Written {
+  readonly type: 'stall';
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * One fault has two to four moments: `begin`, just before it is brought about; `active`, when it is there; `ending`, just
+ * before it is taken away; `end`.
+ */
+export interface FaultEvent extends Written {
+  readonly type: 'fault';
+  readonly fault: number;
+  readonly kind: string;
+  readonly phase: 'begin' | 'active' | 'ending' | 'end';
+  /** Whom it strikes; left out: everybody. */
+  readonly targets?: readonly string[];
+  /** Milliseconds by which the server's clock is moved. */
+  readonly step?: number;
+  /** The part of the semaphore's keys that is deleted. */
+  readonly key?: string;
+  /** Which of several independent masters it strikes; left out: all servers. */
+  readonly node?: number;
+}
+
+/** The server has lost its data, got back that of the time after its `upTo`th call, or its clock was stepped. */
+export interface ServerEvent extends Written {
+  readonly type: 'server';
+  readonly change: 'empty' | 'restored' | 'stepped';
+  readonly upTo?: number;
+  readonly step?: number;
+}
+
+/** One call as the server saw it, and what it answered. */
+export interface ServedEvent extends Written {
+  readonly type: 'served';
+  readonly operation: string;
+  readonly semaphore: string;
+  /** Who asked. */
+  readonly client: string;
+  /** The server's clock. */
+  readonly time: number;
+  readonly ttl?: number;
+  readonly notAfter?: number;
+  readonly requests?: readonly ServedRequest[];
+  readonly tickets?: readonly ServedTicket[];
+  /** To queued requests, of whichever client. */
+  readonly grants: readonly QueueGrant[];
+  readonly newLimit?: number;
+  readonly late?: boolean;
+  /** Its answer reaches nobody. */
+  readonly unheard?: boolean;
+  readonly adopted?: ServedGrant & { readonly before: string };
+}
+
+export interface ServedRequest {
+  readonly id: string;
+  readonly permits: number;
+  readonly wait: boolean;
+  /** The place in the queue that it names, and the one that it was told. */
+  readonly arrival?: number;
+  readonly place?: number;
+  readonly verdict: string;
+  readonly token?: number;
+  readonly slots?: readonly number[];
+}
+
+/** A ticket that was extended, released or revoked, and whether it was there. */
+export interface ServedTicket {
+  readonly id: string;
+  readonly token?: number;
+  readonly there: boolean;
+}
+
+export interface ServedGrant extends Grant {
+  readonly expiresAt: number;
+}
+
+/** To a request that waited. */
+export interface QueueGrant extends ServedGrant {
+  /** Whether it went to anybody: with the reply, or to a subscriber. */
+  readonly heard: boolean;
+}
+
+/** What `inspect` showed. */
+export interface SeenEvent extends Written {
+  readonly type: 'seen';
+  /** When it was asked; `at` is when it answered. */
+  readonly asked: number;
+  readonly holders: readonly Grant[];
+  readonly waiters: readonly string[];
+}
+
+/** What must never be: an unhandled rejection, an exception out of a timer. */
+export interface CrashEvent extends Written {
+  readonly type: 'crash';
+  readonly error: string;
+}
+
+/** No fault comes after this. */
+export interface QuietEvent extends Written {
+  readonly type: 'quiet';
+}
+
+/** What is left when all have closed. */
+export interface FinalEvent extends Written {
+  readonly type: 'final';
+  readonly held: number;
+  readonly waiting: number;
+  /** The parts of the semaphore's keys that still exist. */
+  readonly keys?: readonly string[];
+  /** In the processes that are left. */
+  readonly timers?: number;
+  readonly subscriptions?: number;
+  /** Calls that have not ended. */
+  readonly unsettled?: number;
+}
+
+/** A promise that was not kept. */
+export interface Violation {
+  readonly rule: string;
+  readonly at: number;
+  readonly message: string;
+}
+
+export function lineOf(event: HistoryEvent): string {
+  return `${JSON.stringify(event)}\n`;
+}
+
+/** A client's tickets and requests all have ids that begin with its name. */
+export function clientOf(id: string): string {
+  return id.slice(0, id.indexOf('.'));
+}

@@ -1,0 +1,1 @@
+export type Report = (rule: string, at: number, message: string) => void;

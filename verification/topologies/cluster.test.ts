@@ -1,0 +1,144 @@
+import { expect } from 'chai';
+
+import { ManualClock } from '../../src/index.js';
+import { newName } from '../../test/support/client-bench.js';
+import { eventually } from '../../test/support/eventually.js';
+import { leastRights } from '../../test/support/least-rights.js';
+import type { TestServer } from '../../test/support/redis-server.js';
+import { describeWithCluster } from '../../test/support/require-topology.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { clusterClient, type Fixture, meeting, throughBothClients } from './topology-fixture.js';
+
+describeWithCluster('a cluster', (cluster) => {
+  const connect = clusterClient(cluster);
+
+  it('pushes a grant to the one subscriber of a waiter, whatever node has the semaphore, also after it was cut off', async () => {
+    const cut = meeting(async () => {
+      for (const node of cluster().nodes) await node.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    });
+    await throughBothClients(connect, async (fixture) => {
+      const names = new Map<unknown, string>();
+      for (let name = newName(); names.size < 3; name = newName()) {
+        names.set((await placeOf(name)).from, name);
+      }
+      const [last, ...rest] = names.values();
+      for (const name of rest) {
+        await expectPush(fixture, name, async (inbox) => {
+          expect(await subscribers(inbox)).to.equal(1);
+        });
+      }
+      await expectPush(fixture, last ?? '', async (inbox) => {
+        await cut();
+        await eventually(async () => (await subscribers(inbox)) === 1);
+      });
+    });
+  });
+
+  it('is used with the least rights and those that its client needs', async () => {
+    const login = { username: 'limited', password: 'secret' };
+    const rights = ['resetchannels', '-@all', ...leastRights, '+cluster|slots', '+cluster|info'];
+    for (const node of cluster().nodes) {
+      await node.command('ACL', 'SETUSER', login.username, 'on', `>${login.password}`, ...rights);
+    }
+    await throughBothClients(clusterClient(cluster, login), (fixture) =>
+      expectPush(fixture, newName()),
+    );
+  });
+
+  it('pushes to those whose subscriber was on a node that is killed', async () => {
+    const [master, other] = (await cluster().masters()) as [TestServer, TestServer];
+    const kill = meeting(() => cluster().kill(master));
+    await throughBothClients(connect, async (fixture) => {
+      let name = newName();
+      while ((await placeOf(name)).from !== other) name = newName();
+      const pushed = async (): Promise<boolean> => {
+        let there = false;
+        await expectPush(fixture, name, async (inbox) => {
+          there = ((await master.command('PUBSUB', 'CHANNELS', inbox)) as unknown[]).length > 0;
+          if (there) await kill();
+          // Until another master is there the one that died is asked.
+          await eventually(() => new StoredSemaphore(cluster(), name).expectListening());
+        });
+        return there;
+      };
+      // Each client takes a node by chance.
+      while (!(await pushed()));
+    });
+    await cluster().repair();
+  });
+
+  /** A release by one client serves a waiter of another, which on a clock that stands still asks nothing meanwhile. */
+  async function expectPush(
+    fixture: Fixture,
+    name: string,
+    meanwhile: (inbox: string) => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
+    const stored = new StoredSemaphore(cluster(), name);
+    const handle = await (await fixture.semaphore(name, { limit: 1 })).acquire(5000);
+    const still = await fixture.semaphore(name, { limit: 1, clock: new ManualClock() });
+    const granted = still.acquire();
+    await stored.expectListening();
+    const [id = ''] = await stored.queue();
+    await meanwhile(`redsem:inbox:${id.split('.')[0]}`);
+    expect(await eventually(() => handle.release())).to.equal(true);
+    const next = await granted;
+    expect(next.fencingToken).to.be.above(handle.fencingToken);
+    expect(await next.release()).to.equal(true);
+    await stored.expectEmpty();
+  }
+
+  async function subscribers(inbox: string): Promise<number> {
+    const ask = (node: TestServer) => node.command('PUBSUB', 'NUMSUB', inbox);
+    const counts = (await Promise.all(cluster().nodes.map(ask))) as [string, number][];
+    return counts.reduce((sum, [, count]) => sum + count, 0);
+  }
+
+  it('that moves a slot loses neither holder nor waiter, nor a call, nor their order', () =>
+    throughBothClients(connect, async (fixture) => {
+      const name = newName();
+      const stored = new StoredSemaphore(cluster(), name);
+      const options = { limit: 1, ttl: 20_000, extendEvery: 0 };
+      const [here, there] = [await fixture.client(), await fixture.client()];
+      const handle = await (await fixture.semaphore(name, options, here)).acquire(5000);
+      const served: number[] = [];
+      const waits: Promise<void>[] = [];
+      for (const [i, target] of [there, here, there].entries()) {
+        const waiter = await fixture.semaphore(name, { ...options, label: `${i}` }, target);
+        waits.push(waiter.use(() => void served.push(i), 20_000));
+        await eventually(async () => expect(await stored.queue()).to.have.length(i + 1));
+      }
+      const { slot, from, to } = await placeOf(name);
+      await cluster().beginMove(slot, to);
+      const [first = '', ...rest] = await cluster().keysIn(from, slot);
+      await cluster().moveKeys(from, to, [first]);
+      const extending = handle.extend();
+      await untilRefused(from, 'TRYAGAIN');
+      await cluster().moveKeys(from, to, rest);
+      await untilRefused(from, 'ASK');
+      await cluster().endMove(slot, from, to);
+      await extending;
+      expect(await cluster().masterOf(slot)).to.equal(to);
+      await stored.expectHeldBy([handle]);
+      expect(await handle.release()).to.equal(true);
+      await Promise.all(waits);
+      expect(served).to.deep.equal([0, 1, 2]);
+      await stored.expectEmpty();
+    }));
+
+  async function placeOf(name: string) {
+    const slot = await cluster().slotOf(`redsem:{${name}}:tickets`);
+    const from = await cluster().masterOf(slot);
+    const [to] = (await cluster().masters()).filter((one) => one !== from) as [TestServer];
+    return { slot, from, to };
+  }
+
+  /** Resolves once a node has answered so at least once more. */
+  async function untilRefused(node: TestServer, word: string): Promise<void> {
+    const count = async (): Promise<number> => {
+      const errors = String(await node.command('INFO', 'errorstats'));
+      return Number(new RegExp(`errorstat_${word}:count=(\\d+)`).exec(errors)?.[1] ?? 0);
+    };
+    const before = await count();
+    await eventually(async () => expect(await count()).to.be.above(before));
+  }
+});

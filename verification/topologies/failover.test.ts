@@ -1,0 +1,203 @@
+import { expect } from 'chai';
+
+import { AcquireTimeoutError, HandleLostError } from '../../src/index.js';
+import { newName } from '../../test/support/client-bench.js';
+import { eventually } from '../../test/support/eventually.js';
+import { openClient } from '../../test/support/open-client.js';
+import type { TestServer } from '../../test/support/redis-server.js';
+import { reasonOf } from '../../test/support/rejection.js';
+import { describeWithCluster, describeWithSentinels } from '../../test/support/require-topology.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
+import { LATE_MS, timedRejection } from '../support/timed.js';
+import {
+  clusterClient,
+  type Connect,
+  expectLostWithin,
+  lossesOf,
+  meeting,
+  sentinelClient,
+  throughBothClients,
+  untilReplicated,
+} from './topology-fixture.js';
+
+/** Longer, and much shorter, than a failover takes. */
+const LONG = 25_000;
+const SHORT = 600;
+
+interface Topology {
+  readonly connect: Connect;
+  command(...args: string[]): Promise<unknown>;
+  replicated(): Promise<void>;
+  /** A name whose semaphore the master has. */
+  name(): Promise<string>;
+  fail(how: 'killed' | 'hung'): unknown;
+  repair(): Promise<void>;
+  /** Whose clients ask no other node while the one that they know keeps its connection open. */
+  readonly stuck?: string;
+}
+
+function itOutlives(how: 'killed' | 'hung', topology: Topology): void {
+  it(`${how}: holders keep their tickets, waiters go on, no call hangs`, async () => {
+    let failedAt = 0;
+    const fail = meeting(async () => {
+      failedAt = performance.now();
+      await topology.fail(how);
+    });
+    const wake = meeting(() => topology.repair());
+    await throughBothClients(topology.connect, async (fixture) => {
+      const name = await topology.name();
+      const options = { limit: 1, ttl: LONG, extendEvery: 200 };
+      const semaphore = await fixture.semaphore(name, options);
+      const handle = await semaphore.acquire(5000);
+      const losses = lossesOf(handle);
+      const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
+      const stored = new StoredSemaphore(topology, name);
+      await stored.expectListening();
+      const brief = await fixture.semaphore(await topology.name(), { limit: 1, ttl: SHORT });
+      const lost = lossesOf(await brief.acquire(5000));
+      await topology.replicated();
+      await fail();
+      // While nobody answers, a call still ends with its own timeout (P5).
+      const { took, error } = await timedRejection(() => semaphore.acquire(200));
+      expect(error).to.be.instanceOf(AcquireTimeoutError);
+      expect(took).to.be.at.most(200 + LATE_MS);
+      await expectLostWithin(lost, SHORT, failedAt);
+      const isStuck = how === 'hung' && fixture.kind === topology.stuck;
+      if (isStuck) await wake();
+      await eventually(() => handle.extend());
+      expect(losses).to.deep.equal([]);
+      await stored.expectHeldBy([handle]);
+      expect(await handle.release()).to.equal(true);
+      const next = await waiting;
+      expect(next.fencingToken).to.be.above(handle.fencingToken);
+      expect(await next.release()).to.equal(true);
+      await stored.expectEmpty();
+      if (!isStuck) await wake();
+    });
+  });
+}
+
+describeWithCluster('a cluster whose master fails', (cluster) => {
+  let master: TestServer;
+
+  beforeEach('choose a master', async () => {
+    [master] = (await cluster().masters()) as [TestServer];
+  });
+
+  afterEach('bring it back', () => cluster().repair());
+
+  const name = async (): Promise<string> => {
+    for (;;) {
+      const made = newName();
+      if ((await cluster().masterOf(await slotOf(made))) === master) return made;
+    }
+  };
+  const slotOf = (of: string): Promise<number> => cluster().slotOf(`redsem:{${of}}:tickets`);
+  const topology: Topology = {
+    connect: clusterClient(cluster),
+    command: (...args) => cluster().command(...args),
+    replicated: async () =>
+      untilReplicated(master, await cluster().replicasOf(await slotOf(await name()))),
+    name,
+    fail: (how) => (how === 'killed' ? cluster().kill(master) : cluster().pause(master)),
+    repair: () => cluster().repair(),
+    stuck: 'node-redis',
+  };
+
+  itOutlives('killed', topology);
+  itOutlives('hung', topology);
+});
+
+describeWithSentinels('sentinels whose master fails', (sentinels) => {
+  const connect = sentinelClient(sentinels);
+  let master: TestServer;
+  let replicas: TestServer[];
+
+  // The tests come in this order: the first master alone can be cut off.
+  beforeEach('see who is master', async () => {
+    master = await sentinels().master();
+    replicas = sentinels().servers.filter((server) => server !== master);
+  });
+
+  afterEach('bring it back', () => sentinels().repair());
+
+  it('cut off: a holder on its side is told, a waiter on the other goes on', async () => {
+    const [ttl, maxLag] = [2500, 1000];
+    // A master refuses to write (NOREPLICAS) once no replica has been heard for a second.
+    const boundLag = async (least: string): Promise<void> => {
+      for (const server of sentinels().servers) {
+        await server.command('CONFIG', 'SET', 'min-replicas-to-write', least);
+        await server.command('CONFIG', 'SET', 'min-replicas-max-lag', '1');
+      }
+    };
+    await boundLag('1');
+    let cutAt = 0;
+    const isolate = meeting(async () => {
+      cutAt = performance.now();
+      expect(sentinels().isolateFirst()).to.equal(master);
+      await sentinels().untilFailover(master);
+    });
+    await throughBothClients(connect, async (fixture) => {
+      const kind = fixture.kind === 'ioredis' ? 'ioredis' : 'redis';
+      const direct = await openClient(kind, `redis://127.0.0.1:${master.port}`);
+      const name = newName();
+      const options = { limit: 1, ttl, extendEvery: 200 };
+      const handle = await (await fixture.semaphore(name, options, direct.target)).acquire(5000);
+      const losses = lossesOf(handle);
+      const waiting = (await fixture.semaphore(name, options)).acquire(LONG);
+      await new StoredSemaphore(sentinels(), name).expectListening();
+      await untilReplicated(master, replicas);
+      await isolate();
+      const next = await waiting;
+      expect(next.fencingToken).to.be.above(handle.fencingToken);
+      // Redis looks at the lag of its replicas once a second.
+      await expectLostWithin(losses, maxLag + 1000 + ttl, cutAt);
+      expect(next.held).to.equal(true);
+      expect(await next.release()).to.equal(true);
+      await direct.close();
+    });
+    await sentinels().repair();
+    await boundLag('0');
+  });
+
+  const topology: Topology = {
+    connect,
+    command: (...args) => sentinels().command(...args),
+    replicated: () => untilReplicated(master, replicas),
+    name: () => Promise.resolve(newName()),
+    fail: (how) => (how === 'killed' ? master.kill() : master.pause()),
+    repair: () => sentinels().repair(),
+  };
+
+  itOutlives('killed', topology);
+  itOutlives('hung', topology);
+
+  it('killed before it replicated a grant: two hold it until the first one extends', async () => {
+    const stopReplication = meeting(async () => {
+      for (const replica of replicas) replica.pause();
+      await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
+    });
+    const lose = meeting(async () => {
+      await master.kill();
+      for (const replica of replicas) replica.resume();
+      await sentinels().untilFailover(master);
+    });
+    await throughBothClients(connect, async (fixture) => {
+      const name = newName();
+      const options = { limit: 1, ttl: LONG, extendEvery: 0 };
+      const here = await fixture.semaphore(name, options);
+      const there = await fixture.semaphore(name, options);
+      await stopReplication();
+      const handle = await here.acquire(5000);
+      await lose();
+      const next = await eventually(() => there.acquire(1000));
+      // What asynchronous replication cannot prevent: a second holder, here until the first one asks.
+      expect([handle.held, next.held]).to.deep.equal([true, true]);
+      expect(next.fencingToken).to.be.above(handle.fencingToken);
+      const error = await reasonOf(handle.extend());
+      expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'missing');
+      expect([handle.held, next.held]).to.deep.equal([false, true]);
+      expect(await next.release()).to.equal(true);
+    });
+  });
+});

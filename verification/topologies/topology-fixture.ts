@@ -1,0 +1,144 @@
+import { expect } from 'chai';
+import { Cluster, Redis } from 'ioredis';
+import { createCluster, createSentinel } from 'redis';
+
+import {
+  type Handle,
+  type RedisTarget,
+  Semaphore,
+  type SemaphoreOptions,
+} from '../../src/index.js';
+import { type ClientKind, clientKinds, type Login } from '../../test/support/client-bench.js';
+import { eventually } from '../../test/support/eventually.js';
+import type { TestCluster } from '../../test/support/redis-cluster.js';
+import { MASTER_NAME, type TestSentinels } from '../../test/support/redis-sentinel.js';
+import type { TestServer } from '../../test/support/redis-server.js';
+import { LATE_MS } from '../support/timed.js';
+
+interface Connected {
+  readonly target: RedisTarget;
+  destroy(): unknown;
+}
+
+export type Connect = (kind: ClientKind) => Promise<Connected>;
+
+/** Makes clients of one kind and semaphores on them, all closed at the end of the test. */
+export interface Fixture {
+  readonly kind: ClientKind;
+  client(): Promise<RedisTarget>;
+  /** On a client of its own unless one is given. */
+  semaphore(name: string, options: SemaphoreOptions, target?: RedisTarget): Promise<Semaphore>;
+}
+
+type Body = (fixture: Fixture) => Promise<void>;
+
+/** The same at the same time through each library: what takes long, takes it once. */
+export async function throughBothClients(connect: Connect, body: Body): Promise<void> {
+  const ends = await Promise.allSettled(clientKinds.map((kind) => through(kind, connect, body)));
+  for (const [i, end] of ends.entries()) {
+    if (end.status === 'rejected') throw new Error(clientKinds[i], { cause: end.reason });
+  }
+}
+
+async function through(kind: ClientKind, connect: Connect, body: Body): Promise<void> {
+  const clients: Connected[] = [];
+  const semaphores: Semaphore[] = [];
+  const client = async (): Promise<RedisTarget> => {
+    const made = await connect(kind);
+    clients.push(made);
+    return made.target;
+  };
+  const semaphore: Fixture['semaphore'] = async (name, options, target) => {
+    const made = new Semaphore(target ?? (await client()), name, options);
+    semaphores.push(made);
+    return made;
+  };
+  try {
+    await body({ kind, client, semaphore });
+  } finally {
+    await Promise.all(semaphores.map((made) => made.close()));
+    for (const made of clients) await made.destroy();
+  }
+}
+
+/** Gives a function that resolves for both clients once both have called it and `action` has run. */
+export function meeting(action: () => unknown): () => Promise<void> {
+  let missing = clientKinds.length;
+  let begin: () => void = () => {};
+  const all = new Promise<void>((resolve) => (begin = resolve));
+  const acted = all.then(async () => void (await action()));
+  return () => {
+    missing -= 1;
+    if (missing === 0) begin();
+    return acted;
+  };
+}
+
+export type Losses = readonly { readonly at: number; readonly reason: string }[];
+
+/** When and why a handle is lost, from now on. */
+export function lossesOf(handle: Handle): Losses {
+  const losses: { at: number; reason: string }[] = [];
+  handle.on('lost', ({ reason }) => losses.push({ at: performance.now(), reason }));
+  return losses;
+}
+
+/** It is lost, once, because its lease ran out: no later than one ttl after nobody answered any more. */
+export async function expectLostWithin(losses: Losses, ttl: number, since: number): Promise<void> {
+  await eventually(() => losses.length > 0);
+  expect(losses.map(({ reason }) => reason)).to.deep.equal(['expired']);
+  expect((losses[0]?.at ?? Infinity) - since).to.be.at.most(ttl + LATE_MS);
+}
+
+/** Resolves once all that stands on the master when this is called stands on the replicas as well. */
+export async function untilReplicated(
+  master: TestServer,
+  replicas: readonly TestServer[],
+): Promise<void> {
+  const written = Number(await master.stat('replication', 'master_repl_offset'));
+  await eventually(async () => {
+    for (const replica of replicas) {
+      const received = Number(await replica.stat('replication', 'slave_repl_offset'));
+      expect(received).to.be.at.least(written);
+    }
+  });
+}
+
+/** With the options that the README names for a cluster whose masters may fail. */
+export function clusterClient(cluster: () => TestCluster, login?: Login): Connect {
+  return async (kind) => {
+    const { addresses } = cluster();
+    if (kind === 'node-redis') {
+      const rootNodes = addresses.map(({ port }) => ({ url: `redis://127.0.0.1:${port}` }));
+      const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
+      const client = createCluster({ rootNodes, ...refresh, defaults: { ...login } });
+      await client.on('error', ignore).connect();
+      return { target: client, destroy: () => client.destroy() };
+    }
+    // The ready check of a node wants INFO, and says so aloud when the user may not.
+    const redisOptions = login === undefined ? {} : { ...login, enableReadyCheck: false };
+    const options = { lazyConnect: true, slotsRefreshInterval: 1000, redisOptions };
+    const client = new Cluster(addresses, options).on('error', ignore);
+    await client.connect();
+    return { target: client, destroy: () => client.disconnect() };
+  };
+}
+
+/** With the option that the README names for a master that may hang. */
+export function sentinelClient(sentinels: () => TestSentinels): Connect {
+  return async (kind) => {
+    const { addresses } = sentinels();
+    if (kind === 'node-redis') {
+      const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes: addresses });
+      await client.on('error', ignore).connect();
+      return { target: client, destroy: () => client.destroy() };
+    }
+    const options = { sentinels: addresses, name: MASTER_NAME, lazyConnect: true };
+    const client = new Redis({ ...options, failoverDetector: true }).on('error', ignore);
+    await client.connect();
+    return { target: client, destroy: () => client.disconnect() };
+  };
+}
+
+/** Nodes come and go here: only what a semaphore makes of it is looked at. */
+function ignore(): void {}
