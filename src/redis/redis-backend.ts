@@ -122,8 +122,17 @@ export class RedisBackend implements Backend {
     return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
   }
 
-  release(call: ReleaseCall): Promise<ReleaseReply> {
-    const { ids } = call;
+  async release(call: ReleaseCall): Promise<ReleaseReply> {
+    const once = [...new Set(call.ids)];
+    const reply = await this.#release(call, once);
+    if (once.length === call.ids.length) return reply;
+    const { released } = reply;
+    const isFirst = (id: string, i: number) => call.ids.indexOf(id) === i;
+    const gone = new Set(once.filter((_, i) => released[i] === true));
+    return { ...reply, released: call.ids.map((id, i) => gone.has(id) && isFirst(id, i)) };
+  }
+
+  #release(call: ReleaseCall, ids: readonly string[]): Promise<ReleaseReply> {
     const run = [String(call.limit), listed(ids)];
     return this.#run(releaseScript, call, run, (text) => parseRelease(text, ids));
   }

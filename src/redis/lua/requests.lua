@@ -24,7 +24,7 @@ local function arrive(s)
   if empty and not comers[1] then
     return
   end
-  s.waiting, s.comers, s.waited = s.waiting + #comers / 2, {}, true
+  s.waiting, s.comers, s.waited, s.arrived = s.waiting + #comers / 2, {}, true, true
   comers[#comers + 1], comers[#comers + 2] = text_of(now + 5000000 - 9e15), '@' .. client
   if not empty then
     -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
@@ -34,15 +34,18 @@ local function arrive(s)
   redis.call('PEXPIRE', s.queue, '86400000')
 end
 
+-- `ids` may have one twice: two tries, of which one was thought lost, can travel together.
 -- A request that was dropped (claim or lease over after a stall, data lost) returns to its old place.
 local function rejoin(s, ids, records, scores, places, ttl, label)
+  local joined = {}
   for i = 1, #ids do
     local place = (places[i] or 0) + 0
+    scores[i] = scores[i] or joined[ids[i]]
     if place > 0 and not scores[i] and not string.match(records[i] or '', '^[%d,-]+ %d+ ') then
       -- Nobody's number may bring those of all others to where a float has no next one.
       place = math.min(place, 9e15)
       -- Where data was lost while the clock was behind: new requests must come behind it.
-      s.last, scores[i] = math.max(s.last, place), place
+      s.last, scores[i], joined[ids[i]] = math.max(s.last, place), place, place
       join(s, ids[i], text_of(place), ttl, label)
     end
   end
@@ -100,11 +103,12 @@ local function acquire(tickets, meta, queue, limit, others, state, text, late, t
   serve(s, own, ttl)
   local verdicts, waits = {}, false
   for i = 1, #ids do
-    local ticket = own[ids[i]]
-    verdicts[i] = type(ticket) == 'string' and ticket or answer(s, ids[i], records[i], scores[i], string.sub(kinds, i, i), ttl, label)
+    local id, ticket = ids[i], own[ids[i]]
+    verdicts[i] = type(ticket) == 'string' and ticket or answer(s, id, records[i], scores[i], string.sub(kinds, i, i), ttl, label)
+    own[id] = verdicts[i]
     waits = waits or string.byte(verdicts[i]) == 113
   end
-  if s.comers[1] then
+  if s.comers[1] or waits and not s.arrived then
     arrive(s)
   end
   return close(s, verdicts[2] and table.concat(verdicts, ';') or verdicts[1], waits)

@@ -119,7 +119,7 @@ local function open(tickets, meta, queue, limit, others, state)
   s.limit = (s.stored == '' and s.own or s.stored) + 0
   if s.stored ~= '' then
     s.told = s.stored ~= s.own and 's' .. s.stored or ''
-  elseif s.configured ~= s.own and s.count + s.waiting > 0 then
+  elseif s.configured ~= '' and s.configured ~= s.own and s.count + s.waiting > 0 then
     s.told = 'o' .. s.configured
   end
   return s
