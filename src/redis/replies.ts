@@ -44,12 +44,12 @@ export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseRep
 }
 
 export function parseSetLimit(reply: unknown): SetLimitReply {
-  const { body, ...rest } = parseReply('set-limit', reply);
+  const { body, nearest: _, ...rest } = parseReply('set-limit', reply);
   return { ...rest, late: body === 'l' };
 }
 
 export function parseAdopt(reply: unknown): AdoptReply {
-  const { body, ...rest } = parseReply('adopt', reply);
+  const { body, nearest: _, ...rest } = parseReply('adopt', reply);
   if (body === '') return { ...rest, ticket: undefined };
   if (body === 'l') return { ...rest, ticket: undefined, late: true };
   const [ticket = '', before = ''] = body.split(':');

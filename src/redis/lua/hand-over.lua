@@ -3,11 +3,11 @@
 -- Those with the highest slots, and nobody waits.
 local function release_many(tickets, meta, limit, ids)
   local state, held, total = redis.call('HGET', meta, 'state'), redis.call('ZCARD', tickets) - 1, #ids
-  if not state or string.sub(state, 18) ~= limit or total > held or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
+  if not state or string.sub(state, 18) ~= limit or total > held or total == 0 or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil, held, state
   end
-  local records, lowest = total < held and redis.call('HMGET', meta, unpack(ids)), held - total
-  for i = 1, records and total or 0 do
+  local records, lowest = redis.call('HMGET', meta, unpack(ids)), held - total
+  for i = 1, total do
     local slot = string.match(records[i] or '', '^%d+ ')
     if not slot or slot + 0 < lowest or slot + 0 >= held then
       return nil, held, state

@@ -42,7 +42,7 @@ local function make_slow(inbox, now_text)
   -- include: slow slots serve close
   local function release(tickets, meta, queue, limit, held, state, text)
     local s, ids = open(tickets, meta, queue, limit, held, state), string.byte(text) == 91 and cjson.decode(text) or { text }
-    local gone, dropped = drop(s, ids, redis.call('HMGET', meta, unpack(ids)))
+    local gone, dropped = drop(s, ids, ids[1] and redis.call('HMGET', meta, unpack(ids)) or {})
     if dropped < #ids and lacks_record(s, ids, gone) then
       recount(s)
     end

@@ -83,15 +83,15 @@ local function acquire(tickets, meta, queue, limit, others, state, text, late, t
   local ids, kinds, places = parse(text)
   if late then
     serve(s)
-    return close(s, string.rep('l;', #ids - 1) .. 'l')
+    return close(s, string.sub(string.rep('l;', #ids), 1, -2))
   end
   s.comers = {}
   if places[1] then
     -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
     s.waiting = redis.call('ZCOUNT', queue, '0', '+inf')
   end
-  local records, scores, own = redis.call('HMGET', meta, unpack(ids)), {}, {}
-  if s.waiting > 0 then
+  local records, scores, own = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}, {}, {}
+  if s.waiting > 0 and ids[1] then
     scores = redis.call('ZMSCORE', queue, unpack(ids))
   end
   if places[1] then
@@ -111,5 +111,5 @@ local function acquire(tickets, meta, queue, limit, others, state, text, late, t
   if s.comers[1] or waits and not s.arrived then
     arrive(s)
   end
-  return close(s, verdicts[2] and table.concat(verdicts, ';') or verdicts[1], waits)
+  return close(s, verdicts[2] and table.concat(verdicts, ';') or verdicts[1] or '', waits)
 end

@@ -51,7 +51,7 @@ local function attempt(tickets, meta, queue, limit, text, ttl, label, expires, t
   local first = string.byte(text)
   if first == 91 then
     local ids = token and waiting == 0 and not string.find(text, '|', 1, true) and cjson.decode(text)
-    if ids and held + #ids <= limit + 0 then
+    if ids and ids[1] and held + #ids <= limit + 0 then
       return grant_many(tickets, meta, limit, ids, held, token, label, expires)
     end
     return nil, held, state
