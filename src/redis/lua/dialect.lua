@@ -2,7 +2,8 @@
 -- that runs backwards; and for tests that bring their own time. The last argument is the time in microseconds.
 local own_redis, own_string, now_passed = redis, string, table.remove(ARGV)
 
-local function plain(value)
+-- `is_inner`: it stands in another array.
+local function plain(value, is_inner)
   local kind = type(value)
   if kind == 'string' or kind == 'number' or kind == 'boolean' then
     return value
@@ -13,9 +14,9 @@ local function plain(value)
   if not is_array then
     return false
   end
-  local list, from = {}, value[0] == nil and 1 or 0
+  local list, from = {}, is_inner and value[0] ~= nil and 0 or 1
   for i = 1, size do
-    list[i] = plain(value[i - 1 + from])
+    list[i] = plain(value[i - 1 + from], true)
   end
   return list
 end
