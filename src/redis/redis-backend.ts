@@ -118,7 +118,10 @@ export class RedisBackend implements Backend {
 
   extend(call: ExtendCall): Promise<ExtendReply> {
     const { ids, fencingTokens = [] } = call;
-    const run = [...terms(call), `${JSON.stringify(ids)}|${JSON.stringify(fencingTokens.map(String))}`];
+    const run = [
+      ...terms(call),
+      `${JSON.stringify(ids)}|${JSON.stringify(fencingTokens.map(String))}`,
+    ];
     return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
   }
 

@@ -15,7 +15,6 @@ interface EmbeddedScript {
 /** A small tree of its own, so that the tests may break it. */
 class ScratchTree {
   readonly #root: string;
-  #reads = 0;
 
   private constructor(root: string) {
     this.#root = root;
@@ -30,7 +29,7 @@ class ScratchTree {
   }
 
   get modulePath(): string {
-    return join(this.#root, 'src/redis/scripts.ts');
+    return join(this.#root, 'src/redis/lua-sources.ts');
   }
 
   luaPath(name: string): string {
@@ -45,9 +44,11 @@ class ScratchTree {
     return runProgram(process.execPath, ['scripts/embed-lua.mjs', ...args], this.#root);
   }
 
-  async scripts(): Promise<ReadonlyMap<string, EmbeddedScript>> {
-    const url = `${pathToFileURL(this.modulePath).href}?${(this.#reads += 1)}`;
-    return new Map(Object.entries((await import(url)) as Record<string, EmbeddedScript>));
+  async sources(): Promise<Readonly<Record<string, readonly string[]>>> {
+    const module = (await import(pathToFileURL(this.modulePath).href)) as {
+      luaSources: Record<string, readonly string[]>;
+    };
+    return module.luaSources;
   }
 
   remove(): Promise<void> {
@@ -75,24 +76,16 @@ describe('embedded lua', () => {
 
   afterEach(() => tree.remove());
 
-  it('puts the fragments before the operation and drops comments, blanks and indentation', async () => {
+  it('keeps each file once, without comments, blanks and indentation', async () => {
     expect((await tree.embed()).exitCode).to.equal(0);
-    const scripts = await tree.scripts();
-    expect([...scripts.keys()]).to.deep.equal(['setLimitScript']);
-    expect(scripts.get('setLimitScript')?.name).to.equal('set-limit');
-    expect(scripts.get('setLimitScript')?.text.split('\n')).to.deep.equal([
-      "local t = redis.call('TIME')",
-      'local function purge()',
-      'return 0',
-      'end',
+    const sources = await tree.sources();
+    expect(Object.keys(sources)).to.deep.equal(['clock', 'purge', 'set-limit']);
+    expect(sources['clock']).to.deep.equal(["local t = redis.call('TIME')"]);
+    expect(sources['purge']).to.deep.equal(['local function purge()', 'return 0', 'end']);
+    expect(sources['set-limit']).to.deep.equal([
+      '-- include: clock purge',
       `return { purge(), "it's", '\\\\', 'say "x"' } -- kept`,
     ]);
-  });
-
-  it('gives the SHA1 of the text', async () => {
-    await tree.embed();
-    const script = (await tree.scripts()).get('setLimitScript');
-    expect(script?.sha1).to.equal(sha1(script?.text ?? ''));
   });
 
   it('finds a stale and a missing module, and says what to run', async () => {
@@ -102,17 +95,14 @@ describe('embedded lua', () => {
     await appendFile(tree.luaPath('clock.lua'), 'local extra = 1\n');
     const stale = await tree.embed('--check');
     expect(stale.exitCode).to.equal(1);
-    expect(stale.stderr).to.match(/scripts\.ts is stale: run `npm run lua`/);
+    expect(stale.stderr).to.match(/lua-sources\.ts is stale: run `npm run lua`/);
   });
 
   const mistakes: [title: string, file: string, lines: string[], message: RegExp][] = [
     ['a long string', 'a.lua', ['-- include:', 'local s = [[x]]'], /a\.lua:2: long brackets/],
     ['a block comment', 'a.lua', ['-- include:', '--[==[ x', ']==]'], /a\.lua:2: long brackets/],
     ['a continued line', 'a.lua', ['-- include:', "local s = 'x\\", "y'"], /a\.lua:2: .*backslash/],
-    ['an unknown fragment', 'a.lua', ['-- include: nope', 'return 1'], /no fragment "nope"/],
-    ['an operation as fragment', 'a.lua', ['-- include: set-limit'], /no fragment "set-limit"/],
-    ['a fragment twice', 'a.lua', ['-- include: clock clock'], /includes a fragment twice/],
-    ['a fragment that nothing includes', 'a.lua', ['return 1'], /no operation includes it/],
+    ['an unknown file', 'a.lua', ['-- include: nope', 'return 1'], /no file "nope"/],
     ['a name that is not kebab-case', 'A_b.lua', ['-- include:'], /must be kebab-case/],
   ];
   for (const [title, file, lines, message] of mistakes) {
