@@ -1116,6 +1116,7 @@ export const luaSources = {
     '-- include: slow slots serve close',
     'local s = open(KEYS[1], KEYS[2], KEYS[3], ARGV[2])',
     "if ARGV[4] ~= '' and now_text > ARGV[4] then",
+    'serve(s)',
     "return now_text .. '|' .. close(s, 'l')",
     'end',
     "s.stored, s.limit, s.told = new_limit, new_limit + 0, new_limit ~= s.own and 's' .. new_limit or ''",
