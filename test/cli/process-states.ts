@@ -19,16 +19,11 @@ export function familyOf(root: number | undefined): ProcessState[] {
   return family;
 }
 
-/** A zombie has ended; its parent has only not looked yet. */
-export function isRunning(pid: number): boolean {
-  return stateOf(String(pid)).some(({ state }) => state !== 'Z');
-}
-
-/** The Node.js process among those that descend from a process. */
-export function nodeUnder(root: number | undefined): number {
-  const node = familyOf(root).find(({ program }) => program === 'node');
-  if (node === undefined) throw new Error('no Node.js runs there');
-  return node.pid;
+/** The first process of a program among those that descend from a process. */
+export function findUnder(root: number | undefined, program: string): number {
+  const found = familyOf(root).find((each) => each.program === program);
+  if (found === undefined) throw new Error(`no ${program} runs there`);
+  return found.pid;
 }
 
 /** Whether a process has a handler for a signal. */

@@ -1,95 +1,87 @@
 import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
-import { describeWithServer } from '../support/require-server.js';
 import type { TestServer } from '../support/redis-server.js';
-import { shell, startRedsem } from './cli-process.js';
+import { describeWithServer } from '../support/require-server.js';
+import {
+  describeOnTerminal,
+  shell,
+  startOnTerminal,
+  startRedsem,
+  withSemaphore,
+} from './cli-fixture.js';
 import type { ProcessState } from './process-states.js';
-import { catches, familyOf } from './process-states.js';
-import { withSemaphore } from './semaphore-on.js';
+import { catches, familyOf, findUnder } from './process-states.js';
 
 /**
- * A script that ends only by a signal, and whose own child says which one it got. Its traps stand before that child is
- * there to say that all is up.
+ * A script that ends only by a signal, and whose own child says which one it got. Its traps are set before that child
+ * says that all is up.
  */
 const TREE = `
   trap 'echo child TERM; wait; exit 3' TERM
   trap 'echo child USR1' USR1
-  sh -c 'trap "echo grandchild TERM; exit" TERM; echo up; while :; do sleep 0.02; done' &
+  sh -c 'trap "echo grandchild TERM; exit" TERM; trap "" USR1; echo up; while :; do sleep 0.02; done' &
   while :; do wait; sleep 0.02; done`;
 
-/**
- * A holder that never waited learns of a revocation with its next extension, after a third of its ttl. A shorter one may
- * run out on a busy machine before the command is up.
- */
-const SOON = ['--ttl', '3s'];
-
-/** One that does not end by SIGTERM. */
-const STUBBORN = `trap '' TERM; echo up; while :; do sleep 0.02; done`;
+/** Leaves a process behind that does not end by SIGTERM. */
+const STUBBORN = `(trap '' TERM; echo up; while :; do sleep 0.02; done) & wait`;
 
 describeWithServer('redsem run and signals', (server) => {
   const start = (...args: string[]) => startRedsem(['run', ...args], { url: server().url });
 
-  it('passes SIGTERM on to the command and what it has started, and exits with its code', async () => {
+  it('passes signals on to the command and what it has started, and exits with its code', async () => {
     const running = start('tree', '--', 'sh', '-c', TREE);
     await running.shows('up');
-    running.kill('SIGTERM');
-    const { code, stdout } = await running.result;
+    running.child.kill('SIGUSR1');
+    await running.shows('child USR1');
+    const { code, stdout } = await running.end('SIGTERM');
     expect(code).to.equal(3);
     expect(stdout.split('\n')).to.include.members(['child TERM', 'grandchild TERM']);
     await untilFree(server(), 'tree');
   });
 
-  it('passes on SIGUSR1, which is no end', async () => {
-    const running = start('usr', '--', 'sh', '-c', TREE);
-    await running.shows('up');
-    running.kill('SIGUSR1');
-    await running.shows('child USR1');
-    running.kill('SIGTERM');
-    expect((await running.result).code).to.equal(3);
-  });
-
-  for (const [signal, number] of [
-    ['SIGHUP', 129],
-    ['SIGQUIT', 131],
-    ['SIGTERM', 143],
-  ] as const) {
-    it(`${signal} ends the wait for a permit with ${number}, and the request is gone`, async () => {
-      await withSemaphore(server(), 'waiting', 1, async (own) => {
-        await own.acquire();
+  it('ends the wait for a permit by a signal with its code, and the request is gone', async () => {
+    await withSemaphore(server(), 'waiting', 1, async (own) => {
+      await own.acquire();
+      for (const [signal, code] of [
+        ['SIGHUP', 129],
+        ['SIGQUIT', 131],
+        ['SIGTERM', 143],
+        // It dies of this one itself, so that a shell ends its script.
+        ['SIGINT', null],
+      ] as const) {
         const waiting = start('waiting', '--', 'echo', 'ran');
         await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
-        waiting.kill(signal);
-        expect(await waiting.result).to.deep.include({ code: number, stdout: '', stderr: '' });
+        expect(await waiting.end(signal)).to.deep.include({ code, stdout: '', stderr: '' });
         expect(await own.inspect()).to.deep.include({ held: 1, waiting: 0 });
-      });
+      }
     });
-  }
-
-  it('dies of SIGINT itself where its command did, so that a shell ends its script', async () => {
-    const running = start('int', '--', 'sh', '-c', 'echo up; while :; do sleep 0.02; done');
-    await running.shows('up');
-    running.kill('SIGINT');
-    expect(await running.result).to.include({ code: null, signal: 'SIGINT' });
-    await untilFree(server(), 'int');
   });
 
   it('ends the wait for the server by a signal, too', async () => {
     server().pause();
     try {
       const waiting = start('hung', '--', 'true');
-      // A signal that comes before its handlers stand would end it in another way. Node has one of its own for SIGTERM.
+      // A signal that comes before its handlers are set would end it in another way. Node has its own for SIGTERM.
       await eventually(() => expect(catches(waiting.child.pid, 'SIGHUP')).to.equal(true));
-      waiting.kill('SIGHUP');
-      expect(await waiting.result).to.include({ code: 129, signal: null });
+      expect(await waiting.end('SIGHUP')).to.include({ code: 129, signal: null });
     } finally {
       server().resume();
     }
   });
 
-  it('stops the command with itself, and goes on with it', async () => {
+  it('dies of SIGINT itself where its command did, so that a shell ends its script', async () => {
+    const running = start('int', '--', 'sh', '-c', 'echo up; while :; do sleep 0.02; done');
+    await running.shows('up');
+    expect(await running.end('SIGINT')).to.include({ code: null, signal: 'SIGINT' });
+    await untilFree(server(), 'int');
+    const script = `redsem run int -- sh -c 'kill -INT $$'; echo code $?`;
+    expect((await shell(script, { url: server().url })).stdout).to.equal('code 130\n');
+  });
+
+  it('stops the command with itself, and continues it', async () => {
     const running = start('stop', '--', 'sh', '-c', 'while :; do echo tick; sleep 0.02; done');
     await running.shows('tick');
-    running.kill('SIGTSTP');
+    running.child.kill('SIGTSTP');
     const isStopped = ({ state }: ProcessState) => state === 'T';
     // Z has just ended and waits for its stopped parent; D has just forked, and the new process is stopped.
     const isStill = ({ state }: ProcessState) => /[TZD]/.test(state);
@@ -100,93 +92,80 @@ describeWithServer('redsem run and signals', (server) => {
       const command = familyOf(family.find(({ program }) => program === 'sh')?.pid);
       expect(command.every(isStill) && command.some(isStopped)).to.equal(true);
     });
-    running.kill('SIGCONT');
+    running.child.kill('SIGCONT');
     await eventually(() => {
       expect(familyOf(running.child.pid).some(isStopped)).to.equal(false);
     });
-    running.kill('SIGTERM');
-    expect((await running.result).code).to.equal(143);
+    expect((await running.end('SIGTERM')).code).to.equal(143);
   });
 
-  it('lets a command go on that was stopped without it', async () => {
-    const running = start('alone', '--', 'sh', '-c', 'while :; do echo tick; sleep 0.02; done');
-    await running.shows('tick');
-    const command = familyOf(running.child.pid).find(({ program }) => program === 'sh');
-    process.kill(command?.pid ?? Number.NaN, 'SIGSTOP');
-    const stateOfCommand = () => familyOf(command?.pid)[0]?.state;
-    await eventually(() => expect(stateOfCommand()).to.equal('T'));
-    running.kill('SIGCONT');
-    await eventually(() => expect(stateOfCommand()).to.match(/[SRD]/));
-    running.kill('SIGTERM');
-    expect((await running.result).code).to.equal(143);
-  });
-
-  it('stops and goes on while it waits for a permit, too, and keeps its place', async () => {
-    await withSemaphore(server(), 'pausing', 1, async (own) => {
-      const held = await own.acquire();
-      const waiting = start('pausing', '--', 'echo', 'ran');
-      await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
-      waiting.kill('SIGTSTP');
-      await eventually(() => expect(familyOf(waiting.child.pid)[0]?.state).to.equal('T'));
-      waiting.kill('SIGCONT');
-      await held.release();
-      expect(await waiting.result).to.deep.include({ code: 0, stdout: 'ran\n', stderr: '' });
-    });
-  });
-
-  describe('when the permit is lost', () => {
-    it('sends SIGTERM to the command and what it has started, and exits with 79', async () => {
-      const running = start(...SOON, 'revoked', '--', 'sh', '-c', TREE);
+  it('ends the command and what it has started when the permit is lost, kills what still runs, and exits with 79', async () => {
+    const lost = async (name: string, script: string, lose: () => unknown): Promise<string> => {
+      // A revocation is heard of with the next extension. A shorter ttl may be over before the command is up.
+      const running = start('--ttl', '3s', '-k', '1s', name, '--', 'sh', '-c', script);
       await running.shows('up');
-      await revokeAll(server(), 'revoked');
-      const { code, stdout, stderr } = await running.result;
+      await lose();
+      const { code, stdout, stderr } = await running.result.finally(() => server().resume());
       expect(code).to.equal(79);
-      expect(stdout.split('\n')).to.include.members(['child TERM', 'grandchild TERM']);
-      expect(stderr).to.match(/^redsem: the permit of "revoked" is lost: it was revoked .*\n/);
-    });
-
-    it('sends SIGKILL after --kill-after', async () => {
-      const running = start(...SOON, '-k', '200ms', 'stubborn', '--', 'sh', '-c', STUBBORN);
-      await running.shows('up');
-      await revokeAll(server(), 'stubborn');
-      expect((await running.result).code).to.equal(79);
-    });
-
-    it('kills what the command leaves behind, too', async () => {
-      const script = `(${STUBBORN}) & wait`;
-      const running = start(...SOON, '-k', '200ms', 'left', '--', 'sh', '-c', script);
-      await running.shows('up');
-      await revokeAll(server(), 'left');
-      // The stubborn one holds the pipe of stdout: only its end ends the streams.
-      expect((await running.result).code).to.equal(79);
-    });
-
-    it('does so when the server is away for longer than the ttl', async () => {
-      const running = start(...SOON, 'away', '--', 'sh', '-c', TREE);
-      await running.shows('up');
-      server().pause();
-      const { code, stderr } = await running.result.finally(() => server().resume());
-      expect(code).to.equal(79);
-      expect(stderr).to.contain('its lease ran out before an extension was confirmed');
-    });
-
-    it('does not call the work of a command done that ended without its permit', async () => {
-      const command = ['run', 'gone', '--', 'sh', '-c', 'echo up; read line'];
-      const running = startRedsem(command, { url: server().url, input: undefined });
-      await running.shows('up');
-      // Deleted behind everybody's back: nobody is told, and the next extension is 10 s away.
-      await server().command('DEL', 'redsem:{gone}:tickets', 'redsem:{gone}:meta');
-      running.type('end\n');
-      const { code, stderr } = await running.result;
-      expect(code).to.equal(79);
-      expect(stderr).to.contain('the permit was lost before the command had ended');
-    });
+      const terminated = ['child TERM', 'grandchild TERM'];
+      expect(stdout.split('\n')).to.include.members(script === TREE ? terminated : ['up']);
+      expect(stderr).to.match(new RegExp(`^redsem: the permit of "${name}" is lost: `));
+      return stderr;
+    };
+    expect(await lost('taken', TREE, () => revokeAll(server(), 'taken'))).to.contain('revoked');
+    // The stubborn one holds the pipe of stdout: only its end ends the streams.
+    await lost('left', STUBBORN, () => revokeAll(server(), 'left'));
+    const away = await lost('away', TREE, () => server().pause());
+    expect(away).to.contain('its lease ran out before an extension was confirmed');
   });
 
-  it('is 130 to a shell when its command was interrupted', async () => {
-    const script = `redsem run script -- sh -c 'kill -INT $$'; echo code $?`;
-    const { stdout } = await shell(script, { url: server().url });
-    expect(stdout).to.equal('code 130\n');
+  it('does not call the work of a command done that ended without its permit', async () => {
+    const command = ['run', 'gone', '--', 'sh', '-c', 'echo up; read line'];
+    const running = startRedsem(command, { url: server().url, input: undefined });
+    await running.shows('up');
+    // Deleted behind everybody's back: nobody hears of it, and the next extension is 10 s away.
+    await server().command('DEL', 'redsem:{gone}:tickets', 'redsem:{gone}:meta');
+    running.type('end\n');
+    const { code, stderr } = await running.result;
+    expect(code).to.equal(79);
+    expect(stderr).to.contain('the permit was lost before the command had ended');
+  });
+});
+
+describeOnTerminal('redsem run on a terminal', (server) => {
+  it('gives the terminal to the command, which Ctrl-C reaches once, and waits for its end', async () => {
+    const command = `sh -c 'test -t 0 && test -t 1 && read line < /dev/tty && echo "got $line"
+      i=-1; trap "echo caught; i=0" INT; echo up
+      while [ $i -lt 0 ]; do sleep 0.02 & wait; done
+      while [ $i -lt 20 ]; do sleep 0.02 & wait; i=$((i + 1)); done; exit 5'`;
+    const script = `trap : INT; redsem run keys -- ${command}; echo code $?`;
+    const running = startOnTerminal(script, server().url);
+    running.type('a line\r');
+    await running.shows('got a line');
+    await running.shows('up');
+    running.type('\x03');
+    await running.shows('code 5');
+    expect(running.stdout.match(/caught/g)).to.have.length(1);
+    await running.result;
+  });
+
+  it('reaches all that the command has started by a signal and after a loss, but not its caller', async () => {
+    const command = `sh -c 'trap : TERM
+      sh -c "trap \\"echo grandchild TERM\\" TERM; echo pid:\\$\\$; while :; do sleep 0.02; done" &
+      while :; do wait; done'`;
+    // The caller stays until it is asked to end: with it the terminal hangs up, which ends whatever is slower.
+    const script = `redsem run --ttl 3s -k 200ms tree -- ${command}; echo caller got $?; read line`;
+    const running = startOnTerminal(script, server().url);
+    await running.shows(/pid:\d+\s/);
+    const stubborn = Number(/pid:(\d+)/.exec(running.stdout)?.[1]);
+    // The caller of redsem is a shell of the same process group; only redsem itself gets the signal.
+    process.kill(findUnder(running.child.pid, 'node'), 'SIGTERM');
+    await running.shows('grandchild TERM');
+    await revokeAll(server(), 'tree');
+    await running.shows('caller got 79');
+    await eventually(() => expect(familyOf(stubborn)[0]?.state ?? 'Z').to.equal('Z'));
+    running.type('\r');
+    await running.result;
   });
 });
 
@@ -194,7 +173,7 @@ async function revokeAll(server: TestServer, name: string): Promise<void> {
   await withSemaphore(server, name, 1, async (own) => {
     const { holders } = await own.inspect();
     expect(holders).to.have.length(1);
-    for (const { id } of holders) await own.semaphore.revoke(id);
+    for (const { id } of holders) await own.revoke(id);
   });
 }
 

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { Handle, isRedsemError, type RedisConnection, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/manual-clock.js';
 import type { SubscriptionEvents } from '../../src/redis/connection.js';
-import { type ClientBench, itThroughBothClients } from '../support/client-bench.js';
+import { type ClientFixture, itThroughBothClients } from '../support/client-fixture.js';
 import { describeWithServer } from '../support/require-server.js';
 import { closeFixtures, RedisFixture, request } from '../scripts/port-fixture.js';
 import { check } from './reproducible.js';
@@ -155,18 +155,18 @@ describeWithServer('a server that answers at random', (server) => {
     expect([[...pending], odd], 'never settled, undocumented').to.deep.equal([[], []]);
   }
 
-  itThroughBothClients('is left with nothing of what was asked', async (bench) => {
-    const { connection } = await bench.connect(server().port);
+  itThroughBothClients('is left with nothing of what was asked', async (fixture) => {
+    const { connection } = await fixture.connect(server().port);
     let semaphores = 0;
     const property = fc.asyncProperty(fc.array(spoilt, { minLength: 1 }), async (twists) => {
-      await expectNothingLeft(bench, connection, `mangled-${(semaphores += 1)}`, twists);
+      await expectNothingLeft(fixture, connection, `mangled-${(semaphores += 1)}`, twists);
     });
     await check(property, 60);
   });
 });
 
 async function expectNothingLeft(
-  bench: ClientBench,
+  fixture: ClientFixture,
   real: RedisConnection,
   name: string,
   twists: readonly Twist[],
@@ -188,6 +188,6 @@ async function expectNothingLeft(
   }
   well = true;
   await semaphore.close();
-  const { held, waiting } = await bench.semaphore(real, name, options).inspect();
+  const { held, waiting } = await fixture.semaphore(real, name, options).inspect();
   expect({ held, waiting }, 'left behind').to.deep.equal({ held: 0, waiting: 0 });
 }

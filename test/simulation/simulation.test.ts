@@ -53,6 +53,8 @@ describe('simulation', () => {
     '--seed 500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5 --processes 5',
     '--seed 700000042,700000051,700000127 --minutes 1.5 --processes 5 --faults step-clock,restart-old,lose-replies,straggle,restart-empty,hang',
     '--seed 840000050 --minutes 1 --processes 4',
+    '--seed 643146428 --minutes 7.2 --processes 16',
+    '--seed 6403 --minutes 0.2 --processes 16 --faults restart-old --real-scripts',
   ];
   for (const seeds of failed) {
     it(`keeps every promise with ${seeds}`, async () => {

@@ -1,18 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { telemetry } from '../../src/telemetry.js';
 
-const CHANNELS = [
-  'tracing:redsem:acquire:start',
-  'tracing:redsem:acquire:asyncStart',
-  'tracing:redsem:acquire:error',
-  'redsem:wait',
-  'redsem:queue',
-  'redsem:grant',
-  'redsem:extend',
-  'redsem:lost',
-  'redsem:release',
-  'redsem:drop',
-  'redsem:mismatch',
-];
+const TRACED = ['start', 'asyncStart', 'error'].map((event) => `tracing:redsem:acquire:${event}`);
+export const CHANNELS: readonly string[] = Object.keys(telemetry).flatMap((name) =>
+  name === 'acquire' ? TRACED : [`redsem:${name}`],
+);
 
 /** Writes down what is published about semaphores of one name. */
 export class ChannelLog {
@@ -30,11 +22,6 @@ export class ChannelLog {
       subscribe(channel, listener);
       this.#undo.push(() => unsubscribe(channel, listener));
     }
-  }
-
-  /** In the order in which they came. */
-  get channels(): string[] {
-    return this.#messages.map(({ channel }) => channel);
   }
 
   of(channel: string): Record<string, unknown>[] {

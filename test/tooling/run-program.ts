@@ -1,41 +1,84 @@
-import { execFile } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { eventually } from '../support/eventually.js';
+import { spawnOwned } from '../support/owned-processes.js';
 
 /** The root of the repository, with a trailing slash. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface ProgramResult {
-  readonly exitCode: number;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program to its end; a failure is a result, not an error. It is ended after two minutes. */
-export function runProgram(
-  program: string,
-  args: readonly string[],
-  cwd: string = ROOT,
-): Promise<ProgramResult> {
-  return new Promise((resolve, reject) => {
-    const options = { cwd, timeout: 120_000, maxBuffer: 32 * 1024 * 1024 };
-    execFile(program, args, options, (error, stdout, stderr) => {
-      // Without a number the program could not be started, or was ended.
-      if (error !== null && typeof error.code !== 'number') {
-        reject(new Error(`${program} did not run to its end`, { cause: error }));
-      } else resolve({ exitCode: Number(error?.code ?? 0), stdout, stderr });
-    });
-  });
+export interface ProgramOptions {
+  /** Default: the root of the repository. */
+  readonly cwd?: string;
+  /** Beside the variables of this process. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Default: empty and at its end; undefined: it stays open, see `type`. */
+  readonly input?: string | undefined;
 }
 
-/** Runs a program that must succeed; the error shows all that it wrote. */
-export async function runOrThrow(
-  program: string,
-  args: readonly string[],
-  cwd: string = ROOT,
+/** A program that runs, and what it has written so far. It never outlives this process. */
+export class Program {
+  readonly child: ChildProcess;
+  readonly result: Promise<ProgramResult>;
+  stdout = '';
+  stderr = '';
+
+  constructor([program = '', ...args]: readonly string[], options: ProgramOptions = {}) {
+    const { cwd = ROOT, env, input } = { input: '', ...options };
+    this.child = spawnOwned(program, args, { cwd, env: { ...process.env, ...env }, stdio: 'pipe' });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    // A program that ends before it has read is no error of the test.
+    this.child.stdin?.on('error', () => undefined);
+    if (input !== undefined) this.child.stdin?.end(input);
+    this.result = new Promise((resolve, reject) => {
+      this.child.once('error', reject);
+      this.child.once('close', (code, signal) => {
+        resolve({ code, signal, stdout: this.stdout, stderr: this.stderr });
+      });
+    });
+  }
+
+  type(keys: string): void {
+    this.child.stdin?.write(keys);
+  }
+
+  /** Resolves once it has written this to stdout. */
+  async shows(text: string | RegExp): Promise<void> {
+    const check = (): void => {
+      if (typeof text === 'string') expect(this.stdout).to.contain(text, this.stderr);
+      else expect(this.stdout).to.match(text, this.stderr);
+    };
+    // A program that has ended writes no more.
+    await Promise.race([eventually(check), this.result.then(check)]);
+  }
+
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<ProgramResult> {
+    this.child.kill(signal);
+    return this.result;
+  }
+}
+
+/** Runs a program to its end; a failure is a result, not an error. */
+export function runProgram(
+  command: readonly string[],
+  options: ProgramOptions = {},
 ): Promise<ProgramResult> {
-  const result = await runProgram(program, args, cwd);
-  if (result.exitCode === 0) return result;
-  throw new Error(
-    `${[program, ...args].join(' ')} exited with ${result.exitCode}\n${result.stdout}${result.stderr}`,
-  );
+  return new Program(command, options).result;
+}
+
+/** Runs a program of Node.js that must succeed; the error shows all that it wrote. */
+export async function runNode(args: readonly string[], cwd: string = ROOT): Promise<ProgramResult> {
+  const result = await runProgram([process.execPath, ...args], { cwd });
+  if (result.code === 0) return result;
+  const { code, stdout, stderr } = result;
+  throw new Error(`${args.join(' ')} exited with ${code}\n${stdout}${stderr}`);
 }

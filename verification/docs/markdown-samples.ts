@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../test/tooling/run-program.js';
 
@@ -17,30 +17,22 @@ export interface Page {
   readonly text: string;
 }
 
-/** All pages under docs. */
-export async function readPages(): Promise<Page[]> {
-  const paths = (await pathsUnder('docs')).toSorted();
-  return Promise.all(
-    paths.map(async (path) => ({ path, text: await readFile(join(ROOT, path), 'utf8') })),
-  );
-}
-
-/** Never looks into node_modules: another test file may be installing there, and a folder that vanishes is an error. */
-async function pathsUnder(folder: string): Promise<string[]> {
-  const entries = await readdir(join(ROOT, folder), { withFileTypes: true });
-  const own = entries.filter(({ name }) => name !== 'node_modules');
-  const lists = own.map(async (entry) => {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return pathsUnder(path);
-    return path.endsWith('.md') ? [path] : [];
-  });
-  return (await Promise.all(lists)).flat();
+/** All pages under docs, and the README. */
+export function readPages(): Page[] {
+  const entries = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
+  const pages = entries.filter((path) => path.endsWith('.md') && !path.includes('node_modules'));
+  const paths = ['README.md', ...pages.map((path) => `docs/${path.replaceAll('\\', '/')}`)];
+  return paths.toSorted().map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 }
 
 export function samplesOf({ path, text }: Page): Sample[] {
   const blocks = text.matchAll(/^```ts\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?/gms);
   return [...blocks].map(([, code = '', output], i) => {
     const connected = code
+      // Databases of one server are apart as servers are.
+      .replaceAll(/'redis:\/\/([abc]):6379'/g, (_, host: string) => {
+        return `\`\${process.env['REDIS_URL']}/${'abc'.indexOf(host)}\``;
+      })
       .replaceAll('createClient()', "createClient({ url: process.env['REDIS_URL'] ?? '' })")
       .replaceAll("'redis://localhost:6379'", "process.env['REDIS_URL'] ?? ''")
       .replaceAll('new Redis()', "new Redis(process.env['REDIS_URL'] ?? '')");

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { newName } from '../../test/support/client-bench.js';
+import { newName } from '../../test/support/client-fixture.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';

@@ -9,11 +9,11 @@ import type {
   SemaphoreOptions,
 } from '../../src/index.js';
 import {
-  type ClientBench,
+  type ClientFixture,
   itThroughBothClients,
   type Login,
   newName,
-} from '../../test/support/client-bench.js';
+} from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
@@ -22,12 +22,12 @@ type Options = Partial<SemaphoreOptions>;
 
 /** One semaphore of limit 1, unless its options say otherwise, through clients of one kind; and what stands of it in Redis. */
 export class Fixture {
-  readonly clients: ClientBench;
+  readonly clients: ClientFixture;
   readonly name = newName();
   readonly stored: StoredSemaphore;
   readonly #server: TestServer;
 
-  constructor(server: TestServer, clients: ClientBench) {
+  constructor(server: TestServer, clients: ClientFixture) {
     this.#server = server;
     this.clients = clients;
     this.stored = new StoredSemaphore(server, this.name);

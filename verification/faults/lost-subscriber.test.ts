@@ -6,7 +6,7 @@ import { createClient as createClient4 } from 'redis-4';
 import { createClient as createClient5 } from 'redis-5';
 
 import { ManualClock, type RedisTarget } from '../../src/index.js';
-import { ClientBench } from '../../test/support/client-bench.js';
+import { ClientFixture } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { describeWithServer } from '../../test/support/require-server.js';
@@ -32,13 +32,13 @@ const stubborn: Record<string, (port: number) => Owned | Promise<Owned>> = {
 
 describeWithServer('a subscriber that was lost', (server) => {
   let proxy: FaultProxy;
-  let clients: ClientBench;
+  let clients: ClientFixture;
   let fixture: Fixture;
   const opened: Owned[] = [];
 
   beforeEach('start the proxy', async () => {
     proxy = await startProxy(server().port);
-    clients = new ClientBench('ioredis');
+    clients = new ClientFixture('ioredis');
     fixture = new Fixture(server(), clients);
   });
 

@@ -6,7 +6,7 @@ import { Semaphore } from '../../src/index.js';
 import { nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
 import type { Row } from '../../test/conformance/row.js';
 import { serverRows } from '../../test/conformance/rows/server-rows.js';
-import { newName } from '../../test/support/client-bench.js';
+import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { describeWithCluster, describeWithSentinels } from '../../test/support/require-topology.js';

@@ -3,7 +3,7 @@ import { createClient } from 'redis';
 
 import { type RedisTarget, Semaphore } from '../../src/index.js';
 import { nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
-import { newName } from '../../test/support/client-bench.js';
+import { newName } from '../../test/support/client-fixture.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 

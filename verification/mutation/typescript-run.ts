@@ -24,7 +24,7 @@ export interface Progress {
 }
 
 /** Tests without a server: they are quick, and time is theirs to move. */
-const FOLDERS = ['test/unit', 'test/telemetry'];
+const FOLDERS = ['test/unit', 'test/telemetry', 'test/conformance'];
 
 /** A test that takes longer, in milliseconds, is asked only when no other noticed. */
 const SLOW = 300;
@@ -86,9 +86,11 @@ async function observe(tree: ScratchTree): Promise<Seen> {
   return { files, tests: answer.tests, atLoad: new Set(answer.atLoad) };
 }
 
-/** Not the tests of the tests' own servers and processes, nor those that take a server or other packages. */
+/** Those that take a server or other packages, and what counts instructions: mutants stand in them. */
+const LEFT_OUT = /\/otel|\/memory\/work|\/conformance\/(?!memory)/;
+
 function isKiller(file: string): boolean {
-  return file.endsWith('.test.js') && !/\/support\/|\/otel-/.test(file);
+  return file.endsWith('.test.js') && !LEFT_OUT.test(file);
 }
 
 async function judge(killer: KillerProcess, mutant: Mutant, seen: Seen): Promise<Result> {

@@ -1,6 +1,7 @@
 /** Programs of a user of the package, as text: they must see the installed tarball, not src. */
 
 export const ESM_CONSUMER: string = `
+import { createRequire } from 'node:module';
 import { MemoryBackend, Semaphore } from 'redsem';
 
 const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
@@ -8,7 +9,8 @@ const handle = await semaphore.acquire(1000);
 const second = await semaphore.tryAcquire();
 const released = await handle.release();
 await semaphore.close();
-console.log(JSON.stringify({ slot: handle.slot, second, released }));
+const required = createRequire(import.meta.url)('redsem');
+console.log(handle.slot, second, released, required.Semaphore === Semaphore);
 `;
 
 export const CJS_CONSUMER: string = `
@@ -16,9 +18,8 @@ const { MemoryBackend, Semaphore } = require('redsem');
 
 async function main() {
   const semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
-  const result = await semaphore.use((handle) => handle.slot);
+  console.log(await semaphore.use((handle) => handle.slot));
   await semaphore.close();
-  console.log(JSON.stringify({ result }));
 }
 main();
 `;
@@ -56,145 +57,88 @@ test('keys', async () => {
 });
 `;
 
-/** Everything of the API but the clients, so that it can be checked without their types. */
+/** The shapes of the API that a user relies on, and what must not compile; the samples of the docs call the rest. */
 export const API_CONSUMER: string = `
-import {
-  acquireAll,
-  AcquireTimeoutError,
-  BackendError,
-  ClosedError,
-  CompositeHandle,
-  Handle,
-  HandleLostError,
-  KeyedHandle,
-  KeyedMutex,
-  MemoryBackend,
-  Mutex,
-  RedsemError,
-  Semaphore,
-  useAll as useSemaphores,
-} from 'redsem';
+import * as redsem from 'redsem';
 import type {
-  AcquireOptions,
-  Backend,
-  Clock,
-  HandleData,
-  RedisTarget,
-  SemaphoreOptions,
-  SemaphoreState,
-  SemaphoreWarning,
-  TryUseResult,
+  AcquireOptions, Backend, Clock, CompositeHandle, Handle, HandleData, KeyedHandle, RedisTarget, SemaphoreOptions,
+  SemaphoreState, SemaphoreWarning, TryUseResult,
 } from 'redsem';
 
 declare const clock: Clock;
 declare const data: HandleData;
+export type Target = RedisTarget;
 
-const backend: Backend = new MemoryBackend({ clock });
-const options: SemaphoreOptions = {
-  limit: 5,
-  ttl: 30_000,
-  extendEvery: 10_000,
-  retry: { min: 10, max: 200, factor: 2, jitter: true },
-  prefix: 'redsem',
-  label: 'worker',
-  clock,
-};
-const semaphore = new Semaphore(backend, 'video-encoders', options);
+const backend: Backend = new redsem.MemoryBackend({ clock });
+const retry = { min: 10, max: 200, factor: 2, jitter: true };
+const options: SemaphoreOptions = { limit: 5, ttl: 30_000, extendEvery: 10_000, retry, prefix: 'a', label: 'b', clock };
+const semaphore = new redsem.Semaphore(backend, 'video-encoders', options);
 const wait: AcquireOptions = { timeout: 5000, signal: new AbortController().signal, permits: 2 };
 
 function onHandle(handle: Handle): number {
-  handle.on('lost', (error) => {
-    const reason: 'expired' | 'missing' | 'revoked' | 'closed' = error.reason;
-    console.log(reason, handle.held, handle.expiresIn);
-  });
+  handle.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' }) => console.log(reason));
   handle.once('released', () => undefined);
   // @ts-expect-error there is no such event
   handle.on('gone', () => undefined);
-  handle.assertHeld();
+  const text: [string, string, HandleData, AbortSignal] = [handle.id, handle.name, handle.toJSON(), handle.signal];
   const slots: readonly number[] = handle.slots;
-  const signal: AbortSignal = handle.signal;
-  const text: string = handle.id + handle.name + String(signal.aborted);
-  const json: HandleData = handle.toJSON();
-  return handle.fencingToken + handle.slot + slots.length + text.length + JSON.stringify(json).length;
+  return handle.fencingToken + handle.slot + handle.expiresIn + Number(handle.held) + slots.length + text.length;
 }
 
-export async function useAll(): Promise<void> {
-  const first: Handle = await semaphore.acquire();
-  await semaphore.acquire(0);
-  await semaphore.acquire(wait);
+export async function useSemaphore(): Promise<unknown[]> {
   const maybe: Handle | null = await semaphore.tryAcquire({ permits: 2 });
-  const fromPlain: number = await semaphore.use(onHandle, 5000);
-  const fromPromise: string = await semaphore.use(async (handle) => handle.id, wait);
-  const state: SemaphoreState = await semaphore.inspect();
-  const holder = state.holders[0];
-  const counts: number = state.held + state.limit + state.waiting + (holder?.expiresIn ?? 0);
-  const waiters: number[] = state.waiters.map((one) => one.position + one.waitingFor + one.permits);
-  await first.extend();
-  const wasHeld: boolean = await first.release();
-  await using scoped = await semaphore.acquire(5000);
-  console.log(maybe?.id, counts, waiters, wasHeld, data.id, fromPlain, fromPromise, scoped.id, semaphore.name, semaphore.limit);
-  await semaphore.close();
-}
-
-export async function operate(): Promise<void> {
-  await semaphore.setLimit(3);
-  const limit: number = semaphore.limit;
-  const adopted: Handle = await semaphore.adopt(JSON.parse(JSON.stringify(data)) as HandleData);
-  const revoked: boolean = await semaphore.revoke(adopted.id);
+  const used: [number, string] = [await semaphore.use(onHandle, 5000), await semaphore.use(async ({ id }) => id, wait)];
+  const { held, limit, waiting, holders, waiters }: SemaphoreState = await semaphore.inspect();
+  const numbers: number[] = waiters.map((one) => one.position + one.waitingFor + one.permits + held + limit + waiting);
   const tried: TryUseResult<number> = await semaphore.tryUse(onHandle, { permits: 2 });
   const result: number | undefined = tried.ran ? tried.result : undefined;
   // @ts-expect-error without a permit there is no result
   console.log(tried.result);
-  semaphore.on('warning', (warning: SemaphoreWarning) => {
-    const code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = warning.code;
-    console.log(code, warning.message, limit, revoked, result);
+  await using scoped = await semaphore.acquire(wait);
+  const revoked: boolean = await semaphore.revoke((await semaphore.adopt(data)).id);
+  semaphore.on('warning', ({ code, message }: SemaphoreWarning) => {
+    const known: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
+    console.log(known, message);
   });
-  // @ts-expect-error a limit is a number
-  await semaphore.setLimit('3');
-  // @ts-expect-error the id alone is no ticket
-  await semaphore.adopt(adopted.id);
-  // @ts-expect-error an id is wanted
-  await semaphore.revoke(adopted);
-  // @ts-expect-error it does not wait
-  await semaphore.tryUse(onHandle, { timeout: 5000 });
+  return [maybe?.id, used, holders[0]?.expiresIn, numbers, result, scoped.id, revoked];
+}
+
+export async function useFaces(): Promise<unknown[]> {
+  const mutex: redsem.Semaphore = new redsem.Mutex(backend, 'plain');
+  const keyed = new redsem.KeyedMutex(backend, { name: 'users', stripes: 64, ttl: 5000 });
+  const maybe: KeyedHandle | null = await keyed.tryAcquire('a');
+  const used: number = await keyed.use(['a', 'b'], (handle) => handle.handleOf('a').fencingToken, wait);
+  const all: CompositeHandle = await redsem.acquireAll([semaphore, { semaphore: mutex, permits: 1 }], 5000);
+  const parts: readonly Handle[] = all.handles;
+  const text: string = await redsem.useAll([semaphore], (handle) => handle.name, { timeout: 5000 });
+  return [maybe?.keys, used, all.held, all.expiresIn, all.signal.aborted, parts, text, await all.release()];
 }
 
 export function explain(error: unknown): string {
-  if (error instanceof AcquireTimeoutError) return \`\${error.timeout} \${error.waited} \${error.attempts}\`;
-  if (error instanceof HandleLostError) return error.reason;
-  if (error instanceof BackendError) return String(error.cause);
-  if (error instanceof ClosedError) return error.message;
-  return error instanceof RedsemError ? error.code : 'unknown';
+  if (error instanceof redsem.AcquireTimeoutError) return \`\${error.timeout} \${error.waited} \${error.attempts}\`;
+  if (error instanceof redsem.HandleLostError) return error.reason;
+  if (error instanceof redsem.BackendError || error instanceof redsem.ClosedError) return error.message;
+  return error instanceof redsem.RedsemError ? error.code : 'unknown';
 }
 
-export async function useFaces(): Promise<void> {
-  const mutex: Semaphore = new Mutex(backend, 'plain');
-  const keyed = new KeyedMutex(backend, { name: 'users', stripes: 64, ttl: 5000 });
-  const keys: KeyedHandle = await keyed.acquire(['a', 'b'], { timeout: 5000, signal: new AbortController().signal });
-  const maybe: KeyedHandle | null = await keyed.tryAcquire('a');
-  const used: number = await keyed.use('a', (handle) => handle.handleOf('a').fencingToken, 5000);
-  const tried = await keyed.tryUse(['a'], async (handle) => handle.keys.length);
-  const result: number = tried.ran ? tried.result : 0;
-  const all: CompositeHandle = await acquireAll([semaphore, { semaphore: mutex, permits: 1 }], 5000);
-  all.on('lost', (error) => console.log(error.reason, all.held, all.expiresIn, all.signal.aborted));
-  const parts: readonly Handle[] = all.handles;
-  const released: boolean = await all.release();
-  const text: string = await useSemaphores([semaphore], (handle) => handle.name, { timeout: 5000 });
-  console.log(keys.keys, maybe, used, result, parts, released, text);
-  await using scoped = await keyed.acquire([]);
-  scoped.assertHeld();
-  await keyed.close();
+export async function wrong(): Promise<void> {
+  // @ts-expect-error a limit is a number
+  await semaphore.setLimit('3');
+  // @ts-expect-error the id alone is no ticket
+  await semaphore.adopt('id');
+  // @ts-expect-error an id is wanted
+  await semaphore.revoke(data);
+  // @ts-expect-error it does not wait
+  await semaphore.tryUse(onHandle, { timeout: 5000 });
+  // @ts-expect-error a mutex has no limit
+  new redsem.Mutex(backend, 'mutex', { limit: 2 });
+  // @ts-expect-error keys are strings
+  void new redsem.KeyedMutex(backend).acquire([5]);
+  // @ts-expect-error a limit is needed
+  new redsem.Semaphore(backend, 'no limit', {});
+  // @ts-expect-error a name is not a target
+  new redsem.Semaphore('localhost', 'no client', options);
 }
-
-// @ts-expect-error a mutex has no limit
-new Mutex(backend, 'mutex', { limit: 2 });
-// @ts-expect-error keys are strings
-void new KeyedMutex(backend).acquire([5]);
-// @ts-expect-error a limit is needed
-new Semaphore(backend, 'no limit', {});
-// @ts-expect-error a name is not a target
-new Semaphore('localhost', 'no client', options);
-export type Target = RedisTarget;
 `;
 
 /** Clients of every supported major, passed as they are. */

@@ -1,19 +1,11 @@
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ROOT, runOrThrow } from '../../test/tooling/run-program.js';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
+import { ROOT, runNode, runProgram } from '../../test/tooling/run-program.js';
 
 /** All that the package is made of, and made with. */
-const SOURCES = [
-  'package.json',
-  'README.md',
-  'LICENSE',
-  'CHANGELOG.md',
-  'src',
-  'scripts',
-  'tsconfig.json',
-  'tsconfig.build.json',
-] as const;
+const SOURCES = 'package.json README.md LICENSE CHANGELOG.md src scripts tsconfig.json';
+export const TSC: string = join(ROOT, 'node_modules/typescript/bin/tsc');
 
 interface PackReport {
   readonly filename: string;
@@ -23,84 +15,92 @@ interface PackReport {
 
 /** The tarball that would be published, and an empty project that has it installed. */
 export class PackedProject {
-  readonly #root: string;
-  readonly #report: PackReport;
-
-  private constructor(root: string, report: PackReport) {
-    this.#root = root;
-    this.#report = report;
-  }
-
-  static async create(): Promise<PackedProject> {
-    const root = await mkdtemp(join(tmpdir(), 'redsem-packed-'));
-    try {
-      const project = new PackedProject(root, await packSources(root));
-      await project.#install();
-      return project;
-    } catch (error) {
-      await rm(root, { recursive: true, force: true });
-      throw error;
-    }
-  }
-
-  get tarball(): string {
-    return join(this.#root, this.#report.filename);
-  }
-
-  get unpackedSize(): number {
-    return this.#report.unpackedSize;
-  }
-
-  get files(): string[] {
-    return this.#report.files.map((file) => file.path);
-  }
-
+  readonly tarball: string;
+  readonly unpackedSize: number;
+  readonly files: readonly string[];
   /** Where the tarball is installed. */
-  get directory(): string {
-    return join(this.#root, 'project');
+  readonly directory: string;
+  readonly #root: string;
+
+  private constructor(root: string, { filename, unpackedSize, files }: PackReport) {
+    this.#root = root;
+    this.tarball = join(root, filename);
+    this.unpackedSize = unpackedSize;
+    this.files = files.map(({ path }) => path);
+    this.directory = join(root, 'project');
   }
 
-  write(name: string, text: string): Promise<void> {
-    return writeFile(join(this.directory, name), text);
+  /** @param packages of the repository that can be imported there */
+  static async create(packages: readonly string[]): Promise<PackedProject> {
+    const root = makeTemporaryFolder();
+    // Packing empties and builds `dist`: in a copy, for the repository may be in use.
+    const copy = join(root, 'sources');
+    for (const name of [...SOURCES.split(' '), 'tsconfig.build.json'])
+      await cp(join(ROOT, name), join(copy, name), { recursive: true });
+    await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'junction');
+    const project = new PackedProject(root, await pack(root, copy));
+    await project.#install();
+    for (const name of packages) await project.link(`node_modules/${name}`, `node_modules/${name}`);
+    return project;
   }
 
-  /** Makes a package of the repository importable in the project under the same name. */
-  async link(name: string): Promise<void> {
-    const target = join(this.directory, 'node_modules', name);
-    await mkdir(join(target, '..'), { recursive: true });
-    await symlink(join(ROOT, 'node_modules', name), target, 'junction');
+  async write(name: string, text: string): Promise<void> {
+    await mkdir(dirname(join(this.directory, name)), { recursive: true });
+    await writeFile(join(this.directory, name), text);
+  }
+
+  /** Has at `path` what is at another of the repository. */
+  async link(path: string, from: string): Promise<void> {
+    const target = join(this.directory, path);
+    await mkdir(dirname(target), { recursive: true });
+    await symlink(join(ROOT, from), target, 'junction');
+  }
+
+  /** Compiles files in a strict project that checks libraries, too. */
+  async compile(
+    include: readonly string[],
+    options: object = {},
+    tsc: string = TSC,
+  ): Promise<void> {
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      target: 'es2022',
+      lib: ['es2022', 'esnext.disposable'],
+      module: 'nodenext',
+      types: ['node'],
+      skipLibCheck: false,
+      noEmit: true,
+      ...options,
+    };
+    await this.write('tsconfig.json', JSON.stringify({ compilerOptions, include }));
+    await runNode([tsc], this.directory);
   }
 
   remove(): Promise<void> {
-    return rm(this.#root, { recursive: true, force: true });
+    return removeTemporaryFolder(this.#root);
   }
 
   async #install(): Promise<void> {
-    await mkdir(this.directory);
-    await this.write('package.json', '{ "name": "consumer", "private": true, "type": "module" }\n');
+    const manifest = { name: 'consumer', private: true, type: 'module' };
+    await this.write('package.json', JSON.stringify(manifest));
     // Offline, with the one dependency as a tarball: another that crept in makes this fail.
-    const flags = ['--no-save', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
-    const cache = join(this.#root, 'npm-cache');
     const { filename } = await pack(this.#root, join(ROOT, 'node_modules', 'xxhash-wasm'));
-    const tarballs = [this.tarball, join(this.#root, filename)];
-    await runOrThrow('npm', ['install', ...flags, '--cache', cache, ...tarballs], this.directory);
+    const cache = ['--offline', '--cache', join(this.#root, 'npm-cache'), '--ignore-scripts'];
+    const flags = [...cache, '--no-save', '--no-audit', '--no-fund'];
+    await npm(['install', ...flags, this.tarball, join(this.#root, filename)], this.directory);
   }
-}
-
-/** Packing empties and builds `dist`: in a copy, for another test may do the same at the same time. */
-async function packSources(root: string): Promise<PackReport> {
-  const copy = join(root, 'sources');
-  await mkdir(copy);
-  for (const name of SOURCES) await cp(join(ROOT, name), join(copy, name), { recursive: true });
-  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'), 'junction');
-  return pack(root, copy);
 }
 
 async function pack(destination: string, folder: string): Promise<PackReport> {
   const flags = ['--json', '--foreground-scripts=false', '--pack-destination', destination];
-  const args = ['pack', ...flags, folder];
-  const { stdout } = await runOrThrow('npm', args);
-  const [report] = JSON.parse(stdout) as PackReport[];
-  if (report === undefined) throw new Error(`npm pack reported nothing: ${stdout}`);
-  return report;
+  const [report] = JSON.parse(await npm(['pack', ...flags, folder])) as PackReport[];
+  return report!;
+}
+
+async function npm(args: readonly string[], cwd: string = ROOT): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(['npm', ...args], { cwd });
+  if (code !== 0) throw new Error(`npm ${args.join(' ')} exited with ${code}\n${stdout}${stderr}`);
+  return stdout;
 }

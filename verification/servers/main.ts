@@ -1,12 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 
 import { format, resolveConfig } from 'prettier';
 
+import { startMocha, untilExitCode } from '../../test/support/mocha-run.js';
 import { type DebianServer, fetchServer, suiteOf, versionOf } from './debian-server.js';
 import { type Row, totalsIn, type Totals, withRow } from './result-table.js';
 
@@ -69,20 +68,13 @@ async function testOn(server: DebianServer): Promise<Row['tested']> {
 }
 
 async function runTests(program: string, log: string): Promise<Totals> {
-  const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
   const parallel = ['--parallel', '--jobs', String(availableParallelism())];
-  const output = openSync(log, 'w');
-  const child = spawn(process.execPath, [mocha, ...parallel, TESTS], {
-    stdio: ['ignore', output, output],
-    env: { ...process.env, REDIS_SERVER: program },
-  });
-  // The only signal that mocha's outer process passes on to the one with the tests.
-  const stop = (): boolean => child.kill('SIGINT');
-  process.once('SIGINT', stop).once('SIGTERM', stop);
-  await once(child, 'exit');
-  process.off('SIGINT', stop).off('SIGTERM', stop);
-  closeSync(output);
-  const totals = totalsIn(readFileSync(log, 'utf8'));
+  const child = startMocha([...parallel, TESTS], { REDIS_SERVER: program }, 'pipe');
+  let text = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  await untilExitCode(child);
+  writeFileSync(log, text);
+  const totals = totalsIn(text);
   if (totals === undefined) throw new Error(`the tests gave no totals: see ${log}`);
   return totals;
 }

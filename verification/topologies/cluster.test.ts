@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { ManualClock } from '../../src/index.js';
-import { newName } from '../../test/support/client-bench.js';
+import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { leastRights } from '../../test/support/least-rights.js';
 import type { TestServer } from '../../test/support/redis-server.js';

@@ -4,7 +4,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { Redis as Redis6 } from 'ioredis-6';
 
 import { Semaphore } from '../../src/index.js';
-import { newName } from '../../test/support/client-bench.js';
+import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { MASTER_NAME } from '../../test/support/redis-sentinel.js';

@@ -8,7 +8,7 @@ import {
   Semaphore,
   type SemaphoreOptions,
 } from '../../src/index.js';
-import { type ClientKind, clientKinds, type Login } from '../../test/support/client-bench.js';
+import { type ClientKind, clientKinds, type Login } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import type { TestCluster } from '../../test/support/redis-cluster.js';
 import { MASTER_NAME, type TestSentinels } from '../../test/support/redis-sentinel.js';

@@ -61,7 +61,7 @@ async function connectOne(made: Client, { settings }: Pending): Promise<void> {
   else {
     await made.ping().catch((error: unknown) => {
       // A user without the right to PING, a server that loads: no hindrance.
-      if (error instanceof Error && error.message.startsWith('NOAUTH')) throw error;
+      if (error instanceof Error && /^(NOAUTH|WRONGPASS)/.test(error.message)) throw error;
     });
   }
 }

@@ -233,10 +233,11 @@ export class ModelledSemaphore {
     for (const grant of inOrder) this.#grant(event, grant);
   }
 
-  #grant({ at }: ServedEvent, grant: ServedGrant | Grant): void {
+  #grant(event: ServedEvent, grant: ServedGrant | Grant): void {
+    const { at } = event;
     const { id, token, slots, expiresAt } = grant;
     const place = this.queue.find((one) => one.id === id);
-    this.#judgeOrder(id, place);
+    this.#judgeOrder(id, place, event);
     const permits = ('permits' in grant ? grant.permits : undefined) ?? place?.permits;
     const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
     if (taken.size + slots.length > this.limit) {
@@ -255,9 +256,13 @@ export class ModelledSemaphore {
     this.#leave(id);
   }
 
-  #judgeOrder(id: string, place: Waiter | undefined): void {
+  #judgeOrder(id: string, place: Waiter | undefined, { requests = [] }: ServedEvent): void {
     if (!this.ordered) return;
-    if (place !== undefined && !this.isAlive(place)) {
+    // A process that asks for another permit just now is there: what it asked for before may be dropped or not.
+    const asks = requests.some(
+      (one) => one.verdict !== 'late' && clientOf(one.id) === clientOf(id),
+    );
+    if (place !== undefined && !this.isAlive(place) && !asks) {
       this.#problem('dead-waiter', `${id} was granted though its process was silent for too long`);
     }
     const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));

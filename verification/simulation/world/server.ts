@@ -195,13 +195,14 @@ export class SimulatedServer {
 
   #renew(log: Logged[]): void {
     this.#log = log;
-    this.#store = this.#open(this.clock);
     this.#replaying = true;
-    this.#ready = this.#replay(log);
+    // What is still being done again must end first: it would go into the new store, too.
+    this.#ready = this.#ready.then(() => this.#replay(log));
   }
 
   /** One call after the other, each at its own time. */
   async #replay(log: readonly Logged[]): Promise<void> {
+    this.#store = this.#open(this.clock);
     for (const { operation, call, time } of log) {
       const method = this.#store[operation]?.bind(this.#store) as
         ((call: Call) => Promise<unknown>) | undefined;

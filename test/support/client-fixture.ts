@@ -37,7 +37,7 @@ export class FaultyConnection implements RedisConnection {
 }
 
 /** Clients of one kind and semaphores on them, all closed at the end of the test. */
-export class ClientBench {
+export class ClientFixture {
   readonly kind: ClientKind;
   readonly #clients: TestClient[] = [];
   readonly #semaphores: Semaphore[] = [];
@@ -79,15 +79,15 @@ export class ClientBench {
 /** The same test once through each real client. */
 export function itThroughBothClients(
   title: string,
-  body: (bench: ClientBench) => Promise<void>,
+  body: (fixture: ClientFixture) => Promise<void>,
 ): void {
   for (const kind of clientKinds) {
     it(`${title} (${kind})`, async () => {
-      const bench = new ClientBench(kind);
+      const fixture = new ClientFixture(kind);
       try {
-        await body(bench);
+        await body(fixture);
       } finally {
-        await bench.close();
+        await fixture.close();
       }
     });
   }

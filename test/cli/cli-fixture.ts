@@ -1,0 +1,82 @@
+import { Redis } from 'ioredis';
+import { Semaphore } from '../../src/index.js';
+import { findExecutable } from '../support/find-executable.js';
+import { programOf } from '../support/program-file.js';
+import type { TestServer } from '../support/redis-server.js';
+import { describeWithServer } from '../support/require-server.js';
+import type { ProgramOptions, ProgramResult } from '../tooling/run-program.js';
+import { Program, ROOT } from '../tooling/run-program.js';
+
+export interface CliOptions extends ProgramOptions {
+  readonly url?: string;
+}
+
+const COMMAND = [process.execPath, ...programOf(`${ROOT}src/cli/main.ts`)];
+const SHELL_FUNCTION = `redsem() { ${COMMAND.map((word) => `'${word}'`).join(' ')} "$@"; }`;
+
+export function startRedsem(args: readonly string[], options: CliOptions = {}): Program {
+  return start([...COMMAND, ...args], options);
+}
+
+export function redsem(args: readonly string[], options: CliOptions = {}): Promise<ProgramResult> {
+  return startRedsem(args, options).result;
+}
+
+/** A shell script in which `redsem` can be called. */
+export function shell(script: string, options: CliOptions = {}): Promise<ProgramResult> {
+  return start(['sh', '-c', `${SHELL_FUNCTION}; ${script}`], options).result;
+}
+
+/** The same on a pseudo-terminal of 100 columns and 30 rows; `type` presses keys. */
+export function startOnTerminal(script: string, url: string): Program {
+  const line = `stty rows 30 cols 100; ${SHELL_FUNCTION}; ${script}`;
+  const env = { TERM: 'xterm', SHELL: '/bin/sh' };
+  return start(['script', '-qec', line, '/dev/null'], { url, env, input: undefined });
+}
+
+function start(command: readonly string[], { url, env, ...options }: CliOptions): Program {
+  return new Program(command, {
+    ...options,
+    env: { REDIS_URL: url ?? '', NO_COLOR: undefined, ...env },
+  });
+}
+
+/** A `describe` with a server and a pseudo-terminal; pending where `script` of util-linux is missing. */
+export function describeOnTerminal(title: string, body: (server: () => TestServer) => void): void {
+  const works = process.platform === 'linux' && findExecutable('script') !== undefined;
+  if (works) return describeWithServer(title, body);
+  describe.skip(`${title} (skipped: no script (util-linux) on this machine)`, () => {
+    body(() => {
+      throw new Error('there is no terminal');
+    });
+  });
+}
+
+type Open = (name: string, limit?: number, prefix?: string) => Semaphore;
+
+/** For the time of `body` semaphores of the test's own process, beside those of the program. */
+export async function withSemaphores(
+  server: TestServer,
+  body: (open: Open) => Promise<unknown>,
+): Promise<void> {
+  const client = new Redis(server.port, '127.0.0.1');
+  const opened: Semaphore[] = [];
+  try {
+    await body((name, limit = 1, prefix = 'redsem') => {
+      opened.push(new Semaphore(client, name, { limit, prefix, label: 'the test' }));
+      return opened.at(-1)!;
+    });
+  } finally {
+    await Promise.all(opened.map((semaphore) => semaphore.close()));
+    await client.quit();
+  }
+}
+
+export function withSemaphore(
+  server: TestServer,
+  name: string,
+  limit: number,
+  body: (semaphore: Semaphore) => Promise<unknown>,
+): Promise<void> {
+  return withSemaphores(server, (open) => body(open(name, limit)));
+}

@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { Arguments } from '../../src/cli/arguments.js';
+import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
+import type { RunPlan } from '../../src/cli/commands/run-plan.js';
+import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
+import { parseDuration, showDuration } from '../../src/cli/duration.js';
+import { describe as describeError, UsageError } from '../../src/cli/failure.js';
+import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
+import { table } from '../../src/cli/table.js';
+import { fit, widthOf } from '../../src/cli/text-width.js';
+import { redsem } from './cli-fixture.js';
+
+const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'revoke'];
+
+describe('the command line', () => {
+  it('has a help that lists the commands, and one for each, in lines that fit a terminal', async () => {
+    const { stdout: all } = await redsem(['--help']);
+    for (const name of COMMANDS) {
+      expect(all).to.match(new RegExp(`^  ${name} +\\S`, 'm'));
+      expect(all).to.match(new RegExp(`^  redsem ${name}\\b`, 'm'));
+      const { code, stdout } = await redsem([name, '--help', '--nonsense']);
+      expect(code).to.equal(0);
+      expect(stdout).to.match(
+        new RegExp(`^Usage: redsem ${name} [^]*^Examples:\n {2}redsem `, 'm'),
+      );
+      expect(stdout.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
+    }
+    const limit = await redsem(['help', 'limit']);
+    expect(limit).to.deep.equal(await redsem(['limit', '-h']));
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect((await redsem(['--version'])).stdout).to.equal(`${version}\n`);
+    for (const args of [[], ['nonsense'], ['help', 'nonsense']]) {
+      const { code, stdout, stderr } = await redsem(args);
+      expect({ code, stdout }).to.deep.equal({ code: 64, stdout: '' });
+      expect(stderr).to.match(/^redsem: .*redsem --help lists them\n$/);
+    }
+  });
+
+  it('makes a plan for run, with the defaults that the help names', () => {
+    const plan = (...argv: string[]): RunPlan =>
+      planOf(new Arguments(argv, { ...RUN_OPTIONS, ...COMMON_OPTIONS }, true));
+    const { label, ...jobs } = plan('jobs', '--', '/opt/job.sh', '--password', 'secret');
+    const defaults = { prefix: 'redsem', limit: 1, permits: 1, timeout: undefined, ttl: undefined };
+    const more = { skipIfBusy: false, conflictCode: 75, killAfter: 10_000, quiet: false };
+    expect(jobs).to.deep.include({ name: 'jobs', ...defaults, ...more });
+    expect(jobs.command).to.deep.equal(['/opt/job.sh', '--password', 'secret']);
+    expect(label).to.match(new RegExp(`^.+:${process.pid} job\\.sh$`));
+    const times = plan('-t', '1.5s', '--ttl', '2m', '-k', '500ms', 'jobs', '--', 'true');
+    expect(times).to.include({ timeout: 1500, ttl: 120_000, killAfter: 500 });
+    for (const [argv, message] of [
+      ['x', 'expected -- and a command after the name'],
+      ['x --', 'expected -- and a command'],
+      ['--pass-fd 1 x -- true', '--pass-fd: expected'],
+      ['--limit 0 x -- true', '--limit: expected a whole number, 1 or more, got "0"'],
+      ['--limit 1e3 x -- true', '--limit: expected a whole number, 1 or more'],
+      ['--timeout 30 x -- true', '--timeout: expected a duration such as 500ms'],
+      ['--timeout -1s x -- true', "Option '--timeout' argument is ambiguous"],
+      ['-E 256 x -- true', '--conflict-exit-code: expected a whole number, 0 to 255'],
+      ['--skip-if-busy -t 1s x -- true', '--skip-if-busy does not wait'],
+      ['--nonsense x -- true', "Unknown option '--nonsense'"],
+      ['--client other x -- true', '--client: expected redis or ioredis, got "other"'],
+      ['--cacert ./none.crt x -- true', '--cacert: ENOENT'],
+      [
+        '--url redis://a --url redis://b x -- true',
+        '--url: expected once, for only with --cluster',
+      ],
+    ] as const) {
+      expect(() => plan(...argv.split(' ')), argv).to.throw(UsageError, message);
+    }
+  });
+
+  it('reads and shows durations', () => {
+    const times = ['500ms', '30s', '1.5m', '2h', '1d', '0', '0s'].map((text) =>
+      parseDuration('--t', text),
+    );
+    expect(times).to.deep.equal([500, 30_000, 90_000, 7_200_000, 86_400_000, 0, 0]);
+    for (const text of ['30', '', 's', '-1s', '1e3s', '1 s', '1s2', '1S', 'Infinitys']) {
+      expect(() => parseDuration('--t', text), text).to.throw(UsageError, '--t: expected');
+    }
+    const shown = [-5, 0, 999.4, 1000, 59_999, 60_000, 3_725_000, 90_000_000].map(showDuration);
+    expect(shown).to.deep.equal(['0ms', '0ms', '999ms', '1s', '59s', '1m 0s', '1h 2m', '1d 1h']);
+  });
+
+  it('reads every part of a URL, and shows no password of a wrong one', () => {
+    const login = { username: 'us@er', password: 'p/w' };
+    const socket = { path: '/run/r@x.sock', database: 2 };
+    for (const [url, parts] of [
+      [
+        'rediss://us%40er:p%2Fw@[::1]:7000/5',
+        { host: '::1', port: 7000, path: undefined, ...login, database: 5, tls: true },
+      ],
+      ['redis://', { host: '127.0.0.1', port: 6379 }],
+      ['redis://h?db=3', { database: 3 }],
+      ['unix:///run/r@x.sock?db=2', socket],
+      ['unix://us%40er:p%2Fw@/run/r@x.sock?db=2', { ...socket, ...login }],
+      ['unix://us%40er:p%2Fw@localhost/run/r@x.sock?db=2', { ...socket, ...login }],
+    ] as const)
+      expect(parseServerUrl('--url', url), url).to.include(parts);
+    expect(showAddress(parseServerUrl('--url', 'redis://[::1]:7000'))).to.equal('[::1]:7000');
+    for (const url of [
+      '',
+      'host:6379',
+      'http://:secret@h',
+      'redis://:secret@h/x',
+      'redis://:%secret@h',
+    ]) {
+      expect(() => parseServerUrl('REDIS_URL', url), url)
+        .to.throw(UsageError)
+        .with.property('message')
+        .that.matches(/^REDIS_URL: /)
+        .and.does.not.contain('secret');
+    }
+  });
+
+  it('has columns of the width that a terminal shows', () => {
+    const widths = ['abc', '漢字', '🚀', 'é', 'e\u0301', '👩‍👩‍👧'].map(widthOf);
+    expect(widths).to.deep.equal([3, 4, 2, 1, 1, 2]);
+    const fitted = [fit('abcdef', 6), fit('abcdefg', 6), fit('漢字漢字', 6), fit('x', 0)];
+    expect(fitted).to.deep.equal(['abcdef', 'abcde…', '漢字…', '']);
+    const lines = table(['N', 'COUNT'], [['漢', '1'], ['abc', '22'], ['x']]);
+    expect(lines).to.deep.equal(['N    COUNT', '漢   1', 'abc  22', 'x']);
+  });
+
+  it('says of any error what can be read', () => {
+    const refused = ['::1', '127.0.0.1'].map(
+      (host) => new Error(`connect ECONNREFUSED ${host}:6379`),
+    );
+    const openssl = { library: 'SSL routines', reason: 'tlsv13 alert certificate required' };
+    for (const [error, text] of [
+      [
+        new AggregateError(refused),
+        'connect ECONNREFUSED ::1:6379; connect ECONNREFUSED 127.0.0.1:6379',
+      ],
+      [new RangeError(), 'RangeError'],
+      ['text', 'text'],
+      [Object.assign(new Error('80EC:error:0A00045C\n'), openssl), `TLS: ${openssl.reason}`],
+    ] as const)
+      expect(describeError(error)).to.equal(text);
+  });
+});

@@ -1,0 +1,250 @@
+import { expect } from 'chai';
+import type { SinonStubbedInstance } from 'sinon';
+import { createStubInstance, useFakeTimers } from 'sinon';
+import type { Sight } from '../../src/cli/operator.js';
+import { Operator } from '../../src/cli/operator.js';
+import { widthOf } from '../../src/cli/text-width.js';
+import { FullScreen } from '../../src/cli/watch/full-screen.js';
+import { History } from '../../src/cli/watch/history.js';
+import { keysIn } from '../../src/cli/watch/keys.js';
+import { Screen } from '../../src/cli/watch/screen.js';
+import { Watcher } from '../../src/cli/watch/watcher.js';
+
+const INTERVAL = 1000;
+const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
+
+/** What a look at a semaphore may have seen. */
+function sightOf(name: string, limit: number | null, held: number, waiting = 0): Sight {
+  const holders = Array.from({ length: held }, (_, i) => ({
+    id: `${name}.${i}`,
+    slots: [i],
+    fencingToken: 1000 + i,
+    expiresIn: 1000 * (held - i),
+    heldFor: 1000 * i,
+    label: `holder ${(i * 7) % held}`,
+  }));
+  const waiters = Array.from({ length: waiting }, (_, position) => ({
+    id: `w.${position}`,
+    permits: 1,
+    position,
+    waitingFor: 10,
+    label: `waiter ${position}`,
+  }));
+  return { name, limit, held, waiting, holders, waiters };
+}
+
+/** The view without a terminal: what is on the screen, and keys that are pressed. */
+class View {
+  readonly operator: SinonStubbedInstance<Operator> = createStubInstance(Operator);
+  readonly ended: Promise<void>;
+  sights: Sight[];
+  lines: readonly string[] = [];
+  selected: readonly string[] = [];
+  size = { columns: 120, rows: 12 };
+  press: (keys: string) => void = () => undefined;
+  redraw: () => void = () => undefined;
+
+  constructor(sights: Sight[], name?: string) {
+    this.sights = sights;
+    this.operator.names.callsFake(async () => this.sights.map((sight) => sight.name));
+    this.operator.inspectAll.callsFake(async (names) =>
+      this.sights.filter((sight) => names.includes(sight.name)),
+    );
+    const screen = createStubInstance(Screen);
+    Object.defineProperty(screen, 'size', { get: () => this.size });
+    screen.open.callsFake((onKeys, onResize) => {
+      [this.press, this.redraw] = [onKeys, onResize];
+    });
+    screen.show.callsFake((lines) => {
+      this.lines = lines.map(({ text }) => text);
+      this.selected = lines.flatMap(({ text, style }) => (style === 'selected' ? [text] : []));
+    });
+    const watcher = new Watcher(this.operator);
+    this.ended = new FullScreen(this.operator, watcher, screen, INTERVAL).run(name);
+  }
+
+  get text(): string {
+    return this.lines.join('\n');
+  }
+}
+
+describe('the full screen of redsem watch', () => {
+  let clock: ReturnType<typeof useFakeTimers>;
+  let view: View;
+
+  beforeEach(() => {
+    clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  });
+
+  afterEach(async () => {
+    view.press('q');
+    await view.ended;
+    clock.restore();
+  });
+
+  /** Opens the view and lets it look once. */
+  async function open(sights: Sight[], name?: string): Promise<void> {
+    view = new View(sights, name);
+    await clock.tickAsync(0);
+  }
+
+  async function pressAndLook(keys: string): Promise<void> {
+    view.press(keys);
+    await clock.tickAsync(0);
+  }
+
+  it('moves the cursor no further than the rows, which stay in sight', async () => {
+    await open([sightOf('many', 300, 300, 50)], 'many');
+    const moves = {
+      [UP]: 0,
+      [`${DOWN}jj`]: 3,
+      k: 2,
+      ['j'.repeat(248)]: 250,
+      ['j'.repeat(99)]: 299,
+    };
+    for (const [keys, row] of Object.entries(moves)) {
+      view.press(keys);
+      expect(view.selected.join()).to.match(new RegExp(`^${row} .*many\\.${row} .* holder \\d+$`));
+      expect(view.lines).to.have.length(12);
+    }
+    view.size = { columns: 120, rows: 30 };
+    view.redraw();
+    expect(view.text).to.contain('waiter 0');
+    // A ticket that ended takes its row with it.
+    view.sights = [sightOf('many', 3, 1)];
+    await clock.tickAsync(INTERVAL);
+    expect(view.selected[0]).to.match(/^0 .*many\.0 /);
+  });
+
+  it('takes no key amiss where there is nothing yet, and shows new names and damaged ones', async () => {
+    await open([]);
+    await pressAndLook(`${ENTER}ry${UP}${DOWN}s${ESCAPE}`);
+    expect(view.text).to.contain('0 semaphores').and.to.contain('enter open');
+    view.sights = [sightOf('new', null, 0), sightOf('old', 2, 1)];
+    view.operator.inspectAll.callsFake(async () => [
+      ...view.sights,
+      { name: 'hurt', error: 'WRONGTYPE' },
+    ]);
+    // New names are looked for every ten seconds.
+    await clock.tickAsync(10 * INTERVAL);
+    const [title, , head, ...rows] = view.lines;
+    expect(title).to.equal('2 semaphores');
+    expect(head).to.match(/^NAME +HELD +WAITING +GRANTS\/S +LONGEST HOLD$/);
+    expect(rows[0]).to.match(/^new +0\/\? +░ +0 +0\.0$/);
+    expect(rows[1]).to.match(/^old +1\/2 +█░ +0 +0\.0 +0ms$/);
+    expect(view.text).to.match(/^"hurt" cannot be read: WRONGTYPE$/m);
+    expect(view.operator.revoke.callCount).to.equal(0);
+  });
+
+  it('has orders that a key goes through, and opens what is selected in them', async () => {
+    await open([sightOf('b', 4, 1, 5), sightOf('a', 4, 4), sightOf('c', 4, 3, 9)]);
+    /** The first sign of each row, before each of so many keys. */
+    const orders = (count: number): string[] =>
+      Array.from({ length: count }, () => {
+        const rows = view.lines.flatMap((text) => /^([abc\d]) {2}/.exec(text)?.[1] ?? []);
+        view.press('s');
+        return rows.join('');
+      });
+    expect(orders(3)).to.deep.equal(['abc', 'acb', 'cba']);
+    // Which is looked at once the look under way has ended.
+    let answer: (sights: Sight[]) => void = () => undefined;
+    view.operator.inspectAll.onSecondCall().returns(new Promise((resolve) => (answer = resolve)));
+    await clock.tickAsync(INTERVAL);
+    view.press(`ss${DOWN}${DOWN}${ENTER}`);
+    expect(view.operator.inspectAll.callCount).to.equal(2);
+    answer(view.sights);
+    await clock.tickAsync(0);
+    expect(view.operator.inspectAll.lastCall.args).to.deep.equal([['a']]);
+    expect(view.text).to.contain('a: 4 of 4').and.to.contain('s sort (slot)');
+    expect(orders(4)).to.deep.equal(['0123', '3210', '3210', '0321']);
+    // There is nothing further to open.
+    await pressAndLook(ENTER);
+    expect(view.text).to.contain('a: 4 of 4');
+    await pressAndLook(ESCAPE);
+    expect(view.text).to.contain('3 semaphores').and.to.contain('s sort (name)');
+  });
+
+  it('revokes the ticket under the cursor after a yes only, and says what came of it', async () => {
+    await open([sightOf('gpus', 3, 2)], 'gpus');
+    for (const no of ['n', ENTER, ESCAPE, 'r']) await pressAndLook(`r${no}`);
+    expect(view.operator.revoke.callCount).to.equal(0);
+    expect(view.text).to.contain('gpus: 2 of 3').and.not.to.contain('Take ticket');
+    view.press(`${DOWN}r`);
+    expect(view.text).to.contain('Take ticket gpus.1 from holder 1? y/N');
+    view.operator.revoke.onFirstCall().resolves(true);
+    await pressAndLook('y');
+    expect(view.operator.revoke.args).to.deep.equal([['gpus', 'gpus.1']]);
+    expect(view.operator.inspectAll.callCount).to.equal(2);
+    expect(view.text).to.contain('revoked gpus.1');
+    // Until the next key.
+    view.press('s');
+    expect(view.text).not.to.contain('revoked');
+    view.operator.revoke.onSecondCall().resolves(false);
+    await pressAndLook('ry');
+    expect(view.text).to.contain(' was gone already');
+    view.operator.revoke.onThirdCall().rejects(new Error('NOPERM this user has no permissions'));
+    await pressAndLook('rY');
+    expect(view.text).to.contain('NOPERM this user has no permissions');
+    view.sights = [sightOf('gpus', 3, 0)];
+    await clock.tickAsync(INTERVAL);
+    expect(view.text).to.contain('nobody holds a permit');
+    await pressAndLook('ry');
+    expect(view.operator.revoke.callCount).to.equal(3);
+  });
+
+  it('fits the screen whatever its size and whatever it shows', async () => {
+    const { holders, ...others } = sightOf('name\n'.repeat(50), 1000, 300, 100);
+    const label = `${'漢'.repeat(500)}\n`;
+    const crowd = { ...others, holders: holders.map((holder) => ({ ...holder, label })) };
+    for (const name of [crowd.name, undefined]) {
+      await open([crowd, { ...crowd, name: 'other' }], name);
+      for (const [columns, rows] of [
+        [200, 60],
+        [80, 24],
+        [40, 12],
+        [20, 5],
+        [5, 2],
+        [1, 1],
+      ] as const) {
+        view.size = { columns, rows };
+        view.press('r');
+        expect(view.lines).to.have.length(rows);
+        for (const line of view.lines) expect(widthOf(line)).to.be.at.most(columns);
+        expect(view.lines.join('')).not.to.match(/\p{Cc}/u);
+      }
+    }
+  });
+});
+
+it('the history of redsem watch counts the tickets that are new at a look, over a minute', () => {
+  const held = (...ids: string[]): Sight => {
+    const { holders, ...sight } = sightOf('x', 9, ids.length);
+    return { ...sight, holders: holders.map((holder, i) => ({ ...holder, id: ids[i] ?? '' })) };
+  };
+  const history = new History();
+  for (const [second, ids] of [
+    ['a', 'b'],
+    ['a', 'b', 'c'],
+    ['d', 'e'],
+  ].entries())
+    history.add(second * 1000, held(...ids));
+  expect(history.grants(2500).slice(-3)).to.deep.equal([0, 1, 2]);
+  expect(history.held(2500).slice(-3)).to.deep.equal([2, 3, 2]);
+  expect([2000, 11_000].map((now) => history.grantRate(now))).to.deep.equal([1.5, 0.2]);
+  expect(history.held(59_000).slice(-40)).to.deep.equal(Array.from({ length: 40 }, () => 2));
+  for (let second = 3; second <= 200; second += 1) history.add(second * 1000, held(`${second}`));
+  expect(history.grants(200_000)).to.deep.equal(Array.from({ length: 60 }, () => 1));
+  // What was before the minute is not there any more.
+  expect(history.grants(140_000).every((grants) => grants === 0)).to.equal(true);
+});
+
+it('the keys of redsem watch are read one by one, however they come', () => {
+  for (const [text, keys] of [
+    ['\u001b[A\u001bOBjk', 'up down down up'],
+    ['\r\u001b', 'enter escape'],
+    ['sry\u0003', 'sort revoke yes quit'],
+    // Neither a function key nor a pasted sign is an answer.
+    ['\u001b[15~é', 'other other'],
+  ] as const)
+    expect(keysIn(text).join(' ')).to.equal(keys);
+});

@@ -1,0 +1,301 @@
+import { readFileSync } from 'node:fs';
+import type { ContextManager } from '@opentelemetry/api';
+import { context, metrics, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
+import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import { expect } from 'chai';
+import { spy, stub } from 'sinon';
+import type { SemaphoreOptions } from '../../src/index.js';
+import { MemoryBackend, Semaphore } from '../../src/index.js';
+import { ManualClock } from '../../src/manual-clock.js';
+import { instrument } from '../../src/otel/index.js';
+import { telemetry } from '../../src/telemetry.js';
+import { OtelFixture } from './otel-fixture.js';
+
+const NAME = 'otel';
+const { ERROR, UNSET } = SpanStatusCode;
+
+let active = ROOT_CONTEXT;
+
+/** Knows the active span inside `with` only and forgets it at the first `await`: the least that a manager does. */
+const synchronous: ContextManager = {
+  active: () => active,
+  with: (given, fn, thisArg, ...args) => {
+    const before = active;
+    active = given;
+    try {
+      return Reflect.apply<typeof thisArg, typeof args, ReturnType<typeof fn>>(fn, thisArg, args);
+    } finally {
+      active = before;
+    }
+  },
+  bind: (_context, target) => target,
+  enable: () => synchronous,
+  disable: () => synchronous,
+};
+
+describe('OpenTelemetry', () => {
+  let clock: ManualClock;
+  let backend: MemoryBackend;
+  let otel: OtelFixture;
+
+  before(() => context.setGlobalContextManager(synchronous));
+  after(() => context.disable());
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    backend = new MemoryBackend({ clock });
+    otel = new OtelFixture(NAME);
+  });
+
+  afterEach(() => otel.close());
+
+  function open(options: Partial<SemaphoreOptions> = {}): Semaphore {
+    return new Semaphore(backend, NAME, { limit: 1, ttl: 1000, ...options });
+  }
+
+  /** How each hold ended: status, type of the error, reason of the loss. */
+  function holds(): unknown[][] {
+    return otel.spans('redsem hold').map(({ status, attributes }) => {
+      return [status.code, attributes['error.type'], attributes['redsem.lost.reason']];
+    });
+  }
+
+  it('has a level, durations, and a span each for a call and the hold that follows', async () => {
+    const handle = await open({ limit: 5 }).acquire({ permits: 2, timeout: 1500 });
+    const other = await open({ limit: 5 }).acquire();
+    expect(await otel.counts()).to.deep.equal({ count: 3 });
+    await clock.advance(2000);
+    await other.release();
+    expect(await otel.counts()).to.deep.equal({ count: 2 });
+    await clock.advance(500);
+    await handle.release();
+    expect(await otel.counts()).to.deep.equal({});
+    expect(await otel.times('use_time')).to.deep.equal({ count: 2, sum: 4.5 });
+    expect(await otel.times('wait_time')).to.deep.equal({ count: 2, sum: 0 });
+    const [call, hold] = [otel.spans('redsem acquire')[0], otel.spans('redsem hold')[1]];
+    const about = { 'redsem.semaphore.name': NAME, 'redsem.permits': 2 };
+    expect(call?.attributes).to.deep.equal({
+      ...about,
+      'redsem.acquire.timeout': 1.5,
+      'redsem.acquire.waited': 0,
+      'redsem.acquire.attempts': 1,
+    });
+    expect(hold?.attributes).to.deep.equal({
+      ...about,
+      'redsem.ticket.id': handle.id,
+      'redsem.slots': [0, 1],
+      'redsem.fencing_token': handle.fencingToken,
+    });
+    expect(hold?.links.map((link) => link.context)).to.deep.equal([call?.spanContext()]);
+    expect([call?.status.code, hold?.status.code]).to.deep.equal([UNSET, UNSET]);
+  });
+
+  it('counts who waits; the spans are children of the span in which the caller asked', async () => {
+    const sem = open();
+    const first = await sem.acquire();
+    const tracer = otel.tracerProvider.getTracer('test');
+    const callers = ['one', 'two'].map((name) => {
+      const span = tracer.startSpan(name);
+      const acquire = () => sem.acquire();
+      return { span, handle: context.with(trace.setSpan(context.active(), span), acquire) };
+    });
+    await clock.advance(250);
+    expect(await otel.counts()).to.deep.equal({ count: 1, pending_requests: 2, waits: 2 });
+    await first.release();
+    for (const { handle } of callers) {
+      await clock.advance(0);
+      await (await handle).release();
+    }
+    expect(await otel.counts()).to.deep.equal({ waits: 2 });
+    expect(await otel.times('wait_time')).to.deep.equal({ count: 3, sum: 0.5 });
+    const expected = [undefined, ...callers.map(({ span }) => span.spanContext().spanId)];
+    for (const spanName of ['redsem acquire', 'redsem hold'] as const) {
+      const parents = otel.spans(spanName).map((span) => span.parentSpanContext?.spanId);
+      expect(parents).to.deep.equal(expected);
+    }
+  });
+
+  it('tells refusals of tryAcquire from requests that failed, by class of error', async () => {
+    const sem = open();
+    const handle = await sem.acquire();
+    expect(await sem.tryAcquire()).to.equal(null);
+    const late = sem.acquire(20).catch(() => undefined);
+    await clock.advance(20);
+    await late;
+    await handle.release();
+    await sem.acquire(-1).catch(() => undefined);
+    // Anything may be a caller's reason.
+    const own = Object.assign(new Error('no more'), { name: `Error of ${Math.random()}` });
+    for (const reason of [own, 'no more', undefined]) {
+      await sem.acquire({ signal: AbortSignal.abort(reason) }).catch(() => undefined);
+    }
+    const failed = (type: string): string => `failed_requests[${type}]`;
+    expect(await otel.counts()).to.deep.equal({
+      waits: 1,
+      refusals: 1,
+      [failed('AcquireTimeoutError')]: 1,
+      [failed('RangeError')]: 1,
+      [failed('_OTHER')]: 2,
+      [failed('AbortError')]: 1,
+    });
+    const [, refused, timedOut] = otel.spans('redsem acquire');
+    expect(refused?.status.code).to.equal(UNSET);
+    expect(refused?.attributes).to.not.have.property('redsem.acquire.timeout');
+    expect(timedOut?.status.code).to.equal(ERROR);
+    expect(timedOut?.attributes).to.have.property('error.type', 'AcquireTimeoutError');
+    expect(timedOut?.events.map(({ name }) => name)).to.deep.equal(['exception']);
+  });
+
+  it('counts losses by reason, permits that went back, and holders that continued', async () => {
+    const sem = open({ limit: 5, extendEvery: 0 });
+    const [pair, single] = [await sem.acquire({ permits: 2 }), await sem.acquire()];
+    const prompt = await sem.acquire();
+    prompt.on('lost', () => void prompt.release());
+    await sem.revoke(single.id);
+    // The others are past their ttl; that one was told long before.
+    await clock.advance(1500);
+    const losses = { 'losses[revoked]': 1, 'losses[expired]': 2, reclaims: 4 };
+    expect(await otel.counts()).to.deep.equal(losses);
+    await Promise.all([pair.release(), single.release()]);
+    expect(await otel.counts()).to.deep.equal({ ...losses, overages: 2 });
+    const closed = await sem.acquire();
+    await sem.close();
+    await closed.release();
+    const all = { ...losses, overages: 2, 'losses[closed]': 1 };
+    expect(await otel.counts()).to.deep.equal(all);
+    expect((await otel.times('use_time')).count).to.equal(4);
+    const expired = [ERROR, 'expired', 'expired'];
+    const ends = [[ERROR, 'revoked', 'revoked'], expired, expired, [UNSET, undefined, 'closed']];
+    expect(holds()).to.deep.equal(ends);
+  });
+
+  it('counts a lease that ran out unnoticed as an overage, a release that failed as a reclaim', async () => {
+    const unnoticed = await open({ extendEvery: 0 }).acquire();
+    clock.stall(1500);
+    expect(await unnoticed.release()).to.equal(false);
+    expect(await otel.counts()).to.deep.equal({ overages: 1, reclaims: 1 });
+    expect(await otel.times('use_time')).to.deep.equal({ count: 1, sum: 1.5 });
+    const refusing = Object.assign(backend, { isRetryable: () => false });
+    const failing = await open().acquire();
+    stub(refusing, 'release').rejects(new Error('NOPERM'));
+    await failing.release().catch(() => undefined);
+    expect(await otel.counts()).to.deep.equal({ overages: 1, reclaims: 2 });
+    const ends = [
+      [ERROR, 'expired', undefined],
+      [ERROR, 'BackendError', undefined],
+    ];
+    expect(holds()).to.deep.equal(ends);
+  });
+
+  it('counts and notes each extension that failed', async () => {
+    const extend = stub(backend, 'extend').callThrough();
+    for (const call of [0, 1]) extend.onCall(call).rejects(new TypeError('LOADING'));
+    const handle = await open({ ttl: 3000 }).acquire();
+    await clock.advance(4000);
+    expect(await otel.counts()).to.deep.equal({ count: 1, 'extension_failures[TypeError]': 2 });
+    await handle.release();
+    const [hold] = otel.spans('redsem hold');
+    const attributes = { 'exception.type': 'TypeError', 'exception.message': 'LOADING' };
+    expect(hold?.events).to.have.length(2);
+    expect(hold?.events[0]).to.deep.include({ name: 'redsem extension failed', attributes });
+    expect(hold?.status.code).to.equal(UNSET);
+  });
+
+  it('keeps the level right for adopted and dropped tickets, and counts other limits', async () => {
+    const [here, there] = [open(), open({ label: 'there' })];
+    const handle = await here.acquire();
+    const adopted = await there.adopt(handle.toJSON());
+    const missing = { 'losses[missing]': 1, reclaims: 1 };
+    expect(await otel.counts()).to.deep.equal({ count: 1, ...missing });
+    await adopted.release();
+    expect(await otel.counts()).to.deep.equal(missing);
+    expect((await otel.times('wait_time')).count).to.equal(1);
+    const ids = otel.spans('redsem hold').map(({ attributes }) => attributes['redsem.ticket.id']);
+    expect(ids).to.deep.equal([handle.id, adopted.id]);
+    expect(otel.spans('redsem acquire')).to.have.length(1);
+    const dropped = await here.acquire();
+    telemetry.drop.publish({ name: NAME, id: dropped.id });
+    expect(await otel.counts()).to.deep.equal({ ...missing, drops: 1 });
+    await (await open({ limit: 5 }).acquire()).release();
+    await dropped.release();
+    // Once on each side.
+    expect(await otel.counts()).to.deep.equal({ ...missing, drops: 1, 'limit.mismatches': 2 });
+  });
+
+  it('leaves out what began before, and what comes after stop(): levels never go below zero', async () => {
+    const sem = open({ limit: 2 });
+    const handle = await sem.acquire({ permits: 2 });
+    const waiting = sem.acquire();
+    await clock.advance(0);
+    const later = new OtelFixture(NAME);
+    otel.stop();
+    otel.stop();
+    expect(await otel.counts()).to.deep.equal({ waits: 1 });
+    const spans = ['redsem acquire', 'redsem acquire', 'redsem hold'];
+    expect(otel.spans().map(({ name }) => name)).to.deep.equal(spans);
+    await handle.release();
+    await clock.advance(0);
+    await (await waiting).release();
+    expect(await otel.times('use_time')).to.deep.equal({ count: 0, sum: 0 });
+    expect(otel.spans()).to.have.length(3);
+    expect(await later.counts()).to.deep.equal({});
+    await later.close();
+  });
+
+  it('counts once where it is instrumented twice, until the last stop(), and on each of several providers', async () => {
+    const stop = instrument({ ...otel.providers, groupBy: () => 'other' });
+    const other = new OtelFixture('all keys', { groupBy: () => 'all keys' });
+    const handle = await open().acquire();
+    for (let times = 0; times < 2; times += 1) stop();
+    expect(await otel.counts()).to.deep.equal({ count: 1 });
+    await handle.release();
+    otel.stop();
+    await open().use(() => undefined);
+    for (const spanName of ['redsem acquire', 'redsem hold'] as const) {
+      expect(otel.spans(spanName)).to.have.length(1);
+    }
+    expect((await otel.times('wait_time')).count).to.equal(1);
+    expect((await other.times('use_time')).count).to.equal(2);
+    await other.close();
+    const again = instrument(otel.providers);
+    await open().use(() => undefined);
+    expect((await otel.times('wait_time')).count).to.equal(2);
+    again();
+  });
+
+  it('takes the global providers unless given others, also a tracer provider that is set later', async () => {
+    otel.stop();
+    const early = instrument();
+    const meters = new MeterProvider();
+    const getMeter = spy(meters, 'getMeter');
+    metrics.setGlobalMeterProvider(meters);
+    trace.setGlobalTracerProvider(otel.tracerProvider);
+    const { tracerProvider } = otel;
+    const stops = [early, instrument(), instrument({ tracerProvider })];
+    await open().use(() => undefined);
+    expect(otel.spans('redsem acquire')).to.have.length(1);
+    expect(getMeter.callCount).to.equal(1);
+    for (const stop of stops) stop();
+    for (const api of [metrics, trace]) api.disable();
+    await meters.shutdown();
+  });
+
+  it('has names by the conventions, with unit and description, and the version of the package', async () => {
+    const handle = await open({ extendEvery: 0 }).acquire();
+    await clock.advance(1500);
+    await handle.release();
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    const described = await otel.metrics();
+    expect(described).to.have.length.above(5);
+    for (const { descriptor, scope } of described) {
+      const { name, unit, description } = descriptor;
+      expect(name).to.match(/^redsem\.[a-z]+\.[a-z_]+$/);
+      expect(unit, name).to.match(/^(?:s|\{[a-z]+\})$/);
+      expect(description, name).to.match(/^[A-Z]/);
+      expect(scope).to.include({ name: 'redsem', version });
+    }
+    for (const { instrumentationScope } of otel.spans()) {
+      expect(instrumentationScope).to.include({ name: 'redsem', version });
+    }
+  });
+});

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { ROOT } from './run-program.js';
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** The cells of each line of a table, header and rule left out. */
+function rowsOf(text = ''): string[][] {
+  const lines = text.split('\n').filter((line) => line.startsWith('|'));
+  return lines.slice(2).map((line) => {
+    const cells = line.slice(1, -1).split('|');
+    return cells.map((cell) => cell.trim());
+  });
+}
+
+describe('tables of the docs', () => {
+  it('compare with the peers in every cell, with a test of ours and a source for every row', () => {
+    const page = read('docs/comparison.md');
+    const [features = [], sources = []] = page
+      .split('\n## Where each row is from\n')
+      .map((part) => rowsOf(part));
+    expect(features).to.have.length.above(15);
+    for (const row of features) {
+      expect(row, row[0]).to.have.length(7);
+      for (const cell of row) expect(cell, row[0]).to.not.equal('');
+    }
+    expect(sources.map(([name]) => name)).to.deep.equal(features.map(([name]) => name));
+    for (const [name, ours, peers] of sources) {
+      expect(ours, name).to.match(/^`(test|verification)\//);
+      expect(peers, name).to.not.equal('');
+    }
+    const used = [...page.matchAll(/\]\[([a-z-]+)\]/g)].map(([, name]) => name);
+    const targets = new Map(
+      [...page.matchAll(/^\[([a-z-]+)\]: (\S+)$/gm)].map(([, name, target]) => [name, target]),
+    );
+    expect(new Set(used)).to.deep.equal(new Set(targets.keys()));
+    for (const target of targets.values()) expect(target).to.match(/\/blob\/[0-9a-f]{40}\/src\//);
+  });
+
+  it('name files that exist where they say where each promise is proven', () => {
+    const page = read('docs/proof/where-each-promise-is-proven.md');
+    const [table = ''] = page.split('## Dropped on purpose');
+    const rows = [...table.matchAll(/^\| `([^`|]+)` *\| ([^|]+?) *\|/gm)];
+    expect(rows.length).to.be.above(200);
+    const named = rows.flatMap(([, then = '', now = '']) =>
+      now === 'the same'
+        ? [then]
+        : [...now.matchAll(/`([^`]+\.test\.ts)`/g)].map(([, path = '']) => path),
+    );
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).to.deep.equal([]);
+  });
+});
