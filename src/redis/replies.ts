@@ -44,12 +44,12 @@ export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseRep
 }
 
 export function parseSetLimit(reply: unknown): SetLimitReply {
-  const { body, nearest: _, ...rest } = parseReply('set-limit', reply);
+  const { body, ...rest } = parseBody('set-limit', reply);
   return { ...rest, late: body === 'l' };
 }
 
 export function parseAdopt(reply: unknown): AdoptReply {
-  const { body, nearest: _, ...rest } = parseReply('adopt', reply);
+  const { body, ...rest } = parseBody('adopt', reply);
   if (body === '') return { ...rest, ticket: undefined };
   if (body === 'l') return { ...rest, ticket: undefined, late: true };
   const [ticket = '', before = ''] = body.split(':');
@@ -142,9 +142,15 @@ function parseReply(script: string, reply: unknown) {
   return { body, serverTime: milliseconds(time), ...parseLimit(limit), ...rest };
 }
 
+/** Of a call that does not wait for any expiry. */
+function parseBody(script: string, reply: unknown) {
+  const { body, serverTime, storedLimit, otherLimit, grants } = parseReply(script, reply);
+  return { body, serverTime, storedLimit, otherLimit, grants };
+}
+
 /** A reply whose body has a letter for each id. */
 function parseDigits(script: string, reply: unknown, ids: number) {
-  const { body: digits, nearest: _, ...rest } = parseReply(script, reply);
+  const { body: digits, ...rest } = parseBody(script, reply);
   if (digits.length !== ids) throw new UnexpectedReplyError(script, reply);
   return { digits, ...rest };
 }
