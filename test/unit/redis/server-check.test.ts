@@ -52,6 +52,23 @@ describe('check of a server', () => {
     expect(check.passed).to.equal(false);
   });
 
+  it('refuses only when the call has ended: what is withdrawn before that would be granted after it', async () => {
+    const fails = () => Promise.reject(new UnfitServerError('it is too old'));
+    const check = new ServerCheck({ runBySha: fails, runByText: fails });
+    const events: string[] = [];
+    let end = (_time: number): void => {};
+    const call = new Promise<number>((resolve) => (end = resolve));
+    const refused = check
+      .confirm(call, (time) => time, KEYS)
+      .catch((error: unknown) => events.push(String(error)));
+    await new Promise(setImmediate);
+    events.push('the call ends');
+    end(1);
+    await refused;
+    expect(events[0]).to.equal('the call ends');
+    expect(events[1]).to.match(/it is too old$/);
+  });
+
   it('hands on what the call ran into', async () => {
     const { check } = server(5);
     const failing = check.confirm(Promise.reject(new Error('it closed')), () => 0, KEYS);
