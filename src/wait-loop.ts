@@ -113,9 +113,7 @@ export class WaitLoop {
     }
     // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
     const life = Math.min(CLAIM_TIME, this.#options.ttl);
-    // Any call that has reached the server since may have set its expiry to one ttl from then.
-    const until = grant.expiresAt - CLAIM_TIME + life;
-    const certainty = this.#options.serverClock.certaintyUntil(until, life);
+    const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt, life);
     if (certainty === undefined) return true;
     const { since, span } = certainty;
     if (certaintyLeft(since, span, this.#options.clock) <= 0) this.#onLateGrant(request);

@@ -77,8 +77,8 @@ export class Operator {
   /** The limit that counts: the stored one, else that of whoever asked last; null where nobody did within a day. */
   async limitOf(name: string): Promise<number | null> {
     const key = metaKey(this.#prefix, name);
-    const [stored, state] = await own('HMGET', this.#server.fields(key, ['limit', 'state']));
-    const text = stored ?? /^\d+ \d+ \d+ (\d+)/.exec(state ?? '')?.[1];
+    const [stored, state] = await own('HMGET', this.#server.fields(key, ['stored', 'state']));
+    const text = stored ?? /^\d+ (\d+)/.exec(state ?? '')?.[1];
     const limit = Number(text ?? Number.NaN);
     return Number.isSafeInteger(limit) && limit > 0 ? limit : null;
   }

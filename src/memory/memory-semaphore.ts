@@ -31,7 +31,6 @@ import { LimitRecord } from './limit-record.js';
 interface Ticket extends Mortal {
   readonly ranges: readonly SlotRange[];
   readonly fencingToken: number;
-  readonly grantedAt: number;
   readonly label: string;
 }
 
@@ -39,6 +38,8 @@ interface Waiter extends Arrival {
   readonly permits: number;
   readonly client: string;
   readonly label: string;
+  /** What a ticket of its own would get. */
+  readonly ttl: number;
 }
 
 /** What a call found when it served the queue. */
@@ -174,7 +175,7 @@ export class MemorySemaphore {
       slots: slotsOf(ticket.ranges),
       fencingToken: ticket.fencingToken,
       expiresIn: ticket.expiresAt - now,
-      heldFor: now - ticket.grantedAt,
+      heldFor: Math.max(0, now - ticket.fencingToken / 1000),
       label: ticket.label,
     }));
     const waiters = [...this.#queue]
@@ -207,8 +208,7 @@ export class MemorySemaphore {
     const fencingToken = this.#nextNumber(now);
     const { ranges } = ticket;
     const expiresAt = now + ttl;
-    const times = { grantedAt: now, expiresAt };
-    this.#tickets.add({ id: newId, ranges, fencingToken, label, ...times, place: 0 });
+    this.#tickets.add({ id: newId, ranges, fencingToken, label, expiresAt, place: 0 });
     this.#adopted.set(firstId(newId), newId);
     this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' });
   }
@@ -243,9 +243,9 @@ export class MemorySemaphore {
   }
 
   /** A request that was dropped (claim or lease over) returns to its old place. */
-  #requeue({ id, permits, arrival }: TicketRequest, { client, label }: AcquireCall): void {
+  #requeue({ id, permits, arrival }: TicketRequest, { client, label, ttl }: AcquireCall): void {
     if (arrival === undefined || this.#tickets.has(id) || this.#queue.has(id)) return;
-    this.#queue.add({ id, permits, client, arrival, label });
+    this.#queue.add({ id, permits, client, arrival, label, ttl });
   }
 
   /** See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what does not fit now blocks. */
@@ -257,7 +257,8 @@ export class MemorySemaphore {
       else if (waiter.permits <= call.limit) {
         if (this.#slots.used + waiter.permits > call.limit) return { granted, blocked: true };
         this.#queue.remove(waiter.id);
-        const life = own?.has(waiter.id) === true ? (call.ttl ?? CLAIM_TIME) : CLAIM_TIME;
+        const mine = own?.has(waiter.id) === true;
+        const life = mine ? (call.ttl ?? CLAIM_TIME) : Math.min(waiter.ttl, CLAIM_TIME);
         this.#grant(waiter, now, now + life);
         granted.push(waiter);
         if (this.#slots.used >= call.limit) break;
@@ -279,7 +280,6 @@ export class MemorySemaphore {
       id,
       ranges: this.#slots.take(permits),
       fencingToken: this.#nextNumber(now),
-      grantedAt: now,
       label,
       expiresAt: until,
       place: 0,
@@ -306,7 +306,7 @@ export class MemorySemaphore {
     }
     if (!wait) return { kind: 'busy' };
     const arrival = this.#nextNumber(now);
-    this.#queue.add({ id, permits, client, arrival, label });
+    this.#queue.add({ id, permits, client, arrival, label, ttl });
     served.blocked = true;
     return { kind: 'queued', arrival };
   }

@@ -1,7 +1,7 @@
 import type { SemaphoreKey } from '../backend.js';
 
 /** The order in which every script declares its keys. */
-const PARTS = ['tickets', 'free', 'queue', 'waiters', 'meta'] as const;
+const PARTS = ['tickets', 'meta', 'queue'] as const;
 const QUORUM_PARTS = ['qslots', 'qmeta'] as const;
 
 /**

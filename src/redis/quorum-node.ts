@@ -20,7 +20,7 @@ import { quorumKeysOf } from './keys.js';
 import { parseDrop, parseKeep, parseList, parseTake } from './quorum-replies.js';
 import { RedisBackend } from './redis-backend.js';
 import { runScript, runText } from './run-script.js';
-import type { Script } from './scripts.js';
+import type { Script } from './compose-script.js';
 import { ServerCheck } from './server-check.js';
 import {
   quorumDropScript,

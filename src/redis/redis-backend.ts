@@ -41,7 +41,7 @@ import {
 import { parsePush } from './push-message.js';
 import { isReadOnlyError, isRetryableError } from './retryable-error.js';
 import { runScript } from './run-script.js';
-import type { Script } from './scripts.js';
+import type { Script } from './compose-script.js';
 import {
   acquireScript,
   adoptScript,
@@ -109,76 +109,72 @@ export class RedisBackend implements Backend {
   }
 
   #acquire(call: AcquireCall): Promise<AcquireReply> {
-    const { label, ttl, notAfter, requests } = call;
-    const groups = inOrder(requests);
-    const { ordered, known, kinds, weighted } = groups;
-    const until = notAfter === undefined ? '' : microseconds(notAfter);
-    const plain = known === 0 && !weighted && kinds === '';
-    const args = [encodeURIComponent(label), String(ttl), until];
-    args.push(plain ? '' : `${known} ${weighted ? 1 : 0} ${kinds}`);
-    args.push(ordered.map(({ id }) => id).join(' '));
-    if (known > 0)
-      args.push(
-        ordered
-          .slice(0, known)
-          .map(({ arrival }) => arrival)
-          .join(' '),
-      );
-    return this.#run(acquireScript, call, args, (text) => {
-      const reply = parseAcquire(text, requests.length);
-      if (ordered === requests) return reply;
-      // Verdicts come in the order in which the script got the requests.
-      const verdicts = new Map(reply.verdicts.map((verdict, i) => [ordered[i], verdict]));
-      return { ...reply, verdicts: requests.flatMap((request) => verdicts.get(request) ?? []) };
-    });
+    const { requests } = call;
+    const run = [...terms(call), encodeURIComponent(call.label), latest(call.notAfter)];
+    return this.#run(acquireScript, call, [...run, asText(requests)], (text) =>
+      parseAcquire(text, requests.length),
+    );
   }
 
   extend(call: ExtendCall): Promise<ExtendReply> {
-    const args = [String(call.ttl), call.ids.join(' ')];
-    if (call.fencingTokens !== undefined) args.push(call.fencingTokens.join(' '));
-    return this.#run(extendScript, call, args, (text) => parseExtend(text, call.ids));
+    const { ids, fencingTokens = [] } = call;
+    const run = [
+      ...terms(call),
+      `${JSON.stringify(ids)}|${JSON.stringify(fencingTokens.map(String))}`,
+    ];
+    return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
   }
 
-  release(call: ReleaseCall): Promise<ReleaseReply> {
-    const { ids } = call;
-    return this.#run(releaseScript, call, [ids.join(' ')], (text) => parseRelease(text, ids));
+  async release(call: ReleaseCall): Promise<ReleaseReply> {
+    const once = [...new Set(call.ids)];
+    const reply = await this.#release(call, once);
+    if (once.length === call.ids.length) return reply;
+    const { released } = reply;
+    const isFirst = (id: string, i: number) => call.ids.indexOf(id) === i;
+    const gone = new Set(once.filter((_, i) => released[i] === true));
+    return { ...reply, released: call.ids.map((id, i) => gone.has(id) && isFirst(id, i)) };
+  }
+
+  #release(call: ReleaseCall, ids: readonly string[]): Promise<ReleaseReply> {
+    const run = [String(call.limit), listed(ids)];
+    return this.#run(releaseScript, call, run, (text) => parseRelease(text, ids));
   }
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
-    const { newLimit, notAfter } = call;
-    const until = notAfter === undefined ? '' : microseconds(notAfter);
-    return this.#run(setLimitScript, call, [String(newLimit), until], parseSetLimit);
+    const args = [String(call.limit), String(call.newLimit), latest(call.notAfter)];
+    return this.#run(setLimitScript, call, args, parseSetLimit);
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {
-    const { label, ttl, id, newId, notAfter } = call;
-    const until = notAfter === undefined ? '' : microseconds(notAfter);
-    const args = [encodeURIComponent(label), String(ttl), id, newId, until];
+    const { label, id, newId, notAfter } = call;
+    const args = [...terms(call), encodeURIComponent(label), latest(notAfter), id, newId];
     return this.#run(adoptScript, call, args, parseAdopt);
   }
 
   revoke(call: RevokeCall): Promise<RevokeReply> {
-    return this.#run(revokeScript, call, [call.id], parseRevoke);
+    return this.#run(revokeScript, call, [String(call.limit), call.id], parseRevoke);
   }
 
   async inspect(call: InspectCall): Promise<InspectReply> {
     const holders = new Map<string, HolderState>();
     const waiters = new Map<string, WaiterState>();
     const keys = this.#keysOf(call.key);
-    let [cursor, arrival, limit] = ['0', '0', call.limit];
+    let { limit } = call;
+    let [cursor, arrival] = ['0', '0'];
     const read = new Set<string>();
     while (cursor !== '' || arrival !== '') {
       const place = `${cursor} ${arrival}`;
       // A server that goes in circles is not followed for ever.
       if (read.has(place)) throw new UnexpectedReplyError('inspect', place);
       read.add(place);
-      const args = [this.#limitAndTime(call.limit), cursor, arrival, String(PAGE)];
+      const args = [cursor, arrival, String(PAGE)];
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);
       for (const waiter of page.waiters) {
         waiters.set(waiter.id, { ...waiter, position: waiters.size });
       }
-      ({ cursor, arrival, limit } = page);
+      ({ cursor, arrival } = page);
+      limit = page.storedLimit ?? limit;
     }
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
@@ -186,15 +182,14 @@ export class RedisBackend implements Backend {
   }
 
   async noteStripes(key: SemaphoreKey, stripes: number): Promise<readonly number[]> {
-    const args = [this.#limitAndTime(1), String(stripes)];
-    return parseNumbers(
-      await runScript(this.#connection, noteStripesScript, stripesKeyOf(key), args),
-    );
+    const keys = stripesKeyOf(key);
+    const args = [String(stripes)];
+    return parseNumbers(await runScript(this.#connection, noteStripesScript, keys, args));
   }
 
   /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */
   async findHazard(key: SemaphoreKey): Promise<string | undefined> {
-    const meta = this.#keysOf(key).slice(-1);
+    const meta = this.#keysOf(key).slice(1, 2);
     const reply = await runScript(this.#connection, evictionScript, meta, []).catch(() => '');
     const [maxmemory, policy] = String(reply).split(' ');
     if (policy === undefined || policy === 'noeviction' || maxmemory === '0') return undefined;
@@ -218,8 +213,7 @@ export class RedisBackend implements Backend {
     rest: readonly string[],
     parse: (reply: unknown) => R,
   ): Promise<R> {
-    const inbox = inboxChannels(call.key.prefix) + call.client;
-    const args = [this.#limitAndTime(call.limit), inbox, ...rest];
+    const args = [inboxChannels(call.key.prefix) + call.client, ...rest];
     const keys = this.#keysOf(call.key);
     const ran = runScript(this.#connection, script, keys, args).then((reply) => {
       this.#readOnlyAt = -Infinity;
@@ -235,11 +229,6 @@ export class RedisBackend implements Backend {
     if (keys === undefined) this.#keys.set(key, (keys = keysOf(key)));
     return keys;
   }
-
-  #limitAndTime(limit: number): string {
-    const clock = this.#connection.serverClock;
-    return clock === undefined ? String(limit) : `${limit} ${microseconds(clock())}`;
-  }
 }
 
 type Replicas = NonNullable<AcquireCall['replicas']>;
@@ -252,25 +241,34 @@ class TooFewReplicasError extends Error {
   }
 }
 
+/** Limit and ttl of a call as scripts take them. */
+function terms({ limit, ttl }: { readonly limit: number; readonly ttl: number }): string[] {
+  return [String(limit), microseconds(ttl)];
+}
+
+/** The last moment at which a call may act. Scripts compare it as text, with the server's time. */
+function latest(notAfter: number | undefined): string {
+  return notAfter === undefined ? '' : microseconds(notAfter).padStart(16, '0');
+}
+
 function microseconds(milliseconds: number): string {
   return Math.round(milliseconds * 1000).toFixed(0);
 }
 
-/** The script wants those first that were queued before; the others keep the order in which they were made. */
-function inOrder(requests: readonly TicketRequest[]) {
-  let [known, tries, weighted] = [0, 0, false];
-  for (const { arrival, wait, permits } of requests) {
-    if (arrival !== undefined) known += 1;
-    else if (!wait) tries += 1;
-    weighted ||= permits > 1;
-  }
-  if (known === 0)
-    return { ordered: requests, known, kinds: tries > 0 ? kindsOf(requests) : '', weighted };
-  const fresh = requests.filter(({ arrival }) => arrival === undefined);
-  const ordered = [...requests.filter(({ arrival }) => arrival !== undefined), ...fresh];
-  return { ordered, known, kinds: tries > 0 ? kindsOf(fresh) : '', weighted };
+/** See `acquire.lua`. */
+function asText(requests: readonly TicketRequest[]): string {
+  const ids = requests.map(({ id }) => id);
+  const [first] = requests;
+  const plain = requests.every(({ permits, arrival }) => permits === 1 && arrival === undefined);
+  if (plain && requests.length === 1) return `${first?.wait === true ? '' : '?'}${ids.join('')}`;
+  if (plain && requests.every(({ wait }) => wait)) return listed(ids);
+  const kinds = requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
+  const known = requests.some(({ arrival }) => arrival !== undefined);
+  const places = known ? JSON.stringify(requests.map(({ arrival = 0 }) => arrival)) : '';
+  return `${JSON.stringify(ids)}|${kinds}|${places}`;
 }
 
-function kindsOf(requests: readonly TicketRequest[]): string {
-  return requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
+/** Ids as scripts take them: a single one is read faster as it is. */
+function listed(ids: readonly string[]): string {
+  return ids.length === 1 ? ids.join('') : JSON.stringify(ids);
 }

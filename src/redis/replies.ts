@@ -25,60 +25,40 @@ export class UnexpectedReplyError extends Error {
 }
 
 export function parseAcquire(reply: unknown, requests: number): AcquireReply {
-  const [head, nearest, verdicts, grants] = sections('acquire', reply, 4);
-  const parsed = verdicts.startsWith('n')
-    ? parseRun(verdicts.slice(1), requests, reply)
-    : list(verdicts).map((verdict) => parseVerdict(verdict, reply));
-  if (parsed.length !== requests) throw new UnexpectedReplyError('acquire', reply);
-  const { serverTime, storedLimit, otherLimit } = parseHead(head);
-  return {
-    serverTime,
-    storedLimit,
-    otherLimit,
-    nearestExpiry: nearest === '' ? undefined : milliseconds(nearest),
-    verdicts: parsed,
-    grants: parseGrants(grants),
-  };
+  const { body, nearest, ...rest } = parseReply('acquire', reply);
+  const verdicts = list(body).flatMap((verdict) => parseVerdicts(verdict, reply));
+  if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', reply);
+  return { ...rest, nearestExpiry: nearest === '' ? undefined : milliseconds(nearest), verdicts };
 }
 
 export function parseExtend(reply: unknown, ids: readonly string[]): ExtendReply {
-  const [head, digits, grants] = verdictSections('extend', reply, ids.length);
-  const { serverTime, storedLimit, otherLimit } = parseHead(head);
+  const { digits, ...rest } = parseDigits('extend', reply, ids.length);
   const extended = Array.from(digits, (digit) => digit === '1');
   const revoked = digits.includes('r') ? ids.filter((_id, i) => digits[i] === 'r') : undefined;
-  return {
-    serverTime,
-    storedLimit,
-    otherLimit,
-    extended,
-    revoked,
-    grants: parseGrants(grants),
-  };
+  return { ...rest, extended, revoked };
 }
 
 export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseReply {
-  const [head, digits, grants] = verdictSections('release', reply, ids.length);
-  const { serverTime, storedLimit, otherLimit } = parseHead(head);
-  const released = Array.from(digits, (digit) => digit === '1');
-  return { serverTime, storedLimit, otherLimit, released, grants: parseGrants(grants) };
+  const { digits, ...rest } = parseDigits('release', reply, ids.length);
+  return { ...rest, released: Array.from(digits, (digit) => digit === '1') };
 }
 
 export function parseSetLimit(reply: unknown): SetLimitReply {
-  const [head, late, grants] = sections('set-limit', reply, 3);
-  return { ...parseHead(head), late: late === 'l', grants: parseGrants(grants) };
+  const { body, ...rest } = parseBody('set-limit', reply);
+  return { ...rest, late: body === 'l' };
 }
 
 export function parseAdopt(reply: unknown): AdoptReply {
-  const [head, ticket, before, grants] = sections('adopt', reply, 4);
-  const rest = { ...parseHead(head), grants: parseGrants(grants) };
-  if (ticket === '') return { ...rest, ticket: undefined };
-  if (ticket === 'l') return { ...rest, ticket: undefined, late: true };
+  const { body, ...rest } = parseBody('adopt', reply);
+  if (body === '') return { ...rest, ticket: undefined };
+  if (body === 'l') return { ...rest, ticket: undefined, late: true };
+  const [ticket = '', before = ''] = body.split(':');
   return { ...rest, ticket: { ...parseTicket('adopt', ticket, reply), before } };
 }
 
 export function parseRevoke(reply: unknown): RevokeReply {
-  const [head, digit, grants] = verdictSections('revoke', reply, 1);
-  return { ...parseHead(head), revoked: digit === '1', grants: parseGrants(grants) };
+  const { digits, ...rest } = parseDigits('revoke', reply, 1);
+  return { ...rest, revoked: digits === '1' };
 }
 
 /** Numbers with spaces between. */
@@ -90,7 +70,7 @@ export function parseNumbers(reply: unknown): number[] {
 }
 
 export interface InspectPage {
-  readonly limit: number;
+  readonly storedLimit?: number | undefined;
   /** Where the next page starts among the tickets and among the waiting requests; '' when done. */
   readonly cursor: string;
   readonly arrival: string;
@@ -99,10 +79,14 @@ export interface InspectPage {
 }
 
 export function parseInspect(reply: unknown): InspectPage {
-  const [time, limit, cursor, arrival, holders, waiters] = sections('inspect', reply, 6);
+  const parts = typeof reply === 'string' ? reply.split('|') : [];
+  const [time = '', limit = '', cursor = '', arrival = '', holders = '', waiters = ''] = parts;
+  if (parts.length !== 6 || !TIME.test(time) || !LIMIT.test(limit)) {
+    throw new UnexpectedReplyError('inspect', reply);
+  }
   const now = milliseconds(time);
   return {
-    limit: Number(limit),
+    ...parseLimit(limit),
     cursor,
     arrival,
     holders: list(holders).map((line) => parseHolder(line, now)),
@@ -143,33 +127,51 @@ export function parseEnded(text: string): EndedTicket[] {
   });
 }
 
-type Head = Pick<Reply, 'serverTime' | 'storedLimit' | 'otherLimit'>;
-type Texts = readonly [string, string, string, string, string, string];
+const TIME = /^\d{1,16}$/;
+/** What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or nothing. */
+const LIMIT = /^(?:[so]\d+)?$/;
 
-function sections(script: string, reply: unknown, count: number): Texts {
-  const parts = typeof reply === 'string' ? reply.split('|') : [];
-  if (parts.length !== count || !/^\d+(?: (?:stored|other) \d+)?$/.test(parts[0] ?? '')) {
+/** `time|body`, or `time|body/limit/grants/nearest expiry`. */
+function parseReply(script: string, reply: unknown) {
+  const [time = '', semaphore = '', ...more] = typeof reply === 'string' ? reply.split('|') : [];
+  const [body = '', limit = '', grants = '', nearest = ''] = semaphore.split('/');
+  if (!TIME.test(time) || !LIMIT.test(limit) || more.length > 0) {
     throw new UnexpectedReplyError(script, reply);
   }
-  const [a = '', b = '', c = '', d = '', e = '', f = ''] = parts;
-  return [a, b, c, d, e, f];
+  const rest = { grants: parseGrants(grants), nearest };
+  return { body, serverTime: milliseconds(time), ...parseLimit(limit), ...rest };
 }
 
-/** Sections whose second has a letter for each id. */
-function verdictSections(script: string, reply: unknown, ids: number): Texts {
-  const parts = sections(script, reply, 3);
-  if (parts[1].length !== ids) throw new UnexpectedReplyError(script, reply);
-  return parts;
+/** Of a call that does not wait for any expiry. */
+function parseBody(script: string, reply: unknown) {
+  const { body, serverTime, storedLimit, otherLimit, grants } = parseReply(script, reply);
+  return { body, serverTime, storedLimit, otherLimit, grants };
 }
 
-/** `now`, `now stored LIMIT` or `now other LIMIT`. */
-function parseHead(head: string): Head {
-  const [time = '', whose, limit] = head.split(' ');
+/** A reply whose body has a letter for each id. */
+function parseDigits(script: string, reply: unknown, ids: number) {
+  const { body: digits, ...rest } = parseBody(script, reply);
+  if (digits.length !== ids) throw new UnexpectedReplyError(script, reply);
+  return { digits, ...rest };
+}
+
+function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
+  const limit = Number(text.slice(1));
   return {
-    serverTime: milliseconds(time),
-    storedLimit: whose === 'stored' ? Number(limit) : undefined,
-    otherLimit: whose === 'other' ? Number(limit) : undefined,
+    storedLimit: text.startsWith('s') ? limit : undefined,
+    otherLimit: text.startsWith('o') ? limit : undefined,
   };
+}
+
+/** `*n slot token`: so many tickets of one permit each, slots and tokens rising. */
+function parseVerdicts(text: string, reply: unknown): AcquireVerdict | AcquireVerdict[] {
+  const [, total, slot, token] = /^\*(\d{1,5}) (\d{1,15}) (\d{1,16})$/.exec(text) ?? [];
+  if (total === undefined) return parseVerdict(text, reply);
+  return Array.from({ length: Number(total) }, (_, i) => ({
+    kind: 'granted',
+    slots: [Number(slot) + i],
+    fencingToken: Number(token) + i,
+  }));
 }
 
 function parseVerdict(text: string, reply: unknown): AcquireVerdict {
@@ -185,18 +187,6 @@ function parseVerdict(text: string, reply: unknown): AcquireVerdict {
   }
   const { fencingToken, slots } = parseTicket('acquire', text, reply);
   return { kind: 'granted', fencingToken, slots };
-}
-
-/** All granted one permit each: the slot and the token of the first, from which the others count on. */
-function parseRun(text: string, requests: number, reply: unknown): AcquireVerdict[] {
-  const { fencingToken, slots } = parseTicket('acquire', text, reply);
-  const first = slots[0] ?? 0;
-  if (slots.length !== 1) throw new UnexpectedReplyError('acquire', reply);
-  return Array.from({ length: requests }, (_, i) => ({
-    kind: 'granted',
-    fencingToken: fencingToken + i,
-    slots: [first + i],
-  }));
 }
 
 /** `slots token`. */
@@ -231,13 +221,14 @@ function slotsOf(text: string, most = MOST_PERMITS): number[] | undefined {
 }
 
 function parseHolder(line: string, now: number): HolderState {
-  const [id = '', expiry = '', slots = '', token = '', granted = '', label = ''] = line.split(' ');
+  const [id = '', expiry = '', slots = '', token = '', label = ''] = line.split(' ');
   return {
     id,
     slots: parseSlots(slots),
     fencingToken: Number(token),
     expiresIn: milliseconds(expiry) - now,
-    heldFor: now - milliseconds(granted),
+    // A token is the time of the grant, unless the clock was behind those before.
+    heldFor: Math.max(0, now - milliseconds(token)),
     label: decodedLabel(label),
   };
 }

@@ -1,12 +1,13 @@
 import { UnfitServerError } from '../backend.js';
 import type { RedisConnection } from './connection.js';
-import type { Script } from './scripts.js';
+import type { Script } from './compose-script.js';
+import { inDialect } from './compose-script.js';
 
 /** The server does not know a command, of a client or of a script; the last is from servers older than Redis 5. */
 const UNKNOWN = /unknown (?:\w+ )?command|not allowed after non deterministic/i;
 const FORBIDDEN = /command is not allowed from script/i;
-/** From `clock.lua`. */
-const NO_TIME = /\bREDSEM_TIME (.*)/;
+/** From `time.lua`. */
+const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
 
 /**
  * EVALSHA, and on NOSCRIPT alone EVAL: any other error may mean that the script ran. A cluster's nodes
@@ -21,7 +22,8 @@ export async function runScript(
   args: readonly string[],
 ): Promise<unknown> {
   try {
-    return await connection.runBySha(script.sha1, keys, args);
+    const { sha1 } = textFor(connection, script);
+    return await connection.runBySha(sha1, keys, withTime(connection, args));
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw named(error);
     return runText(connection, script, keys, args);
@@ -36,10 +38,20 @@ export async function runText(
   args: readonly string[],
 ): Promise<unknown> {
   try {
-    return await connection.runByText(script.text, keys, args);
+    const { text } = textFor(connection, script);
+    return await connection.runByText(text, keys, withTime(connection, args));
   } catch (error) {
     throw named(error);
   }
+}
+
+/** Where something stands in for the server's clock, see `dialect.lua`. */
+function textFor(connection: RedisConnection, script: Script): Script {
+  return connection.serverClock === undefined ? script : inDialect(script);
+}
+
+function withTime({ serverClock }: RedisConnection, args: readonly string[]): readonly string[] {
+  return serverClock === undefined ? args : [...args, Math.round(serverClock() * 1000).toFixed(0)];
 }
 
 function named(error: unknown): unknown {

@@ -69,7 +69,7 @@ export class ServerCheck {
   }
 
   async #time(keys: readonly string[]): Promise<number> {
-    const reply = await runText(this.#connection, checkServerScript, keys.slice(0, 1), ['1']);
+    const reply = await runText(this.#connection, checkServerScript, keys.slice(0, 1), []);
     if (!/^\d+$/.test(String(reply))) throw new UnexpectedReplyError('check-server', reply);
     return Number(reply) / 1000;
   }

@@ -193,8 +193,8 @@ class Program {
         this.#note(`the clock steps back by ${10 * first} ms`);
         return this.#pair.stepBack(10 * first);
       case 'lose': {
-        const losses: Loss[] = ['everything', 'tickets', 'queue', 'nothing'];
-        const what = losses[first % losses.length] ?? 'nothing';
+        const losses: Loss[] = ['everything', 'tickets', 'queue'];
+        const what = losses[first % losses.length] ?? 'queue';
         this.#note(`${what} is lost`);
         return this.#pair.lose(
           what,

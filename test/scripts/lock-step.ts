@@ -20,8 +20,7 @@ export interface Ask {
 const LOSSES = {
   everything: undefined,
   tickets: ['tickets'],
-  queue: ['queue', 'waiters'],
-  nothing: ['free'],
+  queue: ['queue'],
 } as const;
 
 export type Loss = keyof typeof LOSSES;

@@ -271,30 +271,32 @@ export class RedisFixture extends PortFixture {
     return state;
   }
 
-  /** Nothing but `meta` is left, which has nothing of any ticket or request. */
+  /** Nothing but `meta` is left, which has nothing of any ticket or request, and the sign in `tickets` that keeps that key. */
   async expectNothingLeft(): Promise<void> {
-    const { meta = {}, ...rest } = await this.state();
-    expect(rest).to.deep.equal({});
+    const { meta = {}, tickets = SIGN, ...rest } = await this.state();
+    expect({ tickets, ...rest }).to.deep.equal({ tickets: SIGN });
     for (const field of Object.keys(meta as object)) expect(field).not.to.match(/[.~]/);
   }
 
   /**
-   * No key is gone before the last live ticket's end, `meta` not within a day after it; and none stays for much longer than the
-   * longest ticket may. `behind`: by how much the time was set back, which the lives of keys do not know.
+   * `tickets` and `meta` are not gone within half a day after the last live ticket's end; and none stays for much longer than a day
+   * after the longest ticket may. `behind`: by how much the time was set back, which the lives of keys do not know.
    */
   async expectSafeExpiry(what: string, behind = 0): Promise<void> {
     const last = Math.max(-Infinity, ...(await this.inspect()).holders.map((one) => one.expiresIn));
     for (const [part, life] of Object.entries(await this.lives())) {
-      const longer = part === 'meta' ? DAY : 0;
-      const most = 2 * this.longest + 10_000 + longer;
+      const most = 2 * this.longest + 10_000 + DAY;
       expect(life, `life of ${part} after ${what}`).to.be.within(1, most);
-      if (part === 'queue' || part === 'waiters') continue;
+      if (part === 'queue') continue;
       // Keys expire by the server's real time, which does not stand still.
-      const needed = last + longer - this.#lived() - behind;
+      const needed = last + DAY / 2 - this.#lived() - behind;
       expect(life, `life of ${part} after ${what}`).to.be.at.least(needed);
     }
   }
 }
+
+/** What `tickets` holds when no ticket is left. */
+const SIGN = ['.', '9000000000000000'];
 
 const opened = new Set<RedisFixture>();
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { appendFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,31 +21,32 @@ describe('embedded lua', () => {
 
   afterEach(() => removeTemporaryFolder(cwd));
 
-  const modulePath = () => join(cwd, 'src/redis/scripts.ts');
+  const modulePath = () => join(cwd, 'src/redis/lua-sources.ts');
   const luaPath = (name: string) => join(cwd, 'src/redis/lua', name);
   const write = (name: string, ...lines: string[]) =>
     writeFileSync(luaPath(name), `${lines.join('\n')}\n`);
   const embed = (...args: string[]) =>
     runProgram([process.execPath, 'scripts/embed-lua.mjs', ...args], { cwd });
 
-  it('has fragments before the operation, the SHA1, no comments, and is told from a stale or missing one', async () => {
+  it('has each file once, without comments, and differs from a stale or missing one', async () => {
     expect((await embed('--check')).stderr).to.match(/is missing: run `npm run lua`/);
     expect((await embed()).code).to.equal(0);
     expect((await embed('--check')).code).to.equal(0);
-    const scripts = (await import(pathToFileURL(modulePath()).href)) as object;
-    const text = [
-      "local t = redis.call('TIME')",
-      'local function purge()',
-      'return 0',
-      'end',
-      `return { purge(), "it's", '\\\\', 'say "x"' } -- kept`,
-    ].join('\n');
-    const sha1 = createHash('sha1').update(text).digest('hex');
-    expect({ ...scripts }).to.deep.equal({ setLimitScript: { name: 'set-limit', sha1, text } });
+    const { luaSources } = (await import(pathToFileURL(modulePath()).href)) as {
+      luaSources: object;
+    };
+    expect(luaSources).to.deep.equal({
+      clock: ["local t = redis.call('TIME')"],
+      purge: ['local function purge()', 'return 0', 'end'],
+      'set-limit': [
+        '-- include: clock purge',
+        `return { purge(), "it's", '\\\\', 'say "x"' } -- kept`,
+      ],
+    });
     appendFileSync(luaPath('clock.lua'), 'local extra = 1\n');
     const stale = await embed('--check');
     expect(stale.code).to.equal(1);
-    expect(stale.stderr).to.match(/scripts\.ts is stale: run `npm run lua`/);
+    expect(stale.stderr).to.match(/lua-sources\.ts is stale: run `npm run lua`/);
   });
 
   it('is not written from what cannot be embedded', async () => {
@@ -54,10 +54,7 @@ describe('embedded lua', () => {
       ['a.lua', ['-- include:', 'local s = [[x]]'], /a\.lua:2: long brackets/],
       ['a.lua', ['-- include:', '--[==[ x', ']==]'], /a\.lua:2: long brackets/],
       ['a.lua', ['-- include:', "local s = 'x\\", "y'"], /a\.lua:2: .*backslash/],
-      ['a.lua', ['-- include: nope', 'return 1'], /no fragment "nope"/],
-      ['a.lua', ['-- include: set-limit'], /no fragment "set-limit"/],
-      ['a.lua', ['-- include: clock clock'], /includes a fragment twice/],
-      ['a.lua', ['return 1'], /no operation includes it/],
+      ['a.lua', ['-- include: nope', 'return 1'], /no file "nope"/],
       ['A_b.lua', ['-- include:'], /must be kebab-case/],
     ] as const) {
       write(file, ...lines);

@@ -115,11 +115,15 @@ async function finish(workers: readonly WorkerProcess[], redis: Redis): Promise<
   for (const worker of workers) worker.send({ type: 'end' });
   const messages = await Promise.all(workers.map((worker) => worker.next('ended')));
   await Promise.all(workers.map(({ exited }) => exited));
-  const keys = await redis.keys('*');
+  const all = (await redis.keys('*')).filter((key) => !key.endsWith(':meta'));
+  // Without tickets, `tickets` stays for a day, with a sign that is none.
+  const inUse = await Promise.all(
+    all.map(async (key) => !key.endsWith(':tickets') || (await redis.zcard(key)) > 1),
+  );
   const channels = await redis.pubsub('CHANNELS');
   return {
     timers: messages.reduce((sum, { data }) => sum + Number(data), 0),
-    keys: keys.filter((key) => !key.endsWith(':meta')),
+    keys: all.filter((_, i) => inUse[i]),
     channels: channels.length,
   };
 }

@@ -1,156 +1,106 @@
--- Grants tickets, or queues their requests.
+-- Grants tickets, or queues their requests, of any number of semaphores.
 --
--- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
---       3 label (without spaces, ; or |)   4 ttl (ms)   5 not after (microseconds, or '')
---       6 '' or 'known weighted kinds'. known: how many requests were queued before; the rest are new. weighted: 1 if any asks
---       for more than one permit. kinds: nothing if all new ones wait, else a letter for each, w to wait, t to try only
---       7 the ids, at most 1000   8 the arrival numbers of those that were queued before
--- Reply 'head|nearest expiry or empty|verdict;verdict…|grants', the head as in state.lua, a verdict being 'slots token', 'q' and the
---       arrival number, 'b' when busy, 'l' when late, 'o' and the limit where more permits are asked for. Where each got one permit it may be 'n' and the first 'slot token', from
---       which the others count on. Grants are other requests of the same client that were served on this occasion, 'id slots
---       token expiry;…'
--- Cost  O(log n) for each request, expired ticket and grant, and each freed permit; a call that runs twice changes nothing the second time
+-- KEYS  tickets, meta, queue of each semaphore
+-- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': grant all if each is plainly free, else nothing
+--       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces, ; or |), not after (microseconds, or ''),
+--       and for each semaphore its requests: the id of one that waits, '?' and the id of one that only tries, or a JSON list of ids that
+--       wait, all of one permit; or 'ids|kinds|places' with a letter for each id, w to wait or t to try only, and a JSON list with
+--       the place of each in the queue as an earlier reply said, or 0 (empty: all 0)
+-- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/nearest': see slow.lua. A verdict is 'slots token', '*n slot token'
+--       for n of one permit with rising slots and tokens, 'q' and the place, 'b' when busy, 'l' when late, 'o' and the limit where more
+--       permits are asked for, with ; between. With '*', where one is not plainly free: 'now|' and its number, from 1
+-- Cost  O(log n) for each request, expired ticket and grant; a call that runs twice changes nothing the second time
 
--- include: clock
-local known, weighted, kinds = 0, false, ''
-if ARGV[6] ~= '' then
-  known, weighted, kinds = match(ARGV[6], '^(%d+) (%d) (%a*)$')
-  known, weighted = known * 1.0, weighted == '1'
-end
-local giving, listed = false, ARGV[7]
--- include: ids
--- Of many that are new, nothing need be known where there is room for all.
-local all_known = total < 8
-local stored = all_known and call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total)) or call('HMGET', meta, 'state', 'limit')
--- include: state grant-all
-if not all_known then
-  stored = call('HMGET', meta, 'state', 'limit', unpack(ids, 1, total))
-end
--- include: purge
-
-label, ttl = ARGV[3], ARGV[4] * 1000.0
-local late, queued_at = ARGV[5] ~= '' and now > ARGV[5] * 1.0, nil
-if not late and waiting + known > 0 then
-  client = match(ARGV[2], '[^:]*$')
-  if known > 0 then
-    -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-    call('PEXPIRE', waiters, math.ceil(math.max(until_ - now, WAITER_LEASE) / 1000))
-    -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
-    waiting = call('ZCARD', queue) * 1.0
+-- include: time
+-- The next token or place where the usual case applies: nobody changed the keys by hand, all permits that are held are of one each on the
+-- lowest slots, and nothing has expired. Else nil. And what was read. Writes nothing.
+local function look(tickets, meta, limit, ttl, now_text, period)
+  local call = redis.call
+  local state, held, waiting = call('HGET', meta, 'state'), call('ZCARD', tickets) - 1, 0
+  if not state or held < 0 or ttl > 43200000000.0 then
+    return nil, held, state
+  elseif string.sub(state, 18) ~= limit then
+    local own, queued = string.match(state, '^%d+ (%d+);(%d+)$')
+    if own ~= limit then
+      return nil, held, state
+    end
+    waiting = queued + 0
   end
-  queued_at, own = call('ZMSCORE', queue, unpack(ids, 1, total)), {}
-  local next_arrival = string.gmatch(ARGV[8] or '', '%S+')
-  for i = 1, total do
-    local id, record = ids[i], stored[i + 2]
-    local arrival = next_arrival()
-    own[id] = own[id] or i
-    -- Requests that were dropped (claim or lease over, data lost) return to their old place.
-    local ticket = type(record) == 'string' and match(record, ' ') and not (expired and expired[id])
-    if i <= known and own[id] == i and not ticket and type(queued_at[i]) ~= 'string' then
-      -- Nobody's number may bring those of all others to where a float has no next one.
-      queued_at[i] = format('%.0f', math.min(arrival * 1.0, 9e15))
-      -- Where data was lost while the clock was behind: those who come now must come behind it.
-      if queued_at[i] * 1.0 > last then
-        last = queued_at[i] * 1.0
-        last_text = format('%.0f', last)
+  if held > 0 and (call('ZCOUNT', tickets, '0', now_text) > 0 or call('HLEN', meta) ~= held + waiting + 2) then
+    return nil, held, state
+  end
+  -- In another period of 2.8 hours the keys' expiry is to be renewed.
+  local last = state > now_text and tonumber(string.sub(state, 1, 16)) or 0
+  if state < period or state > now_text and last == 0 then
+    return nil, held, state
+  end
+  return last == 0 and now_text or string.format('%d', last + 1), held, state, waiting
+end
+
+local function make_usual(inbox, now_text)
+  local now = now_text + 0
+  -- include: usual
+  return attempt
+end
+
+local function make_slow(inbox, now_text)
+  local now = now_text + 0
+  -- include: slow slots serve close requests
+  return acquire
+end
+
+local keys, args, call, now_text = KEYS, ARGV, redis.call, server_time()
+local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
+local replies, total, at = keys[4] and {}, 0, 2
+if string.byte(args[1]) == 42 then
+  -- include: all-or-none
+  local busy
+  known, busy = look_at_all(keys, args, now_text, period)
+  if busy then
+    return now_text .. '|' .. busy
+  end
+end
+while args[at] do
+  local limit, ttl, label, not_after = args[at], args[at + 1] + 0, args[at + 2], args[at + 3]
+  local late, expires = not_after ~= '' and now_text > not_after, string.format('%d', now_text + ttl)
+  local ticket, record, mark, for_token, for_held
+  local text = args[at + 4]
+  at = at + 5
+  repeat
+    local key, first, reply, token, held, state, waiting = 3 * total + 1, string.byte(text), nil, now_text, 0, nil, 0
+    local tickets, meta, queue = keys[key], keys[key + 1], keys[key + 2]
+    total = total + 1
+    if late then
+      token, held = nil, nil
+    elseif not known then
+      token, held, state, waiting = look(tickets, meta, limit, ttl, now_text, period)
+    elseif known[2 * total] then
+      token, held = known[2 * total - 1], known[2 * total]
+    end
+    if token and first ~= 91 and waiting == 0 and (held == 0 or held < limit + 0) then
+      if token ~= for_token or held ~= for_held then
+        ticket, for_token, for_held = (held == 0 and '0 ' or string.format('%d ', held)) .. token, token, held
+        record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
       end
-      call('ZADD', waiters, format('%.0f', now + WAITER_LEASE), client)
-      waiting, waited, queued = waiting + call('ZADD', queue, queued_at[i], id), true, true
-      fields = fields or {}
-      fields[filled + 1], fields[filled + 2] = id, label
-      filled = filled + 2
-      call('HSET', meta, id, label)
-    end
-  end
-end
--- include: serve
-
-local verdicts, waits = { '' }, false
-local again, repeats, arrivals, comers, seen, twins = nil, 0, nil, 0, total > 1 and {} or nil, nil
-for i = 1, total do
-  local id, record = ids[i], stored[i + 2]
-  local first = own and own[id] or seen and seen[id] or i
-  local held_slots = type(record) == 'string' and not (expired and expired[id]) and match(record, '^[%d,-]+ %d+')
-  if late then
-    verdicts[i] = 'l'
-  elseif held_slots then
-    verdicts[i] = held_slots
-    again = again or {}
-    again[repeats + 1], again[repeats + 2] = format('%.0f', now + ttl), id
-    repeats = repeats + 2
-  elseif first ~= i then
-    verdicts[i], twins = '', twins or {}
-    twins[i] = first
-  elseif queued_at and type(queued_at[i]) == 'string' then
-    verdicts[i], waits = 'q' .. format('%.0f', queued_at[i] * 1.0), waits or waiting > 0
-  else
-    local permits = 1
-    if weighted then
-      permits = (match(id, '^[^.]+%.[^.~]+%.(%d+)') or 1) * 1.0
-    end
-    if permits > limit then
-      verdicts[i] = 'o' .. format('%.0f', limit)
-    elseif not blocked and held + permits <= limit then
-      granted, held, wanted = granted + 1, held + permits, wanted + permits
-      if grant_ids then
-        grant_ids[granted], places[granted] = id, i
-      else
-        grant_ids, places = { id }, { i }
+      local id = first == 63 and string.sub(text, 2) or text
+      -- Where the id is known already, slow.lua sees to it.
+      held = nil
+      if call('ZADD', tickets, expires, id) == 1 then
+        call('HSET', meta, id, record, 'state', mark)
+        reply = ticket
       end
-      if permits > 1 then
-        weights = weights or {}
-        weights[granted] = permits
-      end
-    elseif kinds ~= '' and string.sub(kinds, i - known, i - known) == 't' then
-      verdicts[i] = 'b'
-    else
-      blocked, last, arrivals, fields = true, math.max(last + 1, now), arrivals or {}, fields or {}
-      last_text = format('%.0f', last)
-      arrivals[comers + 1], arrivals[comers + 2] = last_text, id
-      fields[filled + 1], fields[filled + 2] = id, label
-      comers, filled = comers + 2, filled + 2
-      verdicts[i] = 'q' .. last_text
+    elseif held and (token or held < 0) then
+      usual = usual or make_usual(args[1], now_text)
+      reply, held, state = usual(tickets, meta, queue, limit, text, ttl, label, expires, token, held, state, waiting)
     end
-    if seen then
-      seen[id] = i
+    if not reply then
+      slow = slow or make_slow(args[1], now_text)
+      reply = slow(tickets, meta, queue, limit, held, state, text, late, ttl, label)
     end
-  end
+    if not replies then
+      return now_text .. '|' .. reply
+    end
+    replies[total], text, at = reply, args[at] or '', at + 1
+  until text == ''
 end
--- Keys of a wrong type are found before anything is written; where no permit is free, `tickets` was looked at above.
-if arrivals and call('ZCARD', queue) == 0 then
-  queued = true
-end
-if waits or arrivals then
-  client = client or match(ARGV[2], '[^:]*$')
-  renewed = now + WAITER_LEASE
-  if call('ZADD', waiters, format('%.0f', renewed), client) > 0 then
-    queued = true
-  end
-end
-if arrivals then
-  call('ZREMRANGEBYSCORE', waiters, '-inf', now_text)
-  local arrived = call('ZADD', queue, unpack(arrivals))
-  if waiting < FEW and waiting + arrived >= FEW then
-    fields[filled + 1], fields[filled + 2] = 'long', LONG
-    filled = filled + 2
-    call('ZADD', queue, last_text, LONG)
-    call('ZREM', queue, LONG)
-  end
-  waiting = waiting + arrived
-end
-if again then
-  call('ZADD', tickets, unpack(again))
-  renewed = math.max(renewed, now + ttl)
-end
--- include: write
-
-for i, first in pairs(twins or {}) do
-  verdicts[i] = verdicts[first]
-end
-local nearest = ''
-if waiting > 0 then
-  nearest = call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
-  nearest = nearest and format('%.0f', nearest * 1.0) or ''
-end
-return head .. '|' .. nearest .. '|' .. table.concat(verdicts, ';') .. '|' .. told
+return now_text .. '|' .. table.concat(replies, '|')

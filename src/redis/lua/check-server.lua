@@ -2,10 +2,10 @@
 -- in the middle. Writes nothing.
 --
 -- KEYS  tickets, or another sorted set of the semaphore
--- ARGV  1 limit
 -- Reply the time in microseconds
 -- Cost  O(1)
 
--- include: clock
-call('ZMSCORE', tickets, '')
+-- include: time
+redis.call('ZMSCORE', KEYS[1], '')
+local now_text = server_time()
 return now_text

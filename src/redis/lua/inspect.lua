@@ -1,41 +1,52 @@
 -- Tells one page of what a semaphore holds. Writes nothing; what has expired is not counted.
 --
--- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 cursor among the tickets, '' when done
---       3 arrival number after which to go on among the waiting requests, '' when done   4 entries in a page
--- Reply 'now|limit|next cursor|next arrival|holders|waiters': 'id expiry slots token granted label;…' and
---       'id arrival label;…'
+-- KEYS  tickets, meta, queue
+-- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the waiting requests, '' when done
+--       3 entries in a page
+-- Reply 'now|limit|next cursor|next place|holders|waiters': 'id expiry slots token label;…' and 'id place label;…'. The limit is 's'
+--       and the stored one, or 'o' and that of the last caller, or '' where none is known
 -- Cost  O(log n + page)
 
--- include: clock
-local cursor, arrival, size = ARGV[2], ARGV[3], ARGV[4]
-local holders, requests = {}, {}
-if cursor ~= '' then
-  -- A scan by cursor misses no ticket that is there all the time: pages by rank would, for extensions move them.
-  local scanned = call('ZSCAN', tickets, cursor, 'COUNT', size)
-  -- An array within a reply counts from 0 in ioredis-mock.
-  local entries = scanned[2]
-  local first = type(entries) == 'table' and 1 or 0
-  for i = first, first + #entries - 1, 2 do
-    local id, expiry = entries[i], entries[i + 1] * 1.0
-    local record = expiry > now and call('HGET', meta, id)
+-- include: time
+local function holders(tickets, meta, cursor, size, now)
+  -- A scan by cursor misses no ticket that is there all the time: pages by rank would, as extensions move them.
+  local scanned = redis.call('ZSCAN', tickets, cursor, 'COUNT', size)
+  local entries, lines = scanned[2], {}
+  for i = 1, #entries, 2 do
+    local id, expiry = entries[i], entries[i + 1]
+    local record = string.find(id, '.', 2, true) and expiry + 0 > now and redis.call('HGET', meta, id)
     if record then
-      holders[#holders + 1] = id .. ' ' .. format('%.0f', expiry) .. ' ' .. record
+      lines[#lines + 1] = id .. ' ' .. string.format('%d', expiry) .. ' ' .. record
     end
   end
-  cursor = scanned[1] ~= '0' and scanned[1] or ''
+  return table.concat(lines, ';'), scanned[1] ~= '0' and scanned[1] or ''
 end
-if arrival ~= '' then
-  local queued = call('ZRANGEBYSCORE', queue, '(' .. arrival, '+inf', 'WITHSCORES', 'LIMIT', 0, size)
-  arrival = ''
-  for i = 1, #queued, 2 do
-    local lease = call('ZSCORE', waiters, match(queued[i], '^[^.]+'))
-    arrival = format('%.0f', queued[i + 1] * 1.0)
-    if lease and lease * 1.0 > now then
-      requests[#requests + 1] = queued[i] .. ' ' .. arrival .. ' ' .. (call('HGET', meta, queued[i]) or '?')
+
+local function waiters(queue, meta, place, size, now)
+  local found, lines, last = redis.call('ZRANGEBYSCORE', queue, '(' .. place, '+inf', 'WITHSCORES', 'LIMIT', 0, size), {}, ''
+  for i = 1, #found, 2 do
+    local id = found[i]
+    last = string.format('%d', found[i + 1])
+    local lease = redis.call('ZSCORE', queue, '@' .. string.match(id, '^[^.]+'))
+    if lease and lease + 9000000000000000.0 > now then
+      local label = string.match(redis.call('HGET', meta, id) or '', ';(.*)$')
+      lines[#lines + 1] = id .. ' ' .. last .. ' ' .. (label or '?')
     end
   end
+  return table.concat(lines, ';'), last
 end
-local counting = format('%.0f', (call('HGET', meta, 'limit') or own_limit) * 1.0)
-local entries = table.concat(holders, ';') .. '|' .. table.concat(requests, ';')
-return now_text .. '|' .. counting .. '|' .. cursor .. '|' .. arrival .. '|' .. entries
+
+local now_text = server_time()
+local now = now_text + 0
+local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
+local state = redis.call('HGET', meta, 'state') or ''
+local configured, stored = string.match(state, '^%d+ (%d+)'), string.match(state, ';(%d+) ')
+local limit = stored and 's' .. stored or configured and 'o' .. configured or ''
+local cursor, place, held, waiting = ARGV[1], ARGV[2], '', ''
+if cursor ~= '' then
+  held, cursor = holders(tickets, meta, cursor, ARGV[3], now)
+end
+if place ~= '' then
+  waiting, place = waiters(queue, meta, place, ARGV[3], now)
+end
+return table.concat({ now_text, limit, cursor, place, held, waiting }, '|')

@@ -1,33 +1,32 @@
--- Takes a ticket from its holder, who is told so by a push, or by the reply to its next extension.
+-- Takes a ticket from its holder, which hears of it by a push, or by the reply to its next extension.
 --
--- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
---       3 id
--- Reply 'head|verdict|grants', the head as in state.lua: 1 revoked, now or before, 0 not there; grants as in acquire.lua
--- Cost  O(log n) for each expired ticket and grant, and each freed permit
+-- KEYS  tickets, meta, queue
+-- ARGV  1 the caller's inbox channel   2 limit   3 id
+-- Reply 'now|semaphore', the semaphore being 1 where it is revoked, now or before, 0 where there is none; and what slow.lua adds
+-- Cost  O(log n) for each expired ticket and grant
 
--- include: clock
-local ids, total, giving, verdicts, listed = { ARGV[3] }, 1, true, {}, ARGV[3]
-local expiry = call('ZSCORE', tickets, ARGV[3])
-local stored = call('HMGET', meta, 'state', 'limit', ARGV[3])
--- include: state records purge
-
--- In `meta`, 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
-local known, kept, verdict = call('HGET', meta, 'revoked'), {}, '0'
-for entry, id, gone in string.gmatch(type(known) == 'string' and known or '', '((%S+) (%d+);)') do
-  if gone * 1.0 > now then
-    kept[#kept + 1] = entry
-    verdict = id == ARGV[3] and '1' or verdict
-  end
+-- include: time
+local now_text = server_time()
+local inbox, now, id = ARGV[1], now_text + 0, ARGV[3]
+-- include: slow slots serve close
+local s = open(KEYS[1], KEYS[2], KEYS[3], ARGV[2])
+redis.call('HDEL', s.meta, '')
+local known = ''
+if not redis.call('HGET', s.meta, id) and lacks_record(s, { id }, {}) then
+  recount(s)
 end
-if released > 0 then
-  verdict, kept[#kept + 1] = '1', ARGV[3] .. ' ' .. format('%.0f', expiry * 1.0) .. ';'
-  fields, filled = { 'revoked', table.concat(kept) }, 2
+-- 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.
+for entry, gone in string.gmatch(redis.call('HGET', s.meta, 'revoked') or '', '(%S+ (%d+);)') do
+  known = gone + 0 > now and known .. entry or known
 end
--- include: serve
--- include: write
-if released > 0 then
-  local source = '|' .. match(meta, '{([^{}]*)}[^{}]*$')
-  redis.pcall('PUBLISH', match(ARGV[2], '^.*:') .. match(ARGV[3], '^[^.]+'), ARGV[3] .. ' revoked' .. source)
+local expiry, verdict = redis.call('ZSCORE', s.tickets, id), '0'
+local _, dropped = drop(s, { id }, { redis.call('HGET', s.meta, id) })
+if dropped > 0 then
+  s.short, verdict = false, '1'
+  add_field(s, 'revoked', known .. id .. ' ' .. text_of(expiry) .. ';')
+  tell(s, parts_of(id), id .. ' revoked')
+elseif string.find(';' .. known, ';' .. id .. ' ', 1, true) then
+  verdict = '1'
 end
-return head .. '|' .. verdict .. '|' .. told
+serve(s)
+return now_text .. '|' .. close(s, verdict)

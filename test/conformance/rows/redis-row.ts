@@ -90,9 +90,16 @@ export function redisData(
       await command('ZREM', `${keyPrefix}${prefix}:{${name}}:tickets`, id);
     },
   };
+  /** Without tickets, `tickets` stays for a day, with a sign that is none. */
+  const isIdle = async (key: string): Promise<boolean> =>
+    key.endsWith(':tickets') &&
+    (await command('TYPE', key)) === 'zset' &&
+    String(await command('ZRANGE', key, '0', '-1')) === '.';
   const keys: KeyView = {
     list: async (start) => {
-      const found = (await command('KEYS', `${keyPrefix}${start}*`)) as string[];
+      const all = (await command('KEYS', `${keyPrefix}${start}*`)) as string[];
+      const idle = await Promise.all(all.map(isIdle));
+      const found = all.filter((_, i) => idle[i] === false);
       const lives = await Promise.all(found.map((key) => command('PTTL', key)));
       return new Map(found.map((key, i) => [key, Number(lives[i])]));
     },

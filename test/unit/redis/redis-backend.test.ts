@@ -22,7 +22,7 @@ describe('redis backend', () => {
   const requests = [{ id: 'c.1', permits: 1, wait: false, arrival: undefined }];
   const options = { ttl: 1234.5, label: 'l', notAfter: 1_700_000_000_000.25, requests };
   const call = { key: { prefix: 'p', name: 'n' }, limit: 2, client: 'c', ...options };
-  const busy = '1700000000000000||b|';
+  const busy = '1700000000000000|b';
 
   it('hands on texts only, the keys of one hash tag, times in microseconds, and no clock', async () => {
     const { backend: asked, calls } = backend(busy);

@@ -73,12 +73,12 @@ describe('replies', () => {
   });
 
   it('show labels as users gave them, and as they are where another program wrote them', () => {
-    const holder = 'a.1 1700000005000001 0,2-3 17 1699999999000001';
+    const holder = 'a.1 1700000005000001 0,2-3 1699999999000001';
     for (const [written, shown] of [
       ['h%20%3B%7C', 'h ;|'],
       ['50%%3B', '50%%3B'],
     ]) {
-      const page = parseInspect(`${NOW}|4|||${holder} ${written}|b.1 1700000000000009 ${written}`);
+      const page = parseInspect(`${NOW}|o4|||${holder} ${written}|b.1 1700000000000009 ${written}`);
       expect([page.holders[0]?.label, page.waiters[0]]).to.deep.equal([
         shown,
         { id: 'b.1', permits: 1, waitingFor: 0, label: shown },
