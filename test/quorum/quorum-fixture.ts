@@ -1,7 +1,7 @@
-import type { AcquireVerdict } from '../../src/backend.js';
+import type { AcquireVerdict } from '../../src/backends/backend.js';
 import { ManualClock } from '../../src/index.js';
-import type { QuorumSettings } from '../../src/quorum/quorum.js';
-import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import type { QuorumSettings } from '../../src/backends/quorum/quorum.js';
+import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { RandomNumbers } from '../support/random-numbers.js';
 import { AT_ONCE, TroubledNode } from './troubled-node.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { QuorumError } from '../../src/index.js';
-import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { errorOf } from '../support/rejection.js';
 import { KEY, onAll, QuorumFixture, stray } from './quorum-fixture.js';
 import { dead, HUNG, TroubledNode } from './troubled-node.js';

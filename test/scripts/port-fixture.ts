@@ -9,13 +9,13 @@ import type {
   PushedGrant,
   SemaphoreKey,
   TicketRequest,
-} from '../../src/backend.js';
-import { WAITER_LEASE } from '../../src/backend.js';
-import { MemoryBackend } from '../../src/memory/memory-backend.js';
-import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
-import { keysOf } from '../../src/redis/keys.js';
-import { RedisBackend } from '../../src/redis/redis-backend.js';
-import { adoptedId, parseTicketId } from '../../src/ticket-id.js';
+} from '../../src/backends/backend.js';
+import { WAITER_LEASE } from '../../src/backends/backend.js';
+import { MemoryBackend } from '../../src/backends/memory/memory-backend.js';
+import { ioredisConnection } from '../../src/backends/redis/adapters/ioredis.js';
+import { keysOf } from '../../src/backends/redis/keys.js';
+import { RedisBackend } from '../../src/backends/redis/redis-backend.js';
+import { adoptedId, parseTicketId } from '../../src/backends/ticket-id.js';
 import { stopwatch, wallTime } from '../support/real-time.js';
 import type { TestServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';

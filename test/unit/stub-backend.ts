@@ -13,9 +13,9 @@ import type {
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
-} from '../../src/backend.js';
-import { CLAIM_TIME } from '../../src/backend.js';
-import { ManualClock } from '../../src/manual-clock.js';
+} from '../../src/backends/backend.js';
+import { CLAIM_TIME } from '../../src/backends/backend.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
 
 export interface Noted<Call> {
   /** Monotonic time of the call. */

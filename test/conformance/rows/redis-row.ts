@@ -1,5 +1,5 @@
 import type { Backend, RedisTarget } from '../../../src/index.js';
-import { backendOf } from '../../../src/targets.js';
+import { backendOf } from '../../../src/clients.js';
 import { TestServer } from '../../support/redis-server.js';
 import type { KeyView, Lacks, Row, Target, TicketTampering } from '../row.js';
 
