@@ -1,16 +1,24 @@
 import type { Clock } from '../time/clock.js';
 
 /**
- * The port between the semaphore and where its tickets live. Each call takes many tickets, for calls of
- * one semaphore that are ready together travel together. Durations are milliseconds; server times are
- * milliseconds on the backend's own clock and are only ever compared with each other.
+ * The port between the semaphore and where its tickets live. What is ready in the same turn travels together: acquire,
+ * extend and release take calls of many semaphores, each with many tickets, and reply to each of them in the same order.
+ * They reject as a whole; what was done before the error stays done, and ids make a second call harmless.
+ * Durations are milliseconds; server times are milliseconds on the backend's own clock and are only compared with each other.
  */
 export interface Backend {
-  /** The clock that semaphores on this backend use unless told otherwise. */
+  /** The clock that semaphores on this backend use by default. */
   readonly clock?: Clock;
-  acquire(call: AcquireCall): Promise<AcquireReply>;
-  extend(call: ExtendCall): Promise<ExtendReply>;
-  release(call: ReleaseCall): Promise<ReleaseReply>;
+  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]>;
+  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]>;
+  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
+  /**
+   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. Each call
+   * has one request that does not wait. Left out: each semaphore is asked by itself.
+   */
+  acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
+  /** Semaphores of the same lane may share a call: those of one hash slot of a cluster. Left out: all share. */
+  laneOf?(key: SemaphoreKey): string;
   inspect(call: InspectCall): Promise<InspectReply>;
   /** Stores the limit that counts for everyone. Left out, as the next two, where the backend cannot. */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;

@@ -260,9 +260,9 @@ export class SemaphoreEngine implements HandleKeeper, LeaseKeeper {
     const { ttl, label, clock, replicas } = this.#options;
     const sent = instant(clock);
     const call = { key, limit, client, ttl, label, notAfter, requests, replicas };
-    if (replicas === undefined) return this.#heard(sent, await this.#backend.acquire(call));
+    if (replicas === undefined) return this.#heard(sent, only(await this.#backend.acquire([call])));
     const attempts = requests.map((request) => request.attempts);
-    const reply = this.#heard(sent, await this.#backend.acquire(call));
+    const reply = this.#heard(sent, only(await this.#backend.acquire([call])));
     if (reply.tooFewReplicas === undefined) return reply;
     // Where the request has been asked for again since, the ticket is that call's, and may be held.
     const undone = requests.filter(
@@ -274,7 +274,7 @@ export class SemaphoreEngine implements HandleKeeper, LeaseKeeper {
 
   async #callRelease(ids: readonly string[]): Promise<ReleaseReply> {
     const sent = instant(this.#options.clock);
-    return this.#heard(sent, await this.#backend.release({ ...this.#call, ids }));
+    return this.#heard(sent, only(await this.#backend.release([{ ...this.#call, ids }])));
   }
 
   async #callExtend(leases: readonly Lease[]): Promise<ExtendReply> {
@@ -282,7 +282,10 @@ export class SemaphoreEngine implements HandleKeeper, LeaseKeeper {
     const sent = instant(clock);
     const ids = leases.map((one) => one.id);
     const tickets = { ids, fencingTokens: leases.map((one) => one.fencingToken) };
-    return this.#heard(sent, await this.#backend.extend({ ...this.#call, ttl, ...tickets }));
+    return this.#heard(
+      sent,
+      only(await this.#backend.extend([{ ...this.#call, ttl, ...tickets }])),
+    );
   }
 
   #heard<R extends Reply>(sent: Instant, reply: R): R {
@@ -328,4 +331,9 @@ export class SemaphoreEngine implements HandleKeeper, LeaseKeeper {
 
 function unable(method: string): BackendError {
   return new BackendError(`this backend has no ${method}`);
+}
+
+function only<R>([reply]: readonly R[]): R {
+  if (reply === undefined) throw new Error('expected one reply, got none');
+  return reply;
 }

@@ -63,17 +63,29 @@ export class MemoryBackend implements Backend {
     return this.#semaphores.size;
   }
 
-  acquire(call: AcquireCall): Promise<AcquireReply> {
+  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
+    return Promise.all(calls.map((call) => this.#acquire(call)));
+  }
+
+  #acquire(call: AcquireCall): Promise<AcquireReply> {
     return this.#on(call.key, call.requests.length, (semaphore, now) =>
       semaphore.acquire(call, now),
     );
   }
 
-  extend(call: ExtendCall): Promise<ExtendReply> {
+  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
+    return Promise.all(calls.map((call) => this.#extend(call)));
+  }
+
+  #extend(call: ExtendCall): Promise<ExtendReply> {
     return this.#on(call.key, call.ids.length, (semaphore, now) => semaphore.extend(call, now));
   }
 
-  release(call: ReleaseCall): Promise<ReleaseReply> {
+  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
+    return Promise.all(calls.map((call) => this.#release(call)));
+  }
+
+  #release(call: ReleaseCall): Promise<ReleaseReply> {
     return this.#on(call.key, call.ids.length, (semaphore, now) => semaphore.release(call, now));
   }
 

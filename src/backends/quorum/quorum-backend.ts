@@ -76,6 +76,11 @@ export class QuorumBackend implements Backend {
     this.#quorum = new Quorum(nodes, clock, settings);
   }
 
+  /** Each by itself: one that needs more rounds must not hold up the others. The lanes are those of the nodes. */
+  laneOf({ prefix, name }: SemaphoreKey): string {
+    return JSON.stringify([prefix, name]);
+  }
+
   onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
     return this.#quorum.listeners.add(key, listener);
   }
@@ -85,7 +90,11 @@ export class QuorumBackend implements Backend {
     return this.#quorum.undoing;
   }
 
-  async acquire(call: AcquireCall): Promise<AcquireReply> {
+  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
+    return Promise.all(calls.map((call) => this.#acquire(call)));
+  }
+
+  async #acquire(call: AcquireCall): Promise<AcquireReply> {
     this.#quorum.rememberTtl(call.ttl);
     const verdicts = new Map<string, AcquireVerdict>();
     if (call.notAfter !== undefined && this.clock.monotonic() > call.notAfter) {
@@ -133,7 +142,11 @@ export class QuorumBackend implements Backend {
     return otherLimit;
   }
 
-  async extend(call: ExtendCall): Promise<ExtendReply> {
+  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
+    return Promise.all(calls.map((call) => this.#extend(call)));
+  }
+
+  async #extend(call: ExtendCall): Promise<ExtendReply> {
     this.#quorum.rememberTtl(call.ttl);
     const extended: boolean[] = [];
     for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
@@ -142,7 +155,11 @@ export class QuorumBackend implements Backend {
     return { ...this.#reply(), extended };
   }
 
-  async release(call: ReleaseCall): Promise<ReleaseReply> {
+  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
+    return Promise.all(calls.map((call) => this.#release(call)));
+  }
+
+  async #release(call: ReleaseCall): Promise<ReleaseReply> {
     const held = call.ids.every((id) => this.#quorum.held.get(id) !== undefined);
     for (const id of call.ids) {
       this.#running.get(id)?.cancel(id);

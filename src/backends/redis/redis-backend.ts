@@ -93,7 +93,11 @@ export class RedisBackend implements Backend {
     return this.#connection.replication !== undefined;
   }
 
-  acquire(call: AcquireCall): Promise<AcquireReply> {
+  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
+    return Promise.all(calls.map((call) => this.#acquireOne(call)));
+  }
+
+  #acquireOne(call: AcquireCall): Promise<AcquireReply> {
     const { replicas } = call;
     return replicas === undefined ? this.#acquire(call) : this.#acquireOnReplicas(call, replicas);
   }
@@ -116,7 +120,11 @@ export class RedisBackend implements Backend {
     );
   }
 
-  extend(call: ExtendCall): Promise<ExtendReply> {
+  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
+    return Promise.all(calls.map((call) => this.#extendOne(call)));
+  }
+
+  #extendOne(call: ExtendCall): Promise<ExtendReply> {
     const { ids, fencingTokens = [] } = call;
     const run = [
       ...terms(call),
@@ -125,7 +133,11 @@ export class RedisBackend implements Backend {
     return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
   }
 
-  async release(call: ReleaseCall): Promise<ReleaseReply> {
+  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
+    return Promise.all(calls.map((call) => this.#releaseOne(call)));
+  }
+
+  async #releaseOne(call: ReleaseCall): Promise<ReleaseReply> {
     const once = [...new Set(call.ids)];
     const reply = await this.#release(call, once);
     if (once.length === call.ids.length) return reply;

@@ -4,6 +4,7 @@ import { systemClock } from '../../../../src/time/clock.js';
 import { ManualClock } from '../../../../src/time/manual-clock.js';
 import { MemoryBackend } from '../../../../src/backends/memory/memory-backend.js';
 import { eventually } from '../../../support/eventually.js';
+import { only } from '../../../support/only.js';
 
 // What calls do is in test/scripts, for both backends.
 describe('memory backend', () => {
@@ -20,7 +21,7 @@ describe('memory backend', () => {
 
   async function take(name: string, ttl: number, on = backend, prefix = 'p'): Promise<boolean> {
     const call = { ...keyOf(name, prefix), client: 'a', ttl, label: '', notAfter: undefined };
-    return (await on.acquire({ ...call, requests })).verdicts[0]?.kind === 'granted';
+    return (await only(on.acquire([{ ...call, requests }]))).verdicts[0]?.kind === 'granted';
   }
 
   it('takes no notice of steps of the wall clock', async () => {

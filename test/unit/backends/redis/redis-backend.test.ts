@@ -26,7 +26,7 @@ describe('redis backend', () => {
 
   it('hands on texts only, the keys of one hash tag, times in microseconds, and no clock', async () => {
     const { backend: asked, calls } = backend(busy);
-    await asked.acquire(call);
+    await asked.acquire([call]);
     const [all = []] = calls;
     for (const part of all) expect(part).to.be.a('string');
     expect(all).to.include.members(['p:{n}:tickets', 'p:{n}:meta', '2', '1700000000000250']);
@@ -35,7 +35,7 @@ describe('redis backend', () => {
 
   it('does not try again what a reply of another script or a closed client would not mend', async () => {
     const { backend: odd } = backend('PONG');
-    const error: unknown = await odd.acquire(call).catch((reason: unknown) => reason);
+    const error: unknown = await odd.acquire([call]).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(UnexpectedReplyError);
     expect(odd.isRetryable(error)).to.equal(false);
     expect(odd.isRetryable(new Error('LOADING x'))).to.equal(true);
@@ -56,7 +56,7 @@ describe('redis backend', () => {
       expect(asked.isRetryable(readOnly)).to.equal(expected);
     }
     // It was promoted; and another failover, long after that one.
-    await asked.acquire(call);
+    await asked.acquire([call]);
     expect(asked.isRetryable(readOnly)).to.equal(true);
     fake.tick(60_000);
     expect(asked.isRetryable(readOnly)).to.equal(true);
