@@ -8,12 +8,14 @@ import type { Question } from './question.js';
 import { recovery } from './recovery.js';
 import { telemetry } from './telemetry.js';
 import { uncontended } from './uncontended.js';
+import { waiting } from './waiting.js';
 
 export const questions: readonly Question[] = [
   instructions,
   uncontended,
   contended,
   held,
+  waiting,
   growth,
   crowd,
   recovery,

@@ -13,19 +13,22 @@ export interface Column {
   readonly figure: string;
 }
 
-/** One row for each peer that was measured in a scenario. */
+/** One row for each peer that was measured in a scenario, without columns that none of them has. */
 export function scenarioTable(
   results: Results,
   scenario: string,
   peers: readonly Pick<Peer, 'id' | 'label'>[],
   columns: readonly Column[],
 ): Table {
+  const measured = columns.filter(({ figure }) =>
+    peers.some(({ id }) => results.spread(scenario, id, figure) !== undefined),
+  );
   const rows = peers.flatMap((peer) => {
-    const spreads = columns.map(({ figure }) => results.spread(scenario, peer.id, figure));
+    const spreads = measured.map(({ figure }) => results.spread(scenario, peer.id, figure));
     if (spreads.every((spread) => spread === undefined)) return [];
     return [[peer.label, ...spreads.map(spreadText)]];
   });
-  return { title: scenario, head: ['', ...columns.map(({ head }) => head)], rows };
+  return { title: scenario, head: ['', ...measured.map(({ head }) => head)], rows };
 }
 
 /** The median, and where the rounds differ the lowest and highest. */
