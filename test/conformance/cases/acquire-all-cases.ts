@@ -224,21 +224,5 @@ export const acquireAllCases: CaseGroup = {
       expect(await again.release()).to.equal(false);
       await untilState(a, { held: 0 });
     },
-
-    'asks two objects for one semaphore as one, too': needing('queue', async (scope) => {
-      const [one, other] = scope.pair({ limit: 2 });
-      const holder = await one.acquire();
-      const waiting = acquireAll([one, other]);
-      await untilState(one, { held: 1, waiting: 1 });
-      expect((await one.inspect()).waiters[0]).to.include({ permits: 2 });
-      await holder.release();
-      const handle = await waiting;
-      expect(new Set(handle.handles)).to.have.property('size', 1);
-      expect(handle.handles[0]?.slots).to.deep.equal([0, 1]);
-      expect(await handle.release()).to.equal(true);
-      // Three permits of two can never come free: it must not wait for them.
-      await errorOf(acquireAll([one, other, scope.semaphore({ limit: 2 })]), RangeError);
-      await untilState(one, { held: 0 });
-    }),
   },
 };
