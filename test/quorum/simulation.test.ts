@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 
 import { Semaphore } from '../../src/index.js';
-import type { QuorumSettings } from '../../src/quorum/quorum.js';
-import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import type { QuorumSettings } from '../../src/backends/quorum/quorum.js';
+import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { seededClock } from './quorum-fixture.js';
 import { AT_ONCE, dead, type Fate, TroubledNode } from './troubled-node.js';
 

@@ -10,7 +10,7 @@ describe('embedded lua', () => {
 
   beforeEach(() => {
     cwd = makeTemporaryFolder();
-    mkdirSync(join(cwd, 'src/redis/lua'), { recursive: true });
+    mkdirSync(join(cwd, 'src/backends/redis/lua'), { recursive: true });
     writeFileSync(join(cwd, 'package.json'), '{ "type": "module" }\n');
     cpSync(join(ROOT, 'scripts/embed-lua.mjs'), join(cwd, 'scripts/embed-lua.mjs'));
     write('clock.lua', '-- Reads the clock.', "local t = redis.call('TIME')");
@@ -21,8 +21,8 @@ describe('embedded lua', () => {
 
   afterEach(() => removeTemporaryFolder(cwd));
 
-  const modulePath = () => join(cwd, 'src/redis/lua-sources.ts');
-  const luaPath = (name: string) => join(cwd, 'src/redis/lua', name);
+  const modulePath = () => join(cwd, 'src/backends/redis/lua-sources.ts');
+  const luaPath = (name: string) => join(cwd, 'src/backends/redis/lua', name);
   const write = (name: string, ...lines: string[]) =>
     writeFileSync(luaPath(name), `${lines.join('\n')}\n`);
   const embed = (...args: string[]) =>

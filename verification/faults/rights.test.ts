@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { BackendError } from '../../src/index.js';
-import * as scripts from '../../src/redis/scripts.js';
+import * as scripts from '../../src/backends/redis/scripts.js';
 import { eventually } from '../../test/support/eventually.js';
 import { leastRights } from '../../test/support/least-rights.js';
 import { reasonOf } from '../../test/support/rejection.js';

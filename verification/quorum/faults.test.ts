@@ -8,7 +8,7 @@ import { leastRights } from '../../test/support/least-rights.js';
 import { openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { errorOf } from '../../test/support/rejection.js';
-import type { SingleTarget } from '../../src/targets.js';
+import type { SingleTarget } from '../../src/clients.js';
 import { LATE_MS, timed } from '../support/timed.js';
 
 let names = 0;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Semaphore } from '../../src/index.js';
-import type { SingleTarget } from '../../src/targets.js';
+import type { SingleTarget } from '../../src/clients.js';
 import { type ClientKind, openClient } from '../../test/support/open-client.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
 import { type Interval, machineTime } from '../processes/hold-intervals.js';
