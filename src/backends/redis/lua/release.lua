@@ -1,13 +1,15 @@
--- Gives tickets back and withdraws queued requests, by id, of any number of semaphores; what is not there is left alone.
+-- Gives tickets back and withdraws queued requests, by id, of any number of semaphores.
 --
 -- KEYS  tickets, meta, queue of each semaphore
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
---       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its id, or a JSON list of ids, each once
--- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/': see slow.lua. A verdict is 1 for a live ticket, else 0
--- Cost  O(log n) for each id, expired ticket and grant
+--       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its id, or a
+--       JSON list of ids, each once
+-- Reply see close.lua. A verdict is 1 for a live ticket, else 0
+-- Cost  O(log n) for each id, expired ticket and grant; what is not there is left alone
 
 -- include: time
--- The usual case: the ticket has the highest slot, nobody waits, nothing has expired. Nil where it does not apply; and what was read.
+-- The usual case: the ticket has the highest slot, nobody waits, nothing has expired. Nil where it does not
+-- apply; and what was read.
 local function release_one(tickets, meta, limit, id, now_text)
   local call = redis.call
   local held, state, record = call('ZCARD', tickets) - 1, nil, nil
@@ -22,46 +24,39 @@ local function release_one(tickets, meta, limit, id, now_text)
   end
   local slot = held > 1 and string.match(record or '', '^%d+ ')
   if held > 1 and (not slot or slot + 1 ~= held) then
-    return nil, held, state
+    return nil
   end
-  -- Where the ticket or its record is missing, slow.lua counts again.
+  -- Where the ticket or its record is missing, the slow path counts again.
   if call('ZREM', tickets, id) == 0 or call('HDEL', meta, id) == 0 then
     return nil
   end
   return '1'
 end
 
-local function make_usual(inbox, now_text)
-  local now = now_text + 0
+local function make_usual()
   -- include: hand-over
-  return attempt
+  return hand_over
 end
 
-local function make_slow(inbox, now_text)
-  local now = now_text + 0
-  -- include: slow slots serve close
-  local function release(tickets, meta, queue, limit, held, state, text)
-    local s, ids = open(tickets, meta, queue, limit, held, state), string.byte(text) == 91 and cjson.decode(text) or { text }
+local function make_slow()
+  -- include: semaphore serve close
+  local function release(tickets, meta, queue, text, run)
+    local ids, verdicts = string.byte(text) == 91 and cjson.decode(text) or { text }, {}
+    local s = open(tickets, meta, queue, run, ids)
+    -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+    redis.call('HDEL', meta, '')
     local gone, dropped = drop(s, ids, ids[1] and redis.call('HMGET', meta, unpack(ids)) or {})
-    if dropped < #ids and lacks_record(s, ids, gone) then
-      recount(s)
-    end
-    if dropped == 0 then
-      -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-      redis.call('HDEL', meta, '')
+    if dropped < #ids then
+      find_lost(s, ids, gone)
     end
     if s.waiting > 0 and dropped < #ids then
       local withdrawn = redis.call('ZREM', queue, unpack(ids))
-      s.waited, s.waiting = true, s.waiting - withdrawn
+      s.waiting = s.waiting - withdrawn
       if withdrawn > 0 then
         redis.call('HDEL', meta, unpack(ids))
       end
     end
     serve(s)
-    if dropped == #ids then
-      return close(s, string.rep('1', dropped))
-    end
-    local verdicts = {}
     for i = 1, #ids do
       verdicts[i] = gone[ids[i]] and '1' or '0'
     end
@@ -74,22 +69,25 @@ local keys, args, now_text = KEYS, ARGV, server_time()
 local usual, slow
 local replies, total, at = keys[4] and {}, 0, 2
 while args[at] do
-  local limit, text = args[at], args[at + 1]
+  local limit, text, run = args[at], args[at + 1], nil
   at = at + 2
   repeat
-    local key, one, reply, held, state = 3 * total + 1, string.byte(text) ~= 91, nil, nil, nil
+    local key, reply, held, state = 3 * total + 1, nil, nil, nil
     local tickets, meta, queue = keys[key], keys[key + 1], keys[key + 2]
     total = total + 1
-    if one then
+    if string.byte(text) ~= 91 then
       reply, held, state = release_one(tickets, meta, limit, text, now_text)
     end
-    if not reply and (state or not one) then
-      usual = usual or make_usual(args[1], now_text)
-      reply, held, state = usual(tickets, meta, queue, limit, text, held, state)
+    if not reply then
+      run = run or { inbox = args[1], now = now_text, limit = limit }
+      if state then
+        usual = usual or make_usual()
+        reply = usual(tickets, meta, queue, text, run, held, state)
+      end
     end
     if not reply then
-      slow = slow or make_slow(args[1], now_text)
-      reply = slow(tickets, meta, queue, limit, held, state, text)
+      slow = slow or make_slow()
+      reply = slow(tickets, meta, queue, text, run)
     end
     if not replies then
       return now_text .. '|' .. reply
