@@ -102,7 +102,9 @@ while args[at] do
           begin(tickets, meta, ttl)
         end
       end
-    else
+      token = nil
+    end
+    if not reply then
       run = run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, label = label, late = late, expires = expires }
       if token then
         usual = usual or make_usual()
@@ -111,7 +113,7 @@ while args[at] do
     end
     if not reply then
       slow = slow or make_slow()
-      reply = slow(tickets, meta, queue, text, run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, label = label })
+      reply = slow(tickets, meta, queue, text, run)
     end
     if not replies then
       return now_text .. '|' .. reply

@@ -40,6 +40,6 @@ end
 serve(s)
 local reply = close(s, late and 'l' or current and slots .. ' ' .. token .. ':' .. current or '')
 if is_new then
-  tell(s.inbox, meta, parts_of(current), current .. ' adopted')
+  tell(s.run.inbox, meta, parts_of(current), current .. ' adopted')
 end
 return now_text .. '|' .. reply

@@ -5,14 +5,9 @@ local function recount(s)
   local function count(id, value)
     local slots, token = string.match(value, '^([%d,-]+) (%d+) ')
     if slots and live[id] then
-      live[id] = nil
-      s.count, s.last = s.count + 1, math.max(s.last, token + 0)
+      live[id], s.count, s.last = nil, s.count + 1, math.max(s.last, token + 0)
       for range in string.gmatch(slots, '[%d-]+') do
-        local first, final = ends_of(range)
-        s.held, s.top = s.held + final - first + 1, math.max(s.top, final + 1)
-        for slot = first, final do
-          used[slot] = true
-        end
+        used[#used + 1] = { ends_of(range) }
       end
     elseif string.sub(id, 1, 1) == '~' and not redis.call('ZSCORE', s.tickets, value)
       or string.find(id, '^[^~]+%.') and not redis.call('ZSCORE', s.queue, id) then
@@ -35,11 +30,15 @@ local function recount(s)
     redis.call('ZREM', s.tickets, id)
   end
   redis.call('ZREMRANGEBYSCORE', s.tickets, '-inf', '(0')
-  for slot = 0, s.top - 1 do
-    if not used[slot] then
-      s.held = s.held + 1
-      free_range(s, slot, slot)
+  table.sort(used, function(one, other)
+    return one[1] < other[1]
+  end)
+  for i = 1, #used do
+    local first, final = used[i][1], used[i][2]
+    if first > s.top then
+      add(s.freed, s.top, first - 1)
     end
+    s.held, s.top = s.held + final - first + 1, math.max(s.top, final + 1)
   end
   local newest = redis.call('ZRANGE', s.queue, '-1', '-1', 'WITHSCORES')[2] or 0
   s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')

@@ -8,29 +8,25 @@
 -- Cost  O(log n) for each id, expired ticket and grant; what is not there is left alone
 
 -- include: time
--- The usual case: the ticket has the highest slot, nobody waits, nothing has expired. Nil where it does not
--- apply; and what was read.
-local function release_one(tickets, meta, limit, id, now_text)
+-- The usual case: they are all the tickets, or have the highest slots, nobody waits, nothing has expired.
+-- Nil where it does not apply; and what was read.
+local function release_plain(tickets, meta, limit, now_text, total, ...)
   local call = redis.call
-  local held, state, record = call('ZCARD', tickets) - 1, nil, nil
-  if limit == '1' then
-    state = call('HGET', meta, 'state')
-  else
-    local found = call('HMGET', meta, 'state', id)
-    state, record = found[1], found[2]
-  end
-  if held < 1 or not state or string.sub(state, 18) ~= limit or call('ZCOUNT', tickets, '0', now_text) > 0 then
+  local held, records = call('ZCARD', tickets) - 1, limit ~= '1' and call('HMGET', meta, 'state', ...)
+  local state = records and records[1] or not records and call('HGET', meta, 'state')
+  if not state or string.sub(state, 18) ~= limit or held < total or total < 1 or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil, held, state
   end
-  local slot = held > 1 and string.match(record or '', '^%d+ ')
-  if held > 1 and (not slot or slot + 1 ~= held) then
-    return nil
+  for i = 2, held > total and total + 1 or 1 do
+    local slot = string.match(records and records[i] or '', '^%d+ ')
+    if not slot or slot + total < held then
+      return nil
+    end
   end
-  -- Where the ticket or its record is missing, the slow path counts again.
-  if call('ZREM', tickets, id) == 0 or call('HDEL', meta, id) == 0 then
-    return nil
+  -- Where a ticket or its record is missing, the slow path counts again.
+  if call('ZREM', tickets, ...) == total and call('HDEL', meta, ...) == total then
+    return total == 1 and '1' or string.rep('1', total)
   end
-  return '1'
 end
 
 local function make_usual()
@@ -40,12 +36,11 @@ end
 
 local function make_slow()
   -- include: semaphore serve close
-  local function release(tickets, meta, queue, text, run)
-    local ids, verdicts = string.byte(text) == 91 and cjson.decode(text) or { text }, {}
-    local s = open(tickets, meta, queue, run, ids)
+  local function release(tickets, meta, queue, ids, run)
+    local s, verdicts = open(tickets, meta, queue, run, ids), {}
     -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
     redis.call('HDEL', meta, '')
-    local gone, dropped = drop(s, ids, ids[1] and redis.call('HMGET', meta, unpack(ids)) or {})
+    local gone, dropped = drop_by_id(s, ids)
     if dropped < #ids then
       find_lost(s, ids, gone)
     end
@@ -72,11 +67,14 @@ while args[at] do
   local limit, text, run = args[at], args[at + 1], nil
   at = at + 2
   repeat
-    local key, reply, held, state = 3 * total + 1, nil, nil, nil
+    local key, ids, reply, held, state = 3 * total + 1, nil, nil, nil, nil
     local tickets, meta, queue = keys[key], keys[key + 1], keys[key + 2]
     total = total + 1
-    if string.byte(text) ~= 91 then
-      reply, held, state = release_one(tickets, meta, limit, text, now_text)
+    if string.byte(text) == 91 then
+      ids = cjson.decode(text)
+      reply = release_plain(tickets, meta, limit, now_text, #ids, unpack(ids))
+    else
+      reply, held, state = release_plain(tickets, meta, limit, now_text, 1, text)
     end
     if not reply then
       run = run or { inbox = args[1], now = now_text, limit = limit }
@@ -87,7 +85,7 @@ while args[at] do
     end
     if not reply then
       slow = slow or make_slow()
-      reply = slow(tickets, meta, queue, text, run)
+      reply = slow(tickets, meta, queue, ids or { text }, run)
     end
     if not replies then
       return now_text .. '|' .. reply

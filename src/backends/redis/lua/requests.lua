@@ -10,28 +10,19 @@ local function parse(text)
   return cjson.decode(ids), kinds, places == '' and {} or cjson.decode(places)
 end
 
--- Puts one that is not known into the queue.
-local function join(s, id, place, run)
-  add(s.comers, place, id)
-  add(s.fields, id, text_of(run.ttl) .. ';' .. run.label)
-end
-
 -- Writes those that joined, and the lease of this client, with which all its requests count.
-local function arrive(s)
-  if s.waiting > 0 then
-    -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-    redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
-  end
-  s.waiting, s.waited = s.waiting + #s.comers / 2, true
-  add(s.comers, text_of(s.now + 5000000 - 9e15), '@' .. string.match(s.inbox, '[^:]*$'))
-  redis.call('ZADD', s.queue, unpack(s.comers))
+local function arrive(s, comers)
+  -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+  redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
+  s.waiting, s.waited = s.waiting + #comers / 2, true
+  add(comers, text_of(s.now + 5000000 - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
+  redis.call('ZADD', s.queue, unpack(comers))
   redis.call('PEXPIRE', s.queue, '86400000')
-  s.comers = {}
 end
 
 -- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall, data lost) returns to its old place.
 local function recall(s, ids, records, places, run)
-  local own = {}
+  local own, comers = {}, {}
   if places[1] then
     -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
     s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
@@ -46,18 +37,19 @@ local function recall(s, ids, records, places, run)
       if not scores[i] then
         -- Where data was lost while the clock was behind: new requests must come behind it.
         s.last = math.max(s.last, place + 0)
-        join(s, id, place, run)
+        add(comers, place, id)
+        add(s.fields, id, text_of(run.ttl) .. ';' .. run.label)
       end
     end
   end
   if next(own) then
-    arrive(s)
+    arrive(s, comers)
   end
   return own
 end
 
 -- The verdict on one that does not wait yet.
-local function answer(s, id, record, kind, run)
+local function answer(s, id, record, kind, run, comers)
   local ticket = string.match(record or '', '^([%d,-]+ %d+) ')
   local expires = s.now + run.ttl
   if ticket then
@@ -75,13 +67,15 @@ local function answer(s, id, record, kind, run)
   end
   s.blocked = true
   local place = next_number(s)
-  join(s, id, place, run)
+  add(comers, place, id)
+  add(s.fields, id, text_of(run.ttl) .. ';' .. run.label)
   return 'q' .. place
 end
 
 local function acquire(tickets, meta, queue, text, run)
   local ids, kinds, places = parse(text)
   local s, verdicts, waits = open(tickets, meta, queue, run, ids), {}, false
+  local comers = {}
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
@@ -91,12 +85,12 @@ local function acquire(tickets, meta, queue, text, run)
   serve(s, own, run.ttl, run.label)
   for i = 1, #ids do
     local id = ids[i]
-    own[id] = own[id] or answer(s, id, records[i], string.sub(kinds, i, i), run)
+    own[id] = own[id] or answer(s, id, records[i], string.sub(kinds, i, i), run, comers)
     verdicts[i] = own[id]
     waits = waits or string.byte(own[id]) == 113
   end
-  if s.comers[1] then
-    arrive(s)
+  if comers[1] then
+    arrive(s, comers)
   end
   return close(s, table.concat(verdicts, ';'), waits)
 end

@@ -14,11 +14,11 @@ for entry, expiry in string.gmatch(redis.call('HGET', meta, 'revoked') or '', '(
   known = expiry + 0 > s.now and known .. entry or known
 end
 local expiry, verdict = redis.call('ZSCORE', s.tickets, id), '0'
-local gone, dropped = drop(s, { id }, { redis.call('HGET', meta, id) })
+local gone, dropped = drop_by_id(s, { id })
 if dropped > 0 then
   s.short, verdict = false, '1'
   add(s.fields, 'revoked', known .. id .. ' ' .. text_of(expiry) .. ';')
-  tell(s.inbox, meta, parts_of(id), id .. ' revoked')
+  tell(s.run.inbox, meta, parts_of(id), id .. ' revoked')
 else
   find_lost(s, { id }, gone)
   verdict = string.find(';' .. known, ';' .. id .. ' ', 1, true) and '1' or '0'

@@ -1,17 +1,17 @@
 -- Fragment of the slow paths: one semaphore, from what the last call knew to what the next one must.
 --
 -- `tickets`, a sorted set: a ticket's id -> its expiry (microseconds); '.' -> 9e15, so that the key
--- stays; ranges of free slots below the highest that is held, '7' or '7-9', below zero by their first.
+-- stays; ranges of free slots, '7' or '7-9', below zero by their first.
 -- `queue`, a sorted set: a request's id -> its place; '@' and a client -> the end of its lease as a
 -- waiter, below zero by 9e15.
--- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting request's id ->
--- 'ttl;label'; '~' and the first id of an adopted ticket -> the id that it has now; 'revoked' -> see
--- revoke.lua; 'stored' -> the limit that setLimit stored; 'layout' -> 2; 'state' -> 'last limit' and,
--- where somebody waits, ';waiting'; or, unless all permits are held by tickets of one each on the lowest
--- slots, ';stored top held gaps count waiting'. last: the last token or place, 16 digits. limit: that of
--- the last caller. top: slots from there on are free. held: permits. gaps: free ranges. count: tickets.
+-- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting request's
+-- id -> 'ttl;label'; '~' and the first id of an adopted ticket -> its id now; 'revoked', 'stored'
+-- (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where somebody waits, ';waiting'; or, unless
+-- all permits are held by tickets of one each on the lowest slots, ';stored top held gaps count
+-- waiting'. last: the last token or place, 16 digits. limit: that of the last caller. top: from there
+-- on no slot is held. held: permits. gaps: free ranges below top. count: tickets.
 --
--- `run` is what a call says of several semaphores: inbox, now (text), limit (text, '0': not known).
+-- `run` is what a call says of several semaphores: inbox, now (text), limit (text; '0': not known).
 
 -- include: tell
 local function text_of(number)
@@ -45,19 +45,19 @@ end
 -- include: slots
 -- False where the state is missing, was written by somebody else, or is not what the keys hold.
 local function read_state(s)
-  local others, found = redis.call('ZCARD', s.tickets) - 1, redis.call('HGET', s.meta, 'state')
+  local others, state = redis.call('ZCARD', s.tickets) - 1, redis.call('HGET', s.meta, 'state')
   local last, limit, stored, top, held, gaps, count, waiting =
-    string.match(found or '', '^(%d+) (%d+);?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*)$')
+    string.match(state or '', '^(%d+) (%d+);?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*)$')
   if not last or #last ~= 16 or top ~= '' and waiting == '' then
     return false
   end
-  s.state, s.last, s.configured = found, last + 0, limit
-  if top ~= '' then
-    s.stored, s.top, s.held, s.gaps, s.count, s.waiting = stored, top + 0, held + 0, gaps + 0, count + 0, waiting + 0
-    return others == s.count + s.gaps
+  s.state, s.last, s.configured, s.short = state, last + 0, limit, top == ''
+  if s.short then
+    s.top, s.held, s.count, s.waiting = others, others, others, stored == '' and 0 or stored + 0
+    return others >= 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
   end
-  s.short, s.top, s.held, s.count, s.waiting = true, others, others, others, stored == '' and 0 or stored + 0
-  return others >= 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
+  s.stored, s.top, s.held, s.gaps, s.count, s.waiting = stored, top + 0, held + 0, gaps + 0, count + 0, waiting + 0
+  return others == s.count + s.gaps
 end
 
 -- Gives back those of the ids that are tickets, by their records: which ones, and how many.
@@ -82,8 +82,11 @@ local function drop(s, ids, records)
   return gone, total
 end
 
+local function drop_by_id(s, ids)
+  return drop(s, ids, ids[1] and redis.call('HMGET', s.meta, unpack(ids)) or {})
+end
+
 -- include: recount
--- Whether there is room for all of the ids, should they be requests.
 local function has_room(s, ids)
   local wanted = 0
   for i = 1, #ids do
@@ -93,13 +96,13 @@ local function has_room(s, ids)
   return s.held + wanted <= s.limit
 end
 
--- Drops what has expired. Of very many only some hundred, those that the call asks for, and those that it needs the room of; the
--- next calls drop the others.
+-- Drops what has expired. Of very many not all: some hundred, as many as make room for the ids, and the
+-- ids themselves. The next calls drop the others.
 local function purge(s, ids)
   local dropped = 0
   repeat
-    local found = redis.call('ZRANGEBYSCORE', s.tickets, '0', s.now_text, 'LIMIT', '0', '100')
-    local _, total = drop(s, found, found[1] and redis.call('HMGET', s.meta, unpack(found)) or {})
+    local found = redis.call('ZRANGEBYSCORE', s.tickets, '0', s.run.now, 'LIMIT', '0', '100')
+    local _, total = drop_by_id(s, found)
     if total < #found then
       recount(s)
     end
@@ -110,16 +113,15 @@ local function purge(s, ids)
     for i = 1, #ids do
       dead[#dead + 1] = scores[i] and scores[i] + 0 <= s.now and ids[i] or nil
     end
-    drop(s, dead, dead[1] and redis.call('HMGET', s.meta, unpack(dead)) or {})
+    drop_by_id(s, dead)
   end
 end
 
--- A semaphore as the call finds it. `ids`: those that the call asks for.
+-- A semaphore as the call finds it. `ids`: those that the call asks for. More than 32 fields cost a lot.
 local function open(tickets, meta, queue, run, ids)
   local s = {
-    tickets = tickets, meta = meta, queue = queue, inbox = run.inbox, now_text = run.now, now = run.now + 0,
-    state = false, short = false, last = 0, top = 0, held = 0, gaps = 0, count = 0, waiting = 0, configured = '',
-    stored = '', told = '', limit = 0, own = run.limit, waited = false, adds = {}, fields = {}, freed = {}, comers = {},
+    tickets = tickets, meta = meta, queue = queue, run = run, now = run.now + 0, own = run.limit, last = 0, top = 0,
+    held = 0, gaps = 0, count = 0, waiting = 0, configured = '', stored = '', told = '', adds = {}, fields = {}, freed = {},
   }
   if not read_state(s) then
     recount(s)
@@ -140,8 +142,8 @@ local function open(tickets, meta, queue, run, ids)
   return s
 end
 
--- An old `meta` that was restored alone counts as many tickets as there are, but not all the same: nobody could give back one
--- without a record. `known`: those of the ids that have one.
+-- An old `meta` that was restored alone may count as many tickets as there are, but others: nobody could
+-- give back one without a record. `known`: those of the ids that have one.
 local function find_lost(s, ids, known)
   for i = 1, #ids do
     if not known[ids[i]] and redis.call('ZSCORE', s.tickets, ids[i]) then
