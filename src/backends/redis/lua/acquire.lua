@@ -1,22 +1,21 @@
--- Grants tickets, or queues their requests, of any number of semaphores.
+-- Grants tickets of any number of semaphores, or queues requests for them.
 --
 -- KEYS  tickets, meta, queue of each semaphore
--- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': grant all if each is
---       plainly free, else nothing
---       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces, ; or |),
---       not after (microseconds, or ''), and for each semaphore its requests: the id of one that waits,
---       '?' and the id of one that only tries, or a JSON list of ids that wait, all of one permit; or
---       'ids|kinds|places' with a letter for each id, w to wait or t to try only, and a JSON list with the
---       place of each in the queue as an earlier reply said, or 0 (empty: all 0)
--- Reply see close.lua. A verdict is 'slots token', '*n slot token' for n of one permit with rising slots
---       and tokens, 'q' and the place, 'b' when busy, 'l' when late, 'o' and the limit where more permits
---       are asked for, with ; between. With '*', where one is not plainly free: 'now|' and its number, from 1
+-- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': all or none
+--       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces, ;
+--       or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and an
+--       id that only tries, a JSON list of ids that wait, all of one permit, or 'ids|kinds|places':
+--       a letter for each id, w to wait or t to try; '' or a JSON list with the place of each in the
+--       queue as an earlier reply said, or 0
+-- Reply see close.lua; with '*', where a semaphore is not plainly free, 'now|' and its number. A verdict
+--       is 'slots token', '*n slot token' for n of one permit with rising slots and tokens, 'q' and
+--       the place, b busy, l late, 'o' and the limit where more permits are asked for, with ; between
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time
--- The next token or place, how many are held (-1: a new name), and how many wait, in the usual case: nobody
--- changed the keys by hand, all permits that are held are of one each on the lowest slots, and nothing has
--- expired. Else nil. Writes nothing.
+-- The next token or place, how many tickets are held (-1: a new name), and how many requests wait, in
+-- the usual case: nobody changed the keys by hand, tickets have one permit each on the lowest slots, and
+-- none has expired. Else nil.
 local function look(tickets, meta, queue, limit, ttl, now_text, period)
   local call = redis.call
   local state, held, waiting = call('HGET', meta, 'state'), call('ZCARD', tickets) - 1, 0
@@ -31,7 +30,8 @@ local function look(tickets, meta, queue, limit, ttl, now_text, period)
     end
     waiting = queued + 0
   end
-  if held < 0 or held > 0 and (call('ZCOUNT', tickets, '0', now_text) > 0 or call('HLEN', meta) ~= held + waiting + 2) then
+  if held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0
+    or held > 0 and call('HLEN', meta) ~= held + waiting + 2 then
     return nil
   end
   if state < now_text then
@@ -49,16 +49,6 @@ local function begin(tickets, meta, ttl)
   redis.call('HSET', meta, 'layout', '2')
   redis.call('PEXPIRE', tickets, life)
   redis.call('PEXPIRE', meta, life)
-end
-
-local function make_usual()
-  -- include: usual
-  return attempt
-end
-
-local function make_slow()
-  -- include: semaphore serve close requests
-  return acquire
 end
 
 local keys, args, call, now_text = KEYS, ARGV, redis.call, server_time()
@@ -105,14 +95,21 @@ while args[at] do
       token = nil
     end
     if not reply then
-      run = run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, label = label, late = late, expires = expires }
+      run = run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, expires = expires, label = label }
+      run.late = late
       if token then
-        usual = usual or make_usual()
+        if not usual then
+          -- include: usual
+          usual = attempt
+        end
         reply = usual(tickets, meta, queue, text, run, token, held, waiting)
       end
     end
     if not reply then
-      slow = slow or make_slow()
+      if not slow then
+        -- include: semaphore serve close requests
+        slow = acquire
+      end
       reply = slow(tickets, meta, queue, text, run)
     end
     if not replies then

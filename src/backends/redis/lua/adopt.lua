@@ -1,16 +1,15 @@
--- Gives a ticket to another holder: it gets a new id and a new token and keeps its slots, so that its holder until
--- now finds it gone. An id that was adopted before leads to the ticket all the same: the later call wins.
+-- Gives a ticket to another holder: it gets a new id and a new token and keeps its slots, so that its
+-- holder until now finds it gone. The later call wins.
 --
 -- KEYS  tickets, meta, queue
 -- ARGV  1 the caller's inbox channel   2 limit   3 ttl (microseconds)   4 label (without spaces, ; or |)
---       5 not after (microseconds, or '')   6 the id that is presented   7 the new id, which ends in ~ and
---       the ticket's first id
+--       5 not after (microseconds, or '')   6 any id that the ticket has had   7 the new id, which ends
+--       in ~ and the ticket's first id
 -- Reply see close.lua. The verdict is 'slots token:id until now', '' when the ticket is gone, l when late
 -- Cost  O(log n), and that for each expired ticket and grant; a second run changes nothing
 
 -- include: time semaphore serve close
--- Its id, slots and token. A ticket that has the very id that is presented comes before one that was adopted;
--- a call that runs again finds what it did the first time.
+-- The first of the ids that is a ticket, its slots and token.
 local function find(meta, ids)
   for i = 1, #ids do
     local slots, token = string.match(redis.call('HGET', meta, ids[i]) or '', '^([%d,-]+) (%d+) ')
@@ -22,6 +21,7 @@ end
 
 local tickets, meta, id, new_id, now_text = KEYS[1], KEYS[2], ARGV[6], ARGV[7], server_time()
 local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_text > ARGV[5]
+-- A call that runs again finds what it did the first time.
 local ids = { new_id, id, redis.call('HGET', meta, '~' .. origin) or origin }
 local s = open(tickets, meta, KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, ids)
 local current, slots, token = find(meta, late and {} or ids)

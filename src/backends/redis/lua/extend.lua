@@ -36,29 +36,6 @@ local function extend_plain(tickets, meta, ids, tokens, run)
   return redis.call('ZADD', tickets, 'XX', 'CH', unpack(adds)) == #ids and string.rep('1', #ids) or nil
 end
 
-local function make_slow()
-  -- include: semaphore serve close
-  return function(tickets, meta, queue, ids, tokens, run)
-    local s, verdicts, known = open(tickets, meta, queue, run, ids), {}, {}
-    redis.call('HDEL', meta, '')
-    local records, revoked = redis.call('HMGET', meta, unpack(ids)), redis.call('HGET', meta, 'revoked') or ''
-    for i = 1, #ids do
-      known[ids[i]] = has_token(records[i])
-    end
-    find_lost(s, ids, known)
-    for i = 1, #ids do
-      if has_token(records[i], tokens[i]) then
-        add(s.adds, run.expires, ids[i])
-        s.ends, verdicts[i] = s.now + run.ttl, '1'
-      else
-        verdicts[i] = string.find(';' .. revoked, ';' .. ids[i] .. ' ', 1, true) and 'r' or '0'
-      end
-    end
-    serve(s)
-    return close(s, table.concat(verdicts))
-  end
-end
-
 local now_text, slow = server_time(), nil
 local replies, total, at = {}, 0, 2
 while ARGV[at] do
@@ -70,7 +47,10 @@ while ARGV[at] do
     tokens, total, at = cjson.decode(tokens), total + 1, at + 1
     local reply = extend_plain(tickets, meta, ids, tokens, run)
     if not reply then
-      slow = slow or make_slow()
+      if not slow then
+        -- include: semaphore serve close renew-each
+        slow = renew_each
+      end
       reply = slow(tickets, meta, queue, ids, tokens, run)
     end
     replies[total] = reply

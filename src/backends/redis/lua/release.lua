@@ -5,7 +5,7 @@
 --       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its id, or a
 --       JSON list of ids, each once
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
--- Cost  O(log n) for each id, expired ticket and grant; what is not there is left alone
+-- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time
 -- The usual case: they are all the tickets, or have the highest slots, nobody waits, nothing has expired.
@@ -14,7 +14,8 @@ local function release_plain(tickets, meta, limit, now_text, total, ...)
   local call = redis.call
   local held, records = call('ZCARD', tickets) - 1, limit ~= '1' and call('HMGET', meta, 'state', ...)
   local state = records and records[1] or not records and call('HGET', meta, 'state')
-  if not state or string.sub(state, 18) ~= limit or held < total or total < 1 or call('ZCOUNT', tickets, '0', now_text) > 0 then
+  if not state or string.sub(state, 18) ~= limit or held < total or total < 1
+    or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil, held, state
   end
   for i = 2, held > total and total + 1 or 1 do
@@ -27,37 +28,6 @@ local function release_plain(tickets, meta, limit, now_text, total, ...)
   if call('ZREM', tickets, ...) == total and call('HDEL', meta, ...) == total then
     return total == 1 and '1' or string.rep('1', total)
   end
-end
-
-local function make_usual()
-  -- include: hand-over
-  return hand_over
-end
-
-local function make_slow()
-  -- include: semaphore serve close
-  local function release(tickets, meta, queue, ids, run)
-    local s, verdicts = open(tickets, meta, queue, run, ids), {}
-    -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-    redis.call('HDEL', meta, '')
-    local gone, dropped = drop_by_id(s, ids)
-    if dropped < #ids then
-      find_lost(s, ids, gone)
-    end
-    if s.waiting > 0 and dropped < #ids then
-      local withdrawn = redis.call('ZREM', queue, unpack(ids))
-      s.waiting = s.waiting - withdrawn
-      if withdrawn > 0 then
-        redis.call('HDEL', meta, unpack(ids))
-      end
-    end
-    serve(s)
-    for i = 1, #ids do
-      verdicts[i] = gone[ids[i]] and '1' or '0'
-    end
-    return close(s, table.concat(verdicts))
-  end
-  return release
 end
 
 local keys, args, now_text = KEYS, ARGV, server_time()
@@ -79,12 +49,18 @@ while args[at] do
     if not reply then
       run = run or { inbox = args[1], now = now_text, limit = limit }
       if state then
-        usual = usual or make_usual()
+        if not usual then
+          -- include: hand-over
+          usual = hand_over
+        end
         reply = usual(tickets, meta, queue, text, run, held, state)
       end
     end
     if not reply then
-      slow = slow or make_slow()
+      if not slow then
+        -- include: semaphore serve close give-back
+        slow = give_back
+      end
       reply = slow(tickets, meta, queue, ids or { text }, run)
     end
     if not replies then

@@ -56,7 +56,8 @@ local function read_state(s)
     s.top, s.held, s.count, s.waiting = others, others, others, stored == '' and 0 or stored + 0
     return others >= 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
   end
-  s.stored, s.top, s.held, s.gaps, s.count, s.waiting = stored, top + 0, held + 0, gaps + 0, count + 0, waiting + 0
+  s.stored, s.top, s.held, s.gaps = stored, top + 0, held + 0, gaps + 0
+  s.count, s.waiting = count + 0, waiting + 0
   return others == s.count + s.gaps
 end
 
@@ -120,8 +121,9 @@ end
 -- A semaphore as the call finds it. `ids`: those that the call asks for. More than 32 fields cost a lot.
 local function open(tickets, meta, queue, run, ids)
   local s = {
-    tickets = tickets, meta = meta, queue = queue, run = run, now = run.now + 0, own = run.limit, last = 0, top = 0,
-    held = 0, gaps = 0, count = 0, waiting = 0, configured = '', stored = '', told = '', adds = {}, fields = {}, freed = {},
+    tickets = tickets, meta = meta, queue = queue, run = run, now = run.now + 0, own = run.limit,
+    last = 0, top = 0, held = 0, gaps = 0, count = 0, waiting = 0, configured = '', stored = '', told = '',
+    adds = {}, fields = {}, freed = {},
   }
   if not read_state(s) then
     recount(s)

@@ -18,7 +18,8 @@ local function grant_many(tickets, meta, ids, run, token, held)
   if redis.call('ZADD', tickets, unpack(adds)) < total then
     return nil
   end
-  fields[2 * total + 1], fields[2 * total + 2] = 'state', string.format('%s%06d ', start, digits + total - 1) .. run.limit
+  fields[2 * total + 1] = 'state'
+  fields[2 * total + 2] = string.format('%s%06d ', start, digits + total - 1) .. run.limit
   redis.call('HSET', meta, unpack(fields))
   return string.format('*%d %d ', total, held) .. token
 end
