@@ -373,6 +373,8 @@ describeWithServer('keys of a semaphore', (server) => {
     // Enough of them for those who ask.
     expect((await one.take('b.1.1900')).slots).to.have.lengthOf(1900);
     expect(await left()).to.be.within(2, 101);
+    await one.extend('b.1.1900');
+    expect(await left()).to.equal(1);
     await expectSound(one);
   });
 
