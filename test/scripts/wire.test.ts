@@ -15,7 +15,7 @@ const SHA1: Record<string, string> = {
   'quorum-keep': '8f070585066a07987dacf9d3afb6e4b71a739b63',
   'quorum-list': 'f55f00392b533c2b993f287884fa1eff73d6fdf6',
   'quorum-take': '884a86dafcf6fa4432314fe9f04ca08216660243',
-  release: '98f8f6079e277faba3346dd729e805b5c6206858',
+  release: '3f96dcc817de8e93338658102b27e4a242ba243a',
   revoke: '7a278c8288444f89ac2c5c6eb893101120d5cb96',
   'set-limit': 'c606975e5dc51b4ed6f68648048cf922e8b25780',
 };

@@ -816,7 +816,7 @@ export const luaSources = {
     "or call('ZCOUNT', tickets, '0', now_text) > 0 then",
     'return nil, held, state',
     'end',
-    'for i = 2, held > total and total + 1 or 1 do',
+    'for i = 2, (held > 1 or total > 1) and total + 1 or 1 do',
     "local slot = string.match(records and records[i] or '', '^%d+ ')",
     'if not slot or slot + total < held then',
     'return nil',

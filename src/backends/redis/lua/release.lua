@@ -8,7 +8,7 @@
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time
--- The usual case: they are all the tickets, or have the highest slots, nobody waits, nothing has expired.
+-- The usual case: they have the highest slots, nobody waits, nothing has expired.
 -- Nil where it does not apply; and what was read.
 local function release_plain(tickets, meta, limit, now_text, total, ...)
   local call = redis.call
@@ -18,7 +18,8 @@ local function release_plain(tickets, meta, limit, now_text, total, ...)
     or call('ZCOUNT', tickets, '0', now_text) > 0 then
     return nil, held, state
   end
-  for i = 2, held > total and total + 1 or 1 do
+  -- One that is the only ticket needs no look at its record.
+  for i = 2, (held > 1 or total > 1) and total + 1 or 1 do
     local slot = string.match(records and records[i] or '', '^%d+ ')
     if not slot or slot + total < held then
       return nil
