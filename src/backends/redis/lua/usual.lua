@@ -43,7 +43,7 @@ end
 
 local function attempt(tickets, meta, queue, text, run, token, held, waiting)
   local first = string.byte(text)
-  if first ~= 91 and first ~= 63 and held >= 0 then
+  if first ~= 91 and first ~= 63 and held >= run.limit + 0 then
     return queue_one(tickets, meta, queue, text, run, token, waiting)
   elseif first == 91 and waiting == 0 and held >= 0 and not string.find(text, '|', 1, true) then
     local ids = cjson.decode(text)
