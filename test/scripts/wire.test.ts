@@ -4,20 +4,20 @@ import * as scripts from '../../src/backends/redis/scripts.js';
 
 /** What stands on the wire: a change here means that old and new processes run different scripts. */
 const SHA1: Record<string, string> = {
-  acquire: '2b7ef9084328283b0688540d1bf29b150349f04a',
-  adopt: 'c7ce3c8538ef05b25ef19be785d11cbb56cb018e',
+  acquire: 'f544029a8da4ff3a84233971d739c2c30f4975ad',
+  adopt: '4f2fac4be77c62d49c8b573146cf90f583ccad7f',
   'check-server': 'ebc84e507046b2fd9fd363ab73226269bfb7b233',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
-  extend: '4003c75f6679f5dbfdd325d4204c584909c021b4',
+  extend: '31d34536f02381c15993ba28e5b155ea7fdf192f',
   inspect: 'a0e499011e2567fea160f51b1f979362381d809b',
   'note-stripes': 'a54677a303bfbd5b5aab844b767ec29c2427bafb',
   'quorum-drop': '4155da0d8d57dd490a7099d5c7bd58aa366474d9',
   'quorum-keep': '8f070585066a07987dacf9d3afb6e4b71a739b63',
   'quorum-list': 'f55f00392b533c2b993f287884fa1eff73d6fdf6',
   'quorum-take': '884a86dafcf6fa4432314fe9f04ca08216660243',
-  release: '3f96dcc817de8e93338658102b27e4a242ba243a',
-  revoke: '7a278c8288444f89ac2c5c6eb893101120d5cb96',
-  'set-limit': 'c606975e5dc51b4ed6f68648048cf922e8b25780',
+  release: '094bdaa72c33eb5131090f9d05eb61b1c45d8745',
+  revoke: 'd44125af97f250e1e16cff468188656829d2d434',
+  'set-limit': 'd094620569be74facd0c5d74787c771b258a2fea',
 };
 
 describe('scripts on the wire', () => {

@@ -28,7 +28,9 @@ local function serve_heads(s, heads, alive, own, ttl, label)
   for i = 1, #heads do
     local id = heads[i]
     local client, permits = parts_of(id)
-    if not is_alive(s, alive, client) then
+    if s.held >= s.limit then
+      break
+    elseif not is_alive(s, alive, client) then
       dead[#dead + 1], left[#left + 1] = id, id
     elseif permits > s.limit then
       s.skipped = s.skipped + 1
