@@ -4,16 +4,16 @@ export interface Heaped {
   place: number;
 }
 
-/** A binary heap: it has the item of the lowest rank at hand, and adds, moves and removes any other in O(log n). */
+/** A binary heap: it has the first item of an order at hand, and adds, moves and removes any other in O(log n). */
 export class Heap<T extends Heaped> {
-  readonly #rankOf: (item: T) => number;
+  readonly #precedes: (one: T, other: T) => boolean;
   readonly #items: T[] = [];
 
-  constructor(rankOf: (item: T) => number) {
-    this.#rankOf = rankOf;
+  constructor(precedes: (one: T, other: T) => boolean) {
+    this.#precedes = precedes;
   }
 
-  get lowest(): T | undefined {
+  get first(): T | undefined {
     return this.#items[0];
   }
 
@@ -37,11 +37,10 @@ export class Heap<T extends Heaped> {
   }
 
   #rise(item: T, from: number): void {
-    const rank = this.#rankOf(item);
     let place = from;
     while (place > 0) {
       const parent = this.#items[(place - 1) >>> 1];
-      if (parent === undefined || this.#rankOf(parent) <= rank) break;
+      if (parent === undefined || !this.#precedes(item, parent)) break;
       const freed = parent.place;
       this.#put(parent, place);
       place = freed;
@@ -50,11 +49,10 @@ export class Heap<T extends Heaped> {
   }
 
   #sink(item: T, from: number): void {
-    const rank = this.#rankOf(item);
     let place = from;
     for (;;) {
-      const child = this.#lowerChild(place);
-      if (child === undefined || this.#rankOf(child) >= rank) break;
+      const child = this.#firstChild(place);
+      if (child === undefined || !this.#precedes(child, item)) break;
       const freed = child.place;
       this.#put(child, place);
       place = freed;
@@ -62,11 +60,11 @@ export class Heap<T extends Heaped> {
     this.#put(item, place);
   }
 
-  #lowerChild(place: number): T | undefined {
+  #firstChild(place: number): T | undefined {
     const left = this.#items[2 * place + 1];
     const right = this.#items[2 * place + 2];
     if (left === undefined || right === undefined) return left;
-    return this.#rankOf(right) < this.#rankOf(left) ? right : left;
+    return this.#precedes(right, left) ? right : left;
   }
 
   #put(item: T, place: number): void {

@@ -64,14 +64,22 @@ describe('memory backend', () => {
     expect(health).to.deep.equal(['a true']);
   });
 
-  it('forgets semaphores whose tickets were left to expire, as new ones are used', async () => {
-    for (let i = 0; i < 50; i += 1) await take(`left ${i}`, 1000);
+  it('forgets names whose tickets were left to expire, all but 1000, as new ones are used', async () => {
+    for (let i = 0; i < 3000; i += 1) await take(`left ${i}`, 1000);
     await take('live', 60_000);
-    expect(backend.size).to.equal(51);
+    expect(backend.size).to.equal(3001);
     await clock.advance(1000);
-    for (let i = 0; i < 50; i += 1) await backend.inspect(keyOf(`new ${i}`));
-    expect(backend.size).to.equal(1);
+    for (let i = 0; i < 3000; i += 1) await backend.inspect(keyOf(`new ${i}`));
+    expect(backend.size).to.equal(1000);
     expect(await backend.inspect(keyOf('live'))).to.include({ held: 1 });
+  });
+
+  it('forgets names without tickets, all but 1000', async () => {
+    const names = Array.from({ length: 3000 }, (_, i) => `${i}`);
+    const calls = names.map((name) => ({ ...keyOf(name), client: 'a', ids: ['a.1'] }));
+    for (const name of names) await take(name, 60_000);
+    await backend.release(calls);
+    expect(backend.size).to.equal(1000);
   });
 
   it('gives the event loop its turn, however fast each reply makes its caller call again', async () => {
