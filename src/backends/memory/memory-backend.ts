@@ -22,6 +22,7 @@ import type {
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { checkClock } from '../../options.js';
+import { allOrNone } from '../all-or-none.js';
 import { Inboxes } from './inboxes.js';
 import { MemorySemaphore } from './memory-semaphore.js';
 import { RisingNumbers } from './rising-numbers.js';
@@ -78,9 +79,9 @@ export class MemoryBackend implements Backend {
 
   acquireTogether(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined> {
     const now = this.#now();
-    const places = new Set(calls.map(({ key }) => placeOf(key)));
-    const free = places.size === calls.length && calls.every((call) => this.#isFree(call, now));
-    const replies = free ? calls.map((call) => this.#acquire(call, now)) : undefined;
+    const together = allOrNone(calls);
+    const free = together?.every((call) => this.#isFree(call, now)) === true;
+    const replies = free ? together.map((call) => this.#acquire(call, now)) : undefined;
     return this.#reply(requestsIn(calls), replies);
   }
 

@@ -64,12 +64,14 @@ export class MemorySemaphore {
     return this.#limits.stored === undefined && !this.#tickets.remembersRevoked(now);
   }
 
-  /** Whether all that it asks for would be granted at once. Changes nothing. */
+  /** Whether each of its requests has a ticket already or would get one at once, for a permit each. Changes nothing. */
   isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
     this.#tickets.purge(now);
-    const permits = requests.reduce((sum, request) => sum + request.permits, 0);
-    const free = this.#limits.countsFor(limit) - this.#tickets.permits;
-    return this.#queue.size === 0 && permits <= free;
+    const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
+    if (wanted === 0) return true;
+    return (
+      this.#queue.size === 0 && this.#tickets.permits + wanted <= this.#limits.countsFor(limit)
+    );
   }
 
   acquire(call: AcquireCall, now: number): AcquireReply {
