@@ -6,7 +6,7 @@ import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
 import { closeFixtures, RedisFixture } from './port-fixture.js';
 import { Pushes } from './pushes.js';
-import { type Asking, isLapsed, SharedCalls, type Terms } from './shared-calls.js';
+import { type Asking, isLapsed, SharedCalls, type Terms } from './several-lock-step.js';
 
 const START = 1_795_236_819_680;
 const CLIENTS = ['a', 'b', 'c'];
