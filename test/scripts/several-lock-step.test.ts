@@ -92,7 +92,8 @@ class Program {
       case 'ask':
         return this.#ask(client, entries, dice);
       case 'askLate': {
-        const late = entries.map((entry) => this.#asking(client, entry, 'wait'));
+        const asked = this.#inRuns(client, entries);
+        const late = asked.map((entry) => this.#asking(client, entry, 'wait'));
         await this.pair.acquire(late, this.pair.now - 0.5);
         return;
       }
@@ -121,7 +122,7 @@ class Program {
 
   async #ask(client: string, entries: Step['entries'], dice: number): Promise<void> {
     const named = new Set<number>();
-    const asking = entries.map((entry): Asking => {
+    const asking = this.#inRuns(client, entries).map((entry): Asking => {
       const fresh = this.#asking(client, entry, entry.pick < 30 ? 'try' : 'wait');
       const mine = this.#of(client, fresh.key.name);
       const again = isLapsed(mine.queuedAt, this.pair.now) || dice < 40;
@@ -172,12 +173,22 @@ class Program {
   }
 
   #naming(client: string, entries: Step['entries'], dice: number) {
-    return entries.map(({ semaphore, pick }) => {
+    return this.#inRuns(client, entries).map(({ semaphore, pick }) => {
       const terms = this.#terms(client, semaphore, pick);
       const { held, waiting } = this.#of(client, terms.key.name);
       const known = [...held, ...(dice < 30 ? waiting : [])];
       return { ...terms, ids: [...known.filter((_, i) => (i + pick) % 3 > 0), 'never.1'] };
     });
+  }
+
+  /** As the engine sends them: none twice with the same terms. Those of the same terms side by side, as scripts take them. */
+  #inRuns(client: string, entries: Step['entries']): Step['entries'] {
+    const textOf = ({ semaphore, pick }: Step['entries'][number]): string => {
+      const { limit, ttl, label } = this.#terms(client, semaphore, pick);
+      return `${limit} ${ttl} ${label} ${semaphore}`;
+    };
+    const each = new Map(entries.map((entry) => [textOf(entry), entry]));
+    return [...each].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
   }
 
   /** Entries of one semaphore may differ in each of these. */
