@@ -157,9 +157,9 @@ describe('a keyed mutex on a backend that a test decides', () => {
   it('ends at once when one key fails for good, without waiting for the others', async () => {
     const failure = new Error('WRONGTYPE');
     backend.isRetryable = () => false;
-    backend.onAcquire = (call, index) => {
-      if (index === 0) return backend.allGranted(call);
-      return index === 1 ? Promise.reject(failure) : never();
+    backend.onAcquire = (call) => {
+      if (call.key.name.endsWith('a')) return backend.allGranted(call);
+      return call.key.name.endsWith('b') ? Promise.reject(failure) : never();
     };
     const acquiring = watch(backend.clock, mutex.acquire(['a', 'b', 'c']));
     await backend.clock.advance(0);

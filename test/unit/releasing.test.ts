@@ -174,7 +174,7 @@ describe('releasing', () => {
     backend.releases.splice(0);
     await clock.advance(2000);
     // One for each pause of 200 ms.
-    expect(backend.releases.map(({ call }) => call.ids.length)).to.deep.equal(Array(10).fill(1000));
+    expect(backend.releases.map(({ call }) => call.ids.length)).to.deep.equal(Array(10).fill(1));
     backend.releases.splice(0);
     backend.onRelease = (call) => backend.released(call);
     await clock.advance(200);

@@ -1,5 +1,5 @@
-import type { Heaped } from './heap.js';
-import { Heap } from './heap.js';
+import type { Heaped } from '../../time/heap.js';
+import { Heap } from '../../time/heap.js';
 
 /** Slots first, first + 1, … final. */
 export interface SlotRange {
@@ -17,7 +17,7 @@ interface FreeRange extends SlotRange, Heaped {
  * never ends: what was never used.
  */
 export class FreeSlots {
-  readonly #lowest = new Heap<FreeRange>(startsLower);
+  readonly #lowest = new Heap<FreeRange>(({ first }) => first);
   readonly #byFirst = new Map<number, FreeRange>();
   readonly #byFinal = new Map<number, FreeRange>();
   #used = 0;
@@ -35,7 +35,7 @@ export class FreeSlots {
     const taken: SlotRange[] = [];
     let left = count;
     while (left > 0) {
-      const range = this.#lowest.first;
+      const range = this.#lowest.lowest;
       if (range === undefined) break;
       const { first } = range;
       const final = Math.min(range.final, first + left - 1);
@@ -96,8 +96,4 @@ export function slotsOf(ranges: readonly SlotRange[]): number[] {
     for (let slot = first; slot <= final; slot += 1) slots.push(slot);
   }
   return slots;
-}
-
-function startsLower(one: FreeRange, other: FreeRange): boolean {
-  return one.first < other.first;
 }

@@ -1,26 +1,26 @@
-import type { Heaped } from './heap.js';
-import { Heap } from './heap.js';
+import type { Heaped } from '../../time/heap.js';
+import { Heap } from '../../time/heap.js';
 
 /** What may be in a `HeapById`. */
 export interface Named extends Heaped {
   readonly id: string;
 }
 
-/** Items by id, with the first of an order at hand: as a sorted set of Redis with that order for its scores. */
+/** Items by id, with the one of the lowest rank at hand: as a sorted set of Redis with ranks for scores. */
 export class HeapById<T extends Named> {
   readonly #byId = new Map<string, T>();
   readonly #heap: Heap<T>;
 
-  constructor(precedes: (one: T, other: T) => boolean) {
-    this.#heap = new Heap(precedes);
+  constructor(rankOf: (item: T) => number) {
+    this.#heap = new Heap(rankOf);
   }
 
   get size(): number {
     return this.#byId.size;
   }
 
-  get first(): T | undefined {
-    return this.#heap.first;
+  get lowest(): T | undefined {
+    return this.#heap.lowest;
   }
 
   get(id: string): T | undefined {

@@ -26,7 +26,7 @@ export interface Grantee {
 /** The live tickets of one semaphore, their slots and tokens, and what became of those that were adopted or revoked. */
 export class LiveTickets {
   readonly #numbers: RisingNumbers;
-  readonly #tickets = new HeapById<Mutable>(endsSooner);
+  readonly #tickets = new HeapById<Mutable>(({ expiresAt }) => expiresAt);
   readonly #slots = new FreeSlots();
   /** The ids that adopted tickets have now, by their first. */
   readonly #adopted = new Map<string, string>();
@@ -48,7 +48,7 @@ export class LiveTickets {
 
   /** When the next one expires, if there is any. */
   get nearestExpiry(): number | undefined {
-    return this.#tickets.first?.expiresAt;
+    return this.#tickets.lowest?.expiresAt;
   }
 
   get(id: string): Ticket | undefined {
@@ -88,10 +88,10 @@ export class LiveTickets {
   }
 
   purge(now: number): void {
-    let next = this.#tickets.first;
+    let next = this.#tickets.lowest;
     while (next !== undefined && next.expiresAt <= now) {
       this.drop(next.id);
-      next = this.#tickets.first;
+      next = this.#tickets.lowest;
     }
   }
 
@@ -141,8 +141,4 @@ export class LiveTickets {
     const origin = firstId(id);
     return this.#adopted.get(origin) ?? origin;
   }
-}
-
-function endsSooner(one: Ticket, other: Ticket): boolean {
-  return one.expiresAt < other.expiresAt;
 }

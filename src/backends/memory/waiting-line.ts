@@ -17,20 +17,21 @@ export class WaitingLine extends HeapById<Waiter> {
   readonly #leases = new Map<string, number>();
 
   constructor() {
-    super(precedes);
+    super(({ arrival }) => arrival);
   }
 
   /** Those that count, in order. */
   living(now: number): Waiter[] {
     return [...this.values()]
       .filter((waiter) => this.#isAlive(waiter, now))
-      .toSorted((one, other) => (precedes(one, other) ? -1 : 1));
+      .toSorted((one, other) => one.arrival - other.arrival);
   }
 
   /** The first that counts, once those before it are dropped. */
   firstLiving(now: number): Waiter | undefined {
-    while (this.first !== undefined && !this.#isAlive(this.first, now)) this.remove(this.first.id);
-    return this.first;
+    while (this.lowest !== undefined && !this.#isAlive(this.lowest, now))
+      this.remove(this.lowest.id);
+    return this.lowest;
   }
 
   /** All leases are of the same length: those that end first were renewed first. */
@@ -46,8 +47,4 @@ export class WaitingLine extends HeapById<Waiter> {
   #isAlive({ client }: Waiter, now: number): boolean {
     return (this.#leases.get(client) ?? -Infinity) > now;
   }
-}
-
-function precedes(one: Waiter, other: Waiter): boolean {
-  return one.arrival < other.arrival || (one.arrival === other.arrival && one.id < other.id);
 }

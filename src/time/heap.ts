@@ -4,17 +4,30 @@ export interface Heaped {
   place: number;
 }
 
-/** A binary heap: it has the first item of an order at hand, and adds, moves and removes any other in O(log n). */
+/** A binary heap: it has the item of the lowest rank at hand, and adds, moves and removes any other in O(log n). */
 export class Heap<T extends Heaped> {
-  readonly #precedes: (one: T, other: T) => boolean;
+  readonly #rankOf: (item: T) => number;
   readonly #items: T[] = [];
 
-  constructor(precedes: (one: T, other: T) => boolean) {
-    this.#precedes = precedes;
+  constructor(rankOf: (item: T) => number) {
+    this.#rankOf = rankOf;
   }
 
-  get first(): T | undefined {
+  get lowest(): T | undefined {
     return this.#items[0];
+  }
+
+  /** Those of at most this rank, in no order. */
+  upTo(rank: number): T[] {
+    const found: T[] = [];
+    const places = [0];
+    for (let place = places.pop(); place !== undefined; place = places.pop()) {
+      const item = this.#items[place];
+      if (item === undefined || this.#rankOf(item) > rank) continue;
+      found.push(item);
+      places.push(2 * place + 1, 2 * place + 2);
+    }
+    return found;
   }
 
   add(item: T): void {
@@ -37,10 +50,11 @@ export class Heap<T extends Heaped> {
   }
 
   #rise(item: T, from: number): void {
+    const rank = this.#rankOf(item);
     let place = from;
     while (place > 0) {
       const parent = this.#items[(place - 1) >>> 1];
-      if (parent === undefined || !this.#precedes(item, parent)) break;
+      if (parent === undefined || this.#rankOf(parent) <= rank) break;
       const freed = parent.place;
       this.#put(parent, place);
       place = freed;
@@ -49,10 +63,11 @@ export class Heap<T extends Heaped> {
   }
 
   #sink(item: T, from: number): void {
+    const rank = this.#rankOf(item);
     let place = from;
     for (;;) {
-      const child = this.#firstChild(place);
-      if (child === undefined || !this.#precedes(child, item)) break;
+      const child = this.#lowerChild(place);
+      if (child === undefined || this.#rankOf(child) >= rank) break;
       const freed = child.place;
       this.#put(child, place);
       place = freed;
@@ -60,11 +75,11 @@ export class Heap<T extends Heaped> {
     this.#put(item, place);
   }
 
-  #firstChild(place: number): T | undefined {
+  #lowerChild(place: number): T | undefined {
     const left = this.#items[2 * place + 1];
     const right = this.#items[2 * place + 2];
     if (left === undefined || right === undefined) return left;
-    return this.#precedes(right, left) ? right : left;
+    return this.#rankOf(right) < this.#rankOf(left) ? right : left;
   }
 
   #put(item: T, place: number): void {
