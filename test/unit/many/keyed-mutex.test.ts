@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { CompositeHandle } from '../../src/index.js';
+import type { CompositeHandle } from '../../../src/index.js';
 import {
   AcquireTimeoutError,
   BackendError,
@@ -10,11 +10,11 @@ import {
   ManualClock,
   MemoryBackend,
   Mutex,
-} from '../../src/index.js';
-import { stripeHasher } from '../../src/many/key-stripes.js';
-import { reasonOf } from '../support/rejection.js';
-import { never, StubBackend, watch } from './stub-backend.js';
-import { compositeFixture, later } from './stub-fixture.js';
+} from '../../../src/index.js';
+import { stripeHasher } from '../../../src/many/key-stripes.js';
+import { reasonOf } from '../../support/rejection.js';
+import { never, StubBackend, watch } from '../stub-backend.js';
+import { compositeFixture, later } from '../stub-fixture.js';
 
 const name = 'm';
 const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { PushedGrant } from '../../src/backends/backend.js';
-import { Semaphore } from '../../src/index.js';
-import { never, watch } from './stub-backend.js';
+import type { PushedGrant } from '../../../src/backends/backend.js';
+import { Semaphore } from '../../../src/index.js';
+import { never, watch } from '../stub-backend.js';
 import {
   gaps,
   heldFixture,
@@ -11,7 +11,7 @@ import {
   PLAIN,
   pushing,
   stubFixture,
-} from './stub-fixture.js';
+} from '../stub-fixture.js';
 
 describe('a subscription', () => {
   it('brings one try at once, and then one every 1.5 s; while it is away, fast ones', async () => {
