@@ -131,8 +131,8 @@ describe('memory backend', () => {
 
     it('are none where the calls cannot be one', async () => {
       const one = { id: 'a.1', permits: 1, wait: false, arrival: undefined };
-      for (const requests of [[{ ...one, wait: true }], [{ ...one, permits: 2 }], [one, one], []]) {
-        expect(await together(callOn('x'), callOn('y', { limit: 2, requests }))).to.equal(
+      for (const odd of [[{ ...one, wait: true }], [{ ...one, permits: 2 }], [one, one], []]) {
+        expect(await together(callOn('x'), callOn('y', { limit: 2, requests: odd }))).to.equal(
           undefined,
         );
       }
