@@ -234,6 +234,8 @@ export class SimulatedServer {
 
   #ask(operation: OperationName, calls: readonly Call[]): Promise<readonly AnyReply[] | undefined> {
     const method = this.#store[operation]?.bind(this.#store);
+    // A store that cannot take several together takes none.
+    if (method === undefined && operation === 'acquireTogether') return Promise.resolve(undefined);
     if (method === undefined) throw new Error(`the store has no ${operation}`);
     if (SHARED.includes(operation)) return (method as AskMany)(calls);
     return Promise.all(calls.map((call) => (method as AskOne)(call)));
