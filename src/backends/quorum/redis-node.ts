@@ -27,7 +27,7 @@ import {
   quorumKeepScript,
   quorumListScript,
   quorumTakeScript,
-} from '../redis/scripts.js';
+} from './scripts.js';
 
 /** Slots that `list` reads with one command, so that a large semaphore does not block the server. */
 const PAGE = 500;
