@@ -2,7 +2,7 @@ import type { AcquireCall, AcquireVerdict, TicketRequest } from '../backend.js';
 import type { Instant } from '../../time/clock.js';
 import { elapsedSince, instant, randomBy } from '../../time/clock.js';
 import type { Quorum } from './quorum.js';
-import { nodeLimit } from './quorum.js';
+import { nodeTimeout } from './node-timeout.js';
 import type { Holding, TakeReply } from './quorum-node.js';
 import type { Answers } from './round.js';
 import { pendingIn, repliedIn, repliesIn } from './round.js';
@@ -12,13 +12,13 @@ import type { Winner } from './token-agreement.js';
 import { agreeOnTokens } from './token-agreement.js';
 
 /** How often what was split between contenders is tried for in one call, and within which part of the ttl. */
-const TRIES = 4;
-const PART = 1 / 4;
+const MAX_TRIES = 4;
+const RETRY_BUDGET_FRACTION = 1 / 4;
 
-/** Shortest range from which a pause between two tries is drawn, in milliseconds. */
-const PAUSE = 2;
+/** Shortest range from which a pause between two tries is drawn. */
+const MIN_RETRY_PAUSE_MS = 2;
 
-type Fate =
+type Progress =
   /** A round is under way, or what it won is not yet safe. */
   | 'open'
   | 'won'
@@ -34,7 +34,7 @@ interface Candidate {
   readonly request: TicketRequest;
   /** Nobody wants it any more. */
   cancelled: boolean;
-  fate: Fate;
+  progress: Progress;
   attempt: number;
   /** What each node holds for this attempt. */
   holdings: (Holding | undefined)[];
@@ -60,7 +60,7 @@ export class Acquisition {
     this.#candidates = call.requests.map((request) => ({
       request,
       cancelled: false,
-      fate: 'open',
+      progress: 'open',
       attempt: 0,
       holdings: [],
       slots: [],
@@ -79,9 +79,9 @@ export class Acquisition {
     let open = this.#candidates;
     for (let tries = 1; open.length > 0; tries += 1) {
       const answers = await this.#try(open);
-      const won = this.#candidates.some(({ fate }) => fate === 'won');
+      const won = this.#candidates.some(({ progress }) => progress === 'won');
       if (!won) this.#quorum.assertMajority(answers);
-      open = tries < TRIES ? this.#worthAnotherTry(won) : [];
+      open = tries < MAX_TRIES ? this.#worthAnotherTry(won) : [];
       if (open.length > 0) await this.#pause(tries);
     }
     return this.#candidates.map((candidate) => this.#verdictOn(candidate));
@@ -107,7 +107,7 @@ export class Acquisition {
       this.#giveUp(candidate, split ? 'split' : 'refused', answers);
     }
     if (otherSet.error !== undefined) throw otherSet.error;
-    const winners = candidates.filter(({ fate }) => fate === 'open');
+    const winners = candidates.filter(({ progress }) => progress === 'open');
     if (winners.length > 0) await this.#secure(winners, answers);
     return answers;
   }
@@ -118,13 +118,17 @@ export class Acquisition {
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
       const { id, permits } = candidate.request;
-      Object.assign(candidate, { attempt: this.#quorum.nextAttempt(), fate: 'open', holdings: [] });
+      Object.assign(candidate, {
+        attempt: this.#quorum.nextAttempt(),
+        progress: 'open',
+        holdings: [],
+      });
       const aim = this.#contested.splice(0, permits);
       return { id, attempt: candidate.attempt, permits, token: first + i, aim };
     });
     return this.#quorum.ask<TakeReply>({
-      limit: Math.min(nodeLimit(this.#call.ttl), this.#validity()),
-      send: (node, notAfter) => node.take({ ...this.#terms, claim, label, notAfter, requests }),
+      timeoutMs: Math.min(nodeTimeout(this.#call.ttl), this.#validity()),
+      send: (node, timing) => node.take({ ...this.#terms, ...timing, claim, label, requests }),
       decided: (answers) => {
         this.#count(candidates, answers);
         return this.#isDecided(candidates, answers);
@@ -170,7 +174,7 @@ export class Acquisition {
         this.#onLate(index, candidate, attempt, holding);
       return { id: request.id, attempt, slots, label: this.#call.label, holdings, onLate };
     });
-    const timeLeft = (): number => Math.min(nodeLimit(this.#call.ttl), this.#validity());
+    const timeLeft = (): number => Math.min(nodeTimeout(this.#call.ttl), this.#validity());
     const tokens = await agreeOnTokens(this.#quorum, this.#terms, tickets, timeLeft);
     for (const candidate of winners) {
       const token = tokens.get(candidate.request.id);
@@ -186,7 +190,7 @@ export class Acquisition {
 
   #keep(candidate: Candidate, token: number): void {
     const { request, attempt, slots } = candidate;
-    candidate.fate = 'won';
+    candidate.progress = 'won';
     candidate.token = token;
     const until = this.#quorum.clock.monotonic() + this.#validity();
     this.#quorum.held.set(request.id, { slots, token, attempt, until, label: this.#call.label });
@@ -195,9 +199,9 @@ export class Acquisition {
   /** Puts what was won where nodes gave something else, in one call to each. */
   #align(winners: readonly Candidate[]): void {
     this.#quorum.links.forEach((_, index) => {
-      const ids = winners.flatMap(({ fate, request, holdings, token, slots }) => {
+      const ids = winners.flatMap(({ progress, request, holdings, token, slots }) => {
         const holding = holdings[index];
-        if (fate !== 'won' || holding === undefined) return [];
+        if (progress !== 'won' || holding === undefined) return [];
         return holding.token === token && sameSlots(holding.slots, slots) ? [] : request.id;
       });
       this.#quorum.restore(index, this.#terms, ids);
@@ -205,13 +209,13 @@ export class Acquisition {
   }
 
   /** Undone wherever it was, or may be. */
-  #giveUp(candidate: Candidate, fate: Fate, answers: Answers<TakeReply>): void {
+  #giveUp(candidate: Candidate, progress: Progress, answers: Answers<TakeReply>): void {
     const { request, attempt, holdings } = candidate;
-    candidate.fate = fate;
+    candidate.progress = progress;
     answers.forEach((answer, index) => {
       const silent = answer === undefined || ('error' in answer && answer.sent);
       if (silent || holdings[index] !== undefined) {
-        this.#quorum.undo(index, this.#call.key, request.id, attempt);
+        this.#quorum.rollBack(index, this.#call.key, request.id, attempt);
       }
     });
   }
@@ -220,9 +224,9 @@ export class Acquisition {
   #onLate(index: number, candidate: Candidate, attempt: number, holding: Holding): void {
     const { id } = candidate.request;
     const current = candidate.attempt === attempt;
-    if (current && candidate.fate === 'open') candidate.holdings[index] = holding;
-    else if (!current || candidate.fate !== 'won' || this.#quorum.held.get(id) === undefined) {
-      this.#quorum.undo(index, this.#call.key, id, attempt);
+    if (current && candidate.progress === 'open') candidate.holdings[index] = holding;
+    else if (!current || candidate.progress !== 'won' || this.#quorum.held.get(id) === undefined) {
+      this.#quorum.rollBack(index, this.#call.key, id, attempt);
     } else if (!sameSlots(holding.slots, candidate.slots)) {
       this.#quorum.restore(index, this.#terms, [id]);
     }
@@ -245,22 +249,28 @@ export class Acquisition {
   #worthAnotherTry(won: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
     const { clock } = this.#quorum;
-    if (elapsedSince(this.#started, clock) > ttl * PART || clock.monotonic() > notAfter) return [];
+    if (
+      elapsedSince(this.#started, clock) > ttl * RETRY_BUDGET_FRACTION ||
+      clock.monotonic() > notAfter
+    )
+      return [];
     return this.#candidates.filter(
-      ({ fate, cancelled, request }) => fate === 'split' && !cancelled && !(won && request.wait),
+      ({ progress, cancelled, request }) =>
+        progress === 'split' && !cancelled && !(won && request.wait),
     );
   }
 
   /** Drawn from a range that grows: contenders who split the nodes must not meet again. */
   #pause(tries: number): Promise<void> {
-    const pause = randomBy(this.#quorum.clock) * tries * Math.max(PAUSE, 2 * this.#roundTime);
+    const pause =
+      randomBy(this.#quorum.clock) * tries * Math.max(MIN_RETRY_PAUSE_MS, 2 * this.#roundTime);
     return new Promise((resolve) => this.#quorum.clock.schedule(resolve, pause, true));
   }
 
-  #verdictOn({ fate, request, slots, token }: Candidate): AcquireVerdict {
-    if (fate === 'won') return { kind: 'granted', fencingToken: token, slots };
+  #verdictOn({ progress, request, slots, token }: Candidate): AcquireVerdict {
+    if (progress === 'won') return { kind: 'granted', fencingToken: token, slots };
     if (request.wait) return { kind: 'queued', arrival: undefined };
-    return fate === 'late' ? { kind: 'late' } : { kind: 'busy' };
+    return progress === 'late' ? { kind: 'late' } : { kind: 'busy' };
   }
 
   #votes({ request, holdings }: Candidate, pending: number): Votes {

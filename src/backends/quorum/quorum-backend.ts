@@ -16,20 +16,18 @@ import { systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { parseTicketId } from '../ticket-id.js';
 import { Acquisition } from './acquisition.js';
-import { MOST_IN_CALL } from './batch-size.js';
+import { MAX_PERMITS_PER_CALL } from './batch-size.js';
 import { Extension } from './extension.js';
 import type { HazardListener } from './hazard-listeners.js';
 import { inspectNodes } from './inspection.js';
 import type { QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
-import { returnTickets } from './return.js';
+import { releaseTickets } from './release.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
 
 /** Part of the ttl in which batches of one call are begun. */
-const PART = 1 / 4;
-
-/** How long a node may take that is asked about no ttl in particular, in milliseconds. */
-const LIMIT = 1000;
+const BATCHES_FRACTION = 1 / 4;
 
 /**
  * Tickets on several independent masters, between which nothing is replicated. Why it counts right:
@@ -41,7 +39,7 @@ const LIMIT = 1000;
  * 1. Take. All nodes are asked at once for the slots aimed at, else the lowest free ones. A ticket has won when a majority
  *    gave it the same slots, as many as it needs. What it has beside them is moved there, on nodes that gave others.
  *    Who did not win gives back everything. Where some nodes had given it something, contenders split the nodes: it
- *    tries again after a random pause, aiming at slots that a majority named free; else it is told to ask later.
+ *    tries again after a random pause, aiming at slots that a majority named free; else it is reported to ask later.
  * 2. Token. A node gives a fencing token to one ticket only, and only in rising order. A ticket's token is one that a
  *    majority has given to it together with its slots: so no two tickets have the same, and whoever takes later, from another majority, gets
  *    a higher one from the node in common. The client names a token just above all clocks that it knows, so that mostly
@@ -49,8 +47,8 @@ const LIMIT = 1000;
  *    majority gives it.
  * 3. Validity. A lease counts from before the first round by the local clock, less drift; a node's entry lives from later
  *    on for a whole ttl by the node's own clock. Absolute clocks are never compared.
- * 4. Undo. Everything that may have been taken for nothing is dropped by id and attempt, on silent nodes, too, until they
- *    confirm or it has expired there. Each try is a new attempt, and a drop spares later ones, so undoing is never
+ * 4. Rollback. Everything that may have been taken for nothing is dropped by id and attempt, on silent nodes, too, until they
+ *    confirm or it has expired there. Each try is a new attempt, and a drop spares later ones, so pendingRollbacks is never
  *    late. A take that itself runs late is refused by its `notAfter`, undone by the drop that was sent behind it, or, at
  *    the latest, when its answer comes in.
  * 5. Extend. Held is what a majority still has; it is put back where it is missing, once the majority is certain and as
@@ -64,7 +62,7 @@ export class QuorumBackend implements Backend {
   readonly #running = new Map<string, Acquisition>();
 
   get mostPermits(): number {
-    return MOST_IN_CALL;
+    return MAX_PERMITS_PER_CALL;
   }
 
   constructor(
@@ -86,8 +84,8 @@ export class QuorumBackend implements Backend {
   }
 
   /** Tickets that are still to be taken back from nodes that did not answer. */
-  get undoing(): number {
-    return this.#quorum.undoing;
+  get pendingRollbacks(): number {
+    return this.#quorum.pendingRollbacks;
   }
 
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
@@ -121,7 +119,7 @@ export class QuorumBackend implements Backend {
     call: AcquireCall,
     verdicts: Map<string, AcquireVerdict>,
   ): Promise<number | undefined> {
-    const until = this.clock.monotonic() + call.ttl * PART;
+    const until = this.clock.monotonic() + call.ttl * BATCHES_FRACTION;
     let otherLimit: number | undefined;
     for (const requests of this.#quorum.batches.split(call.requests, ({ permits }) => permits)) {
       const acquisition = new Acquisition(this.#quorum, { ...call, requests });
@@ -130,7 +128,7 @@ export class QuorumBackend implements Backend {
         const given = await acquisition.run();
         requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
       } catch (error) {
-        // What was granted before must be told.
+        // What was granted before must be reported.
         if (verdicts.size === 0) throw error;
         break;
       } finally {
@@ -167,13 +165,15 @@ export class QuorumBackend implements Backend {
     }
     const released: boolean[] = [];
     for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
-      released.push(...(await returnTickets(this.#quorum, { ...call, ids }, LIMIT, held)));
+      released.push(
+        ...(await releaseTickets(this.#quorum, { ...call, ids }, MAX_NODE_TIMEOUT_MS, held)),
+      );
     }
     return { ...this.#reply(), released };
   }
 
   inspect(call: InspectCall): Promise<InspectReply> {
-    return inspectNodes(this.#quorum, call, LIMIT);
+    return inspectNodes(this.#quorum, call, MAX_NODE_TIMEOUT_MS);
   }
 
   /** Only what endangers a majority would be worse, but one node is where it begins. */

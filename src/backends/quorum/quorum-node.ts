@@ -6,7 +6,7 @@ import type { SemaphoreKey } from '../backend.js';
  * times are on the node's clock.
  */
 export interface QuorumNode {
-  /** What every process calls it, where that can be told from its client. */
+  /** What every process calls it, where that can be reported from its client. */
   readonly name?: string | undefined;
   /** Gives each request slots of its own, as many as it asks for, or none. */
   take(call: TakeCall): Promise<TakeReply>;
@@ -18,7 +18,7 @@ export interface QuorumNode {
   list(key: SemaphoreKey): Promise<ListReply>;
   /** Whether trying again on this node can help. */
   isRetryable(error: unknown): boolean;
-  /** What is set on the node so that it endangers the tickets, if that can be told. */
+  /** What is set on the node so that it endangers the tickets, if that can be reported. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
 }
 
@@ -28,14 +28,19 @@ export interface RecordedSet {
   readonly proven: boolean;
 }
 
+export interface CallTiming {
+  /** Time on the node's clock after which the call must change nothing. */
+  readonly notAfter: number | undefined;
+  /** How long the caller waits for the reply. Left out: as long as for any node. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** What every call that may grant says. */
-export interface GrantingCall {
+export interface GrantingCall extends CallTiming {
   readonly key: SemaphoreKey;
   readonly limit: number;
   /** Life of what is granted or renewed. */
   readonly ttl: number;
-  /** Time on the node's clock after which the call must change nothing. */
-  readonly notAfter: number | undefined;
   /** Left out where the caller's nodes have no names. */
   readonly claim?: SetClaim | undefined;
 }
@@ -44,10 +49,10 @@ export interface GrantingCall {
 export interface SetClaim {
   readonly set: string;
   /**
-   * Whether the node records it, for one ttl: `unless-strangers`: where no set is recorded with which this one has no
+   * Whether the node records it, for one ttl: `unless-foreign`: where no set is recorded with which this one has no
    * list in common; `instead`: instead of such sets; `never`: the caller only looks.
    */
-  readonly record: 'unless-strangers' | 'instead' | 'never';
+  readonly record: 'unless-foreign' | 'instead' | 'never';
 }
 
 export interface NodeReply {
@@ -64,7 +69,7 @@ export interface TakeRequest {
   readonly id: string;
   /**
    * Rises with every try of a ticket. Whatever is done again because its outcome is unknown names it, so that the
-   * undoing of one try never takes away what a later one has won.
+   * pendingRollbacks of one try never takes away what a later one has won.
    */
   readonly attempt: number;
   readonly permits: number;
@@ -126,6 +131,8 @@ export interface DropCall {
   /** The set of the caller, and whether the tickets were held in it; if not, it is no longer recorded where no ticket is left. */
   readonly origin?: { readonly set: string; readonly held: boolean } | undefined;
   readonly tickets: readonly DropRequest[];
+  /** As in `CallTiming`. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface DropRequest {
@@ -163,4 +170,4 @@ export class LateCallError extends Error {
 }
 
 /** Free slots that a node names at most. */
-export const FREE_SLOTS_TOLD = 32;
+export const MAX_FREE_SLOTS = 32;

@@ -7,7 +7,8 @@ import { Majorities, nodesWhere } from './majorities.js';
 import { BatchSize } from './batch-size.js';
 import { HazardListeners } from './hazard-listeners.js';
 import { NodeLink } from './node-link.js';
-import type { Told } from './node-sets.js';
+import { nodeTimeout } from './node-timeout.js';
+import type { ReportedSets } from './node-sets.js';
 import { NodeSets } from './node-sets.js';
 import type {
   GrantingCall,
@@ -18,20 +19,16 @@ import type {
 } from './quorum-node.js';
 import type { Answers, RoundOptions } from './round.js';
 import { askAll, reasonsIn, repliedIn, repliesIn } from './round.js';
-import { setName, shownSet } from './set-name.js';
+import { setName, formatSet } from './set-name.js';
 import { sameSlots } from './tally.js';
-import { Undo } from './undo.js';
-
-/** Bounds of how long one node is waited for, in milliseconds. */
-export const SHORTEST_LIMIT = 50;
-const LONGEST_LIMIT = 1000;
+import { Rollback } from './rollback.js';
 
 /** How often a ticket is put back on a node where its slot is just being tried for by somebody else. */
 const RESTORE_TRIES = 3;
-const RESTORE_PAUSE = 10;
+const RESTORE_PAUSE_MS = 10;
 
 /** Times and other terms of the tickets that a background call is about. */
-export type Terms = Omit<GrantingCall, 'notAfter' | 'claim'>;
+export type TicketTerms = Pick<GrantingCall, 'key' | 'limit' | 'ttl'>;
 
 export interface QuorumSettings {
   /** What every process calls the nodes. Left out: their own names. */
@@ -48,22 +45,17 @@ export interface OtherSet {
   readonly unrecorded?: boolean;
 }
 
-/** How long one node may take for a call about tickets that live so long. */
-export function nodeLimit(ttl: number): number {
-  return Math.min(Math.max(ttl / 10, SHORTEST_LIMIT), LONGEST_LIMIT);
-}
-
 /** The nodes together, and what goes on with them in the background. */
 export class Quorum {
   readonly clock: Clock;
   readonly links: readonly NodeLink[];
   readonly majorities: Majorities;
   readonly sets: NodeSets;
-  /** Told of other sets. */
+  /** ReportedSets of other sets. */
   readonly listeners: HazardListeners = new HazardListeners();
   readonly held: HeldTickets;
   readonly batches: BatchSize = new BatchSize();
-  readonly #undos: readonly Undo[];
+  readonly #rollbacks: readonly Rollback[];
   #attempts = 0;
   #longestTtl = 0;
   readonly #refusing: boolean;
@@ -78,8 +70,8 @@ export class Quorum {
       this.majorities,
     );
     this.#refusing = settings.otherSet !== 'warn';
-    this.#undos = this.links.map(
-      (link) => new Undo(link, clock, (key) => this.sets.originOf(key, false)),
+    this.#rollbacks = this.links.map(
+      (link) => new Rollback(link, clock, (key) => this.sets.originOf(key, false)),
     );
     this.held = new HeldTickets(clock);
   }
@@ -111,14 +103,14 @@ export class Quorum {
    * @returns the reason not to hold what these answers granted, if there is one
    */
   findOtherSet(key: SemaphoreKey, answers: Answers<{ sets: readonly RecordedSet[] }>): OtherSet {
-    const told = toldIn(answers);
-    const verdict = this.sets.judge(key, told);
+    const reported = setsIn(answers);
+    const verdict = this.sets.judge(key, reported);
     if (verdict.kind !== 'other') return { unrecorded: verdict.kind === 'unrecorded' };
-    const message = this.sets.describe(verdict.strangers);
-    this.listeners.tell(key, message);
+    const message = this.sets.describe(verdict.foreign);
+    this.listeners.notify(key, message);
     if (!this.#refusing) return {};
-    const reasons = verdict.strangers.map(([set]) =>
-      set === undefined ? undefined : new Error(`in use as one of ${shownSet(set)}`),
+    const reasons = verdict.foreign.map(([set]) =>
+      set === undefined ? undefined : new Error(`in use as one of ${formatSet(set)}`),
     );
     return { error: new QuorumError(this.majorities.needed, reasons, message) };
   }
@@ -129,7 +121,7 @@ export class Quorum {
     answers: Answers<{ sets: readonly RecordedSet[] }>,
     won: boolean,
   ): boolean {
-    if (this.sets.isSettled(key, toldIn(answers), won)) return true;
+    if (this.sets.isSettled(key, setsIn(answers), won)) return true;
     return answers.every((answer, i) => answer !== undefined || this.links[i]?.silent === true);
   }
 
@@ -152,39 +144,39 @@ export class Quorum {
   }
 
   /** Sees to it that one node does not keep a ticket, or not that of an attempt that failed. */
-  undo(index: number, key: SemaphoreKey, id: string, attempt: number): void {
-    this.#undos[index]?.add(key, id, attempt, this.#longestTtl);
+  rollBack(index: number, key: SemaphoreKey, id: string, attempt: number): void {
+    this.#rollbacks[index]?.add(key, id, attempt, this.#longestTtl);
   }
 
   /** How many tickets are still to be taken back from nodes. */
-  get undoing(): number {
-    return this.#undos.reduce((sum, { size }) => sum + size, 0);
+  get pendingRollbacks(): number {
+    return this.#rollbacks.reduce((sum, { size }) => sum + size, 0);
   }
 
   /** Puts tickets that a majority holds on one node that lacks them, in the background. */
   restore(
     index: number,
-    terms: Terms,
+    terms: TicketTerms,
     ids: readonly string[],
     tries: number = RESTORE_TRIES,
   ): void {
     const requests = ids.flatMap((id) => this.restoring(id) ?? []);
     const link = this.links[index];
     if (requests.length === 0 || link === undefined) return;
-    const limit = nodeLimit(terms.ttl);
-    const done = link.call(limit, (node, notAfter) =>
-      node.keep({ ...terms, claim: this.sets.claimOfHolder(terms.key), notAfter, requests }),
+    const limit = nodeTimeout(terms.ttl);
+    const done = link.call(limit, (node, timing) =>
+      node.keep({ ...terms, ...timing, claim: this.sets.claimOfHolder(terms.key), requests }),
     );
     const onReply = (holdings: readonly ({ slots: readonly number[] } | undefined)[]): void => {
       const again = requests.filter(({ id, slots }, i) => {
         const holding = holdings[i];
         if (holding !== undefined && this.held.get(id) === undefined) {
-          this.undo(index, terms.key, id, Infinity);
+          this.rollBack(index, terms.key, id, Infinity);
         }
         return !sameSlots(holding?.slots ?? [], slots);
       });
       if (again.length === 0 || tries <= 1) return;
-      const pause = RESTORE_PAUSE * (0.5 + randomBy(this.clock));
+      const pause = RESTORE_PAUSE_MS * (0.5 + randomBy(this.clock));
       const restore = (): void =>
         this.restore(
           index,
@@ -201,7 +193,7 @@ export class Quorum {
     );
   }
 
-  /** What a node is told that lacks a ticket; undefined when it is no longer held. */
+  /** What a node is reported that lacks a ticket; undefined when it is no longer held. */
   restoring(id: string): KeepRequest | undefined {
     const ticket = this.held.get(id);
     if (ticket === undefined) return undefined;
@@ -218,6 +210,6 @@ function ownSet(
   return setName(lists.map((places) => places.flatMap((place) => names[place] ?? [])));
 }
 
-function toldIn(answers: Answers<{ sets: readonly RecordedSet[] }>): Told {
+function setsIn(answers: Answers<{ sets: readonly RecordedSet[] }>): ReportedSets {
   return repliesIn(answers).map((reply) => reply?.sets);
 }

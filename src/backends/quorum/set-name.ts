@@ -10,7 +10,7 @@ export function setName(lists: readonly (readonly string[])[]): string {
 }
 
 /** For people. */
-export function shownSet(set: string): string {
+export function formatSet(set: string): string {
   return set
     .split('+')
     .map((list) => list.split(',').map(decodeURIComponent).join(', '))
@@ -18,7 +18,7 @@ export function shownSet(set: string): string {
 }
 
 /** Whether they have a list in common: who needs a majority of both lists gets along with those who need one of either. */
-export function areFriends(a: string, b: string): boolean {
+export function haveCommonList(a: string, b: string): boolean {
   const lists = new Set(a.split('+'));
   return b.split('+').some((list) => lists.has(list));
 }

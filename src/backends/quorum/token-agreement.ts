@@ -1,15 +1,15 @@
 import { randomBy } from '../../time/clock.js';
 import type { Majorities } from './majorities.js';
-import type { Quorum, Terms } from './quorum.js';
+import type { Quorum, TicketTerms } from './quorum.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
 import { pendingIn, repliesIn } from './round.js';
 import { canAgree, highestToken, tokenWith, whole } from './tally.js';
 
 /** How often a token is proposed until a majority gives the same one. */
-const PROPOSALS = 6;
+const MAX_PROPOSALS = 6;
 
-/** Microseconds by which a later proposal is higher than any that is known: others count up meanwhile, too. */
-const HEADROOM = 1000;
+/** By how much more a later proposal may be higher than any token that is known: others count up meanwhile, too. */
+const MAX_HEADROOM_US = 1000;
 
 /** A ticket that has won its slots. */
 export interface Winner {
@@ -30,7 +30,7 @@ export interface Winner {
  */
 export async function agreeOnTokens(
   quorum: Quorum,
-  terms: Terms,
+  terms: TicketTerms,
   winners: readonly Winner[],
   timeLeft: () => number,
 ): Promise<ReadonlyMap<string, number>> {
@@ -41,26 +41,28 @@ export async function agreeOnTokens(
       if (token !== undefined) agreed.set(id, token);
     }
     const open = winners.filter(({ id }) => !agreed.has(id));
-    const limit = timeLeft();
-    if (open.length === 0 || proposals === PROPOSALS || limit <= 0) return agreed;
-    await propose(quorum, terms, open, proposals, limit);
+    const timeoutMs = timeLeft();
+    if (open.length === 0 || proposals === MAX_PROPOSALS || timeoutMs <= 0) return agreed;
+    await propose(quorum, terms, open, proposals, timeoutMs);
   }
 }
 
 async function propose(
   quorum: Quorum,
-  terms: Terms,
+  terms: TicketTerms,
   open: readonly Winner[],
   proposals: number,
-  limit: number,
+  timeoutMs: number,
 ): Promise<void> {
-  const headroom = proposals === 0 ? 0 : Math.ceil(randomBy(quorum.clock) * HEADROOM * proposals);
-  const requests = open.map(({ id, attempt, slots, holdings, label }): KeepRequest => ({
+  const highest = Math.max(...open.map(({ holdings }) => highestToken(holdings)));
+  const headroom = Math.ceil(randomBy(quorum.clock) * MAX_HEADROOM_US * proposals);
+  const first = highest + 1 + headroom;
+  const requests = open.map(({ id, attempt, slots, label }, i): KeepRequest => ({
     id,
     mode: 'assign',
     attempt,
     slots,
-    token: highestToken(holdings) + headroom,
+    token: first + i,
     label,
   }));
   const update = (index: number, reply: KeepReply): void => {
@@ -68,8 +70,8 @@ async function propose(
   };
   const claim = quorum.sets.claimFor(terms.key);
   const answers = await quorum.ask<KeepReply>({
-    limit,
-    send: (node, notAfter) => node.keep({ ...terms, claim, notAfter, requests }),
+    timeoutMs,
+    send: (node, timing) => node.keep({ ...terms, ...timing, claim, requests }),
     decided: (given) => {
       repliesIn(given).forEach((reply, index) => reply !== undefined && update(index, reply));
       const pending = pendingIn(given);

@@ -1,37 +1,35 @@
 -- Gives tickets back on one master of a quorum.
 --
--- KEYS  qslots, qmeta
--- ARGV  1 the caller's set if the tickets were held, - and the set if they were won for nothing, else ''
---       then for each ticket: id, the last attempt to give back, or '' for any
--- Reply 'now|digits': for each, 1 was live, 0 was not
+-- KEYS  see quorum-store
+-- ARGV  of each semaphore: the caller's set if the tickets were held, - and the set if they never were, or ''; then for each ticket: id,
+--       the last attempt to give back, or '' for any
+-- Reply of each semaphore a digit for each ticket: 1 was live, 0 was not
 -- Cost  O(log slots held) for each permit
 
--- include: quorum-clock
-local digits, any = {}, false
-for i = 2, #ARGV, 2 do
-  local ticket = find_live(ARGV[i])
-  local mine = ticket and (ARGV[i + 1] == '' or ticket.attempt <= ARGV[i + 1] * 1.0)
-  if mine then
-    clear(ticket)
+-- include: time quorum-store
+local function drop(slots, meta, now_text, args)
+  local sem, digits = open(slots, meta, now_text), {}
+  for i = 2, #args, 2 do
+    local ticket = find(sem, args[i])
+    local mine = ticket and (args[i + 1] == '' or ticket.attempt <= args[i + 1] + 0)
+    if mine then
+      clear(sem, ticket)
+    end
+    digits[#digits + 1] = mine and '1' or '0'
   end
-  any = any or mine
-  digits[#digits + 1] = mine and '1' or '0'
-end
-local empty = call('ZCARD', slots) == 0
-if last > 0 and empty then
-  call('PEXPIRE', meta, format('%.0f', DAY))
-end
--- See quorum-set: a set in which a ticket was held is proven, one in which none was is forgotten with the last that was won.
-local vain, set = match(ARGV[1], '^(%-?)(.*)$')
-local sets = (vain == '' and any or vain == '-' and empty) and call('HGET', meta, 'sets') or ''
-local parts = {}
-for till, mark, one in gmatch(sets, '(%d+) (=?)([^;]+)') do
-  if one ~= set or mark == '=' or vain == '' then
-    parts[#parts + 1] = till .. ' ' .. (one == set and '=' or mark) .. one
+  local dropped, empty = table.concat(digits), redis.call('ZCARD', slots) == 0
+  if empty then
+    redis.call('PEXPIRE', meta, '86400000')
   end
+  local never_held, set = string.match(args[1], '^(%-?)(.*)$')
+  if sem.sets ~= '' and (never_held == '-' and empty or never_held == '' and string.find(dropped, '1')) then
+    -- One in which a ticket was held is proven, another is forgotten.
+    local sets = string.gsub(sem.sets, '(%d+ )(=?)([^;]+);', function(till, mark, one)
+      return one == set and ((never_held == '' or mark == '=') and till .. '=' .. set .. ';' or '') or nil
+    end)
+    redis.call('HSET', meta, 'sets', sets)
+  end
+  return dropped
 end
-local kept = table.concat(parts, ';')
-if kept ~= sets then
-  call('HSET', meta, 'sets', kept)
-end
-return now_text .. '|' .. table.concat(digits)
+
+return run_on_each(KEYS, ARGV, drop)

@@ -3,18 +3,15 @@ import type { Clock, Timer } from '../../time/clock.js';
 import { randomBy } from '../../time/clock.js';
 import { parseTicketId } from '../ticket-id.js';
 import { withinLimit } from '../../calling/call-timeout.js';
-import { MOST_IN_CALL } from './batch-size.js';
+import { MAX_PERMITS_PER_CALL, MAX_TICKETS_PER_CALL } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
 import type { DropCall } from './quorum-node.js';
 
-/** How long one call may take, and the longest pause between two, in milliseconds. */
-const CALL_LIMIT = 1000;
-const FIRST_PAUSE = 20;
+/** How long one call may take, and the longest pause between two. */
+const CALL_TIMEOUT_MS = 1000;
+const FIRST_PAUSE_MS = 20;
 
-/** Tickets in one call. */
-const BATCH = 1000;
-
-interface Doomed {
+interface PendingRollback {
   readonly key: SemaphoreKey;
   readonly id: string;
   readonly attempt: number;
@@ -27,14 +24,14 @@ interface Doomed {
  * once, in the hope that the node executes calls in the order in which they were sent, and again as soon as a node that
  * was silent answers.
  */
-export class Undo {
+export class Rollback {
   readonly #link: NodeLink;
   readonly #clock: Clock;
   readonly #originOf: (key: SemaphoreKey) => DropCall['origin'];
-  readonly #doomed = new Map<string, Doomed>();
+  readonly #pending = new Map<string, PendingRollback>();
   #busy = false;
   #gathering = false;
-  #pause = FIRST_PAUSE;
+  #pause = FIRST_PAUSE_MS;
   #timer: Timer | undefined;
 
   constructor(
@@ -52,16 +49,16 @@ export class Undo {
 
   /** How many tickets are still to be taken back. */
   get size(): number {
-    return this.#doomed.size;
+    return this.#pending.size;
   }
 
   /** `attempt`: later ones are left alone; Infinity: none is. `span`: how long what is there may live, in ms. */
   add(key: SemaphoreKey, id: string, attempt: number, span: number): void {
     const place = JSON.stringify([key.prefix, key.name, id]);
-    const before = this.#doomed.get(place);
+    const before = this.#pending.get(place);
     const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + span);
     const highest = Math.max(before?.attempt ?? 0, attempt);
-    this.#doomed.set(place, { key, id, attempt: highest, until });
+    this.#pending.set(place, { key, id, attempt: highest, until });
     this.#gather();
   }
 
@@ -87,53 +84,55 @@ export class Undo {
       () => this.#forget(batch),
       () => void (failed = true),
     );
-    await withinLimit(this.#clock, CALL_LIMIT, dropped, () => (failed = true));
+    await withinLimit(this.#clock, CALL_TIMEOUT_MS, dropped, () => (failed = true));
     this.#busy = false;
     if (failed) this.#tryLater();
     else {
-      this.#pause = FIRST_PAUSE;
-      if (this.#doomed.size > 0) this.#gather();
+      this.#pause = FIRST_PAUSE_MS;
+      if (this.#pending.size > 0) this.#gather();
     }
   }
 
-  #drop(batch: readonly Doomed[]): Promise<unknown> {
+  #drop(batch: readonly PendingRollback[]): Promise<unknown> {
     const [first] = batch;
     if (first === undefined) return Promise.resolve();
     const { key } = first;
     const origin = this.#originOf(key);
-    return this.#link.call(CALL_LIMIT, (node) => node.drop({ key, origin, tickets: batch }));
+    return this.#link.call(CALL_TIMEOUT_MS, (node, { timeoutMs }) =>
+      node.drop({ key, origin, tickets: batch, timeoutMs }),
+    );
   }
 
   /** Tickets of one semaphore; what has expired by itself is forgotten. */
-  #nextBatch(): Map<string, Doomed> {
+  #nextBatch(): Map<string, PendingRollback> {
     const now = this.#clock.monotonic();
-    const batch = new Map<string, Doomed>();
+    const batch = new Map<string, PendingRollback>();
     let key: SemaphoreKey | undefined;
     let permits = 0;
-    for (const [place, doomed] of this.#doomed) {
-      if (doomed.until <= now) {
-        this.#doomed.delete(place);
+    for (const [place, pending] of this.#pending) {
+      if (pending.until <= now) {
+        this.#pending.delete(place);
         continue;
       }
-      key ??= doomed.key;
-      if (doomed.key.name !== key.name || doomed.key.prefix !== key.prefix) continue;
-      batch.set(place, doomed);
-      permits += parseTicketId(doomed.id)?.permits ?? 1;
-      if (batch.size === BATCH || permits >= MOST_IN_CALL) break;
+      key ??= pending.key;
+      if (pending.key.name !== key.name || pending.key.prefix !== key.prefix) continue;
+      batch.set(place, pending);
+      permits += parseTicketId(pending.id)?.permits ?? 1;
+      if (batch.size === MAX_TICKETS_PER_CALL || permits >= MAX_PERMITS_PER_CALL) break;
     }
     return batch;
   }
 
   /** A later order for the same ticket stays. */
-  #forget(batch: ReadonlyMap<string, Doomed>): void {
-    for (const [place, doomed] of batch) {
-      if (this.#doomed.get(place) === doomed) this.#doomed.delete(place);
+  #forget(batch: ReadonlyMap<string, PendingRollback>): void {
+    for (const [place, pending] of batch) {
+      if (this.#pending.get(place) === pending) this.#pending.delete(place);
     }
   }
 
   #tryLater(): void {
     const pause = this.#pause * (1 + randomBy(this.#clock));
-    this.#pause = Math.min(2 * this.#pause, CALL_LIMIT);
+    this.#pause = Math.min(2 * this.#pause, CALL_TIMEOUT_MS);
     this.#timer = this.#clock.schedule(() => this.#gather(), pause, false);
   }
 }
