@@ -4,6 +4,7 @@ import type { HeldTicket } from './held-tickets.js';
 import type { Quorum, TicketTerms } from './quorum.js';
 import { MIN_NODE_TIMEOUT_MS, nodeTimeout } from './node-timeout.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
+import { restoreRequest, restoreTickets } from './restore.js';
 import type { Answers } from './round.js';
 import { repliedIn, repliesIn } from './round.js';
 import { canStillWin, hasAll, highestToken, sameSlots, slotsWith, tokenWith } from './tally.js';
@@ -80,7 +81,8 @@ export class Extension {
           const held = this.#quorum.held.get(id) !== undefined;
           return held && !this.#isWhole(id, answer.reply.holdings[i]);
         });
-        this.#quorum.restore(
+        restoreTickets(
+          this.#quorum,
           index,
           this.#terms,
           incomplete.map(({ id }) => id),
@@ -124,7 +126,8 @@ export class Extension {
     repliesIn(answers).forEach((reply, index) => {
       if (reply === undefined) return;
       const lacking = members.filter(({ id, holdings }) => !this.#isWhole(id, holdings[index]));
-      this.#quorum.restore(
+      restoreTickets(
+        this.#quorum,
         index,
         this.#terms,
         lacking.map(({ id }) => id),
@@ -144,7 +147,7 @@ export class Extension {
    */
   async #rescue(doubtful: readonly Member[], answers: Answers<KeepReply>): Promise<void> {
     const failure = this.#quorum.errorFor(answers);
-    const requests = doubtful.map(({ id }) => this.#quorum.restoring(id));
+    const requests = doubtful.map(({ id }) => restoreRequest(this.#quorum, id));
     const wanted = requests.filter((request) => request !== undefined);
     if (wanted.length < requests.length) throw failure;
     const again = await this.#ask(doubtful, wanted);

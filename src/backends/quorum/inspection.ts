@@ -1,6 +1,7 @@
 import type { HolderState, InspectCall, InspectReply } from '../backend.js';
 import type { Majorities } from './majorities.js';
 import { nodesWhere } from './majorities.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
 import { repliesIn } from './round.js';
@@ -16,10 +17,9 @@ interface ReportedTicket extends NodeTicket {
 export async function inspectNodes(
   quorum: Quorum,
   { key, limit }: InspectCall,
-  timeoutMs: number,
 ): Promise<InspectReply> {
   const answers = await quorum.ask<ListReply>({
-    timeoutMs,
+    timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node) => node.list(key),
     // A silent node is waited for: with its vote a ticket may have a majority.
     decided: () => false,

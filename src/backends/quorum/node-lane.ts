@@ -81,7 +81,7 @@ export class NodeLane<Item extends LaneItem, Reply> {
     const overdue = this.#waiting.filter(({ deadline }) => deadline < now);
     if (overdue.length === 0) return;
     this.#waiting = this.#waiting.filter(({ deadline }) => deadline >= now);
-    for (const { item, reject } of overdue) reject(new CallTimeoutError(item.timeoutMs));
+    for (const waiting of overdue) waiting.reject(new CallTimeoutError(waiting.item.timeoutMs));
   }
 
   /** How many items make the next call: the oldest, in their order. */
@@ -133,9 +133,9 @@ export class NodeLane<Item extends LaneItem, Reply> {
       for (const waiting of batch) void this.#send([waiting]);
       return;
     }
-    for (const { item, reject } of batch) {
-      if (!isRetryable) this.#keepAlone(item);
-      reject(error);
+    for (const waiting of batch) {
+      if (!isRetryable) this.#keepAlone(waiting.item);
+      waiting.reject(error);
     }
   }
 
@@ -151,9 +151,9 @@ export class NodeLane<Item extends LaneItem, Reply> {
 }
 
 function settle<Reply>(
-  { resolve, reject }: Pick<Waiting<unknown, Reply>, 'resolve' | 'reject'>,
+  waiting: Pick<Waiting<unknown, Reply>, 'resolve' | 'reject'>,
   reply: Reply | Error | undefined,
 ): void {
-  if (reply === undefined || reply instanceof Error) reject(reply);
-  else resolve(reply);
+  if (reply === undefined || reply instanceof Error) waiting.reject(reply);
+  else waiting.resolve(reply);
 }

@@ -24,7 +24,6 @@ import type { QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
 import { releaseTickets } from './release.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
 
 /** Part of the ttl in which batches of one call are begun. */
 const BATCHES_FRACTION = 1 / 4;
@@ -165,15 +164,13 @@ export class QuorumBackend implements Backend {
     }
     const released: boolean[] = [];
     for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
-      released.push(
-        ...(await releaseTickets(this.#quorum, { ...call, ids }, MAX_NODE_TIMEOUT_MS, held)),
-      );
+      released.push(...(await releaseTickets(this.#quorum, { ...call, ids }, held)));
     }
     return { ...this.#reply(), released };
   }
 
   inspect(call: InspectCall): Promise<InspectReply> {
-    return inspectNodes(this.#quorum, call, MAX_NODE_TIMEOUT_MS);
+    return inspectNodes(this.#quorum, call);
   }
 
   /** Only what endangers a majority would be worse, but one node is where it begins. */

@@ -1,31 +1,18 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock } from '../../time/clock.js';
-import { randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { HeldTickets } from './held-tickets.js';
 import { Majorities, nodesWhere } from './majorities.js';
 import { BatchSize } from './batch-size.js';
 import { HazardListeners } from './hazard-listeners.js';
 import { NodeLink } from './node-link.js';
-import { nodeTimeout } from './node-timeout.js';
 import type { ReportedSets } from './node-sets.js';
 import { NodeSets } from './node-sets.js';
-import type {
-  GrantingCall,
-  KeepRequest,
-  NodeReply,
-  QuorumNode,
-  RecordedSet,
-} from './quorum-node.js';
+import type { GrantingCall, NodeReply, QuorumNode, RecordedSet } from './quorum-node.js';
 import type { Answers, RoundOptions } from './round.js';
 import { askAll, reasonsIn, repliedIn, repliesIn } from './round.js';
 import { setName, formatSet } from './set-name.js';
-import { sameSlots } from './tally.js';
 import { Rollback } from './rollback.js';
-
-/** How often a ticket is put back on a node where its slot is just being tried for by somebody else. */
-const RESTORE_TRIES = 3;
-const RESTORE_PAUSE_MS = 10;
 
 /** Times and other terms of the tickets that a background call is about. */
 export type TicketTerms = Pick<GrantingCall, 'key' | 'limit' | 'ttl'>;
@@ -70,9 +57,7 @@ export class Quorum {
       this.majorities,
     );
     this.#refusing = settings.otherSet !== 'warn';
-    this.#rollbacks = this.links.map(
-      (link) => new Rollback(link, clock, (key) => this.sets.originOf(key, false)),
-    );
+    this.#rollbacks = this.links.map((link) => new Rollback(link, clock, this.sets));
     this.held = new HeldTickets(clock);
   }
 
@@ -151,54 +136,6 @@ export class Quorum {
   /** How many tickets are still to be taken back from nodes. */
   get pendingRollbacks(): number {
     return this.#rollbacks.reduce((sum, { size }) => sum + size, 0);
-  }
-
-  /** Puts tickets that a majority holds on one node that lacks them, in the background. */
-  restore(
-    index: number,
-    terms: TicketTerms,
-    ids: readonly string[],
-    tries: number = RESTORE_TRIES,
-  ): void {
-    const requests = ids.flatMap((id) => this.restoring(id) ?? []);
-    const link = this.links[index];
-    if (requests.length === 0 || link === undefined) return;
-    const limit = nodeTimeout(terms.ttl);
-    const done = link.call(limit, (node, timing) =>
-      node.keep({ ...terms, ...timing, claim: this.sets.claimOfHolder(terms.key), requests }),
-    );
-    const onReply = (holdings: readonly ({ slots: readonly number[] } | undefined)[]): void => {
-      const again = requests.filter(({ id, slots }, i) => {
-        const holding = holdings[i];
-        if (holding !== undefined && this.held.get(id) === undefined) {
-          this.rollBack(index, terms.key, id, Infinity);
-        }
-        return !sameSlots(holding?.slots ?? [], slots);
-      });
-      if (again.length === 0 || tries <= 1) return;
-      const pause = RESTORE_PAUSE_MS * (0.5 + randomBy(this.clock));
-      const restore = (): void =>
-        this.restore(
-          index,
-          terms,
-          again.map(({ id }) => id),
-          tries - 1,
-        );
-      this.clock.schedule(restore, pause, false);
-    };
-    // What fails here is tried again with the next extension.
-    void done.then(
-      (reply) => onReply(reply.holdings),
-      () => undefined,
-    );
-  }
-
-  /** What a node is reported that lacks a ticket; undefined when it is no longer held. */
-  restoring(id: string): KeepRequest | undefined {
-    const ticket = this.held.get(id);
-    if (ticket === undefined) return undefined;
-    const { slots, token, attempt, label } = ticket;
-    return { id, mode: 'restore', attempt, slots, token, label };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ReleaseCall } from '../backend.js';
 import { nodesWhere } from './majorities.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
 import type { Quorum } from './quorum.js';
 import type { DropReply } from './quorum-node.js';
 import type { Answer, Answers } from './round.js';
@@ -12,7 +13,6 @@ import { repliesIn } from './round.js';
 export async function releaseTickets(
   quorum: Quorum,
   { key, ids }: ReleaseCall,
-  timeoutMs: number,
   held: boolean,
 ): Promise<boolean[]> {
   const origin = quorum.sets.originOf(key, held);
@@ -21,7 +21,7 @@ export async function releaseTickets(
     for (const { id, attempt } of tickets) quorum.rollBack(index, key, id, attempt);
   };
   const answers = await quorum.ask<DropReply>({
-    timeoutMs,
+    timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node, { timeoutMs }) => node.drop({ key, origin, tickets, timeoutMs }),
     decided: (given) => ids.every((_, i) => verdictOn(quorum, given, i) !== undefined),
     onLate: (index, answer) => {

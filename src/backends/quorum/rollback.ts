@@ -5,7 +5,7 @@ import { parseTicketId } from '../ticket-id.js';
 import { withinLimit } from '../../calling/call-timeout.js';
 import { MAX_PERMITS_PER_CALL, MAX_TICKETS_PER_CALL } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
-import type { DropCall } from './quorum-node.js';
+import type { NodeSets } from './node-sets.js';
 
 /** How long one call may take, and the longest pause between two. */
 const CALL_TIMEOUT_MS = 1000;
@@ -27,20 +27,17 @@ interface PendingRollback {
 export class Rollback {
   readonly #link: NodeLink;
   readonly #clock: Clock;
-  readonly #originOf: (key: SemaphoreKey) => DropCall['origin'];
+  readonly #sets: NodeSets;
+  /** By semaphore and id; what failed last is last. */
   readonly #pending = new Map<string, PendingRollback>();
-  #busy = false;
-  #gathering = false;
-  #pause = FIRST_PAUSE_MS;
+  #isBusy = false;
+  #isGathering = false;
+  #pauseMs = FIRST_PAUSE_MS;
   #timer: Timer | undefined;
 
-  constructor(
-    link: NodeLink,
-    clock: Clock,
-    originOf: (key: SemaphoreKey) => DropCall['origin'] = () => undefined,
-  ) {
+  constructor(link: NodeLink, clock: Clock, sets: NodeSets) {
     this.#link = link;
-    this.#originOf = originOf;
+    this.#sets = sets;
     this.#clock = clock;
     link.onAnswer = () => {
       if (this.#timer !== undefined) this.#gather();
@@ -52,11 +49,11 @@ export class Rollback {
     return this.#pending.size;
   }
 
-  /** `attempt`: later ones are left alone; Infinity: none is. `span`: how long what is there may live, in ms. */
-  add(key: SemaphoreKey, id: string, attempt: number, span: number): void {
-    const place = JSON.stringify([key.prefix, key.name, id]);
+  /** `attempt`: later ones are left alone; Infinity: none is. `spanMs`: how long what is there may live. */
+  add(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
+    const place = placeOf({ key, id });
     const before = this.#pending.get(place);
-    const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + span);
+    const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
     const highest = Math.max(before?.attempt ?? 0, attempt);
     this.#pending.set(place, { key, id, attempt: highest, until });
     this.#gather();
@@ -64,75 +61,96 @@ export class Rollback {
 
   /** What is added in one turn of the event loop travels together. */
   #gather(): void {
-    if (this.#gathering) return;
-    this.#gathering = true;
+    if (this.#isGathering) return;
+    this.#isGathering = true;
     process.nextTick(() => {
-      this.#gathering = false;
+      this.#isGathering = false;
       void this.#send();
     });
   }
 
   async #send(): Promise<void> {
-    if (this.#busy) return;
+    if (this.#isBusy) return;
     this.#timer?.cancel();
     this.#timer = undefined;
-    const batch = this.#nextBatch();
-    if (batch.size === 0) return;
-    this.#busy = true;
-    let failed = false;
-    const dropped = this.#drop([...batch.values()]).then(
-      () => this.#forget(batch),
-      () => void (failed = true),
-    );
-    await withinLimit(this.#clock, CALL_TIMEOUT_MS, dropped, () => (failed = true));
-    this.#busy = false;
-    if (failed) this.#tryLater();
+    const groups = groupBySemaphore(this.#nextBatch());
+    if (groups.length === 0) return;
+    this.#isBusy = true;
+    let confirmed = 0;
+    const drops = groups.map(async (group) => {
+      if (await this.#drop(group)) confirmed += 1;
+    });
+    const settled = Promise.all(drops).then(() => undefined);
+    await withinLimit(this.#clock, CALL_TIMEOUT_MS, settled, () => undefined);
+    this.#isBusy = false;
+    if (confirmed === 0) this.#tryLater();
     else {
-      this.#pause = FIRST_PAUSE_MS;
+      this.#pauseMs = FIRST_PAUSE_MS;
       if (this.#pending.size > 0) this.#gather();
     }
   }
 
-  #drop(batch: readonly PendingRollback[]): Promise<unknown> {
-    const [first] = batch;
-    if (first === undefined) return Promise.resolve();
+  /** Tickets of one semaphore; whether the node confirmed it. */
+  async #drop(tickets: readonly PendingRollback[]): Promise<boolean> {
+    const [first] = tickets;
+    if (first === undefined) return false;
     const { key } = first;
-    const origin = this.#originOf(key);
-    return this.#link.call(CALL_TIMEOUT_MS, (node, { timeoutMs }) =>
-      node.drop({ key, origin, tickets: batch, timeoutMs }),
-    );
+    const origin = this.#sets.originOf(key, false);
+    try {
+      await this.#link.call(CALL_TIMEOUT_MS, (node, { timeoutMs }) =>
+        node.drop({ key, origin, tickets, timeoutMs }),
+      );
+    } catch {
+      for (const ticket of tickets)
+        if (this.#remove(ticket)) this.#pending.set(placeOf(ticket), ticket);
+      return false;
+    }
+    for (const ticket of tickets) this.#remove(ticket);
+    return true;
   }
 
-  /** Tickets of one semaphore; what has expired by itself is forgotten. */
-  #nextBatch(): Map<string, PendingRollback> {
+  /** The first of those that still live on the node. */
+  #nextBatch(): PendingRollback[] {
     const now = this.#clock.monotonic();
-    const batch = new Map<string, PendingRollback>();
-    let key: SemaphoreKey | undefined;
+    const batch: PendingRollback[] = [];
     let permits = 0;
     for (const [place, pending] of this.#pending) {
       if (pending.until <= now) {
         this.#pending.delete(place);
         continue;
       }
-      key ??= pending.key;
-      if (pending.key.name !== key.name || pending.key.prefix !== key.prefix) continue;
-      batch.set(place, pending);
+      batch.push(pending);
       permits += parseTicketId(pending.id)?.permits ?? 1;
-      if (batch.size === MAX_TICKETS_PER_CALL || permits >= MAX_PERMITS_PER_CALL) break;
+      if (batch.length === MAX_TICKETS_PER_CALL || permits >= MAX_PERMITS_PER_CALL) break;
     }
     return batch;
   }
 
-  /** A later order for the same ticket stays. */
-  #forget(batch: ReadonlyMap<string, PendingRollback>): void {
-    for (const [place, pending] of batch) {
-      if (this.#pending.get(place) === pending) this.#pending.delete(place);
-    }
+  /** Unless there is a later order for the same ticket. */
+  #remove(ticket: PendingRollback): boolean {
+    const place = placeOf(ticket);
+    return this.#pending.get(place) === ticket && this.#pending.delete(place);
   }
 
   #tryLater(): void {
-    const pause = this.#pause * (1 + randomBy(this.#clock));
-    this.#pause = Math.min(2 * this.#pause, CALL_TIMEOUT_MS);
-    this.#timer = this.#clock.schedule(() => this.#gather(), pause, false);
+    const pauseMs = this.#pauseMs * (1 + randomBy(this.#clock));
+    this.#pauseMs = Math.min(2 * this.#pauseMs, CALL_TIMEOUT_MS);
+    this.#timer = this.#clock.schedule(() => this.#gather(), pauseMs, false);
   }
+}
+
+function groupBySemaphore(tickets: readonly PendingRollback[]): PendingRollback[][] {
+  const groups = new Map<string, PendingRollback[]>();
+  for (const ticket of tickets) {
+    const { prefix, name } = ticket.key;
+    const place = JSON.stringify([prefix, name]);
+    const group = groups.get(place);
+    if (group === undefined) groups.set(place, [ticket]);
+    else group.push(ticket);
+  }
+  return [...groups.values()];
+}
+
+function placeOf({ key, id }: Pick<PendingRollback, 'key' | 'id'>): string {
+  return JSON.stringify([key.prefix, key.name, id]);
 }
