@@ -15,7 +15,7 @@ import { canStillWin, hasAll, sameSlots, shuffle, slotsOnMajority, wonSlots } fr
 import type { Agreement, Winner } from './token-agreement.js';
 import { agreeOnTokens } from './token-agreement.js';
 
-/** How often what was split between contenders is tried for in one call, and within which part of the ttl. */
+/** How often one call tries for what contenders have split between them, and within which part of the ttl. */
 const MAX_TRIES = 4;
 const RETRY_BUDGET_FRACTION = 1 / 4;
 
@@ -29,7 +29,7 @@ export class Acquisition {
   readonly #call: AcquireCall;
   readonly #candidates: readonly Candidate[];
   readonly #started: Instant;
-  /** Slots that a majority would have given, in random order: what to aim at next. */
+  /** Slots that a majority would have given, in random order: the next aim. */
   #contested: number[] = [];
   #roundTime = 0;
 
@@ -180,7 +180,7 @@ export class Acquisition {
     });
   }
 
-  /** Undone wherever it was, or may be. */
+  /** Rolled back wherever it was given, or may be. */
   #giveUp(candidate: Candidate, progress: Progress, answers: Answers<TakeReply>): void {
     const { request, attempt, holdings } = candidate;
     candidate.progress = progress;
@@ -215,7 +215,7 @@ export class Acquisition {
     return slotsOnMajority(this.#quorum.majorities, offers);
   }
 
-  /** Those who were split. Who has won need not wait for them, unless they cannot wait themselves. */
+  /** Those that were split. Those that have won do not wait for them, unless they are tries that cannot queue. */
   #worthAnotherTry(won: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
     const { clock } = this.#quorum;
@@ -230,7 +230,7 @@ export class Acquisition {
     );
   }
 
-  /** Drawn from a range that grows: contenders who split the nodes must not meet again. */
+  /** Drawn from a range that grows: contenders that split the nodes must not meet again. */
   #pause(tries: number): Promise<void> {
     const pause =
       randomBy(this.#quorum.clock) * tries * Math.max(MIN_RETRY_PAUSE_MS, 2 * this.#roundTime);

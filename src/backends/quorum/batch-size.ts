@@ -2,10 +2,10 @@ import { CallTimeoutError } from '../../calling/call-timeout.js';
 import { LateCallError } from './quorum-node.js';
 import type { Answers } from './round.js';
 
-/** Permits in one call, and so in one ticket: what a node does for them takes some 50 ms, in which it does nothing else. */
+/** In one call, and so in one ticket: a node works on them for some 50 ms, in which it does nothing else. */
 export const MAX_PERMITS_PER_CALL = 10_000;
 
-/** Tickets in one call: they are arguments of a script, of which Lua's stack carries a few thousand. */
+/** They are arguments of a script, and Lua's stack carries a few thousand. */
 export const MAX_TICKETS_PER_CALL = 100;
 
 /** How many permits one call is about: fewer where nodes could not do as many in the time that they have. */
@@ -28,7 +28,7 @@ export class BatchSize {
     return parts;
   }
 
-  /** What became of a call about so many permits. */
+  /** Adapts to what became of a call about that many permits. */
   learn(permits: number, answers: Answers<unknown>): void {
     if (answers.some((answer) => answer !== undefined && 'reply' in answer)) {
       if (2 * permits > this.#permits)

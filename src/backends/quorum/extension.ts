@@ -40,7 +40,7 @@ export class Extension {
     }));
   }
 
-  /** One for each id: whether a majority has it. Throws when that cannot be reported. */
+  /** One for each id: whether a majority has it. Throws when that is not known. */
   async run(): Promise<boolean[]> {
     const requests = this.#members.map(({ id }) => extending(id));
     const answers = await this.#ask(this.#members, requests);

@@ -2,7 +2,7 @@ import type { SemaphoreKey } from '../backend.js';
 
 export type HazardListener = (message: string) => void;
 
-/** Who wants to be reported what endangers a semaphore: each once. */
+/** Listeners for what endangers a semaphore. Each hears of it once. */
 export class HazardListeners {
   readonly #listeners = new Map<string, Set<HazardListener>>();
 

@@ -9,7 +9,7 @@ const MAX_CALLS_UNDER_WAY = 2;
 /** How long an item that failed by itself stays out of shared calls. */
 const ALONE_MS = 5000;
 
-/** What is to be sent for one semaphore. */
+/** What a call carries for one semaphore. */
 export interface LaneItem {
   /** The semaphore. */
   readonly name: string;

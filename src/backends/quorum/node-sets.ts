@@ -4,10 +4,10 @@ import { nodesWhere } from './majorities.js';
 import type { DropCall, RecordedSet, SetClaim } from './quorum-node.js';
 import { haveCommonList, couldBeAliases, formatSet } from './set-name.js';
 
-/** Of how many semaphores it is remembered that what is claimed is not simply the own set. */
+/** How many semaphores whose claim is not simply the own set are remembered. */
 const MAX_REMEMBERED_CLAIMS = 1000;
 
-/** The sets that each node reported; undefined for one that did not reply. */
+/** The sets that each node reported; undefined where one did not reply. */
 export type ReportedSets = readonly (readonly RecordedSet[] | undefined)[];
 
 export type SetVerdict =
@@ -17,17 +17,18 @@ export type SetVerdict =
   | { readonly kind: 'other'; readonly foreign: readonly (readonly string[])[] };
 
 /**
- * Whether others use the nodes of this process in the same set. Majorities of two lists need not have a node in common, so who
- * lists [a, b, c] and who lists [a, b, d] could hold one slot at a time. Each node records, for one ttl, the set of those that
- * it grants to, and tells it with every reply:
+ * Whether others use the nodes of this process in another set. Majorities of two lists need not have a node in common: a
+ * process that lists [a, b, c] and one that lists [a, b, d] could hold one slot at a time. Each node records, for one ttl,
+ * the sets of the processes that it grants to, and reports them with every reply:
  *
- * 1. Who finds on a majority that a ticket was held in its own set goes on. Whoever comes with another set does not find that
- *    for its own, and so has to hear all nodes, and hears of this one.
- * 2. Else all nodes are waited for, as long as a call may take. Who then hears of no other set begins one.
- * 3. A set of other names that is on all nodes that answered is the same set, seen through other addresses: its name is taken
- *    over where all have answered. Names are only what processes happen to call nodes; being recorded on the same nodes proves it.
- * 4. Anything else is another set, and nothing may be held. Who found that gives back what it won and its record with it, and
- *    only looks, until no stranger is left: those who were there first are not disturbed.
+ * 1. A process that finds, on a majority, that a ticket was held in its own set continues. A process with another set does
+ *    not find that for its own. It has to hear all nodes, and so hears of this one.
+ * 2. Else all nodes are waited for, as long as a call may take. A process that then hears of no other set begins one.
+ * 3. A set of other names on all nodes that answered is the same set, seen through other addresses: its name is taken
+ *    over where all have answered. Names are only what processes happen to call nodes; being recorded on the same nodes
+ *    proves that they mean the same.
+ * 4. Anything else is a foreign set, and nothing may be held. The process gives back what it won, and its record with it,
+ *    and only looks until no foreign set is left: it does not disturb the processes that were there first.
  */
 export class NodeSets {
   readonly #own: string | undefined;
@@ -35,7 +36,7 @@ export class NodeSets {
   /** What is claimed, by semaphore, where it is not simply the own set. */
   readonly #claims = new Map<string, SetClaim>();
 
-  /** `own`: undefined where nodes have no names, and nothing can be reported. */
+  /** `own`: undefined where nodes have no names, and nothing can be compared. */
   constructor(own: string | undefined, majorities: Majorities) {
     this.#own = own;
     this.#majorities = majorities;
@@ -50,26 +51,26 @@ export class NodeSets {
     return this.#claims.get(placeOf(key)) ?? { set: this.#own, record: 'unless-foreign' };
   }
 
-  /** With what is held already: it is recorded where nobody else is. */
+  /** For tickets that are held already: recorded where no foreign set is. */
   claimOfHolder(key: SemaphoreKey): SetClaim | undefined {
     const claim = this.claimFor(key);
     return claim?.record === 'never' ? { ...claim, record: 'unless-foreign' } : claim;
   }
 
-  /** What is said with tickets that are given back. */
+  /** What goes with tickets that are given back. */
   originOf(key: SemaphoreKey, held: boolean): DropCall['origin'] {
     const claim = this.claimFor(key);
     return claim && { set: claim.set, held };
   }
 
-  /** Whether what these nodes reported is enough, whatever the others would tell: for one who has won, or only for one who has not. */
+  /** Whether what these nodes reported is enough, whatever the others would. `won`: for a caller that has won a ticket. */
   isSettled(key: SemaphoreKey, reported: ReportedSets, won: boolean): boolean {
     const claim = this.claimFor(key);
     if (claim === undefined || this.#isProven(claim.set, reported)) return true;
     return !won && reported.every((sets) => foreignIn(sets ?? [], claim.set).length === 0);
   }
 
-  /** What it says that some nodes reported this, and the others did not answer. */
+  /** What follows from what some nodes reported, when the others did not answer. */
   judge(key: SemaphoreKey, reported: ReportedSets): SetVerdict {
     const claim = this.claimFor(key);
     if (claim === undefined) return { kind: 'same' };
@@ -95,14 +96,14 @@ export class NodeSets {
     return { kind: 'other', foreign };
   }
 
-  /** What to tell people, naming both sets. */
+  /** A message with both sets. */
   describe(foreign: readonly (readonly string[])[]): string {
     const node = foreign.findIndex((sets) => sets.length > 0);
     const other = formatSet(foreign[node]?.[0] ?? '');
     return `this process lists the nodes ${formatSet(this.#own ?? '')}, but node ${node} is in use by processes that list ${other}`;
   }
 
-  /** On a majority, by somebody who has held a ticket. */
+  /** On a majority, by a process that has held a ticket. */
   #isProven(set: string, reported: ReportedSets): boolean {
     return this.#majorities.reachedBy(
       nodesWhere(reported, (sets) => sets?.some((one) => one.proven && one.set === set) === true),

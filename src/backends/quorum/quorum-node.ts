@@ -8,7 +8,7 @@ import type { SemaphoreKey } from '../backend.js';
 export interface QuorumNode {
   /** What every process calls it, where that can be reported from its client. */
   readonly name?: string | undefined;
-  /** Gives each request slots of its own, as many as it asks for, or none. */
+  /** Gives each request as many slots as it asks for, or none. */
   take(call: TakeCall): Promise<TakeReply>;
   /** Renews tickets, and puts them where a majority wants them. */
   keep(call: KeepCall): Promise<KeepReply>;
@@ -24,7 +24,7 @@ export interface QuorumNode {
 
 export interface RecordedSet {
   readonly set: string;
-  /** Somebody has held a ticket in it; else it may be of one who won a ticket for nothing. */
+  /** Somebody has held a ticket in it; else a ticket may have been won in vain. */
   readonly proven: boolean;
 }
 
@@ -49,8 +49,8 @@ export interface GrantingCall extends CallTiming {
 export interface SetClaim {
   readonly set: string;
   /**
-   * Whether the node records it, for one ttl: `unless-foreign`: where no set is recorded with which this one has no
-   * list in common; `instead`: instead of such sets; `never`: the caller only looks.
+   * Whether the node records it, for one ttl. A set is foreign when it has no list in common with this one.
+   * `unless-foreign`: where no foreign set is recorded; `instead`: instead of foreign sets; `never`: the caller only looks.
    */
   readonly record: 'unless-foreign' | 'instead' | 'never';
 }
@@ -68,8 +68,8 @@ export interface TakeCall extends GrantingCall {
 export interface TakeRequest {
   readonly id: string;
   /**
-   * Rises with every try of a ticket. Whatever is done again because its outcome is unknown names it, so that the
-   * pendingRollbacks of one try never takes away what a later one has won.
+   * Rises with every try of a ticket. A call that is repeated because its outcome is unknown names it, so that the
+   * rollback of one try never takes away what a later one has won.
    */
   readonly attempt: number;
   readonly permits: number;
@@ -104,8 +104,8 @@ export interface KeepCall extends GrantingCall {
 
 /**
  * `extend`: a new expiry for what is held, and nothing for what is not.
- * `assign`: exactly these slots as far as they are free, and this token if it is the ticket's own, given with those slots, or higher than any that
- * the node knows of; else a higher one.
+ * `assign`: exactly these slots as far as they are free, and this token if it is higher than any that the node knows of; else a
+ * higher one.
  * `restore`: exactly these slots as far as they are free, and exactly this token.
  */
 export type KeepMode = 'extend' | 'assign' | 'restore';
@@ -128,7 +128,7 @@ export interface KeepReply extends NodeReply {
 
 export interface DropCall {
   readonly key: SemaphoreKey;
-  /** The set of the caller, and whether the tickets were held in it; if not, it is no longer recorded where no ticket is left. */
+  /** The set of the caller, and whether the tickets were held in it; if not, the node forgets it with the last ticket. */
   readonly origin?: { readonly set: string; readonly held: boolean } | undefined;
   readonly tickets: readonly DropRequest[];
   /** As in `CallTiming`. */

@@ -22,7 +22,7 @@ export interface QuorumSettings {
   readonly names?: readonly string[];
   /** The lists of which each must be won by a majority, by the places of their nodes. Left out: one list of all. */
   readonly lists?: readonly (readonly number[])[];
-  /** What becomes of permits while others use the nodes in another set. Default `refuse`. */
+  /** What happens to acquires while others use the nodes in another set. Default `refuse`. */
   readonly otherSet?: 'refuse' | 'warn';
 }
 
@@ -32,20 +32,20 @@ export interface OtherSet {
   readonly unrecorded?: boolean;
 }
 
-/** The nodes together, and what goes on with them in the background. */
+/** The nodes together, and what this process knows of them and of its tickets. */
 export class Quorum {
   readonly clock: Clock;
   readonly links: readonly NodeLink[];
   readonly majorities: Majorities;
   readonly sets: NodeSets;
-  /** ReportedSets of other sets. */
+  /** They hear of other sets. */
   readonly listeners: HazardListeners = new HazardListeners();
   readonly held: HeldTickets;
   readonly batches: BatchSize = new BatchSize();
   readonly #rollbacks: readonly Rollback[];
   #attempts = 0;
   #longestTtl = 0;
-  readonly #refusing: boolean;
+  readonly #refusesOtherSets: boolean;
 
   constructor(nodes: readonly QuorumNode[], clock: Clock, settings: QuorumSettings) {
     this.clock = clock;
@@ -56,7 +56,7 @@ export class Quorum {
       ownSet(settings.names ?? nodes.map(({ name }) => name), lists),
       this.majorities,
     );
-    this.#refusing = settings.otherSet !== 'warn';
+    this.#refusesOtherSets = settings.otherSet !== 'warn';
     this.#rollbacks = this.links.map((link) => new Rollback(link, clock, this.sets));
     this.held = new HeldTickets(clock);
   }
@@ -93,7 +93,7 @@ export class Quorum {
     if (verdict.kind !== 'other') return { unrecorded: verdict.kind === 'unrecorded' };
     const message = this.sets.describe(verdict.foreign);
     this.listeners.notify(key, message);
-    if (!this.#refusing) return {};
+    if (!this.#refusesOtherSets) return {};
     const reasons = verdict.foreign.map(([set]) =>
       set === undefined ? undefined : new Error(`in use as one of ${formatSet(set)}`),
     );
@@ -128,12 +128,12 @@ export class Quorum {
     this.#longestTtl = Math.max(this.#longestTtl, ttl);
   }
 
-  /** Sees to it that one node does not keep a ticket, or not that of an attempt that failed. */
+  /** Takes back on one node a ticket, or an attempt that failed. */
   rollBack(index: number, key: SemaphoreKey, id: string, attempt: number): void {
     this.#rollbacks[index]?.add(key, id, attempt, this.#longestTtl);
   }
 
-  /** How many tickets are still to be taken back from nodes. */
+  /** Tickets that nodes have not yet confirmed as taken back. */
   get pendingRollbacks(): number {
     return this.#rollbacks.reduce((sum, { size }) => sum + size, 0);
   }

@@ -28,7 +28,7 @@ import type { ParseLine } from './redis-replies.js';
 import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.js';
 import { quorumDropScript, quorumHoldScript, quorumListScript } from './scripts.js';
 
-/** Tickets that `list` reads with one command, so that a large semaphore does not block the server. */
+/** Slots that `list` reads with one command, so that a large semaphore does not block the server. */
 const PAGE_SIZE = 500;
 
 const MODE_LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };

@@ -9,7 +9,7 @@ export function setName(lists: readonly (readonly string[])[]): string {
     .join('+');
 }
 
-/** For people. */
+/** As messages show it. */
 export function formatSet(set: string): string {
   return set
     .split('+')
@@ -17,7 +17,7 @@ export function formatSet(set: string): string {
     .join(' and ');
 }
 
-/** Whether they have a list in common: who needs a majority of both lists gets along with those who need one of either. */
+/** Then a caller that needs a majority of both lists of one set agrees with callers that need a majority of one of them. */
 export function haveCommonList(a: string, b: string): boolean {
   const lists = new Set(a.split('+'));
   return b.split('+').some((list) => lists.has(list));

@@ -73,7 +73,7 @@ export function canStillWin({ permits, majorities, pending, holdings }: Votes): 
 }
 
 /** Of the nodes that hold all of the slots; nothing of the others. */
-export function whole(holdings: Holdings, slots: readonly number[]): Holdings {
+export function holdingAll(holdings: Holdings, slots: readonly number[]): Holdings {
   return holdings.map((holding) =>
     holding !== undefined && hasAll(holding.slots, slots) ? holding : undefined,
   );
@@ -89,7 +89,7 @@ export function sameSlots(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((slot, i) => slot === b[i]);
 }
 
-/** In random order: contenders who aim at the same slots would meet again. */
+/** In random order: contenders that aim at the same slots would meet again. */
 export function shuffle<T>(items: readonly T[], clock: Clock): T[] {
   return items
     .map((item) => ({ item, at: randomBy(clock) }))

@@ -4,7 +4,7 @@ import type { Quorum, TicketTerms } from './quorum.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
 import type { Answers } from './round.js';
 import { pendingIn, repliesIn } from './round.js';
-import { canAgree, highestToken, tokenWith, whole } from './tally.js';
+import { canAgree, highestToken, tokenWith, holdingAll } from './tally.js';
 
 /** How often a token is proposed until a majority gives the same one. */
 const MAX_PROPOSALS = 6;
@@ -47,7 +47,7 @@ export async function agreeOnTokens(
   let unanswered = 0;
   for (let proposals = 0; ; proposals += 1) {
     for (const { id, slots, holdings } of open) {
-      const token = tokenWith(quorum.majorities, whole(holdings, slots));
+      const token = tokenWith(quorum.majorities, holdingAll(holdings, slots));
       if (token !== undefined) agreed.set(id, { token, unanswered });
     }
     open = open.filter(({ id }) => !agreed.has(id));
@@ -101,10 +101,10 @@ async function propose(
   return pendingIn(answers);
 }
 
-/** Agreed, or no longer to be agreed on by those who have yet to answer. */
+/** Agreed, or beyond what the nodes that have yet to answer could still agree on. */
 function isDecided({ slots, holdings }: Winner, majorities: Majorities, pending: number): boolean {
-  if (tokenWith(majorities, whole(holdings, slots)) !== undefined) return true;
-  // Of those who have yet to answer only what they are asked for counts.
+  if (tokenWith(majorities, holdingAll(holdings, slots)) !== undefined) return true;
+  // Of nodes that have yet to answer only what they are asked for counts.
   const answered = holdings.map((holding, i) => ((pending >> i) & 1 ? undefined : holding));
-  return !canAgree(majorities, whole(answered, slots), pending);
+  return !canAgree(majorities, holdingAll(answered, slots), pending);
 }
