@@ -2,7 +2,7 @@ import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../../time/clock.js';
 import { randomBy } from '../../time/clock.js';
 import { parseTicketId } from '../ticket-id.js';
-import { withinLimit } from '../../calling/call-timeout.js';
+import { withTimeout } from '../../calling/call-timeout.js';
 import { MAX_PERMITS_PER_CALL, MAX_TICKETS_PER_CALL } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
 import type { NodeSets } from './node-sets.js';
@@ -80,8 +80,8 @@ export class Rollback {
     const drops = groups.map(async (group) => {
       if (await this.#drop(group)) confirmed += 1;
     });
-    const settled = Promise.all(drops).then(() => undefined);
-    await withinLimit(this.#clock, CALL_TIMEOUT_MS, settled, () => undefined);
+    const settled = Promise.all(drops);
+    await withTimeout(this.#clock, CALL_TIMEOUT_MS, settled).catch(() => undefined);
     this.#isBusy = false;
     if (confirmed === 0) this.#tryLater();
     else {
