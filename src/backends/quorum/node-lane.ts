@@ -68,11 +68,15 @@ export class NodeLane<Item extends LaneItem, Reply> {
     this.#isWoken = true;
     process.nextTick(() => {
       this.#isWoken = false;
-      this.#rejectOverdue();
-      while (this.#underWay < MAX_CALLS_UNDER_WAY && this.#waiting.length > 0) {
-        void this.#send(this.#waiting.splice(0, this.#nextLength()));
-      }
+      this.#flush();
     });
+  }
+
+  #flush(): void {
+    this.#rejectOverdue();
+    while (this.#underWay < MAX_CALLS_UNDER_WAY && this.#waiting.length > 0) {
+      void this.#send(this.#waiting.splice(0, this.#nextLength()));
+    }
   }
 
   /** What was never sent cannot run late. */
@@ -103,12 +107,11 @@ export class NodeLane<Item extends LaneItem, Reply> {
   async #send(batch: readonly Waiting<Item, Reply>[]): Promise<void> {
     const makeRoom = this.#takeRoom(Math.min(...batch.map(({ deadline }) => deadline)));
     try {
-      const replies = await this.#options.send(batch.map(({ item }) => item));
+      const items = batch.map(({ item }) => item);
+      const replies = await this.#options.send(items).finally(makeRoom);
       batch.forEach((waiting, i) => settle(waiting, replies[i]));
     } catch (error) {
       this.#onError(batch, error);
-    } finally {
-      makeRoom();
     }
   }
 
@@ -121,7 +124,9 @@ export class NodeLane<Item extends LaneItem, Reply> {
       isTaken = false;
       timer.cancel();
       this.#underWay -= 1;
-      this.#wake();
+      // What cannot grow any more leaves at once: the node need not wait until the reply has been dealt with.
+      if (this.#nextLength() < this.#waiting.length) this.#flush();
+      else this.#wake();
     };
     const timer = this.#options.clock.schedule(makeRoom, deadline - this.#now, false);
     return makeRoom;
