@@ -42,7 +42,7 @@ export class SemaphoreEngine implements GrantReader {
     this.waitLoop = new WaitLoop({ ...shared, renewer, releaser, confirmsPushedGrants });
     const isRetryable = (error: unknown): boolean => calls.isRetryable(error);
     const limit = callTimeout(options.ttl);
-    this.operator = new OperatorCalls(backend, terms, calls.intake, {
+    this.operator = new OperatorCalls(backend, terms, {
       clock,
       retry,
       limit,
