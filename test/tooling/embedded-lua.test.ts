@@ -10,13 +10,16 @@ describe('embedded lua', () => {
 
   beforeEach(() => {
     cwd = makeTemporaryFolder();
-    mkdirSync(join(cwd, 'src/backends/redis/lua'), { recursive: true });
+    for (const room of ['redis', 'quorum']) {
+      mkdirSync(join(cwd, 'src/backends', room, 'lua'), { recursive: true });
+    }
     writeFileSync(join(cwd, 'package.json'), '{ "type": "module" }\n');
     cpSync(join(ROOT, 'scripts/embed-lua.mjs'), join(cwd, 'scripts/embed-lua.mjs'));
     write('clock.lua', '-- Reads the clock.', "local t = redis.call('TIME')");
     write('purge.lua', 'local function purge()', '', '  return 0', 'end');
     const text = `return { purge(), "it's", '\\\\', 'say "x"' } -- kept`;
     write('set-limit.lua', '-- include: clock purge', '-- Sets the limit.', text);
+    write('../../quorum/lua/quorum-take.lua', '-- include: clock');
   });
 
   afterEach(() => removeTemporaryFolder(cwd));
@@ -38,6 +41,7 @@ describe('embedded lua', () => {
     expect(luaSources).to.deep.equal({
       clock: ["local t = redis.call('TIME')"],
       purge: ['local function purge()', 'return 0', 'end'],
+      'quorum-take': ['-- include: clock'],
       'set-limit': [
         '-- include: clock purge',
         `return { purge(), "it's", '\\\\', 'say "x"' } -- kept`,
@@ -56,6 +60,7 @@ describe('embedded lua', () => {
       ['a.lua', ['-- include:', "local s = 'x\\", "y'"], /a\.lua:2: .*backslash/],
       ['a.lua', ['-- include: nope', 'return 1'], /no file "nope"/],
       ['A_b.lua', ['-- include:'], /must be kebab-case/],
+      ['quorum-take.lua', ['return 1'], /quorum-take\.lua: two rooms have a file of that name/],
     ] as const) {
       write(file, ...lines);
       const { code, stderr } = await embed();
