@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { type Handle, Semaphore } from '../../src/index.js';
+import { type Handle } from '../../src/index.js';
 import { keysOf } from '../../src/redis/keys.js';
 import { eventually } from './eventually.js';
 
@@ -47,11 +47,6 @@ export class StoredSemaphore {
     return this.#texts('ZRANGE', this.key('queue'), '0', '-1');
   }
 
-  /** Ends a ticket's life without telling anybody: its expiry is set into the past. */
-  async expire(id: string): Promise<void> {
-    await this.#server.command('ZADD', this.key('tickets'), '1', id);
-  }
-
   /** The raw values of all keys but the one left out, to be compared as a whole. */
   async dump(leftOut?: string): Promise<unknown[]> {
     const parts = keyParts.filter((part) => part !== leftOut);
@@ -81,20 +76,6 @@ export class StoredSemaphore {
       const inbox = `redsem:inbox:${queue[0]?.split('.')[0]}`;
       expect(await this.#texts('PUBSUB', 'CHANNELS')).to.include(inbox);
     });
-  }
-
-  /** At most so many permits are held, each with a slot of its own below the limit. */
-  async expectWithin(limit: number): Promise<void> {
-    const run =
-      (command: string) => (script: string, keys: readonly string[], args: readonly string[]) =>
-        this.#server.command(command, script, String(keys.length), ...keys, ...args);
-    const connection = { runBySha: run('EVALSHA'), runByText: run('EVAL') };
-    const { holders } = await new Semaphore(connection, this.#name, { limit: 1 }).inspect();
-    const slots = holders.flatMap((holder) => holder.slots);
-    expect((await this.tickets()).length).to.be.at.most(limit);
-    expect(slots.length).to.be.at.most(limit);
-    expect(new Set(slots).size).to.equal(slots.length);
-    for (const slot of slots) expect(slot).to.be.within(0, limit - 1);
   }
 
   async #texts(...args: string[]): Promise<string[]> {

@@ -4,11 +4,8 @@ import type { HandleLostError, SemaphoreOptions, SemaphoreWarning } from '../../
 import { AcquireTimeoutError, BackendError, QuorumError, Semaphore } from '../../src/index.js';
 import { describeWithMasters } from '../../test/quorum/servers.js';
 import { eventually } from '../../test/support/eventually.js';
-import { leastRights } from '../../test/support/least-rights.js';
-import { openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { errorOf } from '../../test/support/rejection.js';
-import type { SingleTarget } from '../../src/targets.js';
 import { LATE_MS, timed } from '../support/timed.js';
 
 let names = 0;
@@ -189,30 +186,5 @@ for (const kind of ['redis', 'ioredis'] as const) {
         expect(handle.held).to.equal(true);
       });
     }
-
-    it("need no more of a user's rights than those that the README lists", async () => {
-      const user = ['reset', 'on', '>secret', 'resetchannels', '-@all', ...leastRights];
-      for (const server of masters().servers) {
-        await server.command('ACL', 'SETUSER', 'limited', ...user);
-        await server.command('ACL', 'LOG', 'RESET');
-      }
-      const urls = masters().urls.map((url) => url.replace('//', '//limited:secret@'));
-      const clients = await Promise.all(urls.map((url) => openClient(kind, url)));
-      const targets = clients.map(({ target }) => target as SingleTarget);
-      const semaphore = new Semaphore(targets, name, { limit: 2 });
-      const handle = await semaphore.acquire({ permits: 2, timeout: 2000 });
-      await handle.extend();
-      // One lost it, and gets it back.
-      await first.command('DEL', `redsem:{${name}}:qslots`, `redsem:{${name}}:qmeta`);
-      await handle.extend();
-      expect(await semaphore.tryAcquire()).to.equal(null);
-      expect((await semaphore.inspect()).held).to.equal(2);
-      expect(await handle.release()).to.equal(true);
-      for (const server of masters().servers) {
-        expect(JSON.stringify(await server.command('ACL', 'LOG'))).not.to.match(/lua|script/);
-      }
-      await semaphore.close();
-      for (const client of clients) await client.close();
-    });
   });
 }

@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
-import { eventually } from '../../test/support/eventually.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
-import { leftKeys, liveTickets, ticketsKey } from '../processes/server-records.js';
-import type { Dropped, DroppedArguments } from './dropped-worker.js';
+import { leftKeys } from '../processes/server-records.js';
 import type { LeakArguments, Leftovers } from './leak-worker.js';
 
 const DAY = 86_400_000;
@@ -37,24 +35,6 @@ describeWithServer('what stays behind', (server) => {
       expect(worker.output).to.equal('');
     });
   }
-
-  it('of handles that are dropped expires with a warning, unless somebody listens for their loss', async () => {
-    const name = 'dropped';
-    start('dropped-worker.ts', { url: server().url, name } satisfies DroppedArguments);
-    const { ids, ...seen } = (await worker.next('dropped')).data as Dropped;
-    expect(seen).to.deep.equal({
-      collected: ['plain', 'released', 'unheard'],
-      warnings: Array.from({ length: 3 }, () => 'REDSEM_HANDLE_DROPPED'),
-      lost: 0,
-    });
-    const kept = ['listened', 'signalled', 'late'].map((way) => ids[way]);
-    await eventually(async () => {
-      expect(await liveTickets(server(), name)).to.have.members(kept);
-    });
-    await server().command('DEL', ticketsKey(name));
-    worker.send({ type: 'lost?' });
-    await worker.next('lost');
-  });
 });
 
 describe('a backend that is dropped while its semaphores are collected', () => {

@@ -8,7 +8,6 @@ import {
   HandleLostError,
   MemoryBackend,
   Semaphore,
-  useAll,
 } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
@@ -188,22 +187,6 @@ export const acquireAllCases: CaseGroup = {
         await untilHeld(scope, 'ab', 0);
       }
     }),
-
-    'runs a function with all of them held, and releases whatever happens': async (scope) => {
-      const [mutex] = scope.keyed();
-      const semaphores = [underKey(scope, 'a'), underKey(scope, 'b')];
-      const failure = new Error('the job failed');
-      const failing = async (handle: CompositeHandle): Promise<never> => {
-        expect(handle.held).to.equal(true);
-        await removePart(scope, handle, 0);
-        throw failure;
-      };
-      expect(await reasonOf(mutex.use(['a', 'b'], failing))).to.equal(failure);
-      expect(await reasonOf(useAll(semaphores, failing))).to.equal(failure);
-      expect(await mutex.use(['a', 'b'], ({ held }) => held)).to.equal(true);
-      expect(await useAll(semaphores, ({ held }) => held)).to.equal(true);
-      await untilHeld(scope, 'ab', 0);
-    },
 
     'takes several permits of each, and asks for each semaphore once': async (scope) => {
       const [a, b] = [scope.semaphore({ limit: 3 }), scope.semaphore({}, scope.freshName())];

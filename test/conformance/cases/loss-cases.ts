@@ -86,56 +86,6 @@ export const lossCases: CaseGroup = {
       expect(holders.map(({ id }) => id)).to.deep.equal([next.id]);
     },
 
-    'a loss reaches every listener once, in whatever way and however late it came': async (
-      scope,
-    ) => {
-      const handle = await scope.semaphore(quick).acquire();
-      const heard: unknown[] = [];
-      const event = once(handle, 'lost');
-      const listener = (): void => void heard.push('taken off');
-      handle.on('lost', listener).off('lost', listener);
-      handle.on('lost', (error) => heard.push('first', error));
-      handle.once('lost', () => heard.push('second'));
-      handle.addListener('lost', () => heard.push('third'));
-      handle.prependListener('lost', () => heard.push('before'));
-      const error = await scope.lose(handle);
-      const all = ['before', 'first', error, 'second', 'third'];
-      await eventually(() => expect(heard).to.deep.equal(all));
-      expect(await event).to.deep.equal([error]);
-      handle.on('lost', (late) => heard.push('late', late));
-      expect(heard, 'not in the same call').to.deep.equal(all);
-      await eventually(() => expect(heard).to.deep.equal([...all, 'late', error]));
-      expect(await once(handle, 'lost')).to.deep.equal([error]);
-      await expectLost(handle, error, 'missing');
-      await moment(40);
-      expect(heard).to.deep.equal([...all, 'late', error]);
-    },
-
-    'a loss reaches a signal and a listener that came after an extension': async (scope) => {
-      const semaphore = scope.semaphore(quick);
-      const handles = [await semaphore.acquire(), await semaphore.acquire()];
-      await Promise.all(handles.map((handle) => handle.extend()));
-      await moment(40);
-      const [signal, lost] = [handles[0]?.signal, handles[1] && untilLost(handles[1])];
-      for (const handle of handles) await scope.removeTicket(handle);
-      await eventually(() => expect(signal?.reason).to.include({ reason: 'missing' }));
-      expect(await lost).to.include({ reason: 'missing' });
-    },
-
-    'a loss reaches no listener after release()': needing('time', async (scope) => {
-      const handle = await scope.semaphore({ ...quick, extendEvery: 200 }).acquire();
-      let losses = 0;
-      const listener = (): void => void (losses += 1);
-      handle.on('lost', listener);
-      const { signal } = handle;
-      await scope.removeTicket(handle);
-      await handle.release();
-      handle.on('lost', listener);
-      await scope.time.pass(250);
-      expect(losses).to.equal(0);
-      expect(signal.aborted).to.equal(false);
-    }),
-
     'a loss reaches the other listeners and handles when a listener throws': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const handles = [await semaphore.acquire(), await semaphore.acquire()];
@@ -154,25 +104,6 @@ export const lossCases: CaseGroup = {
       expect(uncaught).to.have.members(failures);
       for (const { signal } of handles) expect(signal.aborted).to.equal(true);
       expect(await semaphore.acquire()).to.include({ held: true });
-    },
-
-    'a loss needs no listener, and lets one release, acquire and close': async (scope) => {
-      const semaphore = scope.semaphore(quick);
-      const [silent, handle] = [await semaphore.acquire(), await semaphore.acquire()];
-      const uncaught = await uncaughtDuring(async () => {
-        await scope.removeTicket(silent);
-        await eventually(() => expect(silent.held).to.equal(false));
-        await moment(10);
-      });
-      expect(uncaught).to.deep.equal([]);
-      const reaction = untilLost(handle).then(async () => {
-        const released = await handle.release();
-        const next = await semaphore.acquire();
-        await semaphore.close();
-        return [released, next.held];
-      });
-      await scope.lose(handle);
-      expect(await reaction).to.deep.equal([false, false]);
     },
 
     'an extension gives the ticket its own full ttl again, and no other ticket anything': async (

@@ -101,18 +101,24 @@ export const serverCases: CaseGroup = {
       }
     }),
 
-    'a full memory: extend and release work, acquire is whole': wordy(async (scope) => {
-      const semaphore = scope.semaphore({ limit: 3 });
+    'a full memory: extend, release and revoke work, acquire is whole': wordy(async (scope) => {
+      const [semaphore, elsewhere] = scope.pair({ limit: 3 });
       const [kept, given] = [await semaphore.acquire(), await semaphore.acquire()];
+      const revoked = await semaphore.acquire();
+      const waiting = elsewhere.acquire();
+      await scope.untilWaiting(1);
       const memory = ['CONFIG', 'SET', 'maxmemory'];
       await changed(scope, [...memory, '1'], [...memory, '0'], async () => {
         await kept.extend();
+        // Its slot is between two others: it must be written down as free, and handed on.
         expect(await given.release()).to.equal(true);
+        expect(await waiting).to.include({ slot: given.slot });
+        expect(await semaphore.revoke(revoked.id)).to.equal(true);
         const tried: unknown = await semaphore.tryAcquire().catch((error: unknown) => error);
         if (tried instanceof Error) expect(tried).to.be.instanceOf(BackendError);
         else expect(tried).to.include({ held: true });
         const { held, holders } = await semaphore.inspect();
-        expect(held).to.equal(tried instanceof Error ? 1 : 2);
+        expect(held).to.equal(tried instanceof Error ? 2 : 3);
         expect(holders).to.have.lengthOf(held);
       });
       await kept.extend();
@@ -130,8 +136,15 @@ export const serverCases: CaseGroup = {
           const calls: Promise<unknown>[] = [
             errorOf(semaphore.acquire(150), AcquireTimeoutError),
             errorOf(semaphore.acquire(0), AcquireTimeoutError),
-            errorOf(semaphore.tryAcquire(), BackendError),
             given.release(),
+            ...[
+              semaphore.tryAcquire(),
+              semaphore.tryUse(() => 'ran'),
+              semaphore.inspect(),
+              semaphore.setLimit(5),
+              semaphore.adopt(kept.toJSON()),
+              semaphore.revoke(kept.id),
+            ].map((call: Promise<unknown>) => errorOf(call, BackendError)),
           ];
           const took = calls.map((call) => call.then(() => scope.time.now() - started));
           for (const each of took) expect(await each).to.be.below(400 + scope.time.late);
