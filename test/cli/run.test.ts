@@ -154,17 +154,4 @@ describeWithServer('redsem run', (server) => {
       expect(hasty).not.to.contain('5000');
     });
   });
-
-  it('exits with 64 for a wrong command line, with what is wrong in one line', async () => {
-    for (const [args, message] of [
-      [['--ttl', '5ms', 'x', '--', 'true'], /^redsem: ttl: expected 100 to .*\n$/],
-      [['--pass-fd', '999', 'x', '--', 'true'], /^redsem: --pass-fd: .* open .*, got 999\n$/],
-      [['--cluster', '--url', 'redis://h/3', 'x', '--', 'true'], /^redsem: --cluster: .*\n$/],
-      [['--permits', '2', 'x', '--', 'true'], /^redsem: --permits: .* the limit, 1, got 2\n$/],
-    ] as const) {
-      const { code, stderr } = await run(...args);
-      expect(code, args.join(' ')).to.equal(64);
-      expect(stderr).to.match(message);
-    }
-  });
 });
