@@ -7,16 +7,16 @@ const SOURCE = new URL('../src/', import.meta.url).pathname;
 
 /** The clocks themselves, what speaks with clients, and the command line. */
 const ALLOWED = [
-  /^clock\.ts$/,
-  /^manual-clock\.ts$/,
+  /^time\/clock\.ts$/,
+  /^time\/manual-clock\.ts$/,
   /^cli\//,
-  /^redis\/adapters\//,
-  /^redis\/guarded-connection\.ts$/,
+  /^backends\/redis\/adapters\//,
+  /^backends\/redis\/guarded-connection\.ts$/,
 ];
 /** Names are made by Node's own source of chance where no other is given; the shape of a skip list changes what it costs, nothing else. */
 const ALLOWED_IN = new Map([
-  ['ticket-id.ts', new Set(['randomBytes'])],
-  ['memory/arrival-queue.ts', new Set(['Math.random'])],
+  ['backends/ticket-id.ts', new Set(['randomBytes'])],
+  ['backends/memory/arrival-queue.ts', new Set(['Math.random'])],
 ]);
 
 const REFUSED =
@@ -28,7 +28,9 @@ const found = readdirSync(SOURCE, { recursive: true })
   .flatMap((file) => problemsIn(file));
 
 if (found.length > 0) {
-  console.error(`Time, timers and chance come from the clock that is handed in (src/clock.ts):`);
+  console.error(
+    `Time, timers and chance come from the clock that is handed in (src/time/clock.ts):`,
+  );
   for (const problem of found) console.error(`  ${problem}`);
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { HandleData } from './handle.js';
-import { parseTicketId } from './ticket-id.js';
+import { parseTicketId } from './backends/ticket-id.js';
 
 /**
  * Checks what another process wrote.

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { HandleLostError } from './errors.js';
 import { EmitterOnDemand } from './lazy-emitter.js';
-import type { Lease } from './lease.js';
+import type { Lease } from './engine/lease.js';
 
 /** Every event and what its listeners get. */
 export interface HandleEvents {

@@ -1,6 +1,6 @@
-export type { AcquireAllOptions, SemaphoreShare } from './acquire-all.js';
-export { acquireAll, useAll } from './acquire-all.js';
-export type { BackoffOptions } from './backoff.js';
+export type { AcquireAllOptions, SemaphoreShare } from './many/acquire-all.js';
+export { acquireAll, useAll } from './many/acquire-all.js';
+export type { BackoffOptions } from './calling/backoff.js';
 export type {
   AcquireCall,
   AcquireReply,
@@ -29,11 +29,11 @@ export type {
   SetLimitReply,
   TicketRequest,
   WaiterState,
-} from './backend.js';
-export type { Clock, Timer } from './clock.js';
-export { systemClock } from './clock.js';
-export type { CompositeHandleEvents } from './composite-handle.js';
-export { CompositeHandle } from './composite-handle.js';
+} from './backends/backend.js';
+export type { Clock, Timer } from './time/clock.js';
+export { systemClock } from './time/clock.js';
+export type { CompositeHandleEvents } from './many/composite-handle.js';
+export { CompositeHandle } from './many/composite-handle.js';
 export type { AcquireTimeoutDetails, LostReason, RedsemErrorCode } from './errors.js';
 export {
   AcquireTimeoutError,
@@ -46,22 +46,26 @@ export {
 } from './errors.js';
 export type { HandleData, HandleEvents } from './handle.js';
 export { Handle } from './handle.js';
-export { KeyedHandle } from './keyed-handle.js';
+export { KeyedHandle } from './many/keyed-handle.js';
 export type {
   KeyedAcquireOptions,
   KeyedMutexEvents,
   KeyedMutexOptions,
   KeyedMutexWarning,
   Keys,
-} from './keyed-mutex.js';
-export { KeyedMutex } from './keyed-mutex.js';
-export { ManualClock } from './manual-clock.js';
-export type { MemoryBackendOptions } from './memory/memory-backend.js';
-export { MemoryBackend } from './memory/memory-backend.js';
+} from './many/keyed-mutex.js';
+export { KeyedMutex } from './many/keyed-mutex.js';
+export { ManualClock } from './time/manual-clock.js';
+export type { MemoryBackendOptions } from './backends/memory/memory-backend.js';
+export { MemoryBackend } from './backends/memory/memory-backend.js';
 export type { MutexOptions, SemaphoreTarget } from './mutex.js';
 export { Mutex } from './mutex.js';
 export type { AcquireOptions, ReplicaOptions, SemaphoreOptions } from './options.js';
-export type { RedisConnection, Subscription, SubscriptionEvents } from './redis/connection.js';
+export type {
+  RedisConnection,
+  Subscription,
+  SubscriptionEvents,
+} from './backends/redis/connection.js';
 export type {
   SemaphoreEvents,
   SemaphoreState,
@@ -69,8 +73,8 @@ export type {
   TryUseResult,
 } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
-export type { QuorumOptions, RedisTarget, SingleTarget } from './targets.js';
-export { quorum } from './targets.js';
+export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
+export { quorum } from './clients.js';
 export type {
   AcquireContext,
   DropMessage,

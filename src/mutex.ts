@@ -1,6 +1,6 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
-import { shown } from './shown.js';
+import { shown } from './validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
-import { MOST_PERMITS } from './backend.js';
-import type { BackoffOptions } from './backoff.js';
-import type { Clock } from './clock.js';
-import { LONGEST_TIMER, systemClock } from './clock.js';
-import { shown } from './shown.js';
+import { MOST_PERMITS } from './backends/backend.js';
+import type { BackoffOptions } from './calling/backoff.js';
+import type { Clock } from './time/clock.js';
+import { LONGEST_TIMER, systemClock } from './time/clock.js';
+import { shown } from './validation.js';
 
 export interface SemaphoreOptions {
   /** How many permits there are: an integer, minimum 1. */

@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, InspectReply, SemaphoreKey } from './backend.js';
-import type { Coordinator } from './coordinator.js';
+import type { Backend, InspectReply, SemaphoreKey } from './backends/backend.js';
+import type { SemaphoreEngine } from './engine/semaphore-engine.js';
 import { AcquireTimeoutError, BackendError, ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
-import { inSlices } from './in-slices.js';
-import type { Lease, LeaseHolder } from './lease.js';
+import { inSlices } from './time/in-slices.js';
+import type { Lease, LeaseHolder } from './engine/lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
   checkFunction,
@@ -16,15 +16,15 @@ import {
   resolveOptions,
   resolveTry,
 } from './options.js';
-import type { Ask, RequestOwner } from './permit-request.js';
-import { PermitRequest } from './permit-request.js';
-import { runWithHandle } from './run-with-handle.js';
-import { Session } from './session.js';
-import type { RedisTarget } from './targets.js';
-import { backendOf } from './targets.js';
+import type { AcquireParams, RequestOwner } from './engine/acquire-request.js';
+import { AcquireRequest } from './engine/acquire-request.js';
+import { runAndRelease } from './engine/use.js';
+import { EngineRegistry } from './engine/engine-registry.js';
+import type { RedisTarget } from './clients.js';
+import { backendOf } from './clients.js';
 import { telemetry } from './telemetry.js';
-import { adoptedId, checkTicketId } from './ticket-id.js';
-import { callLimit } from './time-limit.js';
+import { adoptedId, checkTicketId } from './backends/ticket-id.js';
+import { callTimeout } from './calling/call-timeout.js';
 
 /** What `inspect` tells: permits held, requests waiting, and who. */
 export interface SemaphoreState extends InspectReply {
@@ -73,11 +73,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
-  readonly #session: Session;
-  readonly #coordinator: Coordinator;
+  readonly #session: EngineRegistry;
+  readonly #engine: SemaphoreEngine;
   readonly #holder: LeaseHolder = {
     onConfirmed: () => {
-      if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+      if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
     },
     onReleaseFailed: (cause) => this.warnOfRelease(cause),
   };
@@ -94,19 +94,19 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       } else request.outcome.resolve(this.#keep(lease));
     },
     onRefused: (request) => {
-      if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+      if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
       const { refuse, reject } = request.outcome;
       if (refuse === undefined) reject(this.#timeoutError(request));
       else refuse();
     },
     onFailed: (request, error) => {
-      if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+      if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
       request.outcome.reject(error);
     },
     onOverdue: (request) => {
-      this.#coordinator.waitLoop.abandon(request, this.#timeoutError(request));
+      this.#engine.waitLoop.abandon(request, this.#timeoutError(request));
     },
-    onAborted: (request, reason) => this.#coordinator.waitLoop.abandon(request, reason),
+    onAborted: (request, reason) => this.#engine.waitLoop.abandon(request, reason),
   };
   #closed: Promise<void> | undefined;
   #toldOfOtherLimit = false;
@@ -129,14 +129,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       );
     }
     this.#key = { prefix: this.#options.prefix, name: this.name };
-    this.#session = Session.of(this.#backend, this.#options.clock);
-    this.#coordinator = this.#session.coordinator(this.#key, this.#options);
+    this.#session = EngineRegistry.of(this.#backend, this.#options.clock);
+    this.#engine = this.#session.engine(this.#key, this.#options);
     this.#lookOnceForHazards();
   }
 
   /** The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else the one given to the constructor. */
   get limit(): number {
-    return this.#coordinator.limit;
+    return this.#engine.limit;
   }
 
   /**
@@ -163,7 +163,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       signal?.throwIfAborted();
       const wait = timeout > 0;
       // One try takes a round trip, whatever its timeout says.
-      const patience = wait ? timeout : callLimit(this.#options.ttl);
+      const patience = wait ? timeout : callTimeout(this.#options.ttl);
       const ask = { permits, wait, timeout: patience, signal };
       this.#request(ask, { resolve, reject, refuse: undefined, timeout });
     });
@@ -184,7 +184,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return new Promise((resolve, reject) => {
       this.#assertOpen();
       const permits = resolveTry(options);
-      const timeout = callLimit(this.#options.ttl);
+      const timeout = callTimeout(this.#options.ttl);
       const ask = { permits, wait: false, timeout, signal: undefined };
       this.#request(ask, { resolve, reject, refuse: () => resolve(null), timeout });
     });
@@ -201,7 +201,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     options?: number | AcquireOptions,
   ): Promise<T> {
     checkFunction('fn', fn);
-    return runWithHandle(await this.acquire(options), fn);
+    return runAndRelease(await this.acquire(options), fn);
   }
 
   /**
@@ -215,7 +215,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
     if (handle === null) return { ran: false };
-    return { ran: true, result: await runWithHandle(handle, fn) };
+    return { ran: true, result: await runAndRelease(handle, fn) };
   }
 
   /**
@@ -224,7 +224,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async inspect(): Promise<SemaphoreState> {
     this.#assertOpen();
-    return { name: this.name, ...(await this.#coordinator.inspect()) };
+    return { name: this.name, ...(await this.#engine.inspect()) };
   }
 
   /**
@@ -238,7 +238,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setLimit(limit: number): Promise<void> {
     integer('limit', limit, 1);
     this.#assertOpen();
-    await this.#coordinator.setLimit(limit);
+    await this.#engine.setLimit(limit);
   }
 
   /**
@@ -253,7 +253,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { id, slots } = checkHandleData(ticket, this.name);
     this.#assertOpen();
     const newId = adoptedId(this.#session.newTicketId(slots.length), id);
-    const adoption = await this.#coordinator.adopt(id, newId);
+    const adoption = await this.#engine.adopt(id, newId);
     if (adoption === undefined) throw new HandleLostError(this.name, id, 'missing');
     const { lease, before } = adoption;
     // A call that ran twice found the ticket under its new id already.
@@ -276,7 +276,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async revoke(ticketId: string): Promise<boolean> {
     checkTicketId(ticketId);
     this.#assertOpen();
-    const revoked = await this.#coordinator.revoke(ticketId);
+    const revoked = await this.#engine.revoke(ticketId);
     if (revoked) this.#session.lose(this.#key, ticketId, 'revoked');
     return revoked;
   }
@@ -296,7 +296,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return this.close();
   }
 
-  #request(ask: Ask, outcome: Outcome): void {
+  #request(ask: AcquireParams, outcome: Outcome): void {
     const { mostPermits = Infinity } = this.#backend;
     if (ask.permits > mostPermits) {
       const most = `${mostPermits} on several masters`;
@@ -304,7 +304,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     }
     const id = this.#session.newTicketId(ask.permits);
     const { clock } = this.#options;
-    this.#coordinator.waitLoop.add(new PermitRequest(id, ask, clock, this.#owner, outcome));
+    this.#engine.waitLoop.add(new AcquireRequest(id, ask, clock, this.#owner, outcome));
   }
 
   #publishGrant(lease: Lease, waited: number, attempts: number): void {
@@ -313,12 +313,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #keep(lease: Lease): Handle {
-    if (this.#coordinator.otherLimit !== undefined) this.#warnOfOtherLimit();
+    if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
     lease.holder = this.#holder;
-    return new Handle(lease, this.#coordinator);
+    return new Handle(lease, this.#engine);
   }
 
-  #timeoutError(request: PermitRequest<Outcome>): Error {
+  #timeoutError(request: AcquireRequest<Outcome>): Error {
     const { outcome } = request;
     const now = this.#options.clock.monotonic();
     const trouble = request.trouble(now);
@@ -351,7 +351,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #warnOfOtherLimit(): void {
     if (this.#toldOfOtherLimit || this.listenerCount('warning') === 0) return;
     this.#toldOfOtherLimit = true;
-    const other = this.#coordinator.otherLimit;
+    const other = this.#engine.otherLimit;
     const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${other} elsewhere: each process obeys its own until setLimit stores one`;
     process.nextTick(() => this.emit('warning', { code: 'LIMIT_MISMATCH', message }));
   }
@@ -369,14 +369,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   async #doClose(): Promise<void> {
     this.#stopHazards?.();
-    const { waitLoop } = this.#coordinator;
+    const { waitLoop } = this.#engine;
     const rejected = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
-    // A lost lease is withdrawn by its coordinator.
-    const leases = this.#coordinator.heldBy(this.#holder);
+    // A lost lease is withdrawn by its engine.
+    const leases = this.#engine.heldBy(this.#holder);
     await Promise.all([rejected, inSlices(leases, (lease) => lease.lose('closed'))]);
     // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
     const inboxClosed = this.#session.closeInbox(this.#key.prefix);
-    await this.#coordinator.drained();
+    await this.#engine.drained();
     await inboxClosed;
   }
 }

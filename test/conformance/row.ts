@@ -1,5 +1,5 @@
 import type { Backend, RedisTarget } from '../../src/index.js';
-import type { SemaphoreKey } from '../../src/backend.js';
+import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type { TestServer } from '../support/redis-server.js';
 
 export type Target = RedisTarget | Backend;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 
-import type { SemaphoreKey } from '../../src/backend.js';
+import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type {
   CompositeHandle,
   Handle,

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 
-import type { SemaphoreKey } from '../../src/backend.js';
+import type { SemaphoreKey } from '../../src/backends/backend.js';
 import { systemClock } from '../../src/index.js';
-import type * as port from '../../src/quorum/quorum-node.js';
-import { LateCallError } from '../../src/quorum/quorum-node.js';
-import { RedisQuorumNode } from '../../src/redis/quorum-node.js';
+import type * as port from '../../src/backends/quorum/quorum-node.js';
+import { LateCallError } from '../../src/backends/quorum/quorum-node.js';
+import { RedisQuorumNode } from '../../src/backends/quorum/redis-node.js';
 import { connectionTo } from '../support/open-client.js';
 import { RandomNumbers } from '../support/random-numbers.js';
 import { MemoryQuorumNode } from './memory-node.js';

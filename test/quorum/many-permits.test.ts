@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { Semaphore } from '../../src/index.js';
-import { MOST_IN_CALL } from '../../src/quorum/batch-size.js';
+import { MOST_IN_CALL } from '../../src/backends/quorum/batch-size.js';
 import { errorOf } from '../support/rejection.js';
 import { QuorumFixture } from './quorum-fixture.js';
 

@@ -1,8 +1,8 @@
-import type { SemaphoreKey } from '../../src/backend.js';
-import type { Clock } from '../../src/clock.js';
-import type * as port from '../../src/quorum/quorum-node.js';
-import { FREE_SLOTS_TOLD, LateCallError } from '../../src/quorum/quorum-node.js';
-import { areFriends } from '../../src/quorum/set-name.js';
+import type { SemaphoreKey } from '../../src/backends/backend.js';
+import type { Clock } from '../../src/time/clock.js';
+import type * as port from '../../src/backends/quorum/quorum-node.js';
+import { FREE_SLOTS_TOLD, LateCallError } from '../../src/backends/quorum/quorum-node.js';
+import { areFriends } from '../../src/backends/quorum/set-name.js';
 
 /** What one node knows of one semaphore. */
 interface Slots {

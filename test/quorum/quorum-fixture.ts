@@ -1,9 +1,10 @@
-import type { AcquireVerdict } from '../../src/backend.js';
+import type { AcquireVerdict } from '../../src/backends/backend.js';
 import { ManualClock } from '../../src/index.js';
-import type { QuorumSettings } from '../../src/quorum/quorum.js';
-import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import type { QuorumSettings } from '../../src/backends/quorum/quorum.js';
+import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { RandomNumbers } from '../support/random-numbers.js';
 import { AT_ONCE, TroubledNode } from './troubled-node.js';
+import { only } from '../support/only.js';
 
 export const KEY = { prefix: 'redsem', name: 'fixture' };
 
@@ -59,7 +60,7 @@ export class QuorumFixture {
     const [call, ttl] = [this.#call(id), this.ttl];
     const requests = [{ id, permits, wait, arrival: undefined }];
     const acquire = { ...call, ttl, label: `label of ${id}`, notAfter: undefined, requests };
-    const { verdicts } = await this.during(this.backend(call.client).acquire(acquire));
+    const { verdicts } = await this.during(only(this.backend(call.client).acquire([acquire])));
     if (verdicts[0] === undefined) throw new Error('no verdict');
     return verdicts[0];
   }
@@ -73,13 +74,13 @@ export class QuorumFixture {
 
   async extend(...ids: string[]): Promise<readonly boolean[]> {
     const call = this.#call(ids[0] ?? '');
-    const extending = this.backend(call.client).extend({ ...call, ttl: this.ttl, ids });
+    const extending = only(this.backend(call.client).extend([{ ...call, ttl: this.ttl, ids }]));
     return (await this.during(extending)).extended;
   }
 
   async release(id: string): Promise<boolean> {
     const call = this.#call(id);
-    const releasing = this.backend(call.client).release({ ...call, ids: [id] });
+    const releasing = only(this.backend(call.client).release([{ ...call, ids: [id] }]));
     return (await this.during(releasing)).released[0] === true;
   }
 

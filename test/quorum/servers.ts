@@ -1,4 +1,4 @@
-import type { SingleTarget } from '../../src/targets.js';
+import type { SingleTarget } from '../../src/clients.js';
 import { type ClientKind, type OpenClient, openClient } from '../support/open-client.js';
 import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
 import { describeStarted, noFakeClock, noServer } from '../support/require-server.js';

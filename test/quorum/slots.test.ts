@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 
 import { QuorumError } from '../../src/index.js';
-import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
+import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { errorOf } from '../support/rejection.js';
 import { KEY, onAll, QuorumFixture, stray } from './quorum-fixture.js';
 import { dead, HUNG, TroubledNode } from './troubled-node.js';
+import { only } from '../support/only.js';
 
 const PAIRS = [
   [0, 1],
@@ -165,11 +166,11 @@ describe('fencing tokens of a quorum', () => {
     const call = { key: KEY, limit: 2, ttl: 1000, label: '', notAfter: undefined };
     const take = async (taker: QuorumBackend, client: string) => {
       const requests = [{ id: `${client}.1`, permits: 1, wait: false, arrival: undefined }];
-      return (await taker.acquire({ ...call, client, requests })).verdicts[0];
+      return (await only(taker.acquire([{ ...call, client, requests }]))).verdicts[0];
     };
     const [one, two] = [take(first, 'one'), take(second, 'two')];
     const earlier = await fixture.during(one);
-    await first.release({ key: KEY, limit: 2, client: 'one', ids: ['one.1'] });
+    await first.release([{ key: KEY, limit: 2, client: 'one', ids: ['one.1'] }]);
     const later = await fixture.during(two);
     if (earlier?.kind !== 'granted' || later?.kind !== 'granted') throw new Error('not granted');
     expect([earlier.slots, later.slots]).to.deep.equal([[0], [0]]);

@@ -8,10 +8,10 @@ import { createClient as createClient5 } from 'redis-5';
 
 import type { RedisConnection } from '../../src/index.js';
 import { MemoryBackend, quorum, Semaphore } from '../../src/index.js';
-import { QuorumBackend } from '../../src/quorum/quorum-backend.js';
-import { nodeName } from '../../src/redis/node-name.js';
-import { backendOf } from '../../src/targets.js';
-import type { RedisTarget } from '../../src/targets.js';
+import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
+import { nodeName } from '../../src/backends/quorum/node-name.js';
+import { backendOf } from '../../src/clients.js';
+import type { RedisTarget } from '../../src/clients.js';
 import { collectUntil } from '../support/garbage.js';
 
 const lazyConnect = true;

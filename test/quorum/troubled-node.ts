@@ -1,6 +1,6 @@
-import type { SemaphoreKey } from '../../src/backend.js';
+import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type { Clock } from '../../src/index.js';
-import type * as port from '../../src/quorum/quorum-node.js';
+import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { MemoryQuorumNode } from './memory-node.js';
 
 /** What becomes of a call to a node: when it arrives and when its reply does, in milliseconds; undefined: never. */

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 
 import { Handle, type HandleData, MemoryBackend, Semaphore } from '../../src/index.js';
-import { ManualClock } from '../../src/manual-clock.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
 import { check } from './reproducible.js';
 
 /** Numbers around what is allowed, and what is no number at all. */

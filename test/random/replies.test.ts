@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 
 import { Handle, isRedsemError, type RedisConnection, Semaphore } from '../../src/index.js';
-import { ManualClock } from '../../src/manual-clock.js';
-import type { SubscriptionEvents } from '../../src/redis/connection.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
+import type { SubscriptionEvents } from '../../src/backends/redis/connection.js';
 import { type ClientFixture, itThroughBothClients } from '../support/client-fixture.js';
 import { describeWithServer } from '../support/require-server.js';
 import { closeFixtures, RedisFixture, request } from '../scripts/port-fixture.js';

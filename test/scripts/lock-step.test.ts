@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 
-import { WAITER_LEASE } from '../../src/backend.js';
-import { ticketId } from '../../src/ticket-id.js';
+import { WAITER_LEASE } from '../../src/backends/backend.js';
+import { ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type Ask, LockStep, type Loss, type Member } from './lock-step.js';

@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 
-import type { AcquireReply, AdoptReply, EndedTicket, PushedGrant } from '../../src/backend.js';
-import { adoptedId } from '../../src/ticket-id.js';
+import type {
+  AcquireReply,
+  AdoptReply,
+  EndedTicket,
+  PushedGrant,
+} from '../../src/backends/backend.js';
+import { adoptedId } from '../../src/backends/ticket-id.js';
 import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
 import { MemoryFixture, request } from './port-fixture.js';
 

@@ -9,16 +9,17 @@ import type {
   PushedGrant,
   SemaphoreKey,
   TicketRequest,
-} from '../../src/backend.js';
-import { WAITER_LEASE } from '../../src/backend.js';
-import { MemoryBackend } from '../../src/memory/memory-backend.js';
-import { ioredisConnection } from '../../src/redis/adapters/ioredis.js';
-import { keysOf } from '../../src/redis/keys.js';
-import { RedisBackend } from '../../src/redis/redis-backend.js';
-import { adoptedId, parseTicketId } from '../../src/ticket-id.js';
+} from '../../src/backends/backend.js';
+import { WAITER_LEASE } from '../../src/backends/backend.js';
+import { MemoryBackend } from '../../src/backends/memory/memory-backend.js';
+import { ioredisConnection } from '../../src/backends/redis/adapters/ioredis.js';
+import { keysOf } from '../../src/backends/redis/keys.js';
+import { RedisBackend } from '../../src/backends/redis/redis-backend.js';
+import { adoptedId, parseTicketId } from '../../src/backends/ticket-id.js';
 import { stopwatch, wallTime } from '../support/real-time.js';
 import type { TestServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
+import { only } from '../support/only.js';
 
 export interface CallOptions {
   readonly client?: string;
@@ -76,7 +77,7 @@ export abstract class PortFixture {
     const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
     const { label = 'label', notAfter } = options;
     const call = { ...this.#call(requests[0]?.id, options), label, notAfter, requests };
-    return this.backend.acquire({ ...call, ttl: this.#ttl(options) });
+    return only(this.backend.acquire([{ ...call, ttl: this.#ttl(options) }]));
   }
 
   /** Acquires one ticket that must be granted. */
@@ -93,12 +94,12 @@ export abstract class PortFixture {
     const list = typeof held === 'string' ? [held] : held;
     const { fencingTokens } = options;
     const call = { ...this.#call(list[0], options), ids: list, fencingTokens };
-    return this.backend.extend({ ...call, ttl: this.#ttl(options) });
+    return only(this.backend.extend([{ ...call, ttl: this.#ttl(options) }]));
   }
 
   release(gone: string | readonly string[], options: CallOptions = {}) {
     const list = typeof gone === 'string' ? [gone] : gone;
-    return this.backend.release({ ...this.#call(list[0], options), ids: list });
+    return only(this.backend.release([{ ...this.#call(list[0], options), ids: list }]));
   }
 
   setLimit(newLimit: number, options: CallOptions = {}) {

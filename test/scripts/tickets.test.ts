@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { TicketRequest } from '../../src/backend.js';
+import type { TicketRequest } from '../../src/backends/backend.js';
 import { describeWithFakeClock } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
 import {

@@ -1,6 +1,6 @@
 import type { RedisConnection, RedisTarget } from '../../src/index.js';
-import { ioredisConnection, isIoredis } from '../../src/redis/adapters/ioredis.js';
-import { isNodeRedis, nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
+import { ioredisConnection, isIoredis } from '../../src/backends/redis/adapters/ioredis.js';
+import { isNodeRedis, nodeRedisConnection } from '../../src/backends/redis/adapters/node-redis.js';
 
 export const clientKinds = ['redis', 'redis-5', 'redis-4', 'ioredis', 'ioredis-6'] as const;
 

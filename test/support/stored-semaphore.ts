@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { type Handle } from '../../src/index.js';
-import { keysOf } from '../../src/redis/keys.js';
+import { keysOf } from '../../src/backends/redis/keys.js';
 import { eventually } from './eventually.js';
 
 /** The last part of every key of a semaphore. */

@@ -1,4 +1,4 @@
-import { moment } from '../support/moment.js';
+import { moment } from './moment.js';
 
 /** Runs `body` with the warnings of the process so far, and gives all of them. */
 export async function warningsDuring(

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { spy } from 'sinon';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
-import { ManualClock } from '../../src/manual-clock.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
 import { telemetry } from '../../src/telemetry.js';
 import { collectUntil } from '../support/garbage.js';
 import { ChannelLog, CHANNELS } from './channel-log.js';

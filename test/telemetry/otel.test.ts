@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { spy, stub } from 'sinon';
 import type { SemaphoreOptions } from '../../src/index.js';
 import { MemoryBackend, Semaphore } from '../../src/index.js';
-import { ManualClock } from '../../src/manual-clock.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
 import { instrument } from '../../src/otel/index.js';
 import { telemetry } from '../../src/telemetry.js';
 import { OtelFixture } from './otel-fixture.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { hostname } from 'node:os';
 
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/time/clock.js';
 import {
   AcquireTimeoutError,
   BackendError,
@@ -11,7 +11,7 @@ import {
   type LostReason,
   RedsemError,
 } from '../../src/errors.js';
-import { ManualClock } from '../../src/manual-clock.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
 import { resolveAcquire, resolveOptions } from '../../src/options.js';
 import {
   adoptedId,
@@ -20,7 +20,7 @@ import {
   newClientId,
   parseTicketId,
   ticketId,
-} from '../../src/ticket-id.js';
+} from '../../src/backends/ticket-id.js';
 
 describe('options', () => {
   it('have their documented defaults, and cannot be changed afterwards', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import { elapsedSince, instant, LONGEST_TIMER, systemClock } from '../../src/clock.js';
-import { ManualClock } from '../../src/manual-clock.js';
+import { elapsedSince, instant, LONGEST_TIMER, systemClock } from '../../src/time/clock.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
 import { moment } from '../support/moment.js';
 
 describe('the clock of the process', () => {

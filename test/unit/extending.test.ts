@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { ExtendReply } from '../../src/backend.js';
+import type { ExtendReply } from '../../src/backends/backend.js';
 import { BackendError, HandleLostError } from '../../src/index.js';
 import { never, watch } from './stub-backend.js';
 import { gaps, heldFixture, later, lossesOf, promisesSettle } from './stub-fixture.js';

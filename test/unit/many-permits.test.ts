@@ -11,7 +11,7 @@ import {
   MemoryBackend,
   Mutex,
 } from '../../src/index.js';
-import { stripeHasher } from '../../src/key-stripes.js';
+import { stripeHasher } from '../../src/many/key-stripes.js';
 import { reasonOf } from '../support/rejection.js';
 import { never, StubBackend, watch } from './stub-backend.js';
 import { compositeFixture, later } from './stub-fixture.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { AdoptCall, Backend, SetLimitReply } from '../../src/backend.js';
+import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, Semaphore } from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
 import { StubBackend, watch } from './stub-backend.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { PushedGrant } from '../../src/backend.js';
+import type { PushedGrant } from '../../src/backends/backend.js';
 import { Semaphore } from '../../src/index.js';
 import { never, watch } from './stub-backend.js';
 import {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { ExtendReply } from '../../src/backend.js';
+import type { ExtendReply } from '../../src/backends/backend.js';
 import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../src/index.js';
 import { reasonOf } from '../support/rejection.js';
 import { never, StubBackend, watch } from './stub-backend.js';

@@ -13,9 +13,9 @@ import type {
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
-} from '../../src/backend.js';
-import { CLAIM_TIME } from '../../src/backend.js';
-import { ManualClock } from '../../src/manual-clock.js';
+} from '../../src/backends/backend.js';
+import { CLAIM_TIME } from '../../src/backends/backend.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
 
 export interface Noted<Call> {
   /** Monotonic time of the call. */
@@ -57,7 +57,19 @@ export class StubBackend implements Backend {
     return this.clock.monotonic() + OFFSET;
   }
 
-  async acquire(call: AcquireCall): Promise<AcquireReply> {
+  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
+    return Promise.all(calls.map((call) => this.#acquire(call)));
+  }
+
+  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
+    return Promise.all(calls.map((call) => this.#extend(call)));
+  }
+
+  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
+    return Promise.all(calls.map((call) => this.#release(call)));
+  }
+
+  async #acquire(call: AcquireCall): Promise<AcquireReply> {
     // A copy, for requests get their place later.
     const requests = call.requests.map(({ id, permits, wait, arrival }) => {
       return { id, permits, wait, arrival };
@@ -66,11 +78,11 @@ export class StubBackend implements Backend {
     return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
   }
 
-  async extend(call: ExtendCall): Promise<ExtendReply> {
+  async #extend(call: ExtendCall): Promise<ExtendReply> {
     return this.onExtend(call, this.extends.push(this.#noted(call)) - 1);
   }
 
-  async release(call: ReleaseCall): Promise<ReleaseReply> {
+  async #release(call: ReleaseCall): Promise<ReleaseReply> {
     return this.onRelease(call, this.releases.push(this.#noted(call)) - 1);
   }
 

@@ -1,4 +1,4 @@
-import type { AcquireCall, AcquireReply } from '../../src/backend.js';
+import type { AcquireCall, AcquireReply } from '../../src/backends/backend.js';
 import type {
   AcquireOptions,
   CompositeHandle,

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
 import { AcquireTimeoutError, BackendError } from '../../src/index.js';
-import { NoReplyError } from '../../src/time-limit.js';
+import { CallTimeoutError } from '../../src/calling/call-timeout.js';
 import { never, watch } from './stub-backend.js';
 import { firstCallLate, gaps, lossesOf, PLAIN, stubFixture } from './stub-fixture.js';
 
@@ -144,7 +144,7 @@ describe('waiting', () => {
         await clock.advance(timeout);
         expect(waiting.at).to.equal(timeout);
         expect(waiting.error).to.be.instanceOf(AcquireTimeoutError);
-        expect((waiting.error as Error).cause).to.be.instanceOf(NoReplyError);
+        expect((waiting.error as Error).cause).to.be.instanceOf(CallTimeoutError);
       }
     });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { CLAIM_TIME, WAITER_LEASE } from '../../src/backend.js';
+import { CLAIM_TIME, WAITER_LEASE } from '../../src/backends/backend.js';
 import { checkHistory } from './checker/check-history.js';
 import { RECONNECT } from './checker/precision.js';
 import { NEMESIS } from './checker/run-record.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { BackendError } from '../../src/index.js';
-import * as scripts from '../../src/redis/scripts.js';
+import * as scripts from '../../src/backends/redis/scripts.js';
 import { leastRights } from '../../test/support/least-rights.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { AT_ONCE_MS, timedRejection } from '../support/timed.js';

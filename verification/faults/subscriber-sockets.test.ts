@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createClient as createClient4 } from 'redis-4';
 
 import { Semaphore } from '../../src/index.js';
-import { nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
+import { nodeRedisConnection } from '../../src/backends/redis/adapters/node-redis.js';
 import type { Row } from '../../test/conformance/row.js';
 import { serverRows } from '../../test/conformance/rows/server-rows.js';
 import { newName } from '../../test/support/client-fixture.js';

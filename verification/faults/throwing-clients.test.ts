@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 
 import { type RedisTarget, Semaphore } from '../../src/index.js';
-import { nodeRedisConnection } from '../../src/redis/adapters/node-redis.js';
+import { nodeRedisConnection } from '../../src/backends/redis/adapters/node-redis.js';
 import { newName } from '../../test/support/client-fixture.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';

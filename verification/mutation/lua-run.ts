@@ -22,7 +22,7 @@ const NAMES = [
 ];
 
 export const LUA_FILES: readonly string[] = [...NAMES, 'set-limit', 'state', 'write'].map(
-  (name) => `src/redis/lua/${name}.lua`,
+  (name) => `src/backends/redis/lua/${name}.lua`,
 );
 
 /** The tests that may notice, the quick ones first; each stage runs only for what the one before let live. */

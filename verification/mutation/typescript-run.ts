@@ -13,7 +13,7 @@ const REDIS = ['replies', 'redis-backend', 'run-script', 'retryable-error', 'key
 
 export const TYPESCRIPT_FILES: readonly string[] = [
   ...[...HOLDING, ...AROUND_IT, ...SMALL].map((name) => `src/${name}.ts`),
-  ...REDIS.map((name) => `src/redis/${name}.ts`),
+  ...REDIS.map((name) => `src/backends/redis/${name}.ts`),
 ];
 
 /** For tests that end by themselves, in milliseconds: several times what they take when nothing is changed. */

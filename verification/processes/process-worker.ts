@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
 import { type Handle, type HandleData, Semaphore } from '../../src/index.js';
-import type { SingleTarget } from '../../src/targets.js';
+import type { SingleTarget } from '../../src/clients.js';
 import { openClient } from '../../test/support/open-client.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
 import { type Interval, machineTime } from './hold-intervals.js';

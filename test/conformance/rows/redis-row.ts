@@ -1,5 +1,5 @@
 import type { Backend, RedisTarget } from '../../../src/index.js';
-import { backendOf } from '../../../src/targets.js';
+import { backendOf } from '../../../src/clients.js';
 import { TestServer } from '../../support/redis-server.js';
 import type { KeyView, Lacks, Row, Target, TicketTampering } from '../row.js';
 
@@ -69,9 +69,9 @@ export type Command = (...args: string[]) => Promise<unknown>;
 export function tamperingBy(backend: Backend): TicketTampering {
   const call = { limit: 0, client: 'tampering' };
   return {
-    remove: async (key, id) => void (await backend.release({ ...call, key, ids: [id] })),
+    remove: async (key, id) => void (await backend.release([{ ...call, key, ids: [id] }])),
     age: async (key, id, left) =>
-      void (await backend.extend({ ...call, key, ttl: left, ids: [id] })),
+      void (await backend.extend([{ ...call, key, ttl: left, ids: [id] }])),
   };
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RedisTarget } from '../../../src/index.js';
 import { quorum } from '../../../src/index.js';
-import type { SingleTarget } from '../../../src/targets.js';
+import type { SingleTarget } from '../../../src/clients.js';
 import { openClient } from '../../../test/support/open-client.js';
 import { MASTER_NAME } from '../../../test/support/redis-sentinel.js';
 import type { Address, Connection } from './topology.js';

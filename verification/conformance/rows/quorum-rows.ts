@@ -1,5 +1,5 @@
 import type { Masters } from '../../../test/quorum/servers.js';
-import { backendOf } from '../../../src/targets.js';
+import { backendOf } from '../../../src/clients.js';
 import type { Lacks, Row } from '../../../test/conformance/row.js';
 import { SEVERAL_SERVERS, tamperingBy } from '../../../test/conformance/rows/redis-row.js';
 

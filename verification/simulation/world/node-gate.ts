@@ -7,7 +7,7 @@ import type {
   QuorumNode,
   TakeCall,
   TakeReply,
-} from '../../../src/quorum/quorum-node.js';
+} from '../../../src/backends/quorum/quorum-node.js';
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';

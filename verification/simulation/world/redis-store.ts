@@ -1,7 +1,10 @@
 import { Redis } from 'ioredis';
 
-import { RedisBackend } from '../../../src/redis/redis-backend.js';
-import type { RedisConnection, SubscriptionEvents } from '../../../src/redis/connection.js';
+import { RedisBackend } from '../../../src/backends/redis/redis-backend.js';
+import type {
+  RedisConnection,
+  SubscriptionEvents,
+} from '../../../src/backends/redis/connection.js';
 import { startServer } from '../../../test/support/redis-server.js';
 import type { ServerClock } from './clocks.js';
 import type { OpenStore, Store } from './server.js';

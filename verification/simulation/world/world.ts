@@ -1,5 +1,5 @@
 import type { Backend } from '../../../src/index.js';
-import { QuorumBackend } from '../../../src/quorum/quorum-backend.js';
+import { QuorumBackend } from '../../../src/backends/quorum/quorum-backend.js';
 import { History } from '../history.js';
 import { streamOf } from '../random.js';
 import type { Settings } from '../settings.js';

@@ -1,0 +1,274 @@
+import type { Clock } from '../time/clock.js';
+
+/**
+ * The port between the semaphore and where its tickets live. What is ready in the same turn travels together: acquire,
+ * extend and release take calls of many semaphores, each with many tickets, and reply to each of them in the same order.
+ * They reject as a whole; what was done before the error stays done, and ids make a second call harmless.
+ * Durations are milliseconds; server times are milliseconds on the backend's own clock and are only compared with each other.
+ */
+export interface Backend {
+  /** The clock that semaphores on this backend use by default. */
+  readonly clock?: Clock;
+  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]>;
+  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]>;
+  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
+  /**
+   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. Each call
+   * has one request that does not wait. Left out: each semaphore is asked by itself.
+   */
+  acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
+  /** Semaphores of the same lane may share a call: those of one hash slot of a cluster. Left out: all share. */
+  laneOf?(key: SemaphoreKey): string;
+  inspect(call: InspectCall): Promise<InspectReply>;
+  /** Stores the limit that counts for everyone. Left out, as the next two, where the backend cannot. */
+  setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
+  /** Gives a ticket to another holder under a new id, with a new token. */
+  adopt?(call: AdoptCall): Promise<AdoptReply>;
+  /** Takes a ticket from its holder. */
+  revoke?(call: RevokeCall): Promise<RevokeReply>;
+  /** Whether it can tell how many replicas have a ticket, see `AcquireCall.replicas`. */
+  readonly hasReplicas?: boolean;
+  /** What is set on the server so that it endangers the tickets, if that can be told. */
+  findHazard?(key: SemaphoreKey): Promise<string | undefined>;
+  /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */
+  onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
+  /** How many permits one request may ask for, whatever the limit. Left out: as many as the limit. */
+  readonly mostPermits?: number;
+  /**
+   * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
+   * a day. Left out: nobody gets a warning of another number.
+   */
+  noteStripes?(key: SemaphoreKey, stripes: number): Promise<readonly number[]>;
+  /** Tells whether trying again can help. Left out: every error is worth another try. */
+  isRetryable?(error: unknown): boolean;
+  /**
+   * Listens for grants pushed to `client`. Left out where nothing can be pushed: waiting is then by
+   * polling alone. Grants are hints that save time; asking again with `acquire` is the truth.
+   */
+  listen?(client: string, prefix: string, listener: GrantListener): Listening;
+}
+
+/** Which semaphore: the same prefix and name mean the same permits, in every process. */
+export interface SemaphoreKey {
+  readonly prefix: string;
+  readonly name: string;
+}
+
+export interface TicketRequest {
+  /** Made by the caller, see `ticket-id.ts`: a call that runs twice gives the same ticket twice. */
+  readonly id: string;
+  readonly permits: number;
+  /** Whether to queue when no permit is free. */
+  readonly wait: boolean;
+  /** The place in the queue that an earlier reply told, so that a request that was dropped returns to it. */
+  readonly arrival: number | undefined;
+}
+
+/** What every call says. */
+export interface Call {
+  readonly key: SemaphoreKey;
+  /**
+   * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller named applies. Messages do not
+   * tell it, for anybody may send them.
+   */
+  readonly limit: number;
+  /** Who asks: grants for its queued requests come with a reply of its own, else they are pushed to it. */
+  readonly client: string;
+}
+
+/** What every reply says. */
+export interface Reply {
+  /** When the backend served the call. */
+  readonly serverTime: number;
+  /** Queued requests of the same client that were served on this occasion. */
+  readonly grants: readonly PushedGrant[];
+  /** The limit that `setLimit` stored, where it is not the caller's. */
+  readonly storedLimit?: number | undefined;
+  /** Where none is stored and others hold or wait: the limit of another caller, where it is not this one's. */
+  readonly otherLimit?: number | undefined;
+}
+
+export interface AcquireCall extends Call {
+  /** Life of a ticket without extension. */
+  readonly ttl: number;
+  readonly label: string;
+  /** Server time after which the call must change nothing. */
+  readonly notAfter: number | undefined;
+  /** How many replicas must have what was granted, and how long to wait for them; see `AcquireReply.tooFewReplicas`. */
+  readonly replicas?: { readonly atLeast: number; readonly timeout: number } | undefined;
+  readonly requests: readonly TicketRequest[];
+}
+
+export type AcquireVerdict =
+  | { readonly kind: 'granted'; readonly fencingToken: number; readonly slots: readonly number[] }
+  /** `arrival`: its place in the queue; undefined where the backend has no queue and must be asked again. */
+  | { readonly kind: 'queued'; readonly arrival: number | undefined }
+  | { readonly kind: 'busy' }
+  /** It asks for more permits than the limit that counts, and is not queued; one that was queued before stays. */
+  | { readonly kind: 'over'; readonly limit: number }
+  | { readonly kind: 'late' };
+
+export interface AcquireReply extends Reply {
+  /** When the next ticket expires, if requests of this call were left in the queue. */
+  readonly nearestExpiry: number | undefined;
+  /** One for each request, in the same order. */
+  readonly verdicts: readonly AcquireVerdict[];
+  /** What was granted must not be held, for fewer replicas than the call wants have it. */
+  readonly tooFewReplicas?: Error | undefined;
+}
+
+export interface ExtendCall extends Call {
+  readonly ttl: number;
+  readonly ids: readonly string[];
+  /**
+   * One for each id: a ticket with another token is another one, granted anew by a call that was late, and the one asked for
+   * is gone. Left out: whatever has the id is extended.
+   */
+  readonly fencingTokens?: readonly number[] | undefined;
+}
+
+export interface ExtendReply extends Reply {
+  /** One for each id: false when the ticket is gone. */
+  readonly extended: readonly boolean[];
+  /** Ids among those that are gone because they were revoked, as far as the backend remembers. */
+  readonly revoked?: readonly string[] | undefined;
+}
+
+export interface ReleaseCall extends Call {
+  /** Tickets to give back and queued requests to withdraw: what of the two an id is, only the backend knows for sure. */
+  readonly ids: readonly string[];
+}
+
+export interface ReleaseReply extends Reply {
+  /** One for each id: true when it was a live ticket. */
+  readonly released: readonly boolean[];
+}
+
+export interface SetLimitCall extends Call {
+  readonly newLimit: number;
+  /** Server time after which the call must change nothing: somebody else may have set another since. */
+  readonly notAfter?: number | undefined;
+}
+
+export interface SetLimitReply extends Reply {
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
+}
+
+export interface AdoptCall extends Call {
+  readonly ttl: number;
+  readonly label: string;
+  /** Any id that the ticket ever had. */
+  readonly id: string;
+  /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
+  readonly newId: string;
+  /** Server time after which the call must change nothing: somebody else may have adopted the ticket since. */
+  readonly notAfter?: number | undefined;
+}
+
+export interface AdoptReply extends Reply {
+  /** Undefined when the ticket is gone. */
+  readonly ticket: AdoptedTicket | undefined;
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
+}
+
+export interface AdoptedTicket {
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+  /** The id that it had until now. */
+  readonly before: string;
+}
+
+export interface RevokeCall extends Call {
+  readonly id: string;
+}
+
+export interface RevokeReply extends Reply {
+  /** False when there was no such ticket. */
+  readonly revoked: boolean;
+}
+
+export interface InspectCall {
+  readonly key: SemaphoreKey;
+  readonly limit: number;
+}
+
+/** What a semaphore holds at one moment; see `Semaphore.inspect`. */
+export interface InspectReply {
+  readonly limit: number;
+  readonly held: number;
+  readonly waiting: number;
+  readonly holders: readonly HolderState[];
+  readonly waiters: readonly WaiterState[];
+}
+
+export interface HolderState {
+  /** The ticket's id. */
+  readonly id: string;
+  readonly slots: number[];
+  readonly fencingToken: number;
+  /** Milliseconds until the ticket expires unless extended. */
+  readonly expiresIn: number;
+  /** Milliseconds since the permit was granted. */
+  readonly heldFor: number;
+  /** The holder's `label` option. */
+  readonly label: string;
+}
+
+export interface WaiterState {
+  readonly id: string;
+  readonly permits: number;
+  /** 0 is the next to be granted. */
+  readonly position: number;
+  /** Milliseconds since the request arrived. */
+  readonly waitingFor: number;
+  readonly label: string;
+}
+
+export interface PushedGrant {
+  readonly id: string;
+  readonly fencingToken: number;
+  readonly slots: readonly number[];
+  /** Server time at which the ticket expires unless it is extended: the end of its claim time. */
+  readonly expiresAt: number;
+}
+
+/** A ticket that was taken from its holder, by what a message says. */
+export interface EndedTicket {
+  readonly id: string;
+  readonly reason: 'revoked' | 'missing';
+}
+
+/** `name`: the semaphore's. */
+export interface GrantListener {
+  onGrants(grants: readonly PushedGrant[], name: string): void;
+  onEnded?(ended: readonly EndedTicket[], name: string): void;
+  /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
+  onHealth(healthy: boolean): void;
+  /** It will not come back by itself, for it was refused, say: it is to be closed, and another may be opened after a pause. */
+  onFailed?(): void;
+}
+
+export interface Listening {
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Permits of one ticket at most: each has a slot that is named in replies and messages. */
+export const MOST_PERMITS: number = 2 ** 24;
+
+/** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
+export class UnfitServerError extends Error {
+  constructor(what: string, cause?: unknown) {
+    const needs = 'redsem needs Redis 6.2 or newer, or Valkey; of this server';
+    super(`${needs}: ${what}`, cause === undefined ? undefined : { cause });
+    this.name = 'UnfitServerError';
+  }
+}
+
+/** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
+export const CLAIM_TIME = 5000;
+
+/** How long a process's queued requests count without a sign of life from it, in milliseconds. */
+export const WAITER_LEASE = 5000;

@@ -1,0 +1,41 @@
+import { CallTimeoutError } from '../../calling/call-timeout.js';
+import { LateCallError } from './quorum-node.js';
+import type { Answers } from './round.js';
+
+/** Permits in one call, and so in one ticket: what a node does for them takes some 50 ms, in which it does nothing else. */
+export const MOST_IN_CALL = 10_000;
+
+/** How many permits one call is about: fewer where nodes could not do as many in the time that they have. */
+export class BatchSize {
+  #permits = MOST_IN_CALL;
+
+  /** In parts that are not too large, none of them empty. */
+  split<T>(items: readonly T[], permitsOf: (item: T) => number): T[][] {
+    const parts: T[][] = [];
+    let left = 0;
+    for (const item of items) {
+      const permits = permitsOf(item);
+      const last = parts.at(-1);
+      if (last === undefined || permits > left) {
+        parts.push([item]);
+        left = this.#permits;
+      } else last.push(item);
+      left -= permits;
+    }
+    return parts;
+  }
+
+  /** What became of a call about so many permits. */
+  learn(permits: number, answers: Answers<unknown>): void {
+    if (answers.some((answer) => answer !== undefined && 'reply' in answer)) {
+      if (2 * permits > this.#permits) this.#permits = Math.min(2 * this.#permits, MOST_IN_CALL);
+    } else if (answers.some(cameTooLate)) {
+      this.#permits = Math.max(1, Math.min(this.#permits, Math.ceil(permits / 2)));
+    }
+  }
+}
+
+function cameTooLate(answer: Answers<unknown>[number]): boolean {
+  if (answer === undefined || !('error' in answer)) return false;
+  return answer.error instanceof CallTimeoutError || answer.error instanceof LateCallError;
+}

@@ -1,0 +1,17 @@
+import type { Script } from './compose-script.js';
+import { script } from './compose-script.js';
+
+export const acquireScript: Script = script('acquire');
+export const adoptScript: Script = script('adopt');
+export const checkServerScript: Script = script('check-server');
+export const evictionScript: Script = script('eviction');
+export const extendScript: Script = script('extend');
+export const inspectScript: Script = script('inspect');
+export const noteStripesScript: Script = script('note-stripes');
+export const quorumDropScript: Script = script('quorum-drop');
+export const quorumKeepScript: Script = script('quorum-keep');
+export const quorumListScript: Script = script('quorum-list');
+export const quorumTakeScript: Script = script('quorum-take');
+export const releaseScript: Script = script('release');
+export const revokeScript: Script = script('revoke');
+export const setLimitScript: Script = script('set-limit');

@@ -1,0 +1,178 @@
+import { inspect } from 'node:util';
+import type { Backend } from './backends/backend.js';
+import { text } from './options.js';
+import { MOST_NODES } from './backends/quorum/majorities.js';
+import { QuorumBackend } from './backends/quorum/quorum-backend.js';
+import type { QuorumNode } from './backends/quorum/quorum-node.js';
+import type { IoredisClient } from './backends/redis/adapters/ioredis.js';
+import { ioredisConnection, isIoredis } from './backends/redis/adapters/ioredis.js';
+import type { NodeRedisClient } from './backends/redis/adapters/node-redis.js';
+import { isNodeRedis, nodeRedisConnection } from './backends/redis/adapters/node-redis.js';
+import type { RedisConnection } from './backends/redis/connection.js';
+import { guardedConnection } from './backends/redis/guarded-connection.js';
+import { nodeName } from './backends/quorum/node-name.js';
+import { RedisQuorumNode } from './backends/quorum/redis-node.js';
+import { RedisBackend } from './backends/redis/redis-backend.js';
+import { shown } from './validation.js';
+
+/** A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with the two methods of `RedisConnection`. */
+export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
+
+/** One of these, or several that are independent masters: a majority of them decides. */
+export type RedisTarget = SingleTarget | readonly SingleTarget[];
+
+// One backend for each client object, so that all semaphores on it share their calls and one subscriber.
+const backends = new WeakMap<object, Backend>();
+
+/** The backend of the clients on the way to here, in their order, and those of longer lists that begin with them. */
+interface Quorums {
+  readonly longer: WeakMap<object, Quorums>;
+  backend: Backend | undefined;
+}
+
+// The same clients in the same order are the same backend, whatever array they come in. Client by client, so that a
+// long-lived one does not keep those that it was once listed with.
+const quorums: Quorums = { longer: new WeakMap(), backend: undefined };
+const nodes = new WeakMap<object, QuorumNode>();
+
+/** The backend for what a user passed, told by its methods and never by its class. */
+export function backendOf(target: RedisTarget | Backend): Backend {
+  if (typeof target !== 'object' || target === null) throw unknownTarget(target);
+  if (Array.isArray(target)) return quorumOf(target);
+  if (isBackend(target)) return target;
+  let backend = backends.get(target);
+  if (backend === undefined) {
+    backend = new RedisBackend(connectionOf(target));
+    backends.set(target, backend);
+  }
+  return backend;
+}
+
+export interface QuorumOptions {
+  /**
+   * Lists of nodes by name, of each of which a permit needs a majority: while the list is being changed, the one before and
+   * the one to come. Each node must be in one of them. Default: one list of all.
+   */
+  readonly lists?: readonly (readonly string[])[];
+  /**
+   * What becomes of permits while other processes use the nodes in another set: `refuse`, a `QuorumError` instead (default), or
+   * `warn`, only the `warning` event. Then two may hold one permit.
+   */
+  readonly otherSet?: 'refuse' | 'warn';
+}
+
+/**
+ * A quorum of independent masters that have names, the same in every process: 1 to 256 bytes each. Call it once and pass what
+ * it gives to every semaphore. An array of clients is the same with their addresses as names.
+ * @throws {TypeError | RangeError} at once, naming option, expectation and value
+ */
+export function quorum(
+  clients: Readonly<Record<string, SingleTarget>>,
+  options: QuorumOptions = {},
+): Backend {
+  // An array would give the places as names: those are the same in every list of nodes.
+  if (!isObject(clients) || Array.isArray(clients)) {
+    throw new TypeError(`clients: expected an object of clients by name, got ${shown(clients)}`);
+  }
+  if (!isObject(options)) throw new TypeError(`options: expected an object, got ${shown(options)}`);
+  const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
+  const targets = Object.values(clients);
+  checkTargets(targets);
+  const { lists, otherSet = 'refuse' } = options;
+  if (otherSet !== 'refuse' && otherSet !== 'warn') {
+    throw new TypeError(`otherSet: expected 'refuse' or 'warn', got ${shown(otherSet)}`);
+  }
+  const places = lists === undefined ? {} : { lists: placesOf(lists, names) };
+  return new QuorumBackend(targets.map(nodeOf), undefined, { names, otherSet, ...places });
+}
+
+function placesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
+  if (!isListOfLists(lists)) {
+    throw new TypeError(`lists: expected an array of arrays of names, got ${inspect(lists)}`);
+  }
+  const places = lists.map((list) => list.map((name) => names.indexOf(name)));
+  const used = new Set(places.flat());
+  const wrong = places.some((list) => list.length === 0 || new Set(list).size < list.length);
+  if (wrong || used.has(-1) || used.size < names.length) {
+    throw new RangeError(
+      `lists: expected lists of the nodes ${names.join(', ')}, each node in one of them, got ${inspect(lists)}`,
+    );
+  }
+  return places;
+}
+
+function isListOfLists(lists: unknown): boolean {
+  return Array.isArray(lists) && lists.every((list) => Array.isArray(list));
+}
+
+function quorumOf(targets: readonly unknown[]): Backend {
+  checkTargets(targets);
+  let place = quorums;
+  for (const target of targets) {
+    if (!isObject(target)) throw unknownTarget(target);
+    let longer = place.longer.get(target);
+    if (longer === undefined) {
+      place.longer.set(target, (longer = { longer: new WeakMap(), backend: undefined }));
+    }
+    place = longer;
+  }
+  place.backend ??= new QuorumBackend(targets.map(nodeOf));
+  return place.backend;
+}
+
+function checkTargets(targets: readonly unknown[]): void {
+  if (targets.length === 0) {
+    throw new RangeError('target: expected at least one client, got none');
+  }
+  if (targets.length > MOST_NODES) {
+    throw new RangeError(`target: expected at most ${MOST_NODES} clients, got ${targets.length}`);
+  }
+  if (new Set(targets).size < targets.length) {
+    throw new RangeError('target: expected each client once, got one twice');
+  }
+}
+
+function nodeOf(target: unknown): QuorumNode {
+  if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
+  if (isQuorumNode(target)) return target;
+  let node = nodes.get(target);
+  if (node === undefined) {
+    node = new RedisQuorumNode(connectionOf(target), nodeName(target));
+    nodes.set(target, node);
+  }
+  return node;
+}
+
+function isObject(target: unknown): target is object {
+  return typeof target === 'object' && target !== null;
+}
+
+function isQuorumNode(target: object): target is QuorumNode {
+  return hasMethods(target, ['take', 'keep', 'drop', 'list']);
+}
+
+function connectionOf(target: object): RedisConnection {
+  if (isNodeRedis(target)) return guardedConnection(nodeRedisConnection(target));
+  if (isIoredis(target)) return guardedConnection(ioredisConnection(target));
+  if (isConnection(target)) return guardedConnection(target);
+  throw unknownTarget(target);
+}
+
+function isBackend(target: object): target is Backend {
+  return hasMethods(target, ['acquire', 'extend', 'release', 'inspect']);
+}
+
+function isConnection(target: object): target is RedisConnection {
+  return hasMethods(target, ['runBySha', 'runByText']);
+}
+
+function hasMethods(target: object, names: readonly string[]): boolean {
+  return names.every((name) => name in target && typeof Reflect.get(target, name) === 'function');
+}
+
+function unknownTarget(target: unknown): TypeError {
+  const got = typeof target === 'object' && target !== null ? 'another object' : String(target);
+  return new TypeError(
+    `target: expected a client of redis or ioredis, a Backend or a RedisConnection, got ${got}`,
+  );
+}

@@ -1,0 +1,157 @@
+import type { Backend, EndedTicket, Listening, PushedGrant } from '../backends/backend.js';
+import type { Clock, Timer } from '../time/clock.js';
+
+/** How long a subscription outlives its last waiter, in milliseconds, so that it need not be made anew each time. */
+const LINGER = 10_000;
+
+/**
+ * Between a subscription that was refused and the next one, in milliseconds. Polling goes on meanwhile, so this may be
+ * long: a user who may never subscribe is to cost the server little.
+ */
+const PAUSE = 5000;
+
+/** Someone who waits for grants. */
+export interface GrantReader {
+  onHealth(healthy: boolean): void;
+  /** The subscription is back after an interruption: the server may have lost data meanwhile. */
+  onRestored(): void;
+}
+
+/** Gets what is pushed. */
+export interface GrantKeeper {
+  onGrants(prefix: string, grants: readonly PushedGrant[], name: string): void;
+  onEnded(prefix: string, ended: readonly EndedTicket[], name: string): void;
+  /** The server has tickets or requests with these ids. */
+  onFound(prefix: string, ids: readonly string[], name: string): void;
+}
+
+/**
+ * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client object,
+ * made when somebody first waits and gone some time after nobody does.
+ */
+export class GrantInbox {
+  readonly #clock: Clock;
+  readonly #open: ((inbox: GrantInbox) => Listening) | undefined;
+  readonly #keeper: GrantKeeper;
+  readonly #prefix: string;
+  readonly #readers = new Set<GrantReader>();
+  /** Those among them for whom something will be pushed. */
+  readonly #waiting = new Set<GrantReader>();
+  #listening: Listening | undefined;
+  #linger: Timer | undefined;
+  #retry: Timer | undefined;
+  /** By the monotonic clock: when a subscription may be opened again. */
+  #opensAt = -Infinity;
+  /** Settles when all that were given up have ended. */
+  #ended: Promise<void> = Promise.resolve();
+  #healthy = false;
+  #interrupted = false;
+
+  constructor(backend: Backend, client: string, prefix: string, clock: Clock, keeper: GrantKeeper) {
+    this.#clock = clock;
+    this.#keeper = keeper;
+    this.#prefix = prefix;
+    const listen = backend.listen?.bind(backend);
+    this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
+  }
+
+  /** Whether a grant is sure to be pushed. */
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  /** Lets `reader` know of the subscription's health, if there is one: its call may be under way when that changes. */
+  add(reader: GrantReader): void {
+    this.#readers.add(reader);
+  }
+
+  /** As `add`, and sees to it that there is a subscription. */
+  await(reader: GrantReader): void {
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    this.#readers.add(reader);
+    this.#waiting.add(reader);
+    this.#listen();
+  }
+
+  remove(reader: GrantReader): void {
+    this.#readers.delete(reader);
+    if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
+    // A subscriber that cannot connect would keep the process alive by trying.
+    if (!this.#healthy) return void this.close();
+    this.#linger = this.#clock.schedule(() => void this.close(), LINGER, false);
+  }
+
+  async close(): Promise<void> {
+    if (this.#waiting.size > 0) return;
+    this.#linger?.cancel();
+    this.#linger = undefined;
+    this.#retry?.cancel();
+    this.#retry = undefined;
+    this.#healthy = false;
+    this.#giveUp();
+    await this.#ended;
+  }
+
+  /** Grants that came with a reply. */
+  deliver(grants: readonly PushedGrant[], name: string): void {
+    this.#keeper.onGrants(this.#prefix, grants, name);
+  }
+
+  /** Ids of tickets and requests that the server has: what nobody wants is given back. */
+  sift(ids: readonly string[], name: string): void {
+    this.#keeper.onFound(this.#prefix, ids, name);
+  }
+
+  #listen(): void {
+    if (this.#listening !== undefined || this.#retry !== undefined) return;
+    const pause = this.#opensAt - this.#clock.monotonic();
+    if (pause <= 0) this.#openNow();
+    else this.#retry = this.#clock.schedule(() => this.#listenAgain(), pause, false);
+  }
+
+  #openNow(): void {
+    try {
+      this.#listening = this.#open?.(this);
+    } catch {
+      this.#listener.onFailed();
+    }
+  }
+
+  #listenAgain(): void {
+    this.#retry = undefined;
+    this.#listen();
+  }
+
+  #giveUp(): void {
+    if (this.#listening === undefined) return;
+    // Without their results: each would keep those of all that were given up before.
+    this.#ended = Promise.all([this.#ended, this.#listening.close()]).then(() => undefined);
+    this.#listening = undefined;
+  }
+
+  readonly #listener = {
+    onGrants: (grants: readonly PushedGrant[], name: string): void => this.deliver(grants, name),
+    onEnded: (ended: readonly EndedTicket[], name: string): void =>
+      this.#keeper.onEnded(this.#prefix, ended, name),
+    onHealth: (healthy: boolean): void => {
+      const wasHealthy = this.#healthy;
+      this.#healthy = healthy && this.#listening !== undefined;
+      if (!healthy && this.#waiting.size === 0) return void this.close();
+      // Each time that they are told, they poll as often as at first: no news is not worth that.
+      if (!this.#healthy && !wasHealthy) return;
+      const restored = this.#healthy && this.#interrupted;
+      this.#interrupted = !this.#healthy;
+      for (const reader of this.#readers) {
+        reader.onHealth(this.#healthy);
+        if (restored) reader.onRestored();
+      }
+    },
+    onFailed: (): void => {
+      this.#opensAt = this.#clock.monotonic() + PAUSE;
+      this.#listener.onHealth(false);
+      this.#giveUp();
+      if (this.#waiting.size > 0) this.#listen();
+    },
+  };
+}

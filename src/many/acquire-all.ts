@@ -1,0 +1,92 @@
+import type { Clock } from '../time/clock.js';
+import { systemClock } from '../time/clock.js';
+import { CompositeHandle } from './composite-handle.js';
+import type { AcquireOptions } from '../options.js';
+import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../options.js';
+import type { Part } from './ordered-acquisition.js';
+import { OrderedAcquisition } from './ordered-acquisition.js';
+import { runAndRelease } from '../engine/use.js';
+import { Semaphore } from '../semaphore.js';
+import { shown } from '../validation.js';
+
+/** A semaphore to take permits of. */
+export interface SemaphoreShare {
+  readonly semaphore: Semaphore;
+  /** How many to take, 1 to its limit, and 16 777 216 at most. Default 1. */
+  readonly permits?: number;
+}
+
+export interface AcquireAllOptions extends Omit<AcquireOptions, 'permits'> {
+  /** For tests: what the deadline is counted by. Default: the process's. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Waits for permits of several semaphores, on any backends: all of them or none, within one deadline. Callers
+ * that name them in different orders never deadlock. A semaphore that is given twice is asked once, for the permits of both.
+ * An empty list gives a handle that holds nothing.
+ * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
+ * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend has it
+ * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
+ * @throws whatever the semaphores' `acquire` throws
+ * @throws the signal's own reason when it aborts
+ */
+export async function acquireAll(
+  semaphores: readonly (Semaphore | SemaphoreShare)[],
+  options?: number | AcquireAllOptions,
+): Promise<CompositeHandle> {
+  const given = partsOf(semaphores);
+  const { timeout, signal } = resolveAcquire(options);
+  const clock = checkClock(
+    (typeof options === 'object' ? options.clock : undefined) ?? systemClock,
+  );
+  const acquisition = new OrderedAcquisition([...new Set(given)], { clock, timeout, signal });
+  await acquisition.acquire();
+  const handles = given.flatMap((part) => acquisition.handleOf(part) ?? []);
+  const name = [...new Set(given.map(({ semaphore }) => semaphore.name))].join(', ');
+  return new CompositeHandle(name, handles, acquisition.handles);
+}
+
+/**
+ * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or rejects as `fn` does:
+ * a release that fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a
+ * `warning` of the semaphore, and changes neither.
+ * @param options as `acquireAll`
+ */
+export async function useAll<T>(
+  semaphores: readonly (Semaphore | SemaphoreShare)[],
+  fn: (handle: CompositeHandle) => T | Promise<T>,
+  options?: number | AcquireAllOptions,
+): Promise<T> {
+  checkFunction('fn', fn);
+  return runAndRelease(await acquireAll(semaphores, options), fn);
+}
+
+/** One part for each that was given, the same for the same semaphore. */
+function partsOf(semaphores: unknown): Part[] {
+  if (!Array.isArray(semaphores)) {
+    throw new TypeError(`semaphores: expected an array, got ${shown(semaphores)}`);
+  }
+  const parts = new Map<Semaphore, Part>();
+  const given = semaphores.map((entry: unknown) => {
+    const { semaphore, permits } = shareOf(entry);
+    const part = parts.get(semaphore) ?? { semaphore, permits: 0 };
+    part.permits += checkPermits(permits);
+    parts.set(semaphore, part);
+    return part;
+  });
+  for (const { permits } of parts.values()) checkPermits(permits);
+  return given;
+}
+
+function shareOf(entry: unknown): Part {
+  if (entry instanceof Semaphore) return { semaphore: entry, permits: 1 };
+  const { semaphore, permits = 1 }: Partial<SemaphoreShare> =
+    typeof entry === 'object' && entry !== null ? entry : {};
+  if (!(semaphore instanceof Semaphore)) {
+    throw new TypeError(
+      `semaphores: expected a Semaphore or { semaphore, permits } each, got ${shown(entry)}`,
+    );
+  }
+  return { semaphore, permits };
+}

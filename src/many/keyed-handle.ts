@@ -1,0 +1,28 @@
+import { CompositeHandle } from './composite-handle.js';
+import type { Handle } from '../handle.js';
+
+/** What the caller holds for several keys of a `KeyedMutex`. */
+export class KeyedHandle extends CompositeHandle {
+  /** Each once, in the order in which they were asked for. */
+  readonly keys: readonly string[];
+  readonly #byKey: ReadonlyMap<string, Handle>;
+
+  /** @internal `parts`: each handle once, in the order in which they were taken. */
+  constructor(name: string, byKey: ReadonlyMap<string, Handle>, parts: readonly Handle[]) {
+    super(name, [...byKey.values()], parts);
+    this.keys = [...byKey.keys()];
+    this.#byKey = byKey;
+  }
+
+  /**
+   * The handle of one key, for its fencing token. With stripes several keys may share one.
+   * @throws {RangeError} when the key is not among those that were asked for
+   */
+  handleOf(key: string): Handle {
+    const handle = this.#byKey.get(key);
+    if (handle === undefined) {
+      throw new RangeError(`key: expected one of this handle's, got ${JSON.stringify(key)}`);
+    }
+    return handle;
+  }
+}

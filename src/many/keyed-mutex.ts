@@ -1,0 +1,283 @@
+import { EventEmitter } from 'node:events';
+import type { Clock } from '../time/clock.js';
+import { BackendError, ClosedError } from '../errors.js';
+import type { Handle } from '../handle.js';
+import { inSlices } from '../time/in-slices.js';
+import { KeyedHandle } from './keyed-handle.js';
+import { LockNames } from './lock-names.js';
+import { stripeHasher } from './key-stripes.js';
+import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
+import { Mutex, withLimitOne } from '../mutex.js';
+import type { AcquireOptions } from '../options.js';
+import { checkFunction, integer, resolveAcquire, resolveOptions } from '../options.js';
+import type { Part } from './ordered-acquisition.js';
+import { OrderedAcquisition } from './ordered-acquisition.js';
+import { runAndRelease } from '../engine/use.js';
+import type { TryUseResult } from '../semaphore.js';
+import { backendOf } from '../clients.js';
+import { WeakValues } from '../engine/weak-values.js';
+
+export interface KeyedMutexOptions extends MutexOptions {
+  /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
+  readonly name?: string;
+  /**
+   * Hashes the keys onto so many locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
+   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has a lock of its own.
+   */
+  readonly stripes?: number;
+}
+
+/** How long to wait for all keys together. */
+export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
+
+/** Something that does not keep the keyed mutex from working now but that somebody should know. */
+export interface KeyedMutexWarning {
+  readonly code: 'STRIPES_MISMATCH' | 'RELEASE_FAILED';
+  readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
+}
+
+/** Every event and what its listeners get. */
+export interface KeyedMutexEvents {
+  /**
+   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a day, and such keyed mutexes
+   * do not exclude each other. Looked up when the first keys are held, and every twelve hours. Emitted once. Not on a quorum.
+   * `RELEASE_FAILED`: as of a semaphore.
+   */
+  warning: [warning: KeyedMutexWarning];
+}
+
+/** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
+const HALF_DAY = 43_200_000;
+
+/** One key, or several; duplicates count once. */
+export type Keys = string | readonly string[];
+
+/** The lock of a key, or of a stripe, which nobody listens to but its keyed mutex. */
+class Lock extends Mutex {
+  onReleaseFailed: ((cause: unknown) => void) | undefined;
+
+  protected override warnOfRelease(cause: unknown): void {
+    this.onReleaseFailed?.(cause);
+  }
+}
+
+interface Wanted {
+  readonly partOf: ReadonlyMap<string, Part>;
+  readonly parts: readonly Part[];
+}
+
+/**
+ * A mutex for each key. Many keys are taken in one global order, all or none within one deadline, so callers
+ * that name them in different orders never deadlock. Who holds a key and asks for another in a second call may:
+ * take all of them in one call.
+ */
+export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
+  readonly name: string;
+  readonly #target: SemaphoreTarget;
+  readonly #options: MutexOptions;
+  readonly #clock: Clock;
+  readonly #names: LockNames;
+  readonly #stripes: number | undefined;
+  // Kept by their permits and requests alone: unused keys take no memory.
+  readonly #mutexes = new WeakValues<Lock>();
+  #closed: Promise<void> | undefined;
+  readonly #prefix: string;
+  #stripesNotedAt = -Infinity;
+  #otherStripes: number | undefined;
+  #warned = false;
+
+  /**
+   * @param target as for a `Semaphore`
+   * @throws {TypeError | RangeError} at once, naming option, expectation and value
+   */
+  constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
+    super();
+    const resolved = resolveOptions(withLimitOne(options), clockOf(target));
+    const { name = 'default', stripes, ...others } = options;
+    this.#names = new LockNames(name);
+    if (stripes !== undefined) integer('stripes', stripes, 1);
+    this.name = name;
+    this.#target = target;
+    this.#options = others;
+    this.#clock = resolved.clock;
+    this.#prefix = resolved.prefix;
+    this.#stripes = stripes;
+  }
+
+  /**
+   * Waits for all keys. The handle of an empty list holds nothing.
+   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
+   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @throws {ClosedError} when the keyed mutex is or gets closed
+   * @throws the signal's own reason when it aborts
+   */
+  async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
+    const { timeout, signal } = resolveAcquire(options);
+    const wanted = await this.#wanted(keys);
+    const terms = { clock: this.#clock, timeout, signal };
+    const acquisition = new OrderedAcquisition(wanted.parts, terms);
+    await this.#telling(acquisition.acquire());
+    return this.#handle(wanted, acquisition);
+  }
+
+  /**
+   * One try: null when one of the keys is not free, or others wait for it. What was taken is then back already.
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
+   */
+  async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
+    const wanted = await this.#wanted(keys);
+    const terms = { clock: this.#clock, timeout: 0, signal: undefined };
+    const acquisition = new OrderedAcquisition(wanted.parts, terms);
+    const { acquired, trouble } = await this.#telling(acquisition.tryAcquire());
+    if (acquired) return this.#handle(wanted, acquisition);
+    if (trouble === undefined) return null;
+    throw new BackendError('acquiring failed', trouble);
+  }
+
+  /**
+   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
+   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and
+   * changes neither.
+   * @param options as `acquire`
+   */
+  async use<T>(
+    keys: Keys,
+    fn: (handle: KeyedHandle) => T | Promise<T>,
+    options?: number | KeyedAcquireOptions,
+  ): Promise<T> {
+    checkFunction('fn', fn);
+    return runAndRelease(await this.acquire(keys, options), fn);
+  }
+
+  /** Runs `fn` only if all keys are free now: one of many replicas does a job, and the others go on without it. */
+  async tryUse<T>(
+    keys: Keys,
+    fn: (handle: KeyedHandle) => T | Promise<T>,
+  ): Promise<TryUseResult<T>> {
+    checkFunction('fn', fn);
+    const handle = await this.tryAcquire(keys);
+    return handle === null
+      ? { ran: false }
+      : { ran: true, result: await runAndRelease(handle, fn) };
+  }
+
+  /**
+   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. The
+   * client stays open. Idempotent; never rejects.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#doClose();
+    return this.#closed;
+  }
+
+  /** Closes. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #wanted(keys: Keys): Promise<Wanted> {
+    this.#assertOpen();
+    const checked = this.#names.checkKeys(keys);
+    const nameOf = await this.#naming();
+    this.#assertOpen();
+    const parts = new Map<string, Part>();
+    const partOf = new Map<string, Part>();
+    for (const key of checked) {
+      const name = nameOf(key);
+      const part = parts.get(name) ?? { semaphore: this.#mutex(name), permits: 1 };
+      parts.set(name, part);
+      partOf.set(key, part);
+    }
+    return { partOf, parts: [...parts.values()] };
+  }
+
+  async #naming(): Promise<(key: string) => string> {
+    const stripes = this.#stripes;
+    if (stripes === undefined) return (key) => this.#names.ofKey(key);
+    const stripeOf = await stripeHasher(stripes);
+    return (key) => this.#names.ofStripe(stripeOf(key), stripes);
+  }
+
+  #mutex(name: string): Lock {
+    let mutex = this.#mutexes.get(name);
+    if (mutex === undefined) {
+      mutex = new Lock(this.#target, name, this.#options);
+      mutex.onReleaseFailed = (cause) => this.#warnOfRelease(cause);
+      this.#mutexes.set(name, mutex);
+    }
+    return mutex;
+  }
+
+  #handle({ partOf }: Wanted, acquisition: OrderedAcquisition): KeyedHandle {
+    if (partOf.size > 0) void this.#compareStripes();
+    const byKey = new Map<string, Handle>();
+    for (const [key, part] of partOf) {
+      const handle = acquisition.handleOf(part);
+      if (handle !== undefined) byKey.set(key, handle);
+    }
+    return new KeyedHandle(this.name, byKey, acquisition.handles);
+  }
+
+  async #compareStripes(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - this.#stripesNotedAt > HALF_DAY) {
+      this.#stripesNotedAt = now;
+      this.#otherStripes = await this.#findOtherStripes();
+    }
+    if (this.#otherStripes !== undefined) this.#warnOfOtherStripes(this.#otherStripes);
+  }
+
+  async #findOtherStripes(): Promise<number | undefined> {
+    const own = this.#stripes ?? 0;
+    const key = { prefix: this.#prefix, name: this.#names.ofAll };
+    try {
+      const noted = await backendOf(this.#target).noteStripes?.(key, own);
+      return noted?.find((stripes) => stripes !== own);
+    } catch {
+      // The keys are held all the same.
+      return undefined;
+    }
+  }
+
+  #warnOfOtherStripes(other: number): void {
+    if (this.#warned || this.listenerCount('warning') === 0) return;
+    this.#warned = true;
+    const [mine, others] = [this.#stripes ?? 'no', other === 0 ? 'none' : other];
+    const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${mine} stripes here and ${others} elsewhere: the two do not exclude each other`;
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('warning', { code: 'STRIPES_MISMATCH', message }));
+  }
+
+  #warnOfRelease(cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `a key of keyed mutex ${JSON.stringify(this.name)} is not given back yet: ${why}`;
+    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
+  }
+
+  /** An acquisition that ends because this was closed says so, and not which key it waited for. */
+  async #telling<T>(acquisition: Promise<T>): Promise<T> {
+    try {
+      return await acquisition;
+    } catch (error) {
+      if (error instanceof ClosedError) throw new ClosedError(this.name);
+      throw error;
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw new ClosedError(this.name);
+  }
+
+  async #doClose(): Promise<void> {
+    const closing: Promise<void>[] = [];
+    await inSlices([...this.#mutexes.values()], (mutex) => void closing.push(mutex.close()));
+    await Promise.all(closing);
+  }
+}
+
+function clockOf(target: SemaphoreTarget): Clock | undefined {
+  return backendOf(target).clock;
+}

@@ -1,0 +1,46 @@
+import { text } from '../options.js';
+import { shown } from '../validation.js';
+
+/** Most bytes of a semaphore's name. */
+const LONGEST_NAME = 512;
+const LONGEST_OWN_NAME = 128;
+
+/** How the semaphores under a keyed mutex are called. No two keyed mutexes, keys or numbers of stripes share a name. */
+export class LockNames {
+  /** A name without colons ends at the first one, so what follows may be anything. */
+  readonly #own: string;
+
+  constructor(name: unknown) {
+    this.#own = text('name', name, 1, LONGEST_OWN_NAME);
+    if (this.#own.includes(':')) {
+      throw new TypeError(`name: expected no colon, got ${shown(name)}`);
+    }
+  }
+
+  /** The name of the whole, where one thing is kept of all of them. */
+  get ofAll(): string {
+    return `keyed:${this.#own}`;
+  }
+
+  ofKey(key: string): string {
+    return `${this.#start}${key}`;
+  }
+
+  ofStripe(stripe: number, stripes: number): string {
+    return `striped:${this.#own}:${stripes}:${stripe}`;
+  }
+
+  /** Each key once, in the order given. */
+  checkKeys(keys: unknown): string[] {
+    const list = typeof keys === 'string' ? [keys] : keys;
+    if (!Array.isArray(list)) {
+      throw new TypeError(`keys: expected a string or an array of strings, got ${shown(keys)}`);
+    }
+    const longest = LONGEST_NAME - Buffer.byteLength(this.#start);
+    return [...new Set(list.map((key: unknown) => text('keys', key, 1, longest)))];
+  }
+
+  get #start(): string {
+    return `keyed:${this.#own}:`;
+  }
+}

@@ -1,0 +1,54 @@
+import type { Clock, Instant } from './clock.js';
+import { elapsedSince } from './clock.js';
+
+/** How far two clocks may run apart between two replies, with room for the reading itself, in milliseconds. */
+const SLACK = 10;
+
+/** From when and for how long a lease is certain by local clocks. */
+export interface ValidityWindow {
+  readonly since: Instant;
+  readonly span: number;
+}
+
+/** Milliseconds of it left, without a safety margin of 1 % + 2 ms for clocks that run apart. */
+export function certaintyLeft(since: Instant, span: number, clock: Clock): number {
+  return span - (span * 0.01 + 2) - elapsedSince(since, clock);
+}
+
+/**
+ * What is known of the backend's clock: it was read, as `time`, no earlier than the local moment at
+ * which the call was sent. No absolute local time is ever compared with it.
+ */
+export class ServerClock {
+  readonly #clock: Clock;
+  #last: { readonly sent: Instant; readonly received: number; readonly time: number } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  observe(sent: Instant, time: number): void {
+    this.#last = { sent, received: this.#clock.monotonic(), time };
+  }
+
+  /** The latest that the backend's clock can show `delay` milliseconds from now, once it was ever seen. */
+  latestIn(delay: number): number | undefined {
+    if (this.#last === undefined) return undefined;
+    return this.#last.time + elapsedSince(this.#last.sent, this.#clock) + delay + SLACK;
+  }
+
+  /** Milliseconds until the backend's clock shows `time` for sure; may be negative. */
+  delayUntil(time: number): number {
+    if (this.#last === undefined) return 0;
+    const since = this.#clock.monotonic() - this.#last.received;
+    return time - this.#last.time - since + 1;
+  }
+
+  /** Server time `expiry` lies at the local moment `since + span` or later; no later than `most` milliseconds from now. */
+  certaintyUntil(expiry: number, most: number): ValidityWindow | undefined {
+    if (this.#last === undefined) return undefined;
+    const { sent, time } = this.#last;
+    const span = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);
+    return { since: sent, span };
+  }
+}

@@ -1,0 +1,304 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { Redis as Redis6 } from 'ioredis-6';
+import { useFakeTimers } from 'sinon';
+
+import {
+  ioredisConnection,
+  isIoredis,
+} from '../../../../../src/backends/redis/adapters/ioredis.js';
+import { isNodeRedis } from '../../../../../src/backends/redis/adapters/node-redis.js';
+import { pickLoopbackPort } from '../../../../support/loopback-port.js';
+import { moment } from '../../../../support/moment.js';
+import {
+  collected,
+  connectionTo,
+  FakeClient,
+  FakeSubscriber,
+  type Kind,
+  turn,
+} from './fake-clients.js';
+
+const KINDS = {
+  'node-redis': {
+    isOne: isNodeRedis,
+    bySha: 'evalSha',
+    sent: [
+      ['evalSha', 'sha', { keys: ['k1', 'k2'], arguments: ['a'] }],
+      ['eval', 'text', { keys: ['k1'], arguments: [] }],
+    ],
+    closed: { isOpen: false },
+    lost: 'error',
+  },
+  ioredis: {
+    isOne: isIoredis,
+    bySha: 'evalsha',
+    sent: [
+      ['evalsha', 'sha', 2, 'k1', 'k2', 'a'],
+      ['eval', 'text', 1, 'k1'],
+    ],
+    closed: { status: 'end' },
+    lost: 'close',
+  },
+} as const;
+
+for (const kind of Object.keys(KINDS) as Kind[]) {
+  const { isOne, bySha, sent, closed, lost } = KINDS[kind];
+
+  describe(`adapter of ${kind}`, () => {
+    it('tells its client by the methods, never by the class', () => {
+      expect(isOne({ [bySha]: () => {}, eval: () => {} })).to.equal(true);
+      for (const other of [
+        { evalSHA: () => {}, eval: () => {} },
+        { [bySha]: 1, eval: () => {} },
+        {},
+      ]) {
+        expect(isOne(other)).to.equal(false);
+      }
+    });
+
+    it('hands keys and arguments on as texts, and reads Buffers as texts', async () => {
+      const { connection, calls } = new FakeClient(kind, false, Buffer.from('naïve'));
+      expect(await connection.runBySha('sha', Object.freeze(['k1', 'k2']), ['a'])).to.equal(
+        'naïve',
+      );
+      expect(await connection.runByText('text', ['k1'], [])).to.equal('naïve');
+      expect(calls).to.deep.equal(sent);
+      expect(connection.serverClock).to.equal(undefined);
+    });
+
+    it('rejects where its client throws at once, and knows one that its owner closed', async () => {
+      const { connection, fields } = new FakeClient(kind);
+      fields[bySha] = () => {
+        throw new TypeError('at once');
+      };
+      const failure: unknown = await connection
+        .runBySha('sha', [], [])
+        .catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(TypeError);
+      expect(connection.isClosed?.()).to.equal(false);
+      Object.assign(fields, closed);
+      expect(connection.isClosed?.()).to.equal(true);
+      const { evalsha, evalSha, eval: run } = new FakeClient(kind).fields;
+      const bare = connectionTo(kind, { evalsha, evalSha, eval: run });
+      expect(bare.isClosed?.()).to.equal(false);
+      expect(bare, 'without duplicate').not.to.have.property('subscribe');
+    });
+
+    for (const cluster of [false, true]) {
+      describe(`subscribed, ${cluster ? 'a cluster' : 'a single client'}`, () => {
+        it('hears messages on one connection, to a node that is ready, that keeps no process alive', async () => {
+          const client = new FakeClient(kind, cluster);
+          const { messages, health, close } = client.subscribe();
+          expect(health).to.deep.equal([]);
+          await turn();
+          const { subscriber } = client;
+          expect([client.subscribers.length, subscriber.channels]).to.deep.equal([
+            1,
+            ['p:inbox:c'],
+          ]);
+          expect(health).to.deep.equal([true]);
+          expect(subscriber.unreferenced).to.be.at.least(1);
+          subscriber.message('hello');
+          expect(messages).to.deep.equal(['hello']);
+          await close();
+          for (const event of ['close', 'end', 'ready']) subscriber.emit(event);
+          subscriber.emit('error', new Error('nobody else listens'));
+          expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
+          expect(subscriber.ended).to.be.at.least(1);
+        });
+      });
+    }
+
+    it('says so and ends its connection when subscribing is refused, unless it was closed', async () => {
+      for (const isClosed of [false, true]) {
+        const client = new FakeClient(kind);
+        let refuse: (error: Error) => void = () => {};
+        Object.assign(client.fields, {
+          duplicate: () => {
+            const subscriber = new FakeSubscriber();
+            subscriber.onSubscribe = () => new Promise((_, reject) => (refuse = reject));
+            client.subscribers.push(subscriber);
+            return subscriber;
+          },
+        });
+        const { health, failures, close } = client.subscribe();
+        await turn();
+        if (isClosed) await close();
+        refuse(new Error('NOPERM'));
+        await turn();
+        expect([health, failures]).to.deep.equal(isClosed ? [[], []] : [[false], ['failed']]);
+        expect(client.subscriber.ended).to.equal(1);
+      }
+    });
+
+    it('moves to another connection after a pause when one is lost, fails or says nothing, not when refused', async () => {
+      const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const client = new FakeClient(kind);
+      const answers = [
+        () => Promise.resolve(),
+        () => Promise.reject(new Error('connect ECONNREFUSED')),
+        () => new Promise<void>(() => {}),
+        () => Promise.reject(new Error('LOADING x')),
+        () => Promise.reject(new Error('NOAUTH x')),
+      ];
+      client.fields['duplicate'] = () => {
+        const subscriber = new FakeSubscriber();
+        subscriber.onSubscribe = answers[client.subscribers.length] ?? subscriber.onSubscribe;
+        client.subscribers.push(subscriber);
+        return subscriber;
+      };
+      const { health, failures, close } = client.subscribe();
+      await clock.tickAsync(60_000);
+      expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
+      for (const event of [lost, 'end']) client.subscriber.emit(event, new Error('it is gone'));
+      expect([health, client.subscribers.length]).to.deep.equal([[true, false], 1]);
+      await clock.tickAsync(60_000);
+      expect(client.subscribers.map(({ ended }) => ended >= 1)).to.deep.equal(
+        answers.map(() => true),
+      );
+      expect([health.filter(Boolean), failures]).to.deep.equal([[true], ['failed']]);
+      await close();
+      expect(clock.countTimers()).to.equal(0);
+    });
+
+    it('waits where a cluster knows no node that is ready, and opens nothing once it is closed', async () => {
+      const none = new FakeClient(kind, true);
+      Object.assign(none.fields, { masters: [], nodes: () => [] });
+      const { health, close } = none.subscribe();
+      await turn();
+      await close();
+      expect([health, none.subscribers]).to.deep.equal([[false], []]);
+      const early = new FakeClient(kind, true);
+      const told = early.subscribe();
+      await told.close();
+      await turn();
+      expect(early.subscribers.map(({ connected }) => connected)).not.to.include(1);
+      expect(told.health).to.deep.equal([]);
+    });
+  });
+}
+
+describe('adapter of node-redis alone', () => {
+  it('spares a client that is ready the time limit on writing, and no other', async () => {
+    const one = new FakeClient('node-redis');
+    const sends: unknown[][] = [];
+    const sendCommand = (...call: unknown[]) => {
+      sends.push(call);
+      return Promise.resolve('directly');
+    };
+    const ready: Record<string, unknown> = { ...one.fields, sendCommand, isReady: true };
+    const run = (fields: object) =>
+      connectionTo('node-redis', fields).runBySha('sha', ['k1', 'k2'], ['a']);
+    expect(await run(ready)).to.equal('directly');
+    const command = ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a'];
+    expect(sends).to.deep.equal([[command, { timeout: undefined }]]);
+    const pool = { ...ready, duplicate: undefined };
+    for (const other of [{ ...ready, isReady: false }, pool]) {
+      expect(await run(other)).to.equal('reply');
+    }
+  });
+
+  it('routes the scripts of a cluster of version 4 by their first key, and leaves later ones to it', async () => {
+    const { calls, fields } = new FakeClient('node-redis', true);
+    for (const cluster of [{ ...fields, destroy: undefined }, fields]) {
+      const connection = connectionTo('node-redis', cluster);
+      await connection.runBySha('sha', ['k1', 'k2'], ['a']);
+      await connection.runByText('text', ['k1'], []);
+    }
+    expect(calls.slice(0, 2)).to.deep.equal([
+      ['sendCommand', 'k1', false, ['EVALSHA', 'sha', '2', 'k1', 'k2', 'a']],
+      ['sendCommand', 'k1', false, ['EVAL', 'text', '1', 'k1']],
+    ]);
+    expect(calls.slice(2)).to.deep.equal(KINDS['node-redis'].sent);
+  });
+
+  const settled = {
+    'its socket is there': (subscriber: FakeSubscriber) => void subscriber.emit('connect'),
+    'it has failed': (subscriber: FakeSubscriber) => void subscriber.emit('error', new Error('x')),
+  };
+  for (const [when, settle] of Object.entries(settled)) {
+    it(`is not ended while it makes its socket, but when ${when}, and says nothing more`, async () => {
+      const client = new FakeClient('node-redis');
+      const subscriber = new FakeSubscriber();
+      client.fields['duplicate'] = () => subscriber;
+      let fail: (error: Error) => void = () => {};
+      subscriber.onConnect = () => new Promise((_resolve, reject) => (fail = reject));
+      const { health, failures, close } = client.subscribe();
+      await turn();
+      let isClosed = false;
+      const closing = close().then(() => (isClosed = true));
+      await turn();
+      expect([subscriber.ended, isClosed]).to.deep.equal([0, false]);
+      settle(subscriber);
+      await closing;
+      expect(subscriber.ended).to.equal(1);
+      fail(new Error('The client is closed'));
+      await turn();
+      expect([...subscriber.channels, ...health, ...failures]).to.deep.equal([]);
+    });
+  }
+
+  it('ends it again where it lives on after an end that never settled, and never rejects', async () => {
+    const client = new FakeClient('node-redis');
+    client.subscribe();
+    await turn();
+    const { subscriber } = client;
+    subscriber.onEnd = () => new Promise(() => {});
+    for (const expected of [1, 2]) {
+      subscriber.emit('error', new Error('Socket closed unexpectedly'));
+      expect(subscriber.ended).to.equal(expected);
+    }
+    const other = new FakeClient('node-redis');
+    const told = other.subscribe();
+    await turn();
+    other.subscriber.onEnd = () => {
+      throw new Error('The client is closed');
+    };
+    await told.close();
+  });
+});
+
+describe('adapter of ioredis alone', () => {
+  it('gives its mock a clock, for whose TIME runs backwards, and nothing else one', () => {
+    const { evalsha, eval: run } = new FakeClient('ioredis').fields;
+    const mock = { evalsha, eval: run, shaScripts: {}, keyData: {} };
+    const { now } = useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] });
+    expect(connectionTo('ioredis', mock).serverClock?.()).to.equal(now);
+    expect(connectionTo('ioredis', { ...mock, status: 'ready' }).serverClock).to.equal(undefined);
+  });
+
+  it('copies a client so that the copy ends with its connection, and nothing waits for its goodbye', async () => {
+    for (const cluster of [false, true]) {
+      const client = new FakeClient('ioredis', cluster);
+      const { close } = client.subscribe();
+      await turn();
+      client.subscriber.emit('error', new Error('what does not end it'));
+      expect(client.subscriber.ended).to.equal(0);
+      await close();
+      const [options] = client.copies as [{ retryStrategy: () => unknown }];
+      expect(options.retryStrategy()).to.equal(null);
+      expect(options).to.include({ disconnectTimeout: 1, failoverDetector: false });
+    }
+  });
+
+  const away = (port: number) => ({ port, host: '127.0.0.1', retryStrategy: () => 60_000 });
+  for (const [major, open] of [
+    ['5', (port: number) => new Redis(away(port))],
+    ['6', (port: number) => new Redis6(away(port))],
+  ] as const) {
+    it(`closes with ioredis ${major} while the server is away, whenever that is`, async () => {
+      for (const pause of [0, 30, 200]) {
+        const offline = open(await pickLoopbackPort());
+        offline.on('error', () => {});
+        const subscription = ioredisConnection(offline).subscribe?.(
+          'p:inbox:c',
+          collected().events,
+        );
+        await moment(pause);
+        await subscription?.close();
+        offline.disconnect();
+      }
+    });
+  }
+});

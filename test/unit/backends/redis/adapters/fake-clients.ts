@@ -1,0 +1,150 @@
+import { EventEmitter } from 'node:events';
+
+import type { RedisConnection } from '../../../../../src/backends/redis/connection.js';
+import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
+import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
+
+/** A subscriber of either client whose every step a test decides. */
+export class FakeSubscriber extends EventEmitter {
+  readonly channels: string[] = [];
+  status = 'ready';
+  connected = 0;
+  ended = 0;
+  unreferenced = 0;
+  readonly stream = { unref: (): void => this.unref() };
+  onConnect: () => Promise<void> = () => Promise.resolve();
+  onSubscribe: () => Promise<void> = () => Promise.resolve();
+  onEnd: () => unknown = () => undefined;
+  #listener: ((message: string) => void) | undefined;
+
+  async connect(): Promise<void> {
+    this.connected += 1;
+    await this.onConnect();
+  }
+
+  async subscribe(channel: string, listener?: (message: string) => void): Promise<void> {
+    await this.onSubscribe();
+    this.channels.push(channel);
+    this.#listener = listener;
+  }
+
+  unsubscribe(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** As the server would send it: to the listener of node-redis, or as an event of ioredis. */
+  message(text: string): void {
+    if (this.#listener === undefined) this.emit('message', this.channels[0], text);
+    else this.#listener(text);
+  }
+
+  unref(): void {
+    this.unreferenced += 1;
+  }
+
+  /** Of node-redis. */
+  destroy(): unknown {
+    this.ended += 1;
+    return this.onEnd();
+  }
+
+  /** Of ioredis: it returns nothing, and the end comes later. */
+  disconnect(): never {
+    this.ended += 1;
+    this.status = 'end';
+    setImmediate(() => this.emit('end'));
+    return undefined as never;
+  }
+}
+
+/** A client, or a cluster of clients of which one is away, whose calls are noted. */
+export class FakeClient {
+  readonly calls: unknown[][] = [];
+  readonly subscribers: FakeSubscriber[] = [];
+  /** With what it was copied. */
+  readonly copies: unknown[] = [];
+  readonly connection: RedisConnection;
+  readonly fields: Record<string, unknown>;
+
+  constructor(kind: Kind, cluster = false, reply: unknown = 'reply') {
+    const run =
+      (name: string) =>
+      (...call: unknown[]) => {
+        this.calls.push([name, ...call]);
+        return Promise.resolve(reply);
+      };
+    const duplicate = (options: unknown): FakeSubscriber => {
+      const subscriber = new FakeSubscriber();
+      this.copies.push(options);
+      this.subscribers.push(subscriber);
+      return subscriber;
+    };
+    const wrong = (): never => {
+      throw new Error('a copy of the whole cluster, or of a node that is away');
+    };
+    const common = { eval: run('eval'), subscribe: () => Promise.resolve() };
+    if (kind === 'ioredis') {
+      const nodes = [
+        { status: 'reconnecting', duplicate: wrong },
+        { status: 'ready', duplicate },
+      ];
+      this.fields = { ...common, status: 'ready', evalsha: run('evalsha'), duplicate };
+      if (cluster) Object.assign(this.fields, { isCluster: true, nodes: () => nodes });
+    } else {
+      this.fields = { ...common, isOpen: true, evalSha: run('evalSha'), duplicate };
+      const masters = [{ client: { isReady: false } }, { client: { isReady: true } }];
+      const nodeClient = (node: unknown) =>
+        Promise.resolve({ duplicate: node === masters[1] ? duplicate : wrong });
+      const sendCommand = run('sendCommand');
+      const destroy = (): void => undefined;
+      if (cluster) Object.assign(this.fields, { masters, nodeClient, sendCommand, destroy });
+    }
+    if (cluster) this.fields['duplicate'] = wrong;
+    this.connection = CONNECTIONS[kind](this.fields);
+  }
+
+  /** A subscription of it, and what that tells. */
+  subscribe() {
+    const told = collected();
+    const subscription = this.connection.subscribe?.('p:inbox:c', told.events);
+    return { ...told, close: async () => subscription?.close() };
+  }
+
+  /** Of the subscription. */
+  get subscriber(): FakeSubscriber {
+    const [subscriber] = this.subscribers;
+    if (subscriber === undefined) throw new Error('nobody subscribed');
+    return subscriber;
+  }
+}
+
+export type Kind = 'node-redis' | 'ioredis';
+
+const CONNECTIONS: Readonly<Record<Kind, (client: object) => RedisConnection>> = {
+  'node-redis': (client) =>
+    nodeRedisConnection(client as Parameters<typeof nodeRedisConnection>[0]),
+  ioredis: (client) => ioredisConnection(client as Parameters<typeof ioredisConnection>[0]),
+};
+
+/** The connection that a client with just these fields gets. */
+export function connectionTo(kind: Kind, fields: object): RedisConnection {
+  return CONNECTIONS[kind](fields);
+}
+
+/** What a subscription told. */
+export function collected() {
+  const messages: string[] = [];
+  const health: boolean[] = [];
+  const failures: string[] = [];
+  const events = {
+    onMessage: (message: string): void => void messages.push(message),
+    onHealth: (healthy: boolean): void => void health.push(healthy),
+    onFailed: (): void => void failures.push('failed'),
+  };
+  return { messages, health, failures, events };
+}
+
+/** Lets promises settle. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}

@@ -1,0 +1,62 @@
+import { expect } from 'chai';
+
+import { inboxChannels, keysOf, quorumKeysOf } from '../../../../src/backends/redis/keys.js';
+
+/** What Redis Cluster hashes: between the first `{` and the next `}`, unless that is nothing. */
+function hashTag(key: string): string {
+  const open = key.indexOf('{');
+  const close = key.indexOf('}', open + 1);
+  return open < 0 || close <= open + 1 ? key : key.slice(open + 1, close);
+}
+
+/** Every text of up to four of these signs: all that could be confused with an escape or a key's own signs. */
+function nastyNames(): string[] {
+  const signs = ['{', '}', '%', '7', 'B', 'D', '25', ':', 'tickets', '\0', 'é'];
+  let names = [''];
+  const all: string[] = [];
+  for (let length = 1; length <= 4; length++) {
+    names = names.flatMap((name) => signs.map((sign) => name + sign));
+    all.push(...names);
+  }
+  return [...new Set(all)];
+}
+
+describe('keys', () => {
+  const parts = keysOf({ prefix: 'p', name: 'n' }).length;
+
+  it('of one semaphore share one hash tag, and never collide with those of another name', () => {
+    const names = nastyNames();
+    expect(names.length).to.be.above(10_000);
+    const tags = new Set<string>();
+    for (const name of names) {
+      const keys = new Set(keysOf({ prefix: 'p', name }));
+      const [tag = '', ...others] = new Set([...keys].map(hashTag));
+      expect([keys.size, others], name).to.deep.equal([parts, []]);
+      expect(tag).not.to.match(/[{}]/);
+      tags.add(tag);
+    }
+    expect(tags.size).to.equal(names.length);
+  });
+
+  it('never collide over prefixes, nor with channels, nor with those of a quorum', () => {
+    const seen = new Set<string>();
+    const prefixes = ['p', 'p:', ':p', 'p:inbox', 'P', 'p%7B', 'p:tickets', 'p:p'];
+    const names = ['n', ':n', 'p', 'p:{n}', '{n}', '}:tickets', 'inbox:x', 'n}:tickets'];
+    const [own, quorum] = [keysOf, quorumKeysOf].map((keys) =>
+      prefixes.flatMap((prefix) => names.flatMap((name) => keys({ prefix, name }))),
+    );
+    for (const key of [...(own ?? []), ...(quorum ?? [])]) {
+      expect(seen.has(key), key).to.equal(false);
+      seen.add(key);
+      for (const prefix of prefixes)
+        expect(key.startsWith(`${inboxChannels(prefix)}c`)).to.equal(false);
+    }
+    expect(own?.length).to.equal(prefixes.length * names.length * parts);
+  });
+
+  it('are the documented ones, and keep every other sign of the name', () => {
+    const name = 'Ünï 🚦\0\n*?[]\\"\'';
+    expect(keysOf({ prefix: 'p', name })[0]).to.equal(`p:{${name}}:tickets`);
+    expect(inboxChannels('redsem')).to.equal('redsem:inbox:');
+  });
+});

@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+
+import {
+  parseAcquire,
+  parseExtend,
+  parseGrants,
+  parseInspect,
+  parseRelease,
+  parseSlots,
+  UnexpectedReplyError,
+} from '../../../../src/backends/redis/replies.js';
+
+/** What may come back from something that is not our script. */
+const GARBAGE: readonly unknown[] = [
+  null,
+  '',
+  'OK',
+  12n,
+  true,
+  [],
+  Symbol('x'),
+  '||||||||',
+  'now||b|',
+  '1.5||b|',
+  Buffer.from('17000||b|'),
+];
+
+const NOW = '1700000000000001';
+
+describe('replies', () => {
+  it('that are garbage are refused, and shown, but not at full length', () => {
+    for (const reply of [...GARBAGE, 'x'.repeat(100_000)]) {
+      for (const parse of [
+        () => parseAcquire(reply, 1),
+        () => parseExtend(reply, ['a.1']),
+        () => parseRelease(reply, ['a.1']),
+        () => parseInspect(reply),
+      ]) {
+        expect(parse)
+          .to.throw(UnexpectedReplyError, /^the script \w+ got an unexpected reply/)
+          .with.property('message')
+          .with.length.below(300);
+      }
+    }
+  });
+
+  it('with another number of verdicts than was asked for, or odd ones, are refused', () => {
+    for (const verdicts of ['', 'b;b;b', 'x;b', '+;b', '1;b', 'q1.5;b', 'o0;b', 'n7', 'n1-2 3']) {
+      expect(() => parseAcquire(`${NOW}||${verdicts}|`, 2), verdicts).to.throw(
+        UnexpectedReplyError,
+      );
+    }
+    for (const digits of ['1', '101']) {
+      expect(() => parseExtend(`${NOW}|${digits}|`, ['a.1', 'a.2'])).to.throw(UnexpectedReplyError);
+    }
+    for (const slots of ['', 'x', '9-7', '1,,2', '0-999999999999', '1-']) {
+      expect(() => parseSlots(slots), slots).to.throw(UnexpectedReplyError);
+    }
+  });
+
+  it('leave out, part by part, what is no grant', () => {
+    const whole = `b.1 4 9 ${NOW}`;
+    for (const broken of [
+      '',
+      'b.1',
+      'b.1 4 9',
+      `b.1 x 9 ${NOW}`,
+      `b.1 4 9.5 ${NOW}`,
+      'b.1 4 9 soon',
+    ]) {
+      expect(parseGrants(`${broken};${whole}`), broken).to.have.length(1);
+    }
+  });
+
+  it('show labels as users gave them, and as they are where another program wrote them', () => {
+    const holder = 'a.1 1700000005000001 0,2-3 1699999999000001';
+    for (const [written, shown] of [
+      ['h%20%3B%7C', 'h ;|'],
+      ['50%%3B', '50%%3B'],
+    ]) {
+      const page = parseInspect(`${NOW}|o4|||${holder} ${written}|b.1 1700000000000009 ${written}`);
+      expect([page.holders[0]?.label, page.waiters[0]]).to.deep.equal([
+        shown,
+        { id: 'b.1', permits: 1, waitingFor: 0, label: shown },
+      ]);
+    }
+  });
+});

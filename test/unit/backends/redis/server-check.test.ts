@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+
+import { UnfitServerError } from '../../../../src/backends/backend.js';
+import { ServerCheck } from '../../../../src/backends/redis/server-check.js';
+
+const KEYS = ['p:{n}:tickets', 'p:{n}:meta'];
+
+describe('check of a server', () => {
+  /** A server whose looks tell these times, the last for ever. */
+  function server(...times: number[]) {
+    const looks: (readonly string[])[] = [];
+    const check = new ServerCheck({
+      runBySha: () => Promise.reject(new Error('NOSCRIPT')),
+      runByText: (_text, keys) => {
+        const time = times[Math.min(looks.length, times.length - 1)] ?? 0;
+        looks.push(keys);
+        return Promise.resolve(String(time * 1000));
+      },
+    });
+    const confirm = (time: number) =>
+      check.confirm(Promise.resolve({ time }), (reply) => reply.time, KEYS);
+    return { check, looks, confirm };
+  }
+
+  it('takes one look, at a key of the semaphore', async () => {
+    const { check, looks, confirm } = server(1_700_000_000_001);
+    expect(check.passed).to.equal(false);
+    expect(await confirm(1_700_000_000_000)).to.deep.equal({ time: 1_700_000_000_000 });
+    expect(check.passed).to.equal(true);
+    expect(looks).to.deep.equal([['p:{n}:tickets']]);
+  });
+
+  it('takes one look for all calls of a turn, more where a clock is coarse, none where something stands in for it', async () => {
+    const { looks, confirm } = server(5);
+    await Promise.all([confirm(1), confirm(2), confirm(3)]);
+    expect(looks).to.have.length(1);
+    const coarse = server(5, 5, 5, 4);
+    expect(await coarse.confirm(5)).to.deep.equal({ time: 5 });
+    expect([coarse.check.passed, coarse.looks.length]).to.deep.equal([true, 4]);
+    const refuse = () => Promise.reject(new Error('not to be called'));
+    const connection = { runBySha: refuse, runByText: refuse, serverClock: () => 0 };
+    expect(new ServerCheck(connection).passed).to.equal(true);
+  });
+
+  it('refuses one that stands still, at each call', async () => {
+    const { check, confirm } = server(5);
+    for (const call of [() => confirm(5), () => confirm(5)]) {
+      const error: unknown = await call().catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(UnfitServerError);
+      expect(String(error)).to.match(/stands still at 5$/);
+    }
+    expect(check.passed).to.equal(false);
+  });
+
+  it('refuses only when the call has ended: what is withdrawn before that would be granted after it', async () => {
+    const fails = () => Promise.reject(new UnfitServerError('it is too old'));
+    const check = new ServerCheck({ runBySha: fails, runByText: fails });
+    const events: string[] = [];
+    let end = (_time: number): void => {};
+    const call = new Promise<number>((resolve) => (end = resolve));
+    const refused = check
+      .confirm(call, (time) => time, KEYS)
+      .catch((error: unknown) => events.push(String(error)));
+    await new Promise(setImmediate);
+    events.push('the call ends');
+    end(1);
+    await refused;
+    expect(events[0]).to.equal('the call ends');
+    expect(events[1]).to.match(/it is too old$/);
+  });
+
+  it('hands on what the call ran into', async () => {
+    const { check } = server(5);
+    const failing = check.confirm(Promise.reject(new Error('it closed')), () => 0, KEYS);
+    expect(await failing.catch(String)).to.equal('Error: it closed');
+    expect(check.passed).to.equal(false);
+  });
+});
