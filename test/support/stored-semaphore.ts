@@ -31,20 +31,35 @@ export class StoredSemaphore {
     return `redsem:{${this.#name}}:${part}`;
   }
 
+  /** Milliseconds since the epoch, by the server's clock. */
+  async now(): Promise<number> {
+    const [seconds = '', micros = ''] = await this.#texts('TIME');
+    return Number(seconds) * 1000 + Number(micros) / 1000;
+  }
+
   /** Tickets that have not expired. */
   async tickets(): Promise<StoredTicket[]> {
-    const [seconds = '', micros = ''] = await this.#texts('TIME');
-    const now = Number(seconds) * 1000 + Number(micros) / 1000;
-    const ids = await this.#texts('ZRANGE', this.key('tickets'), '0', '-1');
-    if (ids.length === 0) return [];
-    const scores = await this.#texts('ZMSCORE', this.key('tickets'), ...ids);
-    const tickets = ids.map((id, i) => ({ id, expiresAt: Number(scores[i]) / 1000 }));
+    const now = await this.now();
+    const members = await this.#texts('ZRANGE', this.key('tickets'), '0', '-1', 'WITHSCORES');
+    const tickets = members.flatMap((id, i) =>
+      i % 2 === 0 && isTicket(id) ? [{ id, expiresAt: Number(members[i + 1]) / 1000 }] : [],
+    );
     return tickets.filter(({ expiresAt }) => expiresAt > now);
   }
 
+  /** The last parts of the keys that stand, but for `tickets` without a ticket. */
+  async keys(): Promise<string[]> {
+    const start = this.key('');
+    const keys = (await this.#texts('KEYS', 'redsem:*')).filter((key) => key.startsWith(start));
+    const parts = keys.map((key) => key.slice(start.length)).toSorted();
+    if (!parts.includes('tickets')) return parts;
+    const members = await this.#texts('ZRANGE', this.key('tickets'), '0', '-1');
+    return members.some(isTicket) ? parts : parts.filter((part) => part !== 'tickets');
+  }
+
   /** Ids of queued requests, the first one to be served first. */
-  queue(): Promise<string[]> {
-    return this.#texts('ZRANGE', this.key('queue'), '0', '-1');
+  async queue(): Promise<string[]> {
+    return (await this.#texts('ZRANGE', this.key('queue'), '0', '-1')).filter(isTicket);
   }
 
   /** The raw values of all keys but the one left out, to be compared as a whole. */
@@ -81,4 +96,9 @@ export class StoredSemaphore {
   async #texts(...args: string[]): Promise<string[]> {
     return (await this.#server.command(...args)) as string[];
   }
+}
+
+/** Beside them stand ranges of free slots, the sign that keeps the key, and clients that wait. */
+function isTicket(member: string): boolean {
+  return /.\../.test(member);
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { HandleLostError, RedisConnection, Semaphore } from '../../src/index.js';
+import type { RedisConnection, Semaphore } from '../../src/index.js';
 import { BackendError } from '../../src/index.js';
 import { errorOf } from '../../test/support/rejection.js';
 import { describeWithServer } from '../../test/support/require-server.js';
@@ -91,22 +91,5 @@ describeWithServer('a server that cannot keep the promises', (server) => {
       await expectRefused(semaphore, unfit.says);
       await semaphore.close();
     }
-  });
-
-  test('is named where it takes over, to who extends and to who holds', async (fixture) => {
-    const unfit: Unfit[] = [];
-    const target = await connect(fixture, unfit);
-    const semaphore = fixture.over(target, { ttl: 9000, extendEvery: 20 });
-    const handle = await semaphore.acquire();
-    await handle.extend();
-    const lost = new Promise<HandleLostError>((resolve) => void handle.once('lost', resolve));
-    unfit.push(OLD);
-    expect(String(await errorOf(handle.extend(), BackendError))).to.match(NEEDED);
-    const { reason, cause } = await lost;
-    expect(reason).to.equal('expired');
-    expect(cause).to.be.instanceOf(BackendError);
-    expect(String(cause)).to.match(NEEDED);
-    // Its holder knows in time: nobody else has the permit yet.
-    expect(await fixture.stored.tickets()).to.have.length(1);
   });
 });

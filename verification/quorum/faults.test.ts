@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import type { HandleLostError, SemaphoreOptions, SemaphoreWarning } from '../../src/index.js';
+import type { SemaphoreOptions } from '../../src/index.js';
 import { AcquireTimeoutError, BackendError, QuorumError, Semaphore } from '../../src/index.js';
 import { describeWithMasters } from '../../test/quorum/servers.js';
 import { eventually } from '../../test/support/eventually.js';
@@ -62,28 +62,6 @@ for (const kind of ['redis', 'ioredis'] as const) {
       }
     });
 
-    it('give what was tried for while most hung back as soon as they answer', async () => {
-      const semaphore = await open({ limit: 1, ttl: 30_000 });
-      for (const server of others) server.pause();
-      const { value: error, took } = await timed(() =>
-        errorOf(semaphore.acquire(300), AcquireTimeoutError),
-      );
-      expect(took).to.be.within(299, 350 + LATE_MS);
-      expect(error.cause).to.be.an('error');
-      const refused = await errorOf(semaphore.tryAcquire(), BackendError);
-      expect(refused.cause).to.be.instanceOf(QuorumError);
-      for (const server of others) server.resume();
-      await eventually(async () => {
-        for (const server of [first, ...others]) {
-          // The tries did run there, late: a token was given.
-          const last = await server.command('HGET', `redsem:{${name}}:qmeta`, 'last');
-          expect(Number(last)).to.be.above(0);
-          expect(await on(server, 'ZCARD')).to.equal(0);
-        }
-      });
-      expect(await semaphore.tryAcquire()).to.include({ held: true });
-    });
-
     it('tell why, node by node, when most are down', async () => {
       const semaphore = await open({ limit: 1, ttl: 5000 });
       await (await semaphore.acquire(2000)).release();
@@ -113,20 +91,6 @@ for (const kind of ['redis', 'ioredis'] as const) {
       expect(holders).to.have.lengthOf(1);
       expect(holders[0]).to.deep.include({ id, slots, fencingToken });
       expect(await handle.release()).to.equal(true);
-    });
-
-    it('lose a ticket when all lost their data, and give higher tokens then', async () => {
-      const semaphore = await open({ limit: 1, ttl: 5000 });
-      const handle = await semaphore.acquire(2000);
-      for (const server of [first, ...others]) await server.command('FLUSHALL');
-      const lost = new Promise<HandleLostError>((resolve) => handle.on('lost', resolve));
-      await eventually(async () => {
-        await handle.extend().catch(() => undefined);
-        expect(handle.held).to.equal(false);
-      });
-      expect(await lost).to.include({ reason: 'missing' });
-      const next = await semaphore.acquire(6000);
-      expect(next.fencingToken).to.be.above(handle.fencingToken);
     });
 
     it('are no use, at once, when most refuse for good', async () => {
@@ -161,30 +125,5 @@ for (const kind of ['redis', 'ioredis'] as const) {
         });
       }
     });
-
-    for (const [other, title] of [
-      [[0, 1, 3], 'another node'],
-      [[0, 1, 2, 3, 4], 'more nodes'],
-    ] as const) {
-      it(`give nothing to who lists ${title}, and say so`, async () => {
-        const old = await open({ limit: 1 });
-        const handle = await old.acquire(5000);
-        // As if it had been restarted without data.
-        const emptied = others[other.length > 3 ? 1 : 0];
-        await emptied?.command(
-          'DEL',
-          ...['qslots', 'qmeta'].map((part) => `redsem:{${name}}:${part}`),
-        );
-        const fresh = await open({ limit: 1 }, [...other]);
-        const warned = new Promise<SemaphoreWarning>((resolve) => fresh.once('warning', resolve));
-        const { cause } = await errorOf(fresh.acquire(500), AcquireTimeoutError);
-        if (!(cause instanceof QuorumError)) throw cause;
-        const ports = masters().servers.map(({ port }) => `127.0.0.1:${port}`);
-        for (const place of [2, ...other]) expect(cause.message).to.include(ports[place]);
-        expect(await warned).to.include({ code: 'NODE_SET', message: cause.message });
-        await handle.extend();
-        expect(handle.held).to.equal(true);
-      });
-    }
   });
 }

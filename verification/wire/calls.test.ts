@@ -7,7 +7,7 @@ import { eventually } from '../../test/support/eventually.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { untilSubscribed } from '../../test/support/subscribers.js';
-import { leftKeys } from '../processes/server-records.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 
 /** Handles, and calls for all of them: a call may carry a hundred at least. */
 const MANY = 1000;
@@ -57,7 +57,7 @@ describeWithServer('calls', (server) => {
       });
       expect(releasing).to.be.within(1, CALLS + 1);
       await sem.close();
-      expect(await leftKeys(server(), sem.name)).to.deep.equal(['meta']);
+      expect(await new StoredSemaphore(server(), sem.name).keys()).to.deep.equal(['meta']);
     });
   }
 
