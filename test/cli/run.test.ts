@@ -67,20 +67,6 @@ describeWithServer('redsem run', (server) => {
     });
   });
 
-  it('runs as many commands at once as there are permits, and never two in one slot', async () => {
-    // Each of the first ends only once the other runs, too.
-    const both = `touch slot-$REDSEM_SLOT; until [ -e slot-0 ] && [ -e slot-1 ]; do sleep 0.02; done`;
-    const pair = ['run', '-n', '2', 'two', '--', 'sh', '-c', both];
-    const two = await Promise.all([1, 2].map(() => redsem(pair, inServerFolder())));
-    expect(two.map(({ code }) => code)).to.deep.equal([0, 0]);
-    const script = 'mkdir crowd-$REDSEM_SLOT || echo overlap; rmdir crowd-$REDSEM_SLOT; echo ran';
-    const crowd = ['run', '-n', '3', 'crowd', '--', 'sh', '-c', script];
-    const all = Array.from({ length: 12 }, () => redsem(crowd, inServerFolder()));
-    for (const result of await Promise.all(all)) {
-      expect(result).to.deep.include({ code: 0, stdout: 'ran\n', stderr: '' });
-    }
-  });
-
   it('gives the command the file descriptors that it is told of, and the soft limit on open files', async () => {
     const script = `
       ulimit -Sn 256; echo data > file

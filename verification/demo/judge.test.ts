@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { Judge } from '../../demo/judge.js';
-import { JudgeServer, jobUrl } from '../../demo/judge-server.js';
 import { prove } from '../../demo/proof.js';
-import { eventually } from '../../test/support/eventually.js';
 
 type Visit = Parameters<Judge['enter']>[0];
 
@@ -33,18 +31,4 @@ describe('the judge of the demo', () => {
       expect(judge.violations().at(-1)).to.match(/^slot 0: fencing token \d+ came after \d+$/);
     });
   }
-
-  it('counts a request that it never answers until its connection closes', async () => {
-    const server = await JudgeServer.start(1, { fastest: 2000, slowest: 2001 });
-    const abort = new AbortController();
-    const request = fetch(jobUrl(server.url, visit(1, 0)), { signal: abort.signal });
-    const cut = request.catch((error: unknown) => error);
-    await eventually(() => server.withholdNewest() !== undefined);
-    expect(server.judge.inFlight).to.have.length(1);
-    abort.abort();
-    await cut;
-    await eventually(() => server.judge.inFlight.length === 0);
-    expect([server.judge.cutOff, server.judge.served]).to.deep.equal([1, 0]);
-    await server.stop();
-  });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { SemaphoreOptions } from '../../src/index.js';
-import { AcquireTimeoutError, BackendError, QuorumError, Semaphore } from '../../src/index.js';
+import { AcquireTimeoutError, QuorumError, Semaphore } from '../../src/index.js';
 import { describeWithMasters } from '../../test/quorum/servers.js';
 import { eventually } from '../../test/support/eventually.js';
 import type { TestServer } from '../../test/support/redis-server.js';
@@ -91,16 +91,6 @@ for (const kind of ['redis', 'ioredis'] as const) {
       expect(holders).to.have.lengthOf(1);
       expect(holders[0]).to.deep.include({ id, slots, fencingToken });
       expect(await handle.release()).to.equal(true);
-    });
-
-    it('are no use, at once, when most refuse for good', async () => {
-      const semaphore = await open({ limit: 1 });
-      await on(first, 'SET', 'not a sorted set');
-      expect(await (await semaphore.acquire(0)).release()).to.equal(true);
-      for (const server of others) await on(server, 'SET', 'not a sorted set');
-      const error = await errorOf(semaphore.acquire(20_000), BackendError);
-      expect(error.cause).to.be.instanceOf(QuorumError);
-      expect(error.message).to.include('WRONGTYPE');
     });
 
     it('take many permits as one ticket, and hold nothing but a small hash with an expiry afterwards', async () => {

@@ -175,17 +175,6 @@ export const acquireAllCases: CaseGroup = {
       expect(handle.signal).to.include({ aborted: true, reason: error });
       expect(await handle.release()).to.equal(false);
       expect(losses).to.deep.equal([error]);
-      // A look after the loss finds it, too, and the other part is held until the release.
-      for (const look of ['listener', 'signal']) {
-        const again = await take('ab');
-        await removePart(scope, again, 1);
-        await errorOf(again.extend(), HandleLostError);
-        await untilHeld(scope, 'a', 1);
-        if (look === 'signal') expect(again.signal.aborted).to.equal(true);
-        else expect(await untilLost(again)).to.be.instanceOf(HandleLostError);
-        await again[Symbol.asyncDispose]();
-        await untilHeld(scope, 'ab', 0);
-      }
     }),
 
     'takes several permits of each, and asks for each semaphore once': async (scope) => {

@@ -1,10 +1,6 @@
 import { expect } from 'chai';
 
-import { acquireAll } from '../../../src/index.js';
-import { errorOf } from '../../support/rejection.js';
-import { type CaseGroup, needing } from '../case-group.js';
-
-const HOUR = 3_600_000;
+import { type CaseGroup } from '../case-group.js';
 
 export const limitCases: CaseGroup = {
   title: 'a live limit',
@@ -55,38 +51,5 @@ export const limitCases: CaseGroup = {
       expect(await here.tryAcquire()).to.include({ slot: 1 });
       expect(await there.tryAcquire()).to.equal(null);
     },
-
-    'is asked for by each call that wants more than was allowed last': async (scope) => {
-      const [here, there] = scope.pair({ limit: 2 });
-      const calls = [
-        () => there.acquire({ permits: 3 }),
-        () => there.tryAcquire({ permits: 3 }),
-        () => there.use((handle) => handle, { permits: 3 }),
-        () => there.tryUse(() => null, { permits: 3 }).then(() => null),
-        () => acquireAll([{ semaphore: there, permits: 3 }]),
-      ];
-      for (const call of calls) {
-        await here.setLimit(1);
-        const error = await errorOf(call(), RangeError);
-        expect(error.message).to.equal('permits: expected at most the limit, 1, got 3');
-        expect(await there.inspect()).to.include({ limit: 1, held: 0, waiting: 0 });
-        await here.setLimit(2);
-        await errorOf(call(), RangeError);
-        await here.setLimit(5);
-        await (await call())?.release();
-        expect(there.limit).to.equal(5);
-      }
-    },
-
-    'is kept under a key for a day after the last use [P8]': needing('keys', async (scope) => {
-      const semaphore = scope.semaphore({ limit: 2 });
-      await semaphore.setLimit(3);
-      expect([...(await scope.ownKeys()).keys()]).to.deep.equal(['meta']);
-      expect((await scope.ownKeys()).get('meta')).to.be.within(23 * HOUR, 25 * HOUR);
-      await (await semaphore.acquire({ permits: 3 })).release();
-      await semaphore.close();
-      expect(await scope.elsewhere().inspect()).to.include({ limit: 3, held: 0 });
-      expect((await scope.ownKeys()).get('meta')).to.be.within(23 * HOUR, 25 * HOUR);
-    }),
   },
 };

@@ -3,7 +3,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import { eventually } from '../../support/eventually.js';
-import { moment } from '../../support/moment.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import { expectLost, type Scope, untilLost } from '../scope.js';
 
@@ -74,18 +73,6 @@ export const lossCases: CaseGroup = {
       }
     }),
 
-    'a lost ticket is not taken again in silence from those behind it': async (scope) => {
-      const handle = await scope.semaphore({ ...quick, limit: 1 }).acquire();
-      const lost = untilLost(handle);
-      const waiting = scope.elsewhere().acquire();
-      await scope.removeTicket(handle);
-      const next = await waiting;
-      await scope.within(5000, lost);
-      await moment(50);
-      const { holders } = await scope.elsewhere().inspect();
-      expect(holders.map(({ id }) => id)).to.deep.equal([next.id]);
-    },
-
     'a loss reaches the other listeners and handles when a listener throws': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const handles = [await semaphore.acquire(), await semaphore.acquire()];
@@ -129,18 +116,5 @@ export const lossCases: CaseGroup = {
       await eventually(async () => expect(await leftThere(scope)).to.be.greaterThan(5000));
       expect(await semaphore.inspect()).to.include({ held: 10 });
     },
-
-    'an extension of a short ttl takes no life from the keys [P8]': needing(
-      'keys',
-      async (scope) => {
-        await scope.semaphore({ limit: 2, ttl: 60_000 }).acquire();
-        const short = await scope.elsewhere({ limit: 2, ttl: 10_000, extendEvery: 0 }).acquire();
-        await short.extend();
-        await short.release();
-        const keys = await scope.ownKeys();
-        expect(keys).to.include.keys('tickets', 'meta');
-        for (const [part, left] of keys) expect(left, part).to.be.greaterThan(50_000);
-      },
-    ),
   },
 };

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import type { Handle, HandleData, Semaphore } from '../../../src/index.js';
 import { ClosedError, HandleLostError } from '../../../src/index.js';
-import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
@@ -71,20 +70,6 @@ export const operatorCases: CaseGroup = {
       await adopted.extend();
       expect(await adopted.release()).to.equal(true);
       expect(await there.inspect()).to.include({ held: 0 });
-    },
-
-    'adopt extends the ticket from then on, by the ttl of its new holder': async (scope) => {
-      const first = await scope.semaphore({ ttl: 5000, extendEvery: 0 }).acquire();
-      const there = scope.elsewhere({ ttl: 60_000, extendEvery: 20 });
-      const adopted = await there.adopt(sent(first));
-      for (let round = 0; round < 2; round += 1) {
-        await scope.ageTicket(adopted, 10_000);
-        await eventually(async () => {
-          const { holders } = await there.inspect();
-          expect(holders[0]?.expiresIn).to.be.greaterThan(50_000);
-        });
-      }
-      expect(adopted.held).to.equal(true);
     },
 
     'the holder learns of it at its next extension, in the same process at once': async (scope) => {

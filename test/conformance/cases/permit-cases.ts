@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type Handle } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
-import { type CaseGroup, needing } from '../case-group.js';
+import { type CaseGroup } from '../case-group.js';
 
 /** `most`: of how many permits the largest request is. */
 const LOADS = [
@@ -32,19 +32,6 @@ export const permitCases: CaseGroup = {
       expect((await here.acquire({ permits: 2, timeout: 0 })).slots).to.deep.equal([1, 3]);
       expect((await here.acquire(0)).slots).to.deep.equal([4]);
     },
-
-    'are taken and given back in one call, however many': needing('server', async (scope) => {
-      const semaphore = scope.semaphore({ limit: 500 });
-      await (await semaphore.acquire()).release();
-      const scripts = async (): Promise<number> => (await scope.server.calls())['evalsha'] ?? 0;
-      const before = await scripts();
-      const handle = await semaphore.acquire({ permits: 500 });
-      expect(await scripts()).to.equal(before + 1);
-      expect(new Set(handle.slots)).to.have.lengthOf(500);
-      await handle.extend();
-      await handle.release();
-      expect(await scripts()).to.equal(before + 3);
-    }),
 
     'let a resource refuse a stale holder by slot [P2]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { Handle, Semaphore } from '../../../src/index.js';
-import { AcquireTimeoutError, ClosedError, HandleLostError } from '../../../src/index.js';
+import { AcquireTimeoutError, ClosedError } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup } from '../case-group.js';
 
@@ -48,20 +48,6 @@ export const releaseCases: CaseGroup = {
         await successor.extend();
         expect(await here.tryAcquire()).to.equal(null);
         expect(await successor.release()).to.equal(true);
-      }
-    },
-
-    'ends an extension under way, which brings nothing back [P7]': async (scope) => {
-      const semaphore = scope.semaphore({ limit: 2 });
-      for (let round = 0; round < 5; round += 1) {
-        const handle = await semaphore.acquire();
-        const extending = handle.extend().catch((error: unknown) => error);
-        if (round > 1) await Promise.resolve();
-        expect(await handle.release()).to.equal(true);
-        const outcome = await extending;
-        if (outcome !== undefined) expect(outcome).to.be.instanceOf(HandleLostError);
-        expect(handle.signal.aborted).to.equal(false);
-        expect(await semaphore.inspect()).to.include({ held: 0 });
       }
     },
 

@@ -74,33 +74,6 @@ export const serverCases: CaseGroup = {
       await scope.keys.delete(scope.ownKey('tickets'));
     }),
 
-    'a wrong type under any key is never a hang': wordy(async (scope) => {
-      for (const part of ['tickets', 'meta', 'queue']) {
-        const name = scope.freshName();
-        const semaphore = scope.semaphore({ limit: 3 }, name);
-        const kept = await semaphore.acquire();
-        await (await semaphore.acquire()).release();
-        await scope.keys.setString(scope.ownKey(part, name), 'of a wrong type');
-        await semaphore.acquire().catch((error: unknown) => {
-          expect(error).to.be.instanceOf(BackendError);
-        });
-        await kept.extend().catch((error: unknown) => {
-          if (kept.held) expect(error).to.be.instanceOf(BackendError);
-        });
-        await scope.keys.delete(scope.ownKey(part, name));
-        expect((await semaphore.acquire()).held, part).to.equal(true);
-      }
-    }),
-
-    'no permission is a BackendError at once': wordy(async (scope) => {
-      const user = ['ACL', 'SETUSER', 'default'];
-      const missing = { '-hmget': /permission|can't run this command/i, '-@scripting': /NOPERM/ };
-      for (const [right, why] of Object.entries(missing)) {
-        const refused = (): Promise<void> => expectRefused(scope, why);
-        await changed(scope, [...user, right], [...user, '+@all'], refused);
-      }
-    }),
-
     'a full memory: extend, release and revoke work, acquire is whole': wordy(async (scope) => {
       const [semaphore, elsewhere] = scope.pair({ limit: 3 });
       const [kept, given] = [await semaphore.acquire(), await semaphore.acquire()];

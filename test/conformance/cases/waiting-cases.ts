@@ -56,18 +56,6 @@ export const waitingCases: CaseGroup = {
       expect((await waiting).slots).to.deep.equal([0, 1]);
     },
 
-    'lets no try take what a release just gave to a waiter [P3]': async (scope) => {
-      const [here, there] = scope.pair();
-      for (let round = 0; round < 5; round += 1) {
-        const holder = await there.acquire(0);
-        const waiting = here.acquire();
-        await scope.untilWaiting(1);
-        const [, tried] = await Promise.all([holder.release(), there.tryAcquire()]);
-        expect(tried).to.equal(null);
-        await (await waiting).release();
-      }
-    },
-
     'is ended by a push, long before the next try is due [P3]': needing('push', async (scope) => {
       const [here, there] = scope.pair({ retry: { min: 3_600_000, max: 3_600_000 } });
       const holder = await there.acquire();
