@@ -26,8 +26,8 @@ describe('a change of nodes, by way of both lists', () => {
 
   /** Who lists these nodes, in one list or in several. */
   function join(client: string, lists: readonly string[]): void {
-    const letters = [...new Set(lists.join(''))];
-    const places = lists.map((list) => [...list].map((letter) => letters.indexOf(letter)));
+    const letters = [...new Set(lists.join('').split(''))];
+    const places = lists.map((list) => list.split('').map((letter) => letters.indexOf(letter)));
     fixture.join(client, letters.join(''), { lists: places });
   }
 
@@ -42,7 +42,7 @@ describe('a change of nodes, by way of both lists', () => {
     it(`never makes two holders ${title}, whichever nodes are away, and tokens rise`, async () => {
       const steps = [[before], [before, after], [after]];
       const nodes = choicesOf(
-        [...new Set(before + after)].map((letter) => 'abcdef'.indexOf(letter)),
+        [...new Set((before + after).split(''))].map((letter) => 'abcdef'.indexOf(letter)),
       );
       for (const [from, to] of [
         [0, 1],

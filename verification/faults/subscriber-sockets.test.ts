@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { setImmediate as turn } from 'node:timers/promises';
+import { createClient as createClient4 } from 'redis-4';
 
 import { Semaphore } from '../../src/index.js';
+import { nodeRedisConnection } from '../../src/backends/redis/adapters/node-redis.js';
 import type { Row } from '../../test/conformance/row.js';
 import { serverRows } from '../../test/conformance/rows/server-rows.js';
 import { newName } from '../../test/support/client-fixture.js';
@@ -143,6 +145,26 @@ describeWithServer('no socket is left of a subscriber', (server) => {
   const rows = serverRows(server);
   const plain = rows.filter(({ title }) => !/Pool|keyPrefix|RESP 2|methods/.test(title));
   itLeavesNothing(plain, () => [server()], 100);
+
+  it('of redis 4 that is closed by what it reads; the rest of the packet ends nothing else', async () => {
+    const client = createClient4({ url: server().url }).on('error', () => {});
+    await client.connect();
+    const push = "redis.call('PUBLISH', KEYS[1], 'one') redis.call('PUBLISH', KEYS[1], 'two')";
+    const read: string[] = [];
+    await new Promise<void>((resolve) => {
+      const subscription = nodeRedisConnection(client).subscribe?.('inbox', {
+        onMessage: (message) => {
+          if (read.push(message) === 1) void subscription?.close().then(resolve);
+        },
+        onHealth: (healthy) => {
+          if (healthy) void server().command('EVAL', push, '1', 'inbox');
+        },
+        onFailed: () => {},
+      });
+    });
+    expect(read[0]).to.equal('one');
+    await client.disconnect();
+  });
 });
 
 describeWithCluster('no socket is left of a subscriber on a cluster', (cluster) => {
