@@ -21,9 +21,9 @@ export interface HandleData {
 
 /** What a handle asks of the semaphore that made it. */
 export interface HandleKeeper {
+  look(lease: Lease): number;
   extend(lease: Lease): Promise<void>;
-  /** `remaining`: milliseconds of certainty that were left. */
-  release(lease: Lease, remaining: number, handle: Handle): Promise<boolean>;
+  release(lease: Lease): Promise<boolean>;
 }
 
 // A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
@@ -44,16 +44,18 @@ const dropped = new FinalizationRegistry<{ lease: Lease; forget: (lease: Lease) 
 export class Handle extends EmitterOnDemand<HandleEvents> {
   readonly #lease: Lease;
   readonly #keeper: HandleKeeper;
+  readonly #onReleaseFailed: (error: unknown) => void;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
   #watching = false;
 
   /** @internal */
-  constructor(lease: Lease, keeper: HandleKeeper) {
+  constructor(lease: Lease, keeper: HandleKeeper, onReleaseFailed: (error: unknown) => void) {
     super();
     this.#lease = lease;
     this.#keeper = keeper;
+    this.#onReleaseFailed = onReleaseFailed;
     lease.observe(this);
   }
 
@@ -88,7 +90,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
 
   /** Aborts with the `HandleLostError` when the permit is lost. */
   get signal(): AbortSignal {
-    this.#lease.look();
+    this.#keeper.look(this.#lease);
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
@@ -103,12 +105,12 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
    * it stays false.
    */
   get held(): boolean {
-    return this.#lease.look() > 0;
+    return this.#keeper.look(this.#lease) > 0;
   }
 
   /** Milliseconds of certainty left without another extension; 0 when lost or released. */
   get expiresIn(): number {
-    return this.#lease.look();
+    return this.#keeper.look(this.#lease);
   }
 
   /** @throws {HandleLostError} when the permit is no longer certain; with reason `closed` after `release()`. */
@@ -147,7 +149,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
    * semaphore tells so by a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch((error: unknown) => this.#lease.holder?.onReleaseFailed(error));
+    await this.release().catch(this.#onReleaseFailed);
   }
 
   /** @internal Called by the heartbeat's first extension: from then on the caller's references alone keep this alive. */
@@ -204,16 +206,12 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     }
   }
 
-  #doRelease(): Promise<boolean> {
-    // None of a lease that was lost: its holder has stopped now, so the ticket need not be left to expire.
-    const { remaining } = this.#lease;
-    this.#lease.endByRelease();
+  async #doRelease(): Promise<boolean> {
     if (this.#weak) dropped.unregister(this);
-    return this.#keeper.release(this.#lease, remaining, this);
-  }
-
-  /** @internal `release()` has ended. */
-  onReleased(): void {
-    for (const listener of this.rawListeners('released')) this.#call(listener);
+    try {
+      return await this.#keeper.release(this.#lease);
+    } finally {
+      for (const listener of this.rawListeners('released')) this.#call(listener);
+    }
   }
 }

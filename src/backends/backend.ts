@@ -26,8 +26,13 @@ export interface Backend {
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
   revoke?(call: RevokeCall): Promise<RevokeReply>;
-  /** Whether it can tell how many replicas have a ticket, see `AcquireCall.replicas`. */
-  readonly hasReplicas?: boolean;
+  /**
+   * This backend, but a ticket counts only once so many replicas have it. The same object for the same options. Left out where
+   * replicas cannot be counted.
+   */
+  withReplicas?(options: { readonly atLeast: number; readonly timeout: number }): Backend;
+  /** Whether a pushed grant must be claimed by asking for it again, since another's call wrote it. */
+  readonly confirmsPushedGrants?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
   /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */

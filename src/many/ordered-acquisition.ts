@@ -1,10 +1,10 @@
 import { backoffDelay } from '../calling/backoff.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
-import { AcquireTimeoutError } from '../errors.js';
+import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { DeadlineScope, DeadlineExceeded } from './deadline-scope.js';
-import type { Semaphore } from '../semaphore.js';
+import { Semaphore } from '../semaphore.js';
 import { CallTimeoutError } from '../calling/call-timeout.js';
 
 /** One semaphore of a set, and how many of its permits are wanted. */
@@ -45,7 +45,7 @@ export class OrderedAcquisition {
   readonly #levels: Part[][];
   readonly #held = new Map<Part, Handle>();
   readonly #merged = new Map<Part, Part>();
-  readonly #interrupt: DeadlineScope;
+  readonly #scope: DeadlineScope;
   #attempts = 0;
   #lastError: unknown;
 
@@ -56,7 +56,7 @@ export class OrderedAcquisition {
     this.#levels = inLevels(parts);
     // One try takes a round trip, whatever its timeout says.
     const deadline = timeout > 0 ? this.#started + timeout : Infinity;
-    this.#interrupt = new DeadlineScope(clock, deadline, signal);
+    this.#scope = new DeadlineScope(clock, deadline, signal);
   }
 
   /** What is held, in the order in which it is taken. */
@@ -93,7 +93,7 @@ export class OrderedAcquisition {
 
   async #allOrNothing(work: () => Promise<void>): Promise<void> {
     try {
-      this.#interrupt.signal.throwIfAborted();
+      this.#scope.signal.throwIfAborted();
       await work();
     } catch (reason) {
       const error = reason instanceof DeadlineExceeded ? this.#timeoutError() : reason;
@@ -101,11 +101,34 @@ export class OrderedAcquisition {
       void this.#giveBack(this.#levels.flat());
       throw error;
     } finally {
-      this.#interrupt.dispose();
+      this.#scope.dispose();
     }
   }
 
+  /** What a first call for all of them took, if one call can do that. False: one was not free, and nothing is held. */
+  async #tryInOneCall(): Promise<boolean | 'unable'> {
+    const parts = this.#levels.flat();
+    this.#attempts += 1;
+    try {
+      const handles = await Semaphore.tryTogether(parts, this.#scope.signal);
+      if (handles === 'unable') this.#attempts -= 1;
+      if (handles === null || handles === 'unable') return handles ?? false;
+      handles.forEach((handle, i) => this.#hold(parts[i], handle));
+      return true;
+    } catch (error) {
+      if (!(error instanceof BackendError) || this.#scope.signal.aborted) throw error;
+      // Each by itself tells which one it is, and may succeed later.
+      this.#lastError = error.cause ?? error;
+      return 'unable';
+    }
+  }
+
+  #hold(part: Part | undefined, handle: Handle): void {
+    if (part !== undefined) this.#held.set(part, handle);
+  }
+
   async #takeInOrder(): Promise<void> {
+    if ((await this.#tryInOneCall()) === true) return;
     let window = this.#levels.length;
     for (;;) {
       await this.#giveBack(this.#levels.flat().filter((part) => this.#isLost(part)));
@@ -130,6 +153,8 @@ export class OrderedAcquisition {
 
   /** Nothing is waited for. After a miss strictly in order: then somebody who tries at the same time gets through. */
   async #tryInOrder(): Promise<boolean> {
+    const inOneCall = await this.#tryInOneCall();
+    if (inOneCall !== 'unable') return inOneCall;
     const [first, ...others] = this.#levels.flat();
     if (first === undefined) return true;
     if (!(await this.#tryOne(first))) return false;
@@ -148,7 +173,7 @@ export class OrderedAcquisition {
 
   async #tryOne(part: Part): Promise<boolean> {
     const { semaphore, permits } = part;
-    const { signal } = this.#interrupt;
+    const { signal } = this.#scope;
     const sent = this.#terms.clock.monotonic();
     this.#attempts += 1;
     try {
@@ -163,7 +188,7 @@ export class OrderedAcquisition {
         this.#lastError ??= new CallTimeoutError(this.#terms.clock.monotonic() - sent);
       }
       // Those that are tried beside it are no longer wanted.
-      this.#interrupt.end(error);
+      this.#scope.end(error);
       throw error;
     }
   }
@@ -179,7 +204,7 @@ export class OrderedAcquisition {
       void this.#giveBack(level);
       if (twin === undefined) {
         // Two that wait for each other's would otherwise go on in step.
-        await this.#interrupt.pause(backoffDelay(TIED_PAUSE, round, randomBy(this.#terms.clock)));
+        await this.#scope.pause(backoffDelay(TIED_PAUSE, round, randomBy(this.#terms.clock)));
         first = busy;
       } else {
         this.#merge(busy, twin, level);
@@ -207,7 +232,7 @@ export class OrderedAcquisition {
   /** Whether one that is busy is so for what is held here: two objects for one semaphore. */
   async #twinOf(busy: Part, level: readonly Part[]): Promise<Part | undefined> {
     const seen = busy.semaphore.inspect().catch(() => undefined);
-    const ids = new Set((await this.#interrupt.race(seen))?.holders.map(({ id }) => id));
+    const ids = new Set((await this.#scope.race(seen))?.holders.map(({ id }) => id));
     return level.find((part) => ids.has(this.#held.get(part)?.id ?? ''));
   }
 
