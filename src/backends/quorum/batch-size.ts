@@ -1,4 +1,4 @@
-import { CallTimeoutError } from '../../calling/call-timeout.js';
+import { CallTimeoutError } from '../../time/call-timeout.js';
 import { LateCallError } from './quorum-node.js';
 import type { Answers } from './round.js';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/clock.js';
-import { CallTimeoutError } from '../../calling/call-timeout.js';
+import { CallTimeoutError } from '../../time/call-timeout.js';
 
 /** Permits of several items in one call: a node needs a millisecond or so for them, in which it does nothing else. */
 const MAX_SHARED_PERMITS = 100;

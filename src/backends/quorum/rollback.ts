@@ -2,7 +2,7 @@ import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../../time/clock.js';
 import { randomBy } from '../../time/clock.js';
 import { parseTicketId } from '../ticket-id.js';
-import { withTimeout } from '../../calling/call-timeout.js';
+import { withTimeout } from '../../time/call-timeout.js';
 import { MAX_PERMITS_PER_CALL, MAX_TICKETS_PER_CALL } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
 import type { NodeSets } from './node-sets.js';

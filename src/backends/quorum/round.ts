@@ -1,5 +1,5 @@
 import type { Clock } from '../../time/clock.js';
-import { CallTimeoutError } from '../../calling/call-timeout.js';
+import { CallTimeoutError } from '../../time/call-timeout.js';
 import { nodesWhere } from './majorities.js';
 import { SilentNodeError } from './node-link.js';
 import type { NodeLink } from './node-link.js';

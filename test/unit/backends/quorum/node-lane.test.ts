@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { CallTimeoutError } from '../../../../src/calling/call-timeout.js';
+import { CallTimeoutError } from '../../../../src/time/call-timeout.js';
 import { NodeLane } from '../../../../src/backends/quorum/node-lane.js';
 import { ManualClock } from '../../../../src/index.js';
 
