@@ -10,8 +10,12 @@ const QUORUM_PARTS = ['qslots', 'qmeta'] as const;
  * ever meet; a prefix has no braces, see `options.ts`.
  */
 export function keysOf(key: SemaphoreKey): readonly string[] {
-  return keysFor(key, PARTS);
+  let keys = known.get(key);
+  if (keys === undefined) known.set(key, (keys = keysFor(key, PARTS)));
+  return keys;
 }
+
+const known = new WeakMap<SemaphoreKey, readonly string[]>();
 
 /** Its keys on one master of a quorum: others than on a server of its own, so that the two never meet. */
 export function quorumKeysOf(key: SemaphoreKey): readonly string[] {

@@ -20,39 +20,28 @@ import type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
-  TicketRequest,
   WaiterState,
 } from '../backend.js';
 import { systemClock } from '../../time/clock.js';
 import { UnfitServerError } from '../backend.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
-import {
-  parseAcquire,
-  parseAdopt,
-  parseExtend,
-  parseInspect,
-  parseNumbers,
-  parseRelease,
-  parseRevoke,
-  parseSetLimit,
-  UnexpectedReplyError,
-} from './replies.js';
+import type { ReplyPart } from './replies.js';
+import { parseInspect, parseNumbers, partsOf, UnexpectedReplyError } from './replies.js';
 import { parsePush } from './push-message.js';
 import { isReadOnlyError, isRetryableError } from './redis-errors.js';
 import { runScript } from './script-runner.js';
-import type { Script } from './compose-script.js';
 import {
-  acquireScript,
-  adoptScript,
-  evictionScript,
-  extendScript,
-  inspectScript,
-  noteStripesScript,
-  releaseScript,
-  revokeScript,
-  setLimitScript,
-} from './scripts.js';
+  acquireOperation,
+  adoptOperation,
+  extendOperation,
+  releaseOperation,
+  revokeOperation,
+  setLimitOperation,
+} from './operations.js';
+import type { Operation } from './script-call.js';
+import { repliesTo, scriptCall } from './script-call.js';
+import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
 
 /** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
@@ -67,7 +56,6 @@ export class RedisBackend implements Backend {
   /** When a row of read-only replies began, and when the last one came. */
   #readOnlySince = -Infinity;
   #readOnlyAt = -Infinity;
-  readonly #keys = new WeakMap<SemaphoreKey, readonly string[]>();
   readonly #check: ServerCheck;
   readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
 
@@ -94,83 +82,50 @@ export class RedisBackend implements Backend {
   }
 
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
-    return Promise.all(calls.map((call) => this.#acquireOne(call)));
+    const replicas = calls[0]?.replicas;
+    if (replicas === undefined) return this.#run(acquireOperation, calls);
+    return this.#acquireOnReplicas(calls, replicas);
   }
 
-  #acquireOne(call: AcquireCall): Promise<AcquireReply> {
-    const { replicas } = call;
-    return replicas === undefined ? this.#acquire(call) : this.#acquireOnReplicas(call, replicas);
-  }
-
-  async #acquireOnReplicas(call: AcquireCall, replicas: Replicas): Promise<AcquireReply> {
-    const { atLeast, timeout } = replicas;
+  async #acquireOnReplicas(
+    calls: readonly AcquireCall[],
+    { atLeast, timeout }: Replicas,
+  ): Promise<readonly AcquireReply[]> {
     const acknowledged = this.#connection.replication?.();
-    const reply = await this.#acquire(call);
-    if (!reply.verdicts.some(({ kind }) => kind === 'granted')) return reply;
+    const replies = await this.#run(acquireOperation, calls);
+    const isGranted = (reply: AcquireReply): boolean =>
+      reply.verdicts.some(({ kind }) => kind === 'granted');
+    if (!replies.some(isGranted)) return replies;
     const count = (await acknowledged?.(atLeast, timeout)) ?? 0;
-    if (count >= atLeast) return reply;
-    return { ...reply, tooFewReplicas: new TooFewReplicasError(count, atLeast, timeout) };
-  }
-
-  #acquire(call: AcquireCall): Promise<AcquireReply> {
-    const { requests } = call;
-    const run = [...terms(call), encodeURIComponent(call.label), latest(call.notAfter)];
-    return this.#run(acquireScript, call, [...run, asText(requests)], (text) =>
-      parseAcquire(text, requests.length),
-    );
+    if (count >= atLeast) return replies;
+    const tooFewReplicas = new TooFewReplicasError(count, atLeast, timeout);
+    return replies.map((reply) => (isGranted(reply) ? { ...reply, tooFewReplicas } : reply));
   }
 
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
-    return Promise.all(calls.map((call) => this.#extendOne(call)));
-  }
-
-  #extendOne(call: ExtendCall): Promise<ExtendReply> {
-    const { ids, fencingTokens = [] } = call;
-    const run = [
-      ...terms(call),
-      `${JSON.stringify(ids)}|${JSON.stringify(fencingTokens.map(String))}`,
-    ];
-    return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
+    return this.#run(extendOperation, calls);
   }
 
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
-    return Promise.all(calls.map((call) => this.#releaseOne(call)));
-  }
-
-  async #releaseOne(call: ReleaseCall): Promise<ReleaseReply> {
-    const once = [...new Set(call.ids)];
-    const reply = await this.#release(call, once);
-    if (once.length === call.ids.length) return reply;
-    const { released } = reply;
-    const isFirst = (id: string, i: number) => call.ids.indexOf(id) === i;
-    const gone = new Set(once.filter((_, i) => released[i] === true));
-    return { ...reply, released: call.ids.map((id, i) => gone.has(id) && isFirst(id, i)) };
-  }
-
-  #release(call: ReleaseCall, ids: readonly string[]): Promise<ReleaseReply> {
-    const run = [String(call.limit), listed(ids)];
-    return this.#run(releaseScript, call, run, (text) => parseRelease(text, ids));
+    return this.#run(releaseOperation, calls);
   }
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
-    const args = [String(call.limit), String(call.newLimit), latest(call.notAfter)];
-    return this.#run(setLimitScript, call, args, parseSetLimit);
+    return this.#runAlone(setLimitOperation, call);
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {
-    const { label, id, newId, notAfter } = call;
-    const args = [...terms(call), encodeURIComponent(label), latest(notAfter), id, newId];
-    return this.#run(adoptScript, call, args, parseAdopt);
+    return this.#runAlone(adoptOperation, call);
   }
 
   revoke(call: RevokeCall): Promise<RevokeReply> {
-    return this.#run(revokeScript, call, [String(call.limit), call.id], parseRevoke);
+    return this.#runAlone(revokeOperation, call);
   }
 
   async inspect(call: InspectCall): Promise<InspectReply> {
     const holders = new Map<string, HolderState>();
     const waiters = new Map<string, WaiterState>();
-    const keys = this.#keysOf(call.key);
+    const keys = keysOf(call.key);
     let { limit } = call;
     let [cursor, arrival] = ['0', '0'];
     const read = new Set<string>();
@@ -201,7 +156,7 @@ export class RedisBackend implements Backend {
 
   /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */
   async findHazard(key: SemaphoreKey): Promise<string | undefined> {
-    const meta = this.#keysOf(key).slice(1, 2);
+    const meta = keysOf(key).slice(1, 2);
     const reply = await runScript(this.#connection, evictionScript, meta, []).catch(() => '');
     const [maxmemory, policy] = String(reply).split(' ');
     if (policy === undefined || policy === 'noeviction' || maxmemory === '0') return undefined;
@@ -219,27 +174,35 @@ export class RedisBackend implements Backend {
     return now - this.#readOnlySince < READ_ONLY_PATIENCE;
   }
 
-  #run<R extends Reply>(
-    script: Script,
-    call: Call,
-    rest: readonly string[],
-    parse: (reply: unknown) => R,
-  ): Promise<R> {
-    const args = [inboxChannels(call.key.prefix) + call.client, ...rest];
-    const keys = this.#keysOf(call.key);
-    const ran = runScript(this.#connection, script, keys, args).then((reply) => {
+  /** One script call. */
+  async #run<C extends Call, R extends Reply>(
+    operation: Operation<C, R>,
+    calls: readonly C[],
+  ): Promise<readonly R[]> {
+    const { script } = operation;
+    const call = scriptCall(calls, operation);
+    const ran = runScript(this.#connection, script, call.keys, call.args).then((reply) => {
       this.#readOnlyAt = -Infinity;
-      return parse(reply);
+      return partsOf(script.name, reply, calls.length);
     });
-    return this.#check.passed
-      ? ran
-      : this.#check.confirm(ran, ({ serverTime }) => serverTime, keys);
+    return repliesTo(call, await this.#checked(ran, call.keys), operation);
   }
 
-  #keysOf(key: SemaphoreKey): readonly string[] {
-    let keys = this.#keys.get(key);
-    if (keys === undefined) this.#keys.set(key, (keys = keysOf(key)));
-    return keys;
+  async #runAlone<C extends Call, R extends Reply>(
+    operation: Operation<C, R>,
+    call: C,
+  ): Promise<R> {
+    const [reply] = await this.#run(operation, [call]);
+    if (reply === undefined) throw new UnexpectedReplyError(operation.script.name, reply);
+    return reply;
+  }
+
+  #checked(
+    ran: Promise<readonly ReplyPart[]>,
+    keys: readonly string[],
+  ): Promise<readonly ReplyPart[]> {
+    if (this.#check.passed) return ran;
+    return this.#check.confirm(ran, ([part]) => part?.serverTime, keys);
   }
 }
 
@@ -251,36 +214,4 @@ class TooFewReplicasError extends Error {
     super(`${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms`);
     this.name = 'TooFewReplicasError';
   }
-}
-
-/** Limit and ttl of a call as scripts take them. */
-function terms({ limit, ttl }: { readonly limit: number; readonly ttl: number }): string[] {
-  return [String(limit), microseconds(ttl)];
-}
-
-/** The last moment at which a call may act. Scripts compare it as text, with the server's time. */
-function latest(notAfter: number | undefined): string {
-  return notAfter === undefined ? '' : microseconds(notAfter).padStart(16, '0');
-}
-
-function microseconds(milliseconds: number): string {
-  return Math.round(milliseconds * 1000).toFixed(0);
-}
-
-/** See `acquire.lua`. */
-function asText(requests: readonly TicketRequest[]): string {
-  const ids = requests.map(({ id }) => id);
-  const [first] = requests;
-  const plain = requests.every(({ permits, arrival }) => permits === 1 && arrival === undefined);
-  if (plain && requests.length === 1) return `${first?.wait === true ? '' : '?'}${ids.join('')}`;
-  if (plain && requests.every(({ wait }) => wait)) return listed(ids);
-  const kinds = requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
-  const known = requests.some(({ arrival }) => arrival !== undefined);
-  const places = known ? JSON.stringify(requests.map(({ arrival = 0 }) => arrival)) : '';
-  return `${JSON.stringify(ids)}|${kinds}|${places}`;
-}
-
-/** Ids as scripts take them: a single one is read faster as it is. */
-function listed(ids: readonly string[]): string {
-  return ids.length === 1 ? ids.join('') : JSON.stringify(ids);
 }

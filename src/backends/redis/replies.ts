@@ -24,40 +24,54 @@ export class UnexpectedReplyError extends Error {
   }
 }
 
-export function parseAcquire(reply: unknown, requests: number): AcquireReply {
-  const { body, nearest, ...rest } = parseReply('acquire', reply);
-  const verdicts = list(body).flatMap((verdict) => parseVerdicts(verdict, reply));
-  if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', reply);
+/** What a reply says of one semaphore: `body`, or `body/limit/grants/nearest expiry`. */
+export interface ReplyPart {
+  readonly text: string;
+  readonly serverTime: number;
+}
+
+/** `time|part|part…`, a part for each semaphore of the call. */
+export function partsOf(script: string, reply: unknown, count: number): ReplyPart[] {
+  const [time = '', ...texts] = typeof reply === 'string' ? reply.split('|') : [];
+  if (!TIME.test(time) || texts.length !== count) throw new UnexpectedReplyError(script, reply);
+  const serverTime = milliseconds(time);
+  return texts.map((text) => ({ text, serverTime }));
+}
+
+export function parseAcquire(part: ReplyPart, requests: number): AcquireReply {
+  const { body, nearest, ...rest } = parsePart('acquire', part);
+  const verdicts = parseVerdicts(body);
+  if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', part.text);
   return { ...rest, nearestExpiry: nearest === '' ? undefined : milliseconds(nearest), verdicts };
 }
 
-export function parseExtend(reply: unknown, ids: readonly string[]): ExtendReply {
-  const { digits, ...rest } = parseDigits('extend', reply, ids.length);
+export function parseExtend(part: ReplyPart, ids: readonly string[]): ExtendReply {
+  const { digits, ...rest } = parseDigits('extend', part, ids.length);
   const extended = Array.from(digits, (digit) => digit === '1');
   const revoked = digits.includes('r') ? ids.filter((_id, i) => digits[i] === 'r') : undefined;
   return { ...rest, extended, revoked };
 }
 
-export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseReply {
-  const { digits, ...rest } = parseDigits('release', reply, ids.length);
+export function parseRelease(part: ReplyPart, ids: readonly string[]): ReleaseReply {
+  const { digits, ...rest } = parseDigits('release', part, ids.length);
   return { ...rest, released: Array.from(digits, (digit) => digit === '1') };
 }
 
-export function parseSetLimit(reply: unknown): SetLimitReply {
-  const { body, ...rest } = parseBody('set-limit', reply);
+export function parseSetLimit(part: ReplyPart): SetLimitReply {
+  const { body, ...rest } = parseBody('set-limit', part);
   return { ...rest, late: body === 'l' };
 }
 
-export function parseAdopt(reply: unknown): AdoptReply {
-  const { body, ...rest } = parseBody('adopt', reply);
+export function parseAdopt(part: ReplyPart): AdoptReply {
+  const { body, ...rest } = parseBody('adopt', part);
   if (body === '') return { ...rest, ticket: undefined };
   if (body === 'l') return { ...rest, ticket: undefined, late: true };
   const [ticket = '', before = ''] = body.split(':');
-  return { ...rest, ticket: { ...parseTicket('adopt', ticket, reply), before } };
+  return { ...rest, ticket: { ...parseTicket('adopt', ticket), before } };
 }
 
-export function parseRevoke(reply: unknown): RevokeReply {
-  const { digits, ...rest } = parseDigits('revoke', reply, 1);
+export function parseRevoke(part: ReplyPart): RevokeReply {
+  const { digits, ...rest } = parseDigits('revoke', part, 1);
   return { ...rest, revoked: digits === '1' };
 }
 
@@ -131,27 +145,28 @@ const TIME = /^\d{1,16}$/;
 /** What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or nothing. */
 const LIMIT = /^(?:[so]\d+)?$/;
 
-/** `time|body`, or `time|body/limit/grants/nearest expiry`. */
-function parseReply(script: string, reply: unknown) {
-  const [time = '', semaphore = '', ...more] = typeof reply === 'string' ? reply.split('|') : [];
-  const [body = '', limit = '', grants = '', nearest = ''] = semaphore.split('/');
-  if (!TIME.test(time) || !LIMIT.test(limit) || more.length > 0) {
-    throw new UnexpectedReplyError(script, reply);
+const NONE: readonly PushedGrant[] = [];
+
+function parsePart(script: string, { text, serverTime }: ReplyPart) {
+  if (!text.includes('/')) {
+    const limits = { storedLimit: undefined, otherLimit: undefined };
+    return { body: text, serverTime, ...limits, grants: NONE, nearest: '' };
   }
-  const rest = { grants: parseGrants(grants), nearest };
-  return { body, serverTime: milliseconds(time), ...parseLimit(limit), ...rest };
+  const [body = '', limit = '', grants = '', nearest = ''] = text.split('/');
+  if (!LIMIT.test(limit)) throw new UnexpectedReplyError(script, text);
+  return { body, serverTime, ...parseLimit(limit), grants: parseGrants(grants), nearest };
 }
 
 /** Of a call that does not wait for any expiry. */
-function parseBody(script: string, reply: unknown) {
-  const { body, serverTime, storedLimit, otherLimit, grants } = parseReply(script, reply);
+function parseBody(script: string, part: ReplyPart) {
+  const { body, serverTime, storedLimit, otherLimit, grants } = parsePart(script, part);
   return { body, serverTime, storedLimit, otherLimit, grants };
 }
 
-/** A reply whose body has a letter for each id. */
-function parseDigits(script: string, reply: unknown, ids: number) {
-  const { body: digits, ...rest } = parseBody(script, reply);
-  if (digits.length !== ids) throw new UnexpectedReplyError(script, reply);
+/** A part whose body has a letter for each id. */
+function parseDigits(script: string, part: ReplyPart, ids: number) {
+  const { body: digits, ...rest } = parseBody(script, part);
+  if (digits.length !== ids) throw new UnexpectedReplyError(script, part.text);
   return { digits, ...rest };
 }
 
@@ -163,10 +178,16 @@ function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
   };
 }
 
-/** `*n slot token`: so many tickets of one permit each, slots and tokens rising. */
-function parseVerdicts(text: string, reply: unknown): AcquireVerdict | AcquireVerdict[] {
+function parseVerdicts(body: string): AcquireVerdict[] {
+  return body.includes(';') || body.startsWith('*') || body === ''
+    ? list(body).flatMap(parseVerdictOrRow)
+    : [parseVerdict(body)];
+}
+
+/** `*n slot token`: n tickets of one permit each, slots and tokens rising. */
+function parseVerdictOrRow(text: string): AcquireVerdict | AcquireVerdict[] {
   const [, total, slot, token] = /^\*(\d{1,5}) (\d{1,15}) (\d{1,16})$/.exec(text) ?? [];
-  if (total === undefined) return parseVerdict(text, reply);
+  if (total === undefined) return parseVerdict(text);
   return Array.from({ length: Number(total) }, (_, i) => ({
     kind: 'granted',
     slots: [Number(slot) + i],
@@ -174,27 +195,27 @@ function parseVerdicts(text: string, reply: unknown): AcquireVerdict | AcquireVe
   }));
 }
 
-function parseVerdict(text: string, reply: unknown): AcquireVerdict {
+function parseVerdict(text: string): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (text.startsWith('q') || text.startsWith('o')) {
     const number = Number(text.slice(1));
     const over = text.startsWith('o');
     if (!Number.isSafeInteger(number) || (over && number < 1)) {
-      throw new UnexpectedReplyError('acquire', reply);
+      throw new UnexpectedReplyError('acquire', text);
     }
     return over ? { kind: 'over', limit: number } : { kind: 'queued', arrival: number };
   }
-  const { fencingToken, slots } = parseTicket('acquire', text, reply);
+  const { fencingToken, slots } = parseTicket('acquire', text);
   return { kind: 'granted', fencingToken, slots };
 }
 
 /** `slots token`. */
-function parseTicket(script: string, text: string, reply: unknown) {
+function parseTicket(script: string, text: string) {
   const space = text.indexOf(' ');
   const fencingToken = Number(text.slice(space + 1));
   if (space < 0 || !Number.isSafeInteger(fencingToken)) {
-    throw new UnexpectedReplyError(script, reply);
+    throw new UnexpectedReplyError(script, text);
   }
   return { fencingToken, slots: parseSlots(text.slice(0, space)) };
 }

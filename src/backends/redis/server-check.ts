@@ -35,7 +35,7 @@ export class ServerCheck {
    */
   async confirm<R>(
     call: Promise<R>,
-    timeOf: (reply: R) => number,
+    timeOf: (reply: R) => number | undefined,
     keys: readonly string[],
   ): Promise<R> {
     const look = this.#lookOnce(keys);

@@ -1,0 +1,62 @@
+import { expect } from 'chai';
+
+import type { AcquireCall } from '../../../../src/backends/backend.js';
+import {
+  acquireOperation,
+  extendOperation,
+  releaseOperation,
+} from '../../../../src/backends/redis/operations.js';
+import { partsOf } from '../../../../src/backends/redis/replies.js';
+import { repliesTo, scriptCall } from '../../../../src/backends/redis/script-call.js';
+
+const NOW = '1700000000000001';
+
+describe('script call', () => {
+  const of = (name: string, limit: number) => ({ key: { prefix: 'p', name }, limit, client: 'c' });
+
+  function acquire(name: string, limit: number, rest: Partial<AcquireCall> = {}): AcquireCall {
+    const requests = [{ id: `c.${name}`, permits: 1, wait: true, arrival: undefined }];
+    return { ...of(name, limit), ttl: 100, label: 'a b', notAfter: undefined, requests, ...rest };
+  }
+
+  it('names equal terms once, keys in the order of the runs, and gives each call its own reply', () => {
+    const calls = [acquire('x', 1), acquire('y', 2), acquire('z', 1, { notAfter: 1 })];
+    calls.push(acquire('w', 1), acquire('x', 2));
+    const call = scriptCall(calls, acquireOperation);
+    expect(call.args).to.deep.equal([
+      ...['p:inbox:c', '1', '100000', 'a%20b', '', 'c.x', 'c.w'],
+      ...['', '2', '100000', 'a%20b', '', 'c.y', 'c.x'],
+      ...['', '1', '100000', 'a%20b', '0000000000001000', 'c.z'],
+    ]);
+    expect(call.keys.filter((key) => key.endsWith('meta'))).to.deep.equal(
+      ['x', 'w', 'y', 'x', 'z'].map((name) => `p:{${name}}:meta`),
+    );
+    const parts = partsOf('acquire', `${NOW}|0 11|0 12|0 13|0 14|b`, 5);
+    const verdicts = repliesTo(call, parts, acquireOperation).map((reply) => reply.verdicts[0]);
+    expect(verdicts.map((one) => (one?.kind === 'granted' ? one.fencingToken : one?.kind))).to.eql([
+      ...[11, 13, 'busy', 12, 14],
+    ]);
+  });
+
+  it('has the ids of a semaphore in one argument', () => {
+    const [one, two] = [['c.1'], ['c.1', 'c.2']];
+    const extended = scriptCall(
+      [
+        { ...of('x', 1), ttl: 5, ids: two, fencingTokens: [7, 8] },
+        { ...of('y', 1), ttl: 5, ids: one },
+      ],
+      extendOperation,
+    );
+    expect(extended.args.slice(1)).to.eql(['1', '5000', '["c.1","c.2"]|["7","8"]', '["c.1"]|[]']);
+    const released = scriptCall(
+      [
+        { ...of('x', 1), ids: one },
+        { ...of('y', 1), ids: [...two, ...one] },
+      ],
+      releaseOperation,
+    );
+    expect(released.args.slice(1)).to.deep.equal(['1', 'c.1', '["c.1","c.2"]']);
+    const replies = repliesTo(released, partsOf('release', `${NOW}|0|11`, 2), releaseOperation);
+    expect(replies.map((reply) => reply.released)).to.deep.equal([[false], [true, true, false]]);
+  });
+});
