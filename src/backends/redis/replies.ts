@@ -39,40 +39,40 @@ export function partsOf(script: string, reply: unknown, count: number): ReplyPar
 }
 
 export function parseAcquire(part: ReplyPart, requests: number): AcquireReply {
-  const { body, nearest, ...rest } = parsePart('acquire', part);
+  const { common, body, nearest } = parsePart('acquire', part);
   const verdicts = parseVerdicts(body);
   if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', part.text);
-  return { ...rest, nearestExpiry: nearest === '' ? undefined : milliseconds(nearest), verdicts };
+  const nearestExpiry = nearest === '' ? undefined : milliseconds(nearest);
+  return { ...common, nearestExpiry, verdicts };
 }
 
 export function parseExtend(part: ReplyPart, ids: readonly string[]): ExtendReply {
-  const { digits, ...rest } = parseDigits('extend', part, ids.length);
-  const extended = Array.from(digits, (digit) => digit === '1');
-  const revoked = digits.includes('r') ? ids.filter((_id, i) => digits[i] === 'r') : undefined;
-  return { ...rest, extended, revoked };
+  const { common, body } = parseLetters('extend', part, ids.length);
+  const revoked = body.includes('r') ? ids.filter((_id, i) => body[i] === 'r') : undefined;
+  return { ...common, extended: isOne(body), revoked };
 }
 
 export function parseRelease(part: ReplyPart, ids: readonly string[]): ReleaseReply {
-  const { digits, ...rest } = parseDigits('release', part, ids.length);
-  return { ...rest, released: Array.from(digits, (digit) => digit === '1') };
+  const { common, body } = parseLetters('release', part, ids.length);
+  return { ...common, released: isOne(body) };
 }
 
 export function parseSetLimit(part: ReplyPart): SetLimitReply {
-  const { body, ...rest } = parseBody('set-limit', part);
-  return { ...rest, late: body === 'l' };
+  const { common, body } = parsePart('set-limit', part);
+  return { ...common, late: body === 'l' };
 }
 
 export function parseAdopt(part: ReplyPart): AdoptReply {
-  const { body, ...rest } = parseBody('adopt', part);
-  if (body === '') return { ...rest, ticket: undefined };
-  if (body === 'l') return { ...rest, ticket: undefined, late: true };
+  const { common, body } = parsePart('adopt', part);
+  if (body === '') return { ...common, ticket: undefined };
+  if (body === 'l') return { ...common, ticket: undefined, late: true };
   const [ticket = '', before = ''] = body.split(':');
-  return { ...rest, ticket: { ...parseTicket('adopt', ticket), before } };
+  return { ...common, ticket: { ...parseTicket('adopt', ticket), before } };
 }
 
 export function parseRevoke(part: ReplyPart): RevokeReply {
-  const { digits, ...rest } = parseDigits('revoke', part, 1);
-  return { ...rest, revoked: digits === '1' };
+  const { common, body } = parseLetters('revoke', part, 1);
+  return { ...common, revoked: body === '1' };
 }
 
 /** Numbers with spaces between. */
@@ -145,29 +145,34 @@ const TIME = /^\d{1,16}$/;
 /** What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or nothing. */
 const LIMIT = /^(?:[so]\d+)?$/;
 
-const NONE: readonly PushedGrant[] = [];
+interface ParsedPart {
+  readonly common: Reply;
+  readonly body: string;
+  readonly nearest: string;
+}
 
-function parsePart(script: string, { text, serverTime }: ReplyPart) {
+const NO_GRANTS: readonly PushedGrant[] = [];
+
+function parsePart(script: string, { text, serverTime }: ReplyPart): ParsedPart {
+  // Nothing but the body, mostly.
   if (!text.includes('/')) {
-    const limits = { storedLimit: undefined, otherLimit: undefined };
-    return { body: text, serverTime, ...limits, grants: NONE, nearest: '' };
+    return { common: { serverTime, grants: NO_GRANTS }, body: text, nearest: '' };
   }
   const [body = '', limit = '', grants = '', nearest = ''] = text.split('/');
   if (!LIMIT.test(limit)) throw new UnexpectedReplyError(script, text);
-  return { body, serverTime, ...parseLimit(limit), grants: parseGrants(grants), nearest };
-}
-
-/** Of a call that does not wait for any expiry. */
-function parseBody(script: string, part: ReplyPart) {
-  const { body, serverTime, storedLimit, otherLimit, grants } = parsePart(script, part);
-  return { body, serverTime, storedLimit, otherLimit, grants };
+  const common = { serverTime, grants: parseGrants(grants), ...parseLimit(limit) };
+  return { common, body, nearest };
 }
 
 /** A part whose body has a letter for each id. */
-function parseDigits(script: string, part: ReplyPart, ids: number) {
-  const { body: digits, ...rest } = parseBody(script, part);
-  if (digits.length !== ids) throw new UnexpectedReplyError(script, part.text);
-  return { digits, ...rest };
+function parseLetters(script: string, part: ReplyPart, ids: number): ParsedPart {
+  const parsed = parsePart(script, part);
+  if (parsed.body.length !== ids) throw new UnexpectedReplyError(script, part.text);
+  return parsed;
+}
+
+function isOne(letters: string): boolean[] {
+  return letters.length === 1 ? [letters === '1'] : Array.from(letters, (letter) => letter === '1');
 }
 
 function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
