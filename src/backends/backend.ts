@@ -13,8 +13,9 @@ export interface Backend {
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]>;
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
   /**
-   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. Each call
-   * has one request that does not wait. Left out: each semaphore is asked by itself.
+   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. So is
+   * that to calls which cannot be one; each call is of another semaphore and has one request, for one permit, that does not wait.
+   * All are late once it is past the earliest `notAfter`. Left out: each semaphore is asked by itself.
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
   /** Semaphores of the same lane may share a call: those of one hash slot of a cluster. Left out: all share. */

@@ -27,19 +27,21 @@ import { UnfitServerError } from '../backend.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import type { ReplyPart } from './replies.js';
-import { parseInspect, parseNumbers, partsOf, UnexpectedReplyError } from './replies.js';
+import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
 import { parsePush } from './push-message.js';
 import { isReadOnlyError, isRetryableError } from './redis-errors.js';
 import { runScript } from './script-runner.js';
+import type { Script } from './compose-script.js';
 import {
   acquireOperation,
   adoptOperation,
+  allOrNone,
   extendOperation,
   releaseOperation,
   revokeOperation,
   setLimitOperation,
 } from './operations.js';
-import type { Operation } from './script-call.js';
+import type { Operation, ScriptCall } from './script-call.js';
 import { repliesTo, scriptCall } from './script-call.js';
 import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
@@ -100,6 +102,16 @@ export class RedisBackend implements Backend {
     if (count >= atLeast) return replies;
     const tooFewReplicas = new TooFewReplicasError(count, atLeast, timeout);
     return replies.map((reply) => (isGranted(reply) ? { ...reply, tooFewReplicas } : reply));
+  }
+
+  async acquireTogether(
+    calls: readonly AcquireCall[],
+  ): Promise<readonly AcquireReply[] | undefined> {
+    const together = allOrNone(calls);
+    if (together === undefined) return undefined;
+    const call = scriptCall(together, acquireOperation, '*');
+    const parts = await this.#send(acquireOperation.script, call);
+    return saysBusy(parts) ? undefined : repliesTo(call, parts, acquireOperation);
   }
 
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
@@ -179,13 +191,8 @@ export class RedisBackend implements Backend {
     operation: Operation<C, R>,
     calls: readonly C[],
   ): Promise<readonly R[]> {
-    const { script } = operation;
     const call = scriptCall(calls, operation);
-    const ran = runScript(this.#connection, script, call.keys, call.args).then((reply) => {
-      this.#readOnlyAt = -Infinity;
-      return partsOf(script.name, reply, calls.length);
-    });
-    return repliesTo(call, await this.#checked(ran, call.keys), operation);
+    return repliesTo(call, await this.#send(operation.script, call), operation);
   }
 
   async #runAlone<C extends Call, R extends Reply>(
@@ -197,12 +204,13 @@ export class RedisBackend implements Backend {
     return reply;
   }
 
-  #checked(
-    ran: Promise<readonly ReplyPart[]>,
-    keys: readonly string[],
-  ): Promise<readonly ReplyPart[]> {
-    if (this.#check.passed) return ran;
-    return this.#check.confirm(ran, ([part]) => part?.serverTime, keys);
+  #send(script: Script, { keys, args }: ScriptCall<unknown>): Promise<readonly ReplyPart[]> {
+    const sent = runScript(this.#connection, script, keys, args).then((reply) => {
+      this.#readOnlyAt = -Infinity;
+      return partsOf(script.name, reply);
+    });
+    if (this.#check.passed) return sent;
+    return this.#check.confirm(sent, ([part]) => part?.serverTime, keys);
   }
 }
 

@@ -30,12 +30,17 @@ export interface ReplyPart {
   readonly serverTime: number;
 }
 
-/** `time|part|part…`, a part for each semaphore of the call. */
-export function partsOf(script: string, reply: unknown, count: number): ReplyPart[] {
+/** `time|part|part…`. */
+export function partsOf(script: string, reply: unknown): ReplyPart[] {
   const [time = '', ...texts] = typeof reply === 'string' ? reply.split('|') : [];
-  if (!TIME.test(time) || texts.length !== count) throw new UnexpectedReplyError(script, reply);
+  if (!TIME.test(time) || texts.length === 0) throw new UnexpectedReplyError(script, reply);
   const serverTime = milliseconds(time);
   return texts.map((text) => ({ text, serverTime }));
+}
+
+/** `time|number`: the first semaphore that is not plainly free, see `acquire.lua`. */
+export function saysBusy([part, ...more]: readonly ReplyPart[]): boolean {
+  return part !== undefined && more.length === 0 && /^\d{1,15}$/.test(part.text);
 }
 
 export function parseAcquire(part: ReplyPart, requests: number): AcquireReply {

@@ -2,6 +2,7 @@ import type { Call } from '../backend.js';
 import type { Script } from './compose-script.js';
 import { inboxChannels, keysOf } from './keys.js';
 import type { ReplyPart } from './replies.js';
+import { UnexpectedReplyError } from './replies.js';
 
 /** How a script takes calls of one kind, and how its reply is read. */
 export interface Operation<C extends Call, R> {
@@ -77,9 +78,12 @@ export function repliesTo<C extends Call, R>(
   operation: Operation<C, R>,
 ): R[] {
   const replies: R[] = [];
-  for (const [i, part] of parts.entries()) {
-    const entry = entries[i];
-    if (entry !== undefined) replies[entry.place] = operation.parse(part, entry.call);
+  for (const [i, { call, place }] of entries.entries()) {
+    const part = parts[i];
+    if (part === undefined || parts.length !== entries.length) {
+      throw new UnexpectedReplyError(operation.script.name, `${parts.length} of ${entries.length}`);
+    }
+    replies[place] = operation.parse(part, call);
   }
   return replies;
 }

@@ -6,7 +6,7 @@ import {
   extendOperation,
   releaseOperation,
 } from '../../../../src/backends/redis/operations.js';
-import { partsOf } from '../../../../src/backends/redis/replies.js';
+import { partsOf, UnexpectedReplyError } from '../../../../src/backends/redis/replies.js';
 import { repliesTo, scriptCall } from '../../../../src/backends/redis/script-call.js';
 
 const NOW = '1700000000000001';
@@ -31,11 +31,14 @@ describe('script call', () => {
     expect(call.keys.filter((key) => key.endsWith('meta'))).to.deep.equal(
       ['x', 'w', 'y', 'x', 'z'].map((name) => `p:{${name}}:meta`),
     );
-    const parts = partsOf('acquire', `${NOW}|0 11|0 12|0 13|0 14|b`, 5);
+    const parts = partsOf('acquire', `${NOW}|0 11|0 12|0 13|0 14|b`);
     const verdicts = repliesTo(call, parts, acquireOperation).map((reply) => reply.verdicts[0]);
     expect(verdicts.map((one) => (one?.kind === 'granted' ? one.fencingToken : one?.kind))).to.eql([
       ...[11, 13, 'busy', 12, 14],
     ]);
+    for (const other of [parts.slice(1), [...parts, ...parts]]) {
+      expect(() => repliesTo(call, other, acquireOperation)).to.throw(UnexpectedReplyError);
+    }
   });
 
   it('has the ids of a semaphore in one argument', () => {
@@ -56,7 +59,7 @@ describe('script call', () => {
       releaseOperation,
     );
     expect(released.args.slice(1)).to.deep.equal(['1', 'c.1', '["c.1","c.2"]']);
-    const replies = repliesTo(released, partsOf('release', `${NOW}|0|11`, 2), releaseOperation);
+    const replies = repliesTo(released, partsOf('release', `${NOW}|0|11`), releaseOperation);
     expect(replies.map((reply) => reply.released)).to.deep.equal([[false], [true, true, false]]);
   });
 });
