@@ -9,6 +9,7 @@ const GOODBYE = 200;
  */
 export function guardedConnection(connection: RedisConnection): RedisConnection {
   const replication = connection.replication?.bind(connection);
+  const eachMaster = connection.eachMaster?.bind(connection);
   const subscribe = connection.subscribe?.bind(connection);
   return {
     runBySha: (sha1, keys, args) => connection.runBySha(sha1, keys, args),
@@ -24,6 +25,7 @@ export function guardedConnection(connection: RedisConnection): RedisConnection 
       return connection.serverClock;
     },
     ...(replication !== undefined && { replication }),
+    ...(eachMaster !== undefined && { eachMaster }),
     ...(subscribe !== undefined && {
       subscribe: (channel, events) =>
         guardedSubscription((heard) => subscribe(channel, heard), events),

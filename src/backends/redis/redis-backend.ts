@@ -83,6 +83,14 @@ export class RedisBackend implements Backend {
     return this.#connection.replication !== undefined;
   }
 
+  /**
+   * The inbox channel, of which a call names one, has the prefix in it. On a cluster, each semaphore by itself: a name is its own
+   * hash tag, so two of them share a slot by chance alone.
+   */
+  laneOf(key: SemaphoreKey): string {
+    return this.#connection.eachMaster === undefined ? key.prefix : (keysOf(key)[0] ?? key.prefix);
+  }
+
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
     const replicas = calls[0]?.replicas;
     if (replicas === undefined) return this.#run(acquireOperation, calls);

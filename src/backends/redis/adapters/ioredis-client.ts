@@ -5,6 +5,13 @@ import { movingSubscription } from './moving-subscription.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
 
+/** What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type fits. */
+export interface IoredisClient {
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  readonly status?: string;
+}
+
 /** What is used of a single `ioredis` client (5, 6) beyond its commands. */
 export interface Duplicable {
   duplicate(options?: CopyOptions): Subscriber;

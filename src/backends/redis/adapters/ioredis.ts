@@ -1,17 +1,10 @@
 import type { RedisConnection } from '../connection.js';
-import type { Duplicable } from './ioredis-client.js';
+import type { Duplicable, IoredisClient } from './ioredis-client.js';
 import { isMock, subscribeOnCopy } from './ioredis-client.js';
 import { isCluster, subscribeOnNode } from './ioredis-cluster.js';
 import { detectsFailover, Revival } from './ioredis-sentinel.js';
 import { canWait, replicationOf } from './replication.js';
 import { hasMethods, withText } from './shape.js';
-
-/** What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type fits. */
-export interface IoredisClient {
-  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
-  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
-  readonly status?: string;
-}
 
 export function isIoredis(target: object): target is IoredisClient {
   return hasMethods(target, 'evalsha', 'eval');
@@ -35,6 +28,7 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   };
   if (isCluster(client)) {
     connection.subscribe = (channel, events) => subscribeOnNode(client, channel, events);
+    connection.eachMaster = async () => client.nodes('master').map(ioredisConnection);
   } else if (canSubscribe(client)) {
     connection.subscribe = (channel, events) => subscribeOnCopy(client, channel, events);
   }

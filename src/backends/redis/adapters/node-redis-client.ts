@@ -2,6 +2,21 @@ import type { Subscription, SubscriptionEvents } from '../connection.js';
 import type { Attempt } from './moving-subscription.js';
 import { movingSubscription } from './moving-subscription.js';
 
+interface ScriptArguments {
+  keys: string[];
+  arguments: string[];
+}
+
+/**
+ * What is used of a `redis` client, cluster, sentinel or pool (4, 5, 6; RESP2 and RESP3), by shape, so
+ * that every version's own type fits.
+ */
+export interface NodeRedisClient {
+  evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
+  eval(script: string, options: ScriptArguments): Promise<unknown>;
+  readonly isOpen?: boolean;
+}
+
 /** What is used of a single `redis` client (4, 5, 6) beyond its commands. */
 export interface Duplicable {
   duplicate(): Subscriber;

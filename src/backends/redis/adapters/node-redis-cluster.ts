@@ -1,6 +1,6 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 import { anyReady, movingSubscription } from './moving-subscription.js';
-import type { Duplicable, Subscriber } from './node-redis-client.js';
+import type { Duplicable, NodeRedisClient, Subscriber } from './node-redis-client.js';
 import { CopyAttempt } from './node-redis-client.js';
 import { hasMethods } from './shape.js';
 
@@ -8,10 +8,12 @@ interface Node {
   readonly client?: { readonly isReady?: boolean } | undefined;
 }
 
+type NodeClient = Duplicable & NodeRedisClient;
+
 /** What is used of `createCluster` (4, 5, 6) beyond its commands. */
 export interface NodeRedisCluster {
   readonly masters: readonly Node[];
-  nodeClient(node: Node): Duplicable | Promise<Duplicable>;
+  nodeClient(node: Node): NodeClient | Promise<NodeClient>;
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
 }
 

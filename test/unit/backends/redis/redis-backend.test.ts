@@ -33,6 +33,18 @@ describe('redis backend', () => {
     expect(asked.listen, 'where the connection cannot subscribe').to.equal(undefined);
   });
 
+  it('lets semaphores of one prefix share calls, and on a cluster none', () => {
+    const keys = ['x', 'y'].map((name) => ({ prefix: 'p', name }));
+    const lanes = (rest: Partial<RedisConnection>): (string | undefined)[] =>
+      [...keys, ...keys, { prefix: 'q', name: 'x' }].map((key) =>
+        backend('', rest).backend.laneOf(key),
+      );
+    expect(lanes({})).to.deep.equal(['p', 'p', 'p', 'p', 'q']);
+    const [x, y, xAgain, yAgain, other] = lanes({ eachMaster: () => Promise.resolve([]) });
+    expect([xAgain, yAgain]).to.deep.equal([x, y]);
+    expect(new Set([x, y, other])).to.have.property('size', 3);
+  });
+
   it('does not try again what a reply of another script or a closed client would not mend', async () => {
     const { backend: odd } = backend('PONG');
     const error: unknown = await odd.acquire([call]).catch((reason: unknown) => reason);
