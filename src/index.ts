@@ -21,6 +21,7 @@ export type {
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
+  ReplicaRequirement,
   Reply,
   RevokeCall,
   RevokeReply,

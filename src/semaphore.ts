@@ -1,5 +1,10 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, InspectReply, SemaphoreKey } from './backends/backend.js';
+import type {
+  Backend,
+  InspectReply,
+  ReplicaRequirement,
+  SemaphoreKey,
+} from './backends/backend.js';
 import type { SemaphoreEngine } from './engine/semaphore-engine.js';
 import { AcquireTimeoutError, BackendError, ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
@@ -120,14 +125,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
     super();
-    this.#backend = backendOf(target);
+    const backend = backendOf(target);
     this.name = checkName(name);
-    this.#options = resolveOptions(options, this.#backend.clock);
-    if (this.#options.replicas !== undefined && this.#backend.hasReplicas !== true) {
-      throw new TypeError(
-        'replicas: expected a client of one Redis server or of a sentinel through ioredis',
-      );
-    }
+    this.#options = resolveOptions(options, backend.clock);
+    this.#backend = withReplicas(backend, this.#options.replicas);
     this.#key = { prefix: this.#options.prefix, name: this.name };
     this.#session = EngineRegistry.of(this.#backend, this.#options.clock);
     this.#engine = this.#session.engine(this.#key, this.#options);
@@ -379,4 +380,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     await this.#engine.drained();
     await inboxClosed;
   }
+}
+
+function withReplicas(backend: Backend, required: ReplicaRequirement | undefined): Backend {
+  if (required === undefined) return backend;
+  const wrapped = backend.withReplicas?.(required);
+  if (wrapped !== undefined) return wrapped;
+  throw new TypeError(
+    'replicas: expected a client of one Redis server or of a sentinel through ioredis',
+  );
 }

@@ -27,8 +27,13 @@ export interface Backend {
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
   revoke?(call: RevokeCall): Promise<RevokeReply>;
-  /** Whether it can tell how many replicas have a ticket, see `AcquireCall.replicas`. */
-  readonly hasReplicas?: boolean;
+  /**
+   * This backend, but a permit counts only once enough replicas have it: else it is given back, and the call rejects. The same requirement
+   * gives the same object. Left out where that cannot be known.
+   */
+  withReplicas?(required: ReplicaRequirement): Backend;
+  /** Whether a pushed grant is to be claimed by asking, for another's call wrote it. */
+  readonly confirmsPushedGrants?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
   /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */
@@ -53,6 +58,12 @@ export interface Backend {
 export interface SemaphoreKey {
   readonly prefix: string;
   readonly name: string;
+}
+
+/** How many replicas must have a permit, and how long to wait for them, in milliseconds. */
+export interface ReplicaRequirement {
+  readonly atLeast: number;
+  readonly timeout: number;
 }
 
 export interface TicketRequest {
@@ -95,8 +106,6 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
-  /** How many replicas must have what was granted, and how long to wait for them; see `AcquireReply.tooFewReplicas`. */
-  readonly replicas?: { readonly atLeast: number; readonly timeout: number } | undefined;
   readonly requests: readonly TicketRequest[];
 }
 
@@ -114,8 +123,6 @@ export interface AcquireReply extends Reply {
   readonly nearestExpiry: number | undefined;
   /** One for each request, in the same order. */
   readonly verdicts: readonly AcquireVerdict[];
-  /** What was granted must not be held, for fewer replicas than the call wants have it. */
-  readonly tooFewReplicas?: Error | undefined;
 }
 
 export interface ExtendCall extends Call {

@@ -95,7 +95,7 @@ export class SemaphoreEngine implements HandleKeeper, LeaseKeeper {
       ...shared,
       name: call.key.name,
       inbox,
-      claimByAsking: options.replicas !== undefined,
+      claimByAsking: backend.confirmsPushedGrants === true,
       serverClock: this.#serverClock,
       call: (requests, notAfter) => this.#callAcquire(requests, notAfter),
       makeLease: (...ticket) => this.#makeLease(...ticket),
@@ -257,19 +257,10 @@ export class SemaphoreEngine implements HandleKeeper, LeaseKeeper {
     notAfter: number | undefined,
   ): Promise<AcquireReply> {
     const { key, limit, client } = this.#call;
-    const { ttl, label, clock, replicas } = this.#options;
+    const { ttl, label, clock } = this.#options;
     const sent = instant(clock);
-    const call = { key, limit, client, ttl, label, notAfter, requests, replicas };
-    if (replicas === undefined) return this.#heard(sent, only(await this.#backend.acquire([call])));
-    const attempts = requests.map((request) => request.attempts);
-    const reply = this.#heard(sent, only(await this.#backend.acquire([call])));
-    if (reply.tooFewReplicas === undefined) return reply;
-    // Where the request has been asked for again since, the ticket is that call's, and may be held.
-    const undone = requests.filter(
-      (request, i) => reply.verdicts[i]?.kind === 'granted' && request.attempts === attempts[i],
-    );
-    if (undone.length > 0) await this.#callRelease(undone.map(({ id }) => id));
-    throw reply.tooFewReplicas;
+    const call = { key, limit, client, ttl, label, notAfter, requests };
+    return this.#heard(sent, only(await this.#backend.acquire([call])));
   }
 
   async #callRelease(ids: readonly string[]): Promise<ReleaseReply> {

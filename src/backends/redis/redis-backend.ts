@@ -14,6 +14,7 @@ import type {
   Listening,
   ReleaseCall,
   ReleaseReply,
+  ReplicaRequirement,
   Reply,
   RevokeCall,
   RevokeReply,
@@ -45,6 +46,7 @@ import type { Operation, ScriptCall } from './script-call.js';
 import { repliesTo, scriptCall } from './script-call.js';
 import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
+import { WithReplicas } from './with-replicas.js';
 
 /** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
 const PAGE = 500;
@@ -59,11 +61,17 @@ export class RedisBackend implements Backend {
   #readOnlySince = -Infinity;
   #readOnlyAt = -Infinity;
   readonly #check: ServerCheck;
+  readonly #withReplicas = new Map<string, Backend>();
+  readonly withReplicas?: (required: ReplicaRequirement) => Backend;
   readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     this.#check = new ServerCheck(connection);
+    const replication = connection.replication?.bind(connection);
+    if (replication !== undefined) {
+      this.withReplicas = (required) => this.#wrapped(replication, required);
+    }
     const subscribe = connection.subscribe?.bind(connection);
     if (subscribe === undefined) return;
     this.listen = (client, prefix, listener) =>
@@ -79,10 +87,6 @@ export class RedisBackend implements Backend {
       });
   }
 
-  get hasReplicas(): boolean {
-    return this.#connection.replication !== undefined;
-  }
-
   /**
    * The inbox channel, of which a call names one, has the prefix in it. On a cluster, each semaphore by itself: a name is its own
    * hash tag, so two of them share a slot by chance alone.
@@ -92,24 +96,7 @@ export class RedisBackend implements Backend {
   }
 
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
-    const replicas = calls[0]?.replicas;
-    if (replicas === undefined) return this.#run(acquireOperation, calls);
-    return this.#acquireOnReplicas(calls, replicas);
-  }
-
-  async #acquireOnReplicas(
-    calls: readonly AcquireCall[],
-    { atLeast, timeout }: Replicas,
-  ): Promise<readonly AcquireReply[]> {
-    const acknowledged = this.#connection.replication?.();
-    const replies = await this.#run(acquireOperation, calls);
-    const isGranted = (reply: AcquireReply): boolean =>
-      reply.verdicts.some(({ kind }) => kind === 'granted');
-    if (!replies.some(isGranted)) return replies;
-    const count = (await acknowledged?.(atLeast, timeout)) ?? 0;
-    if (count >= atLeast) return replies;
-    const tooFewReplicas = new TooFewReplicasError(count, atLeast, timeout);
-    return replies.map((reply) => (isGranted(reply) ? { ...reply, tooFewReplicas } : reply));
+    return this.#run(acquireOperation, calls);
   }
 
   async acquireTogether(
@@ -212,6 +199,19 @@ export class RedisBackend implements Backend {
     return reply;
   }
 
+  #wrapped(
+    replication: NonNullable<RedisConnection['replication']>,
+    required: ReplicaRequirement,
+  ): Backend {
+    const place = `${required.atLeast} ${required.timeout}`;
+    let wrapped = this.#withReplicas.get(place);
+    if (wrapped === undefined) {
+      wrapped = new WithReplicas(this, replication, required);
+      this.#withReplicas.set(place, wrapped);
+    }
+    return wrapped;
+  }
+
   #send(script: Script, { keys, args }: ScriptCall<unknown>): Promise<readonly ReplyPart[]> {
     const sent = runScript(this.#connection, script, keys, args).then((reply) => {
       this.#readOnlyAt = -Infinity;
@@ -219,15 +219,5 @@ export class RedisBackend implements Backend {
     });
     if (this.#check.passed) return sent;
     return this.#check.confirm(sent, ([part]) => part?.serverTime, keys);
-  }
-}
-
-type Replicas = NonNullable<AcquireCall['replicas']>;
-
-/** A permit was granted but too few replicas acknowledged it. */
-class TooFewReplicasError extends Error {
-  constructor(count: number, atLeast: number, timeout: number) {
-    super(`${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms`);
-    this.name = 'TooFewReplicasError';
   }
 }
