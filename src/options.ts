@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { MOST_PERMITS } from './backends/backend.js';
+import { MOST_PERMITS } from './backends/protocol.js';
 import type { BackoffOptions } from './calling/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';

@@ -263,9 +263,6 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Permits of one ticket at most: each has a slot that is named in replies and messages. */
-export const MOST_PERMITS: number = 2 ** 24;
-
 /** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
 export class UnfitServerError extends Error {
   constructor(what: string, cause?: unknown) {
@@ -274,9 +271,3 @@ export class UnfitServerError extends Error {
     this.name = 'UnfitServerError';
   }
 }
-
-/** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
-export const CLAIM_TIME = 5000;
-
-/** How long a process's queued requests count without a sign of life from it, in milliseconds. */
-export const WAITER_LEASE = 5000;

@@ -1,5 +1,6 @@
 import type { ExtendReply } from '../backends/backend.js';
-import { CLAIM_TIME, UnfitServerError } from '../backends/backend.js';
+import { UnfitServerError } from '../backends/backend.js';
+import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { Clock, Instant } from '../time/clock.js';
@@ -79,7 +80,7 @@ export class LeaseRenewer {
     const number = this.#calls;
     // Short enough for several tries within a lease, or within the claim time.
     const unclaimed = leases.some(({ claimed }) => !claimed);
-    const limit = Math.min(callTimeout(ttl), ttl / 6, unclaimed ? CLAIM_TIME / 4 : Infinity);
+    const limit = Math.min(callTimeout(ttl), ttl / 6, unclaimed ? CLAIM_TIME_MS / 4 : Infinity);
     callWithTimeout(clock, limit, this.#options.call(leases), {
       onReply: ({ extended, revoked }) => {
         const gone = new Set(revoked);

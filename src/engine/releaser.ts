@@ -1,5 +1,5 @@
 import type { ReleaseReply } from '../backends/backend.js';
-import { WAITER_LEASE } from '../backends/backend.js';
+import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { Clock, Timer } from '../time/clock.js';
@@ -114,7 +114,7 @@ export class Releaser {
   /** Makes sure that nothing stays behind under `id`. Tells nobody how it went; `onEnd` when it is over. */
   withdraw(id: string, onEnd?: () => void): void {
     const { clock, ttl, limit } = this.#options;
-    const life = Math.max(ttl, WAITER_LEASE) + limit;
+    const life = Math.max(ttl, WAITER_LEASE_MS) + limit;
     this.#add(id, clock.monotonic() + life, Infinity, false).onEnd = onEnd;
   }
 

@@ -1,5 +1,5 @@
 import type { AcquireReply, AcquireVerdict, PushedGrant } from '../backends/backend.js';
-import { CLAIM_TIME } from '../backends/backend.js';
+import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { Clock, Instant } from '../time/clock.js';
@@ -112,7 +112,7 @@ export class WaitLoop {
       return true;
     }
     // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
-    const life = Math.min(CLAIM_TIME, this.#options.ttl);
+    const life = Math.min(CLAIM_TIME_MS, this.#options.ttl);
     const certainty = this.#options.serverClock.certaintyUntil(grant.expiresAt, life);
     if (certainty === undefined) return true;
     const { since, span } = certainty;

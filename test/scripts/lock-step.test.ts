@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 
-import { WAITER_LEASE } from '../../src/backends/backend.js';
+import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
@@ -214,7 +214,7 @@ class Program {
     });
     // A process asks again for all that it waits for; new requests may travel with those. Once its lease
     // as a waiter is over, a backend is free to have dropped some, all or none of them.
-    const lapsed = this.#pair.now - mine.queuedAt >= WAITER_LEASE;
+    const lapsed = this.#pair.now - mine.queuedAt >= WAITER_LEASE_MS;
     const known = lapsed || dice % 5 < 2 ? again(mine.waiting) : [];
     const twice = dice < 5 ? asks.slice(0, 1) : [];
     await this.#acquire(mine, [...known, ...asks, ...twice]);

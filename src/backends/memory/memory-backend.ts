@@ -19,13 +19,11 @@ import type {
   SetLimitCall,
   SetLimitReply,
 } from '../backend.js';
+import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { checkClock } from '../../options.js';
 import { MemorySemaphore } from './memory-semaphore.js';
-
-/** In milliseconds. */
-const DAY = 86_400_000;
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
@@ -110,7 +108,7 @@ export class MemoryBackend implements Backend {
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
     this.#stripes.set(place, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
-      for (const [number, at] of numbers) if (now - at > DAY) numbers.delete(number);
+      for (const [number, at] of numbers) if (now - at > KEYS_LIFE_MS) numbers.delete(number);
       if (numbers.size === 0) this.#stripes.delete(other);
     }
     return [...noted.keys()];

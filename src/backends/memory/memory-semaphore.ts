@@ -18,7 +18,7 @@ import type {
   SetLimitReply,
   TicketRequest,
 } from '../backend.js';
-import { CLAIM_TIME, WAITER_LEASE } from '../backend.js';
+import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import type { Arrival } from './arrival-queue.js';
 import { ArrivalQueue } from './arrival-queue.js';
@@ -237,7 +237,7 @@ export class MemorySemaphore {
 
   #renewLease(client: string, now: number): void {
     const lease = this.#leases.get(client);
-    const expiresAt = now + WAITER_LEASE;
+    const expiresAt = now + WAITER_LEASE_MS;
     if (lease === undefined) this.#leases.add({ id: client, expiresAt, place: 0 });
     else this.#leases.renew(lease, expiresAt);
   }
@@ -258,7 +258,7 @@ export class MemorySemaphore {
         if (this.#slots.used + waiter.permits > call.limit) return { granted, blocked: true };
         this.#queue.remove(waiter.id);
         const mine = own?.has(waiter.id) === true;
-        const life = mine ? (call.ttl ?? CLAIM_TIME) : Math.min(waiter.ttl, CLAIM_TIME);
+        const life = mine ? (call.ttl ?? CLAIM_TIME_MS) : Math.min(waiter.ttl, CLAIM_TIME_MS);
         this.#grant(waiter, now, now + life);
         granted.push(waiter);
         if (this.#slots.used >= call.limit) break;

@@ -1,4 +1,5 @@
 import type { AcquireCall, AcquireVerdict, TicketRequest } from '../backend.js';
+import { safetyMargin } from '../protocol.js';
 import type { Instant } from '../../time/clock.js';
 import { elapsedSince, instant, randomBy } from '../../time/clock.js';
 import type { Quorum } from './quorum.js';
@@ -275,6 +276,6 @@ export class Acquisition {
   /** Milliseconds for which a ticket that was asked for at the beginning is certain, with the margin of `Lease`. */
   #validity(): number {
     const { ttl } = this.#call;
-    return ttl - ttl * 0.01 - 2 - elapsedSince(this.#started, this.#quorum.clock);
+    return ttl - safetyMargin(ttl) - elapsedSince(this.#started, this.#quorum.clock);
   }
 }

@@ -15,6 +15,7 @@ import type {
   TakeReply,
 } from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
+import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
 import { parseDrop, parseKeep, parseList, parseTake } from './redis-replies.js';
@@ -28,9 +29,6 @@ import {
   quorumListScript,
   quorumTakeScript,
 } from '../redis/scripts.js';
-
-/** Slots that `list` reads with one command, so that a large semaphore does not block the server. */
-const PAGE = 500;
 
 const LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
 const SIGNS: Record<SetClaim['record'], string> = {
@@ -89,7 +87,9 @@ export class RedisQuorumNode implements QuorumNode {
     const tickets = new Map<string, NodeTicket>();
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
-      const page = parseList(await this.#run(quorumListScript, key, [cursor, String(PAGE)]));
+      const page = parseList(
+        await this.#run(quorumListScript, key, [cursor, String(INSPECT_PAGE)]),
+      );
       for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
       ({ cursor, time } = page);
     }

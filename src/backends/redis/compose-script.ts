@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { CLAIM_TIME_MS, KEYS_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { luaSources } from './lua-sources.js';
 
 export interface Script {
@@ -12,11 +13,20 @@ const INCLUDE = /^-- include:(.*)$/;
 /** By name, the files of `lua/`. */
 const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 
+/** What stands in the files for numbers that are held elsewhere. */
+const NUMBERS: Readonly<Record<string, number>> = {
+  CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
+  WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
+  KEYS_LIFE_MS,
+};
+const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`, 'g');
+
 /** The lines of a file, with those of the files that it includes. */
 function compose(name: string): string[] {
   return (sources.get(name) ?? []).flatMap((line) => {
     const included = INCLUDE.exec(line)?.[1];
-    return included === undefined ? line : included.split(' ').filter(Boolean).flatMap(compose);
+    if (included === undefined) return line.replace(NUMBER, (name) => String(NUMBERS[name]));
+    return included.split(' ').filter(Boolean).flatMap(compose);
   });
 }
 

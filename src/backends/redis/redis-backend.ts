@@ -25,6 +25,7 @@ import type {
 } from '../backend.js';
 import { systemClock } from '../../time/clock.js';
 import { UnfitServerError } from '../backend.js';
+import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import type { ReplyPart } from './replies.js';
@@ -47,9 +48,6 @@ import { repliesTo, scriptCall } from './script-call.js';
 import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
 import { WithReplicas } from './with-replicas.js';
-
-/** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
-const PAGE = 500;
 
 /** How long a server may say that it is read-only before that counts as final, in milliseconds. */
 const READ_ONLY_PATIENCE = 5000;
@@ -141,7 +139,7 @@ export class RedisBackend implements Backend {
       // A server that goes in circles is not followed for ever.
       if (read.has(place)) throw new UnexpectedReplyError('inspect', place);
       read.add(place);
-      const args = [cursor, arrival, String(PAGE)];
+      const args = [cursor, arrival, String(INSPECT_PAGE)];
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);
       for (const waiter of page.waiters) {

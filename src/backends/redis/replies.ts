@@ -13,7 +13,7 @@ import type {
   SetLimitReply,
   WaiterState,
 } from '../backend.js';
-import { MOST_PERMITS } from '../backend.js';
+import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
 
 /** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */

@@ -58,7 +58,7 @@ local function hand_over(tickets, meta, queue, limit, id, held, state)
     return nil, held, state
   end
   local token = last < now_text and now_text or string.format('%d', last + 1)
-  local expires = string.format('%d', now + math.min(life + 0, 5000000))
+  local expires = string.format('%d', now + math.min(life + 0, CLAIM_TIME_US))
   change_hands(tickets, meta, queue, id, head, slot .. ' ' .. token .. ' ' .. label, token, limit, waiting + 0, expires)
   local channels, client = string.match(inbox, '^(.*:)(.*)$')
   local line = head .. ' ' .. slot .. ' ' .. token .. ' ' .. expires

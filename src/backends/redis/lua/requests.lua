@@ -25,13 +25,13 @@ local function arrive(s)
     return
   end
   s.waiting, s.comers, s.waited, s.arrived = s.waiting + #comers / 2, {}, true, true
-  comers[#comers + 1], comers[#comers + 2] = text_of(now + 5000000 - 9e15), '@' .. client
+  comers[#comers + 1], comers[#comers + 2] = text_of(now + WAITER_LEASE_US - 9e15), '@' .. client
   if not empty then
     -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
     redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(now - 9e15))
   end
   redis.call('ZADD', s.queue, unpack(comers))
-  redis.call('PEXPIRE', s.queue, '86400000')
+  redis.call('PEXPIRE', s.queue, 'KEYS_LIFE_MS')
 end
 
 -- `ids` may have one twice: two tries, of which one was thought lost, can travel together.

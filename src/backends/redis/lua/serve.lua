@@ -26,7 +26,7 @@ local function grant_waiting(s, id, who, permits, record, own, ttl)
     own[id] = grant(s, id, permits, label or '?', now + ttl)
     return
   end
-  local expires = now + math.min((life or 5000000) + 0, 5000000)
+  local expires = now + math.min((life or CLAIM_TIME_US) + 0, CLAIM_TIME_US)
   local line = id .. ' ' .. grant(s, id, permits, label or '?', expires) .. ' ' .. text_of(expires)
   local lines = s.grants or {}
   s.grants, lines[who] = lines, lines[who] or {}

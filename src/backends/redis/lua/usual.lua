@@ -27,7 +27,7 @@ local function grant_first(tickets, meta, queue, limit, id, label, ttl, expires)
   if redis.call('EXISTS', meta, queue) > 0 then
     return nil
   end
-  local life = string.format('%d', 86400000 + math.ceil(ttl / 1000))
+  local life = string.format('%d', KEYS_LIFE_MS + math.ceil(ttl / 1000))
   redis.call('ZADD', tickets, '9000000000000000', '.', expires, id)
   redis.call('HSET', meta, 'layout', '2', id, '0 ' .. now_text .. ' ' .. label, 'state', now_text .. ' ' .. limit)
   redis.call('PEXPIRE', tickets, life)
@@ -41,8 +41,8 @@ local function queue_one(tickets, meta, queue, limit, id, label, ttl, place, wai
     return nil
   end
   redis.call('HSET', meta, 'state', place .. ' ' .. limit .. string.format(';%d', waiting + 1))
-  redis.call('ZADD', queue, place, id, string.format('%d', now + 5000000 - 9e15), '@' .. string.match(inbox, '[^:]*$'))
-  redis.call('PEXPIRE', queue, '86400000')
+  redis.call('ZADD', queue, place, id, string.format('%d', now + WAITER_LEASE_US - 9e15), '@' .. string.match(inbox, '[^:]*$'))
+  redis.call('PEXPIRE', queue, 'KEYS_LIFE_MS')
   local expiry = redis.call('ZSCORE', tickets, redis.call('ZRANGE', tickets, '0', '0')[1])
   return 'q' .. place .. '///' .. string.format('%d', expiry)
 end
