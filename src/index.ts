@@ -18,6 +18,7 @@ export type {
   InspectCall,
   InspectReply,
   Listening,
+  NamePage,
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
@@ -31,6 +32,8 @@ export type {
   TicketRequest,
   WaiterState,
 } from './backends/backend.js';
+export type { ListOptions } from './list-semaphores.js';
+export { listSemaphores } from './list-semaphores.js';
 export type { Clock, Timer } from './time/clock.js';
 export { systemClock } from './time/clock.js';
 export type { CompositeHandleEvents } from './many/composite-handle.js';

@@ -21,6 +21,11 @@ export interface Backend {
   /** Semaphores of the same lane may share a call: not those on two servers, nor of two prefixes. Left out: all share. */
   laneOf?(key: SemaphoreKey): string;
   inspect(call: InspectCall): Promise<InspectReply>;
+  /**
+   * A page of the names with this prefix that were used within a day, and where the next page begins: '' is the beginning and the
+   * end. A name may come more than once. Left out where the backend cannot tell.
+   */
+  listNames?(prefix: string, cursor: string): Promise<NamePage>;
   /** Stores the limit that counts for everyone. Left out, as the next two, where the backend cannot. */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
@@ -202,9 +207,17 @@ export interface InspectCall {
   readonly limit: number;
 }
 
+export interface NamePage {
+  readonly names: readonly string[];
+  readonly cursor: string;
+}
+
 /** What a semaphore holds at one moment; see `Semaphore.inspect`. */
 export interface InspectReply {
+  /** By `limitFrom`. */
   readonly limit: number;
+  /** `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`: nobody has asked, so it is the one given here. */
+  readonly limitFrom: 'setLimit' | 'caller' | 'options';
   readonly held: number;
   readonly waiting: number;
   readonly holders: readonly HolderState[];

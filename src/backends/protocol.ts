@@ -22,3 +22,6 @@ export function safetyMargin(span: number): number {
 
 /** Tickets and requests that `inspect` reads with one command, so that a large semaphore does not block the server. */
 export const INSPECT_PAGE = 500;
+
+/** Keys that `listNames` looks at with one command. */
+export const LIST_PAGE = 1000;

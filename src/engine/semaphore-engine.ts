@@ -190,7 +190,7 @@ export class SemaphoreEngine implements HandleKeeper, LeaseKeeper {
   async inspect(): Promise<InspectReply> {
     const inspect = () => this.#backend.inspect(this.#call);
     const reply = await retryUntilDeadline(this.#patience, 'inspecting', inspect);
-    this.#limit = reply.limit;
+    this.#limit = reply.limitFrom === 'setLimit' ? reply.limit : this.#call.limit;
     return reply;
   }
 

@@ -1,4 +1,4 @@
-import type { Call, Reply } from '../backend.js';
+import type { Call, InspectReply, Reply } from '../backend.js';
 
 /** What a reply says of limits. */
 export type Limits = Pick<Reply, 'storedLimit' | 'otherLimit'>;
@@ -9,6 +9,14 @@ export class LimitRecord {
   stored: number | undefined;
   /** That of the last caller. */
   #last = 0;
+
+  /** The limit that is known here, and where it is from; else the one that is given. */
+  show(given: number): Pick<InspectReply, 'limit' | 'limitFrom'> {
+    if (this.stored !== undefined) return { limit: this.stored, limitFrom: 'setLimit' };
+    return this.#last > 0
+      ? { limit: this.#last, limitFrom: 'caller' }
+      : { limit: given, limitFrom: 'options' };
+  }
 
   /** The call with the limit that counts, and what its reply says. `busy`: somebody holds or waits. */
   begin<C extends Call>(given: C, busy: boolean): { call: C; limits: Limits } {

@@ -11,6 +11,7 @@ import type {
   InspectCall,
   InspectReply,
   Listening,
+  NamePage,
   ReleaseCall,
   ReleaseReply,
   RevokeCall,
@@ -101,6 +102,15 @@ export class MemoryBackend implements Backend {
 
   inspect(call: InspectCall): Promise<InspectReply> {
     return this.#on(call.key, 1, (semaphore, now) => semaphore.inspect(call.limit, now));
+  }
+
+  async listNames(prefix: string): Promise<NamePage> {
+    const now = this.#now();
+    const names = [...this.#semaphores].flatMap(([place, semaphore]) => {
+      const [own, name] = JSON.parse(place) as [string, string];
+      return own === prefix && !semaphore.isEmptyAt(now) ? name : [];
+    });
+    return { names, cursor: '' };
   }
 
   async noteStripes({ prefix, name }: SemaphoreKey, stripes: number): Promise<readonly number[]> {

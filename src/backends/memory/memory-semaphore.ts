@@ -169,7 +169,6 @@ export class MemorySemaphore {
 
   inspect(given: number, now: number): InspectReply {
     this.#purge(now);
-    const limit = this.#limits.stored ?? given;
     const holders = [...this.#tickets.values()].map((ticket) => ({
       id: ticket.id,
       slots: slotsOf(ticket.ranges),
@@ -184,7 +183,8 @@ export class MemorySemaphore {
         const waitingFor = Math.max(0, now - arrival / 1000);
         return { id, permits, position, waitingFor, label };
       });
-    return { limit, held: this.#slots.used, waiting: waiters.length, holders, waiters };
+    const counts = { held: this.#slots.used, waiting: waiters.length };
+    return { ...this.#limits.show(given), ...counts, holders, waiters };
   }
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */

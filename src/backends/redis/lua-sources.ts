@@ -457,6 +457,17 @@ export const luaSources = {
     'end',
     "return table.concat({ now_text, limit, cursor, place, held, waiting }, '|')",
   ],
+  'list-names': [
+    '-- include:',
+    'local start = KEYS[1] or ARGV[3]',
+    "local pattern = string.gsub(start, '[%*%?%[%]\\\\]', '\\\\%0') .. '{*}:meta'",
+    "local scanned = redis.call('SCAN', ARGV[1], 'MATCH', pattern, 'COUNT', ARGV[2])",
+    'local parts = { scanned[1] }',
+    'for _, key in ipairs(scanned[2]) do',
+    "parts[#parts + 1] = string.match(string.sub(key, #start + 1), '^{([^{}]+)}:meta$')",
+    'end',
+    "return table.concat(parts, '}')",
+  ],
   lost: [
     'local function recount_field(s, id, value, live, used)',
     "local slots, token = string.match(value, '^([%d,-]+) (%d+) ')",

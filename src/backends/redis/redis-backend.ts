@@ -12,6 +12,7 @@ import type {
   InspectCall,
   InspectReply,
   Listening,
+  NamePage,
   ReleaseCall,
   ReleaseReply,
   ReplicaRequirement,
@@ -28,8 +29,9 @@ import { UnfitServerError } from '../backend.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
-import type { ReplyPart } from './replies.js';
+import type { InspectPage, ReplyPart } from './replies.js';
 import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
+import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
 import { isReadOnlyError, isRetryableError } from './redis-errors.js';
 import { runScript } from './script-runner.js';
@@ -131,7 +133,10 @@ export class RedisBackend implements Backend {
     const holders = new Map<string, HolderState>();
     const waiters = new Map<string, WaiterState>();
     const keys = keysOf(call.key);
-    let { limit } = call;
+    let limit: Pick<InspectReply, 'limit' | 'limitFrom'> = {
+      limit: call.limit,
+      limitFrom: 'options',
+    };
     let [cursor, arrival] = ['0', '0'];
     const read = new Set<string>();
     while (cursor !== '' || arrival !== '') {
@@ -146,11 +151,21 @@ export class RedisBackend implements Backend {
         waiters.set(waiter.id, { ...waiter, position: waiters.size });
       }
       ({ cursor, arrival } = page);
-      limit = page.storedLimit ?? limit;
+      limit = limitOf(page) ?? limit;
     }
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
-    return { limit, held, waiting: waiters.size, holders: bySlot, waiters: [...waiters.values()] };
+    return {
+      ...limit,
+      held,
+      waiting: waiters.size,
+      holders: bySlot,
+      waiters: [...waiters.values()],
+    };
+  }
+
+  listNames(prefix: string, cursor: string): Promise<NamePage> {
+    return namePage(this.#connection, prefix, cursor);
   }
 
   async noteStripes(key: SemaphoreKey, stripes: number): Promise<readonly number[]> {
@@ -218,4 +233,12 @@ export class RedisBackend implements Backend {
     if (this.#check.passed) return sent;
     return this.#check.confirm(sent, ([part]) => part?.serverTime, keys);
   }
+}
+
+/** As the backend knows it; undefined where it does not. */
+function limitOf({ storedLimit, otherLimit }: InspectPage) {
+  if (storedLimit !== undefined) return { limit: storedLimit, limitFrom: 'setLimit' } as const;
+  return otherLimit === undefined
+    ? undefined
+    : ({ limit: otherLimit, limitFrom: 'caller' } as const);
 }

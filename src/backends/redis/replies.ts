@@ -88,8 +88,7 @@ export function parseNumbers(reply: unknown): number[] {
   return reply.split(' ').map(Number);
 }
 
-export interface InspectPage {
-  readonly storedLimit?: number | undefined;
+export interface InspectPage extends Pick<Reply, 'storedLimit' | 'otherLimit'> {
   /** Where the next page starts among the tickets and among the waiting requests; '' when done. */
   readonly cursor: string;
   readonly arrival: string;

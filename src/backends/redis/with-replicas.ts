@@ -8,6 +8,7 @@ import type {
   ExtendReply,
   InspectCall,
   InspectReply,
+  NamePage,
   ReleaseCall,
   ReleaseReply,
   ReplicaRequirement,
@@ -28,6 +29,7 @@ type Inner = Backend &
       | 'findHazard'
       | 'isRetryable'
       | 'laneOf'
+      | 'listNames'
       | 'noteStripes'
       | 'revoke'
       | 'setLimit'
@@ -89,6 +91,10 @@ export class WithReplicas implements Backend {
 
   inspect(call: InspectCall): Promise<InspectReply> {
     return this.#inner.inspect(call);
+  }
+
+  listNames(prefix: string, cursor: string): Promise<NamePage> {
+    return this.#inner.listNames(prefix, cursor);
   }
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
