@@ -22,27 +22,15 @@ const NUMBERS: Readonly<Record<string, number>> = {
 const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`, 'g');
 
 /** The lines of a file, with those of the files that it includes. */
-function compose(name: string): string[] {
+export function linesOf(name: string): string[] {
   return (sources.get(name) ?? []).flatMap((line) => {
     const included = INCLUDE.exec(line)?.[1];
     if (included === undefined) return line.replace(NUMBER, (name) => String(NUMBERS[name]));
-    return included.split(' ').filter(Boolean).flatMap(compose);
+    return included.split(' ').filter(Boolean).flatMap(linesOf);
   });
 }
 
 export function script(name: string, before: readonly string[] = []): Script {
-  const text = [...before, ...compose(name)].join('\n');
+  const text = [...before, ...linesOf(name)].join('\n');
   return { name, text, sha1: createHash('sha1').update(text).digest('hex') };
-}
-
-const inDialects = new Map<Script, Script>();
-
-/** The script as it runs where something stands in for the server, see `dialect.lua`. */
-export function inDialect(original: Script): Script {
-  let made = inDialects.get(original);
-  if (made === undefined) {
-    made = script(original.name, compose('dialect'));
-    inDialects.set(original, made);
-  }
-  return made;
 }

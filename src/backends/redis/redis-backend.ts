@@ -24,7 +24,6 @@ import type {
   SetLimitReply,
   WaiterState,
 } from '../backend.js';
-import { systemClock } from '../../time/clock.js';
 import { UnfitServerError } from '../backend.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
@@ -33,7 +32,7 @@ import type { InspectPage, ReplyPart } from './replies.js';
 import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
 import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
-import { isReadOnlyError, isRetryableError } from './redis-errors.js';
+import { isReadOnlyError, isRetryableError, ReadOnlyRule } from './redis-errors.js';
 import { runScript } from './script-runner.js';
 import type { Script } from './compose-script.js';
 import {
@@ -51,15 +50,10 @@ import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
 import { WithReplicas } from './with-replicas.js';
 
-/** How long a server may say that it is read-only before that counts as final, in milliseconds. */
-const READ_ONLY_PATIENCE = 5000;
-
 /** Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's slot. */
 export class RedisBackend implements Backend {
   readonly #connection: RedisConnection;
-  /** When a row of read-only replies began, and when the last one came. */
-  #readOnlySince = -Infinity;
-  #readOnlyAt = -Infinity;
+  readonly #readOnly = new ReadOnlyRule();
   readonly #check: ServerCheck;
   readonly #withReplicas = new Map<string, Backend>();
   readonly withReplicas?: (required: ReplicaRequirement) => Backend;
@@ -186,12 +180,7 @@ export class RedisBackend implements Backend {
   isRetryable(error: unknown): boolean {
     if (error instanceof UnexpectedReplyError || error instanceof UnfitServerError) return false;
     if (this.#connection.isClosed?.() === true) return false;
-    if (!isReadOnlyError(error)) return isRetryableError(error);
-    // A failover passes; a client that was pointed at a replica stays read-only.
-    const now = systemClock.monotonic();
-    if (now - this.#readOnlyAt > READ_ONLY_PATIENCE) this.#readOnlySince = now;
-    this.#readOnlyAt = now;
-    return now - this.#readOnlySince < READ_ONLY_PATIENCE;
+    return isReadOnlyError(error) ? this.#readOnly.onReadOnly() : isRetryableError(error);
   }
 
   /** One script call. */
@@ -227,7 +216,7 @@ export class RedisBackend implements Backend {
 
   #send(script: Script, { keys, args }: ScriptCall<unknown>): Promise<readonly ReplyPart[]> {
     const sent = runScript(this.#connection, script, keys, args).then((reply) => {
-      this.#readOnlyAt = -Infinity;
+      this.#readOnly.onReply();
       return partsOf(script.name, reply);
     });
     if (this.#check.passed) return sent;

@@ -31,13 +31,12 @@ export interface Subscriber {
   unref?(): void;
 }
 
-/** On copies of a single client. */
-export function subscribeOnCopy(
-  client: Duplicable,
+/** On copies of a client. */
+export function subscribeOnCopies(
+  copy: () => Subscriber | Promise<Subscriber>,
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  const copy = (): Subscriber => client.duplicate();
   return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
 }
 
@@ -46,7 +45,7 @@ export function subscribeOnCopy(
  * reconnects. While it makes its socket it cannot be ended: 4 and 5 would only mark it as closed, and the
  * socket that comes then is nobody's. So what is closed while it connects ends when it tells of its socket, or that there is none.
  */
-export class CopyAttempt implements Attempt {
+class CopyAttempt implements Attempt {
   readonly subscribed: Promise<void>;
   readonly #onLost: () => void;
   #copy: Subscriber | undefined;

@@ -1,7 +1,7 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
-import { anyReady, movingSubscription } from './moving-subscription.js';
+import { anyReady } from './moving-subscription.js';
 import type { Duplicable, NodeRedisClient, Subscriber } from './node-redis-client.js';
-import { CopyAttempt } from './node-redis-client.js';
+import { subscribeOnCopies } from './node-redis-client.js';
 import { hasMethods } from './shape.js';
 
 interface Node {
@@ -40,5 +40,5 @@ export function subscribeOnNode(
     if (node === undefined) throw new Error('the cluster client knows no node that is ready');
     return (await cluster.nodeClient(node)).duplicate();
   };
-  return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
+  return subscribeOnCopies(copy, channel, events);
 }

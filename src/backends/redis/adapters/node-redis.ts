@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../connection.js';
 import type { Duplicable, NodeRedisClient } from './node-redis-client.js';
-import { subscribeOnCopy } from './node-redis-client.js';
+import { subscribeOnCopies } from './node-redis-client.js';
 import type { NodeRedisCluster } from './node-redis-cluster.js';
 import { isCluster, routesScriptsWrongly, subscribeOnNode } from './node-redis-cluster.js';
 import { isSentinel, subscribeOnSentinel } from './node-redis-sentinel.js';
@@ -93,7 +93,9 @@ function subscriberOf(client: object): RedisConnection['subscribe'] {
   if (isCluster(client)) return (...wanted) => subscribeOnNode(client, ...wanted);
   if (isSentinel(client)) return (...wanted) => subscribeOnSentinel(client, ...wanted);
   // A pool has no `duplicate`: there waiting is by polling alone.
-  if (canSubscribe(client)) return (...wanted) => subscribeOnCopy(client, ...wanted);
+  if (canSubscribe(client)) {
+    return (...wanted) => subscribeOnCopies(() => client.duplicate(), ...wanted);
+  }
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { inDialect } from '../../../../src/backends/redis/compose-script.js';
+import { inDialect } from '../../../../src/backends/redis/dialect.js';
 import * as scripts from '../../../../src/backends/redis/scripts.js';
 
 describe('composed scripts', () => {
