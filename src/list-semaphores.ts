@@ -36,7 +36,9 @@ export function listSemaphores(
 async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
   const { clock = systemClock } = backend;
   const patience: RetryOptions = {
-    ...{ clock, retry: DEFAULT_RETRY, limit: PAGE_TIMEOUT_MS },
+    clock,
+    retry: DEFAULT_RETRY,
+    limit: PAGE_TIMEOUT_MS,
     isRetryable: (error) => backend.isRetryable?.(error) ?? true,
   };
   const listNames = backend.listNames?.bind(backend);

@@ -17,7 +17,11 @@ describeWithServer('all tickets or none, on Redis', (server) => {
       this.calls = Array.from({ length: 10 }, (_, i) => ({
         key: { prefix: 'redsem', name: `${start}-${i}` },
         requests: [request(`c.${i + 1}`, 'try')],
-        ...{ client: 'c', limit, ttl: 30_000, label: 'l', notAfter: undefined },
+        client: 'c',
+        limit,
+        ttl: 30_000,
+        label: 'l',
+        notAfter: undefined,
       }));
     }
 

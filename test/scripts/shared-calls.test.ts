@@ -11,8 +11,14 @@ describeWithServer('calls of many semaphores, on Redis', (server) => {
     Array.from({ length: count }, (_, i) => ({ prefix: 'redsem', name: `${start}-${i}` }));
 
   const call = (key: SemaphoreKey, id: string, rest: Partial<AcquireCall> = {}): AcquireCall => ({
-    ...{ key, client: 'c', limit: 1, ttl: 30_000, label: 'l', notAfter: undefined },
-    ...{ requests: [request(id)], ...rest },
+    key,
+    client: 'c',
+    limit: 1,
+    ttl: 30_000,
+    label: 'l',
+    notAfter: undefined,
+    requests: [request(id)],
+    ...rest,
   });
 
   it('are one script call each to take, extend and give back a hundred', async () => {

@@ -106,9 +106,11 @@ export class MemoryBackend implements Backend {
 
   async listNames(prefix: string): Promise<NamePage> {
     const now = this.#now();
+    const start = `${JSON.stringify([prefix]).slice(0, -1)},`;
     const names = [...this.#semaphores].flatMap(([place, semaphore]) => {
-      const [own, name] = JSON.parse(place) as [string, string];
-      return own === prefix && !semaphore.isEmptyAt(now) ? name : [];
+      if (!place.startsWith(start) || semaphore.isEmptyAt(now)) return [];
+      const name: unknown = JSON.parse(place.slice(start.length, -1));
+      return String(name);
     });
     return { names, cursor: '' };
   }

@@ -25,7 +25,7 @@ const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`,
 export function linesOf(name: string): string[] {
   return (sources.get(name) ?? []).flatMap((line) => {
     const included = INCLUDE.exec(line)?.[1];
-    if (included === undefined) return line.replace(NUMBER, (name) => String(NUMBERS[name]));
+    if (included === undefined) return line.replace(NUMBER, (number) => String(NUMBERS[number]));
     return included.split(' ').filter(Boolean).flatMap(linesOf);
   });
 }

@@ -68,7 +68,9 @@ export const nameCases: CaseGroup = {
       const semaphore = scope.semaphore({ ...options, label: STRANGE });
       const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
       expect(await semaphore.inspect()).to.deep.equal({
-        ...{ name: scope.name, limit: 7, limitFrom: 'options' },
+        name: scope.name,
+        limit: 7,
+        limitFrom: 'options',
         ...nobody,
       });
       const gone = await semaphore.acquire();

@@ -26,7 +26,7 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   };
   if (isCluster(client)) {
     connection.subscribe = (channel, events) => subscribeOnNode(client, channel, events);
-    connection.eachMaster = async () => client.nodes('master').map(ioredisConnection);
+    connection.eachMaster = () => Promise.resolve(client.nodes('master').map(ioredisConnection));
     return connection;
   }
   if (canSubscribe(client)) {

@@ -72,7 +72,9 @@ describe('backend with replicas', () => {
     const backend = server.open(1);
     const replies = await backend.acquire([call('x', 'c.1'), call('y', 'c.2'), call('z', 'c.3')]);
     expect(replies.flatMap(({ verdicts }) => verdicts)).to.deep.equal([
-      ...[granted, { kind: 'busy' }, granted],
+      granted,
+      { kind: 'busy' },
+      granted,
     ]);
     await backend.acquire([call('x', 'c.4')]);
     const none = await backend.acquireTogether([call('x', 'c.5'), call('y', 'c.6')]);
