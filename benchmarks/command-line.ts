@@ -3,10 +3,13 @@ import { parseArgs } from 'node:util';
 import { buildWorkerPrograms } from './measure/worker-program.js';
 import { questions } from './questions/all-questions.js';
 import type { Pace, Question } from './questions/question.js';
+import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { runQuestion } from './question-run.js';
+import { slowCallVerdicts } from './report/file-verdicts.js';
 import { writeReadme } from './report/readme.js';
 import { loadResults, saveResults } from './report/results-folder.js';
 import { printQuestion } from './report/terminal.js';
+import { verdictLine } from './report/verdict.js';
 
 /** Gives the exit code: 1 when a case failed. A bar that is missed is reported and no failure. */
 export async function runFromCommandLine(args: string[]): Promise<number> {
@@ -45,15 +48,28 @@ async function run(wanted: readonly Question[], pace: Pace): Promise<number> {
   const started = performance.now();
   await buildWorkerPrograms();
   let failures = 0;
-  for (const question of wanted) {
+  const slow: SlowCalls[] = [];
+  for (const question of wanted.filter(canBeAsked)) {
     const outcome = await runQuestion(question, pace);
     failures += outcome.failures;
+    if (outcome.file.slowCalls !== undefined) slow.push(outcome.file.slowCalls);
     printQuestion(question, outcome.file, pace);
     if (pace === 'full' && outcome.failures === 0) saveResults(question, outcome.file);
   }
   if (pace === 'full') await writeReadme(questions);
+  if (slow.length > 0) console.log(wholeRun(slow));
   const seconds = Math.round((performance.now() - started) / 1000);
   const end = failures === 0 ? 'every case ran' : `${failures} cases failed`;
   console.log(`\n${end}, ${seconds} s`);
   return failures === 0 ? 0 : 1;
+}
+
+function canBeAsked({ name, lacks }: Question): boolean {
+  const lack = lacks?.();
+  if (lack !== undefined) console.log(`${name}: left out, ${lack}`);
+  return lack === undefined;
+}
+
+function wholeRun(slow: readonly SlowCalls[]): string {
+  return ['\nthe whole run', ...slowCallVerdicts(sumOfSlowCalls(slow)).map(verdictLine)].join('\n');
 }

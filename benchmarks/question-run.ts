@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { ServerOptions } from '../test/support/redis-server.js';
+import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { Stage } from './measure/stage.js';
 import { peerIds } from './peers/catalog.js';
 import type { BenchCase, Pace, Question } from './questions/question.js';
@@ -23,10 +25,13 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
   const cases = question.cases(pace);
   const rounds = pace === 'full' ? question.rounds : 1;
   const measured: Measured[] = [];
+  const slow: SlowCalls[] = [];
   let failures = 0;
   const attempt = async (each: BenchCase, round: number): Promise<void> => {
     try {
-      measured.push(...(await runCase(each)));
+      const outcome = await runCase(each, question.server);
+      measured.push(...outcome.measured);
+      if (outcome.slow !== undefined) slow.push(outcome.slow);
     } catch (error) {
       failures += 1;
       console.error(`${question.name}, ${each.label}, round ${round} failed:`, error);
@@ -39,7 +44,8 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
     await inLanes(pace === 'full' ? 1 : 3, ordered, (each) => attempt(each, round));
   }
   const rows = rowsOf(measured, peerIds);
-  return { file: { question: question.name, environment, rows }, failures };
+  const slowCalls = slow.length === 0 ? undefined : sumOfSlowCalls(slow);
+  return { file: { question: question.name, environment, slowCalls, rows }, failures };
 }
 
 async function inLanes<T>(
@@ -63,15 +69,21 @@ async function inspectEnvironment(): Promise<Environment> {
   }
 }
 
-async function runCase(each: BenchCase): Promise<Measured[]> {
-  const stage = await Stage.open();
+interface CaseOutcome {
+  readonly measured: readonly Measured[];
+  readonly slow: SlowCalls | undefined;
+}
+
+async function runCase(each: BenchCase, server?: ServerOptions): Promise<CaseOutcome> {
+  const stage = await Stage.open(server);
   const over = new AbortController();
   const tooLong = async (): Promise<never> => {
     await sleep(caseLimit, undefined, { signal: over.signal });
     throw new Error(`took longer than ${caseLimit} ms`);
   };
   try {
-    return await Promise.race([each.run(stage), tooLong()]);
+    const measured = await Promise.race([each.run(stage), tooLong()]);
+    return { measured, slow: server === undefined ? await stage.slowCalls() : undefined };
   } finally {
     over.abort();
     await stage.close();

@@ -1,4 +1,4 @@
-// npm run bench                every question (about 15 minutes), writes results/ and README.md
+// npm run bench                every question (about 20 minutes), writes results/ and README.md
 // npm run bench -- NAME...     only these
 // npm run bench -- --quick     a smoke test in less than a minute, writes nothing
 // npm run bench -- --redraw    charts and README from the results that are there, runs nothing

@@ -1,15 +1,6 @@
-import { EventEmitter } from 'node:events';
 import type { HandleLostError } from './errors.js';
-import { EmitterOnDemand } from './lazy-emitter.js';
 import type { Lease } from './engine/lease.js';
-
-/** Every event and what its listeners get. */
-export interface HandleEvents {
-  /** The holder can no longer be sure of its permit: stop working. At most once; a listener added late still gets it. */
-  lost: [error: HandleLostError];
-  /** `release()` has ended. */
-  released: [];
-}
+import { LossEmitter } from './loss-emitter.js';
 
 /** A ticket as plain data, to go on with it in another process. */
 export interface HandleData {
@@ -21,9 +12,9 @@ export interface HandleData {
 
 /** What a handle asks of the semaphore that made it. */
 export interface HandleKeeper {
+  look(lease: Lease): number;
   extend(lease: Lease): Promise<void>;
-  /** `remaining`: milliseconds of certainty that were left. */
-  release(lease: Lease, remaining: number, handle: Handle): Promise<boolean>;
+  release(lease: Lease): Promise<boolean>;
 }
 
 // A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
@@ -41,19 +32,20 @@ const dropped = new FinalizationRegistry<{ lease: Lease; forget: (lease: Lease) 
 );
 
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
-export class Handle extends EmitterOnDemand<HandleEvents> {
+export class Handle extends LossEmitter {
   readonly #lease: Lease;
   readonly #keeper: HandleKeeper;
+  readonly #onReleaseFailed: (error: unknown) => void;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
-  #watching = false;
 
   /** @internal */
-  constructor(lease: Lease, keeper: HandleKeeper) {
+  constructor(lease: Lease, keeper: HandleKeeper, onReleaseFailed: (error: unknown) => void) {
     super();
     this.#lease = lease;
     this.#keeper = keeper;
+    this.#onReleaseFailed = onReleaseFailed;
     lease.observe(this);
   }
 
@@ -88,7 +80,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
 
   /** Aborts with the `HandleLostError` when the permit is lost. */
   get signal(): AbortSignal {
-    this.#lease.look();
+    this.#keeper.look(this.#lease);
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
@@ -103,12 +95,12 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
    * it stays false.
    */
   get held(): boolean {
-    return this.#lease.look() > 0;
+    return this.#keeper.look(this.#lease) > 0;
   }
 
   /** Milliseconds of certainty left without another extension; 0 when lost or released. */
   get expiresIn(): number {
-    return this.#lease.look();
+    return this.#keeper.look(this.#lease);
   }
 
   /** @throws {HandleLostError} when the permit is no longer certain; with reason `closed` after `release()`. */
@@ -147,7 +139,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
    * semaphore tells so by a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch((error: unknown) => this.#lease.holder?.onReleaseFailed(error));
+    await this.release().catch(this.#onReleaseFailed);
   }
 
   /** @internal Called by the heartbeat's first extension: from then on the caller's references alone keep this alive. */
@@ -156,14 +148,14 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     this.#weak = true;
     this.#lease.observe(new WeakRef(this));
     dropped.register(this, { lease: this.#lease, forget }, this);
-    this.#watchListeners();
+    this.watchListeners();
   }
 
   /** @internal */
   onLost(error: HandleLostError): void {
     this.#abort?.abort(error);
-    this.#watchListeners();
-    this.#emitLost(error);
+    this.watchListeners();
+    this.emitLost(error);
   }
 
   #keepAlive(): void {
@@ -173,47 +165,19 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     this.#lease.observe(this);
   }
 
-  // Only handles that outlive their first extension or their permit pay for this.
-  #watchListeners(): void {
-    if (this.#watching) return;
-    this.#watching = true;
-    EventEmitter.prototype.on.call(this, 'newListener', (event: unknown) => {
-      if (event !== 'lost') return;
-      this.#keepAlive();
-      const { state } = this.#lease;
-      if (state.kind === 'lost') process.nextTick(() => this.#emitLost(state.error));
-    });
+  /** @internal */
+  protected override onLossListener(): HandleLostError | undefined {
+    this.#keepAlive();
+    const { state } = this.#lease;
+    return state.kind === 'lost' ? state.error : undefined;
   }
 
-  // Each listener is called once and then removed, so that one which is added late is told alone.
-  #emitLost(error: HandleLostError): void {
-    const listeners = this.rawListeners('lost');
-    this.removeAllListeners('lost');
-    for (const listener of listeners) this.#call(listener, error);
-  }
-
-  // What a listener throws is its own uncaught exception: it keeps nobody else from being told, nor a release
-  // from ending.
-  #call(listener: (...args: never[]) => void, ...args: unknown[]): void {
-    try {
-      Reflect.apply(listener, this, args);
-    } catch (thrown) {
-      process.nextTick(() => {
-        throw thrown;
-      });
-    }
-  }
-
-  #doRelease(): Promise<boolean> {
-    // None of a lease that was lost: its holder has stopped now, so the ticket need not be left to expire.
-    const { remaining } = this.#lease;
-    this.#lease.endByRelease();
+  async #doRelease(): Promise<boolean> {
     if (this.#weak) dropped.unregister(this);
-    return this.#keeper.release(this.#lease, remaining, this);
-  }
-
-  /** @internal `release()` has ended. */
-  onReleased(): void {
-    for (const listener of this.rawListeners('released')) this.#call(listener);
+    try {
+      return await this.#keeper.release(this.#lease);
+    } finally {
+      this.emitReleased();
+    }
   }
 }

@@ -1,17 +1,16 @@
 import { EventEmitter } from 'node:events';
-import type {
-  Backend,
-  InspectReply,
-  ReplicaRequirement,
-  SemaphoreKey,
-} from './backends/backend.js';
-import type { SemaphoreEngine } from './engine/semaphore-engine.js';
-import { AcquireTimeoutError, BackendError, ClosedError, HandleLostError } from './errors.js';
+import type { Backend, InspectReply, SemaphoreKey } from './backends/backend.js';
+import { checkTicketId } from './backends/ticket-id.js';
+import type { RedisTarget } from './clients.js';
+import { backendOf } from './clients.js';
+import { acquireTogether } from './engine/acquire-together.js';
+import type { Lease } from './engine/lease.js';
+import { SemaphoreEngine } from './engine/semaphore-engine.js';
+import { runAndRelease } from './engine/use.js';
+import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
-import { inSlices } from './time/in-slices.js';
-import type { Lease, LeaseHolder } from './engine/lease.js';
 import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
   checkFunction,
@@ -21,15 +20,7 @@ import {
   resolveOptions,
   resolveTry,
 } from './options.js';
-import type { AcquireParams, RequestOwner } from './engine/acquire-request.js';
-import { AcquireRequest } from './engine/acquire-request.js';
-import { runAndRelease } from './engine/use.js';
-import { EngineRegistry } from './engine/engine-registry.js';
-import type { RedisTarget } from './clients.js';
-import { backendOf } from './clients.js';
 import { telemetry } from './telemetry.js';
-import { adoptedId, checkTicketId } from './backends/ticket-id.js';
-import { callTimeout } from './calling/call-timeout.js';
 
 /** What `inspect` tells: permits held, requests waiting, and who. */
 export interface SemaphoreState extends InspectReply {
@@ -59,16 +50,6 @@ export interface SemaphoreEvents {
 /** Whether a permit was free, and what the function gave. */
 export type TryUseResult<T> = { readonly ran: true; readonly result: T } | { readonly ran: false };
 
-/** What becomes of a request. */
-interface Outcome {
-  readonly resolve: (handle: Handle) => void;
-  readonly reject: (error: unknown) => void;
-  /** Where being refused is an answer and no error. */
-  readonly refuse: (() => void) | undefined;
-  /** What the caller allowed, in milliseconds. */
-  readonly timeout: number;
-}
-
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name on the
  * same backend. One object serves any number of callers.
@@ -78,43 +59,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
-  readonly #session: EngineRegistry;
   readonly #engine: SemaphoreEngine;
-  readonly #holder: LeaseHolder = {
-    onConfirmed: () => {
-      if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
-    },
-    onReleaseFailed: (cause) => this.warnOfRelease(cause),
-  };
-  readonly #owner: RequestOwner<Outcome> = {
-    onGranted: (request, lease) => {
-      if (telemetry.grant.active) {
-        const waited = this.#options.clock.monotonic() - request.started;
-        this.#publishGrant(lease, waited, request.attempts);
-      }
-      // By somebody who was told of the grant.
-      if (this.#closed !== undefined) {
-        lease.lose('closed');
-        request.outcome.reject(new ClosedError(this.name));
-      } else request.outcome.resolve(this.#keep(lease));
-    },
-    onRefused: (request) => {
-      if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
-      const { refuse, reject } = request.outcome;
-      if (refuse === undefined) reject(this.#timeoutError(request));
-      else refuse();
-    },
-    onFailed: (request, error) => {
-      if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
-      request.outcome.reject(error);
-    },
-    onOverdue: (request) => {
-      this.#engine.waitLoop.abandon(request, this.#timeoutError(request));
-    },
-    onAborted: (request, reason) => this.#engine.waitLoop.abandon(request, reason),
-  };
+  readonly #onReleaseFailed = (cause: unknown): void => this.warnOfRelease(cause);
   #closed: Promise<void> | undefined;
-  #toldOfOtherLimit = false;
   #stopHazards: (() => void) | undefined;
 
   /**
@@ -125,19 +72,21 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
     super();
-    const backend = backendOf(target);
+    this.#backend = backendOf(target);
     this.name = checkName(name);
-    this.#options = resolveOptions(options, backend.clock);
-    this.#backend = withReplicas(backend, this.#options.replicas);
+    this.#options = resolveOptions(options, this.#backend.clock);
     this.#key = { prefix: this.#options.prefix, name: this.name };
-    this.#session = EngineRegistry.of(this.#backend, this.#options.clock);
-    this.#engine = this.#session.engine(this.#key, this.#options);
-    this.#lookOnceForHazards();
+    this.#engine = new SemaphoreEngine(
+      withReplicas(this.#backend, this.#options),
+      this.#key,
+      this.#options,
+    );
+    this.#watchOnceListened();
   }
 
   /** The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else the one given to the constructor. */
   get limit(): number {
-    return this.#engine.limit;
+    return this.#engine.terms.limit;
   }
 
   /**
@@ -157,17 +106,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return telemetry.acquire.tracePromise(() => this.#acquire(options), context);
   }
 
-  #acquire(options?: number | AcquireOptions): Promise<Handle> {
-    return new Promise((resolve, reject) => {
-      this.#assertOpen();
-      const { timeout, signal, permits } = resolveAcquire(options);
-      signal?.throwIfAborted();
-      const wait = timeout > 0;
-      // One try takes a round trip, whatever its timeout says.
-      const patience = wait ? timeout : callTimeout(this.#options.ttl);
-      const ask = { permits, wait, timeout: patience, signal };
-      this.#request(ask, { resolve, reject, refuse: undefined, timeout });
-    });
+  async #acquire(options?: number | AcquireOptions): Promise<Handle> {
+    this.#assertOpen();
+    const { timeout, signal, permits } = resolveAcquire(options);
+    signal?.throwIfAborted();
+    this.#checkPermits(permits);
+    const lease = await this.#engine.acquire({ permits, timeout, signal });
+    return this.#keep(lease);
   }
 
   /**
@@ -181,14 +126,30 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return telemetry.acquire.tracePromise(() => this.#tryAcquire(options), context);
   }
 
-  #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
-    return new Promise((resolve, reject) => {
-      this.#assertOpen();
-      const permits = resolveTry(options);
-      const timeout = callTimeout(this.#options.ttl);
-      const ask = { permits, wait: false, timeout, signal: undefined };
-      this.#request(ask, { resolve, reject, refuse: () => resolve(null), timeout });
-    });
+  async #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
+    this.#assertOpen();
+    const permits = resolveTry(options);
+    this.#checkPermits(permits);
+    const lease = await this.#engine.acquire({ permits, timeout: undefined, signal: undefined });
+    return lease === undefined ? null : this.#keep(lease);
+  }
+
+  /**
+   * @internal One call for permits of several semaphores, all or none. Null: one was not free. `unable`: no single call can do it.
+   */
+  static async tryTogether(
+    parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
+    signal: AbortSignal,
+  ): Promise<readonly Handle[] | null | 'unable'> {
+    for (const { semaphore, permits } of parts) {
+      semaphore.#assertOpen();
+      semaphore.#checkPermits(permits);
+    }
+    const wanted = parts.map(({ semaphore, permits }) => ({ engine: semaphore.#engine, permits }));
+    const leases = await acquireTogether(wanted, signal);
+    if (leases === undefined) return null;
+    if (leases === 'unable') return leases;
+    return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
   }
 
   /**
@@ -239,7 +200,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setLimit(limit: number): Promise<void> {
     integer('limit', limit, 1);
     this.#assertOpen();
-    await this.#engine.setLimit(limit);
+    await this.#engine.operator.setLimit(limit);
   }
 
   /**
@@ -253,18 +214,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async adopt(ticket: HandleData): Promise<Handle> {
     const { id, slots } = checkHandleData(ticket, this.name);
     this.#assertOpen();
-    const newId = adoptedId(this.#session.newTicketId(slots.length), id);
-    const adoption = await this.#engine.adopt(id, newId);
-    if (adoption === undefined) throw new HandleLostError(this.name, id, 'missing');
-    const { lease, before } = adoption;
-    // A call that ran twice found the ticket under its new id already.
-    if (before !== newId) this.#session.lose(this.#key, before, 'missing');
-    if (telemetry.grant.active) this.#publishGrant(lease, 0, 0);
-    const handle = this.#keep(lease);
-    // Closed meanwhile: it must not be extended for ever by nobody.
-    if (this.#closed !== undefined) lease.lose('closed');
-    this.#assertOpen();
-    return handle;
+    const lease = await this.#engine.adopt(id, slots.length);
+    if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
+    return this.#keep(lease);
   }
 
   /**
@@ -277,9 +229,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async revoke(ticketId: string): Promise<boolean> {
     checkTicketId(ticketId);
     this.#assertOpen();
-    const revoked = await this.#engine.revoke(ticketId);
-    if (revoked) this.#session.lose(this.#key, ticketId, 'revoked');
-    return revoked;
+    return this.#engine.revoke(ticketId);
   }
 
   /**
@@ -297,46 +247,30 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return this.close();
   }
 
-  #request(ask: AcquireParams, outcome: Outcome): void {
+  #checkPermits(permits: number): void {
     const { mostPermits = Infinity } = this.#backend;
-    if (ask.permits > mostPermits) {
-      const most = `${mostPermits} on several masters`;
-      throw new RangeError(`permits: expected at most ${most}, got ${ask.permits}`);
-    }
-    const id = this.#session.newTicketId(ask.permits);
-    const { clock } = this.#options;
-    this.#engine.waitLoop.add(new AcquireRequest(id, ask, clock, this.#owner, outcome));
+    if (permits <= mostPermits) return;
+    const most = `${mostPermits} on several masters`;
+    throw new RangeError(`permits: expected at most ${most}, got ${permits}`);
   }
 
-  #publishGrant(lease: Lease, waited: number, attempts: number): void {
-    const { name, id, slots, fencingToken } = lease;
-    telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
-  }
-
-  #keep(lease: Lease): Handle {
-    if (this.#engine.otherLimit !== undefined) this.#warnOfOtherLimit();
-    lease.holder = this.#holder;
-    return new Handle(lease, this.#engine);
-  }
-
-  #timeoutError(request: AcquireRequest<Outcome>): Error {
-    const { outcome } = request;
-    const now = this.#options.clock.monotonic();
-    const trouble = request.trouble(now);
-    if (outcome.refuse !== undefined) return new BackendError('acquiring failed', trouble);
-    const { started, attempts } = request;
-    const details = { name: this.name, timeout: outcome.timeout, waited: now - started, attempts };
-    return new AcquireTimeoutError(details, trouble);
+  #keep(lease: Lease | undefined): Handle {
+    // Refused, or closed meanwhile: it must not be extended for ever by nobody.
+    if (lease === undefined) throw new ClosedError(this.name);
+    if (this.#closed !== undefined) this.#engine.renewer.lose(lease, 'closed');
+    this.#assertOpen();
+    return new Handle(lease, this.#engine, this.#onReleaseFailed);
   }
 
   /** The server is asked only where somebody listens, so that an acquire stays one command. */
-  #lookOnceForHazards(): void {
-    const look = (event: unknown): void => {
+  #watchOnceListened(): void {
+    const onListener = (event: unknown): void => {
       if (event !== 'warning') return;
-      EventEmitter.prototype.off.call(this, 'newListener', look);
+      EventEmitter.prototype.off.call(this, 'newListener', onListener);
+      this.#engine.terms.onceOtherLimit((otherLimit) => this.#warnOfOtherLimit(otherLimit));
       void this.#lookForHazards();
     };
-    EventEmitter.prototype.on.call(this, 'newListener', look);
+    EventEmitter.prototype.on.call(this, 'newListener', onListener);
   }
 
   async #lookForHazards(): Promise<void> {
@@ -349,11 +283,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     process.nextTick(() => this.emit('warning', { code: 'EVICTION', message: hazard }));
   }
 
-  #warnOfOtherLimit(): void {
-    if (this.#toldOfOtherLimit || this.listenerCount('warning') === 0) return;
-    this.#toldOfOtherLimit = true;
-    const other = this.#engine.otherLimit;
-    const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${other} elsewhere: each process obeys its own until setLimit stores one`;
+  #warnOfOtherLimit(otherLimit: number): void {
+    const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`;
     process.nextTick(() => this.emit('warning', { code: 'LIMIT_MISMATCH', message }));
   }
 
@@ -370,21 +301,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   async #doClose(): Promise<void> {
     this.#stopHazards?.();
-    const { waitLoop } = this.#engine;
-    const rejected = waitLoop.abandonAll(this.#owner, () => new ClosedError(this.name));
-    // A lost lease is withdrawn by its engine.
-    const leases = this.#engine.heldBy(this.#holder);
-    await Promise.all([rejected, inSlices(leases, (lease) => lease.lose('closed'))]);
-    // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
-    const inboxClosed = this.#session.closeInbox(this.#key.prefix);
-    await this.#engine.drained();
-    await inboxClosed;
+    await this.#engine.close(() => new ClosedError(this.name));
   }
 }
 
-function withReplicas(backend: Backend, required: ReplicaRequirement | undefined): Backend {
-  if (required === undefined) return backend;
-  const wrapped = backend.withReplicas?.(required);
+/** @throws {TypeError} where replicas are wanted and the backend has none */
+function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
+  if (replicas === undefined) return backend;
+  const wrapped = backend.withReplicas?.(replicas);
   if (wrapped !== undefined) return wrapped;
   throw new TypeError(
     'replicas: expected a client of one Redis server or of a sentinel through ioredis',

@@ -1,24 +1,33 @@
-import { startServer, type TestServer } from '../../test/support/redis-server.js';
-import type { Peer } from '../peers/catalog.js';
+import {
+  type ServerOptions,
+  startServer,
+  type TestServer,
+} from '../../test/support/redis-server.js';
+import { isRedsem, type Peer } from '../peers/catalog.js';
 import { BenchWorker } from './bench-worker.js';
+import { logSlowCalls, readSlowCalls, type SlowCalls } from './slow-calls.js';
 
 /** What one case has for itself: a fresh server and processes that nobody used before. */
 export class Stage {
   readonly server: TestServer;
   readonly #workers: BenchWorker[] = [];
+  #onlyRedsem = true;
 
   private constructor(server: TestServer) {
     this.server = server;
   }
 
-  static async open(): Promise<Stage> {
-    return new Stage(await startServer());
+  static async open(options: ServerOptions = {}): Promise<Stage> {
+    const server = await startServer(options);
+    await logSlowCalls(server);
+    return new Stage(server);
   }
 
   /** Worker processes, each with a connected client of its own. */
   async workers(peer: Peer, count: number): Promise<BenchWorker[]> {
     const workers = Array.from({ length: count }, () => new BenchWorker(peer.build));
     this.#workers.push(...workers);
+    this.#onlyRedsem &&= isRedsem(peer);
     const { url } = this.server;
     await Promise.all(workers.map((worker) => worker.ask('connect', { peer: peer.id, url })));
     return workers;
@@ -28,6 +37,11 @@ export class Stage {
     const [worker] = await this.workers(peer, 1);
     if (worker === undefined) throw new Error('no worker started');
     return worker;
+  }
+
+  /** Of redsem's scripts; undefined where another peer's ran. */
+  async slowCalls(): Promise<SlowCalls | undefined> {
+    return this.#onlyRedsem ? readSlowCalls(this.server) : undefined;
   }
 
   async close(): Promise<void> {

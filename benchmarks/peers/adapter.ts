@@ -8,6 +8,8 @@ export interface Connection {
    * once, which only redsem is asked for.
    */
   acquire(name: string, limit: number, ttl: number, permits?: number): Promise<Release>;
+  /** All or none. */
+  acquireKeys?(keys: readonly string[], ttl: number): Promise<Release>;
   close(): Promise<void>;
 }
 

@@ -146,6 +146,11 @@ export const programs: readonly Pick<Peer, 'id' | 'label'>[] = [
 
 const all = [...peers, embedded, ...telemetryPeers];
 
+/** Whether its scripts are redsem's: with telemetry or without. */
+export function isRedsem(peer: Peer): boolean {
+  return peer.kind === 'redsem' || telemetryPeers.includes(peer);
+}
+
 /** In the order in which reports show them. */
 export const peerIds: readonly PeerId[] = [...all, ...programs].map(({ id }) => id);
 

@@ -1,4 +1,4 @@
-import { type Backend, type RedisTarget, Semaphore } from '../../src/index.js';
+import { type Backend, KeyedMutex, type RedisTarget, Semaphore } from '../../src/index.js';
 import type { Connection } from './adapter.js';
 
 export function redsemConnection(
@@ -6,6 +6,7 @@ export function redsemConnection(
   closeClient: () => void,
 ): Connection {
   const semaphores = new Map<string, Semaphore>();
+  let keyed: KeyedMutex | undefined;
   return {
     acquire: async (name, limit, ttl, permits) => {
       let semaphore = semaphores.get(name);
@@ -16,7 +17,13 @@ export function redsemConnection(
       const handle = await semaphore.acquire(permits === undefined ? undefined : { permits });
       return () => handle.release();
     },
+    acquireKeys: async (keys, ttl) => {
+      keyed ??= new KeyedMutex(client, { ttl });
+      const handle = await keyed.acquire(keys);
+      return () => handle.release();
+    },
     close: async () => {
+      await keyed?.close();
       await Promise.all([...semaphores.values()].map((semaphore) => semaphore.close()));
       closeClient();
     },

@@ -3,15 +3,19 @@ import { contended } from './contended.js';
 import { crowd } from './crowd.js';
 import { growth } from './growth.js';
 import { held } from './held.js';
+import { instructions } from './instructions.js';
 import type { Question } from './question.js';
 import { recovery } from './recovery.js';
 import { telemetry } from './telemetry.js';
 import { uncontended } from './uncontended.js';
+import { waiting } from './waiting.js';
 
 export const questions: readonly Question[] = [
+  instructions,
   uncontended,
   contended,
   held,
+  waiting,
   growth,
   crowd,
   recovery,

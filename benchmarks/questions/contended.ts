@@ -113,12 +113,12 @@ function verdicts(results: Results): Verdict[] {
   return [
     atMost(
       '4×25: calls per acquisition',
-      eitherClient(2.3, (peer) => value(crowd, peer, 'calls')),
+      eitherClient(2.1, (peer) => value(crowd, peer, 'calls')),
     ),
-    atMost('4×25: wait p99 / p50', eitherClient(1.15, waitRatio)),
+    atMost('4×25: wait p99 / p50', eitherClient(1.1, waitRatio)),
     atLeast(
       '4×25: Jain index',
-      eitherClient(0.99, (peer) => value(crowd, peer, 'jain')),
+      eitherClient(0.995, (peer) => value(crowd, peer, 'jain')),
     ),
     atMost(
       "4×25: dead time per hand-off, as a share of polling's",
@@ -130,7 +130,7 @@ function verdicts(results: Results): Verdict[] {
     ),
     atMost(
       "4×2, limit 1: dead time per hand-off, as a share of redis-semaphore's",
-      eitherClient(0.5, (peer) => share(single, peer, 'redis-semaphore')),
+      eitherClient(0.4, (peer) => share(single, peer, 'redis-semaphore')),
     ),
     ...scenarios.map((scenario) => neverOverLimit(results, scenario)),
   ];

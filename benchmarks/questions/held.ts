@@ -11,8 +11,29 @@ import type { Pace, Question } from './question.js';
 
 const ttl = 3000;
 const handles = 5000;
-const scenarioOf = (count: number): string => `${count} permits of one semaphore, ttl ${ttl} ms`;
-const scenario = scenarioOf(handles);
+
+interface Scenario {
+  readonly title: string;
+  readonly permits: number;
+  readonly semaphores: number;
+}
+
+const one: Scenario = {
+  title: `${handles} permits of one semaphore, ttl ${ttl} ms`,
+  permits: handles,
+  semaphores: 1,
+};
+const many: Scenario = {
+  title: `${handles} permits of 500 semaphores, ttl ${ttl} ms`,
+  permits: handles,
+  semaphores: 500,
+};
+/** For quick runs. */
+const smoke: Scenario = {
+  title: `500 permits of 50 semaphores, ttl ${ttl} ms`,
+  permits: 500,
+  semaphores: 50,
+};
 
 const columns = [
   { head: 'calls/s', figure: 'callsPerSecond' },
@@ -24,10 +45,15 @@ const columns = [
 /** Who can: more than one permit a name, kept alive while held. */
 const able = semaphores.filter((peer) => peer.extends && peer.maxLimit >= handles);
 
-async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
-  const count = pace === 'full' ? handles : 500;
+async function measure(
+  stage: Stage,
+  peer: Peer,
+  { title, permits: count, semaphores: different }: Scenario,
+  pace: Pace,
+): Promise<Measured[]> {
   const worker = await stage.worker(peer);
-  await worker.ask('hold', { names: ['held'], limit: count, count, ttl, gapMs: 0 });
+  const names = Array.from({ length: different }, (_, i) => `held-${i}`);
+  await worker.ask('hold', { names, limit: count / different, count, ttl, gapMs: 0 });
   await sleep(pace === 'full' ? 1000 : 100);
   const [before, cpuBefore] = [await readUsage(stage.server), await worker.ask('cpu', null)];
   await sleep(pace === 'full' ? 2 * ttl : 1000);
@@ -39,7 +65,7 @@ async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]
     clientCpu: ((cpuAfter - cpuBefore) / 1000 / usage.elapsedMs) * 100,
     lost: await worker.ask('letGo', null),
   };
-  return [{ scenario: scenarioOf(count), peer: peer.id, values }];
+  return [{ scenario: title, peer: peer.id, values }];
 }
 
 export const held: Question = {
@@ -51,22 +77,28 @@ export const held: Question = {
   ],
   rounds: 2,
   cases: (pace) =>
-    able.map((peer) => ({ label: peer.label, run: (stage) => measure(stage, peer, pace) })),
+    (pace === 'full' ? [one, many] : [smoke]).flatMap((scenario) =>
+      able.map((peer) => ({
+        label: `${scenario.title}: ${peer.label}`,
+        run: (stage) => measure(stage, peer, scenario, pace),
+      })),
+    ),
   tables: (results) =>
     results.scenarios().map((title) => scenarioTable(results, title, semaphores, columns)),
-  verdicts: (results) => [
-    atMost(
-      `${handles} permits held: calls/s`,
-      eitherClient(10, (peer) => results.median(scenario, peer, 'callsPerSecond')),
+  verdicts: (results) =>
+    [one, many].map(({ title }) =>
+      atMost(
+        `${title}: calls/s`,
+        eitherClient(10, (peer) => results.median(title, peer, 'callsPerSecond')),
+      ),
     ),
-  ],
   charts: (results) => [
     barChart({
       file: 'held-calls',
       title: 'Calls per second to keep 5000 permits alive',
       subtitle: `ttl ${ttl} ms; log scale, less is better`,
       results,
-      bars: able.map((peer) => ({ peer, scenario })),
+      bars: able.map((peer) => ({ peer, scenario: one.title })),
       figures: [{ figure: 'callsPerSecond', label: '' }],
       logarithmic: true,
     }),

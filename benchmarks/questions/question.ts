@@ -1,3 +1,4 @@
+import type { ServerOptions } from '../../test/support/redis-server.js';
 import type { Stage } from '../measure/stage.js';
 import type { Chart } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
@@ -18,6 +19,10 @@ export interface Question {
   readonly asks: string;
   /** How to read the numbers, and which rows are missing, and why. */
   readonly notes: readonly string[];
+  /** What this machine lacks for it; undefined where it can be asked. */
+  readonly lacks?: () => string | undefined;
+  /** How its servers are started, where that is not as usual. Their slow calls then do not count. */
+  readonly server?: ServerOptions;
   /** How often each case is run, all cases taking turns. */
   readonly rounds: number;
   cases(pace: Pace): BenchCase[];

@@ -9,6 +9,7 @@ import { type ResultFile, Results } from './results.js';
 import { loadResults } from './results-folder.js';
 import { markdownTable } from './table.js';
 import { verdictLine } from './verdict.js';
+import { verdictsOf } from './file-verdicts.js';
 
 const path = fileURLToPath(new URL('../README.md', import.meta.url));
 const [begin, end] = ['<!-- results -->', '<!-- /results -->'];
@@ -30,7 +31,7 @@ export async function writeReadme(questions: readonly Question[]): Promise<void>
 
 export function resultsSection(question: Question, file: ResultFile): string {
   const results = new Results(file.rows);
-  const verdicts = question.verdicts(results).map((verdict) => `- ${verdictLine(verdict)}`);
+  const verdicts = verdictsOf(question, file).map((verdict) => `- ${verdictLine(verdict)}`);
   const charts = question
     .charts(results)
     .map((chart) => `![${chart.title}](results/${chart.file}.svg)`);

@@ -1,4 +1,5 @@
 import { median } from '../measure/quantile.js';
+import type { SlowCalls } from '../measure/slow-calls.js';
 import type { PeerId } from '../peers/catalog.js';
 import type { Environment } from './environment.js';
 
@@ -22,6 +23,8 @@ export interface Row {
 export interface ResultFile {
   readonly question: string;
   readonly environment: Environment;
+  /** Missing where nothing was watched for them. */
+  readonly slowCalls?: SlowCalls | undefined;
   readonly rows: readonly Row[];
 }
 

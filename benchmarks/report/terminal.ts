@@ -2,8 +2,9 @@ import type { Pace, Question } from '../questions/question.js';
 import { environmentText } from './environment.js';
 import { type ResultFile, Results } from './results.js';
 import { resultsSection } from './readme.js';
-import { terminalTable } from './table.js';
+import { markdownTable } from './table.js';
 import { verdictLine } from './verdict.js';
+import { verdictsOf } from './file-verdicts.js';
 
 export function printQuestion(question: Question, file: ResultFile, pace: Pace): void {
   const results = new Results(file.rows);
@@ -11,9 +12,9 @@ export function printQuestion(question: Question, file: ResultFile, pace: Pace):
     '',
     `${question.name}: ${question.asks}`,
     environmentText(file.environment),
-    ...question.tables(results).map((table) => `\n${terminalTable(table)}`),
+    ...question.tables(results).map((table) => `\n${markdownTable(table)}`),
     '',
-    ...question.verdicts(results).map(verdictLine),
+    ...verdictsOf(question, file).map(verdictLine),
   ];
   if (pace === 'quick') {
     // Charts and README text are made and thrown away: a quick run shows that they can be.

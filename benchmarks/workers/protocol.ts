@@ -6,6 +6,12 @@ export interface Protocol {
   connect: { ask: { peer: PeerId; url: string }; answer: null };
   /** Acquires and releases in so many loops at once. */
   pairs: { ask: PairsTask; answer: PairsResult };
+  /** All callers acquire in one turn, then all release in one turn, so often. */
+  rounds: { ask: RoundsTask; answer: null };
+  /** Acquires all keys at once, all or none, and releases them, so often. */
+  keyRounds: { ask: { keys: readonly string[]; rounds: number }; answer: null };
+  /** One holds the only permit and one waits; each release grants, and one more queues. */
+  handOffs: { ask: { name: string; count: number }; answer: null };
   /** Starts callers that contend until the process ends. */
   contend: { ask: ContendTask; answer: null };
   /** What they have done so far. */
@@ -30,6 +36,14 @@ export interface PairsTask {
   readonly limit: number;
   readonly loops: number;
   readonly ms: number;
+}
+
+export interface RoundsTask {
+  /** One for each caller, or one for all of them. */
+  readonly names: readonly string[];
+  readonly limit: number;
+  readonly callers: number;
+  readonly rounds: number;
 }
 
 export interface PairsResult {

@@ -4,9 +4,11 @@ import { peerOf } from '../peers/catalog.js';
 import { answering } from './answering.js';
 import { Contention } from './contention.js';
 import { runCrowd } from './crowd.js';
+import { HandOffs } from './hand-offs.js';
 import { Holding } from './holding.js';
 import { monotonicMs } from './monotonic.js';
 import { runPairs } from './pairs.js';
+import { runKeyRounds, runRounds } from './rounds.js';
 
 let opened: Connection | undefined;
 
@@ -16,6 +18,7 @@ function connection(): Connection {
 }
 
 const contention = new Contention();
+const handOffs = new HandOffs();
 const holding = new Holding();
 
 answering('connect', async ({ peer, url }) => {
@@ -24,6 +27,9 @@ answering('connect', async ({ peer, url }) => {
   return null;
 });
 answering('pairs', (task) => runPairs(connection(), task));
+answering('rounds', (task) => runRounds(connection(), task));
+answering('keyRounds', (task) => runKeyRounds(connection(), task));
+answering('handOffs', (task) => handOffs.run(connection(), task));
 answering('contend', (task) => contention.start(connection(), task));
 answering('records', () => contention.records);
 answering('tally', () => contention.granted);

@@ -33,11 +33,11 @@ export interface Backend {
   /** Takes a ticket from its holder. */
   revoke?(call: RevokeCall): Promise<RevokeReply>;
   /**
-   * This backend, but a permit counts only once enough replicas have it: else it is given back, and the call rejects. The same requirement
-   * gives the same object. Left out where that cannot be known.
+   * This backend, but a ticket counts only once so many replicas have it. The same object for the same requirement. Left out where
+   * replicas cannot be counted.
    */
   withReplicas?(required: ReplicaRequirement): Backend;
-  /** Whether a pushed grant is to be claimed by asking, for another's call wrote it. */
+  /** Whether a pushed grant must be claimed by asking for it again, since another's call wrote it. */
   readonly confirmsPushedGrants?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;

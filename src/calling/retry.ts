@@ -1,9 +1,9 @@
-import type { BackoffOptions } from './backoff.js';
-import { backoffDelay } from './backoff.js';
+import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
-import { BackendError } from '../errors.js';
-import { withinLimit } from './call-timeout.js';
+import type { BackoffOptions } from './backoff.js';
+import { backoffDelay } from './backoff.js';
+import { CallTimeoutError, withTimeout } from './call-timeout.js';
 
 export interface RetryOptions {
   readonly clock: Clock;
@@ -14,7 +14,7 @@ export interface RetryOptions {
 }
 
 /**
- * A call that nobody waits in a queue for: tried until it succeeds or its time is over.
+ * A call that waits in no queue: tried until it succeeds or its time is over.
  * @throws {BackendError} that says `what` failed, with the last error as its `cause`
  */
 export async function retryUntilDeadline<R>(
@@ -22,49 +22,24 @@ export async function retryUntilDeadline<R>(
   what: string,
   call: () => Promise<R>,
 ): Promise<R> {
-  const tries = new Tries(options, call);
-  try {
-    return await tries.first();
-  } catch (error) {
-    throw new BackendError(`${what} failed`, error);
-  }
-}
-
-class Tries<R> {
-  readonly #options: RetryOptions;
-  readonly #call: () => Promise<R>;
-  #count = 0;
-  #over = false;
-  #lastError: Error | undefined;
-
-  constructor(options: RetryOptions, call: () => Promise<R>) {
-    this.#options = options;
-    this.#call = call;
-  }
-
-  /** What the first try that succeeds gives; rejects with the last error when the time is over. */
-  first(): Promise<R> {
-    const { clock, limit } = this.#options;
-    return new Promise((resolve, reject) => {
-      const settled = this.#next().then(resolve, reject);
-      void withinLimit(clock, limit, settled, (silence) => {
-        this.#over = true;
-        reject(this.#lastError ?? silence);
-      });
-    });
-  }
-
-  async #next(): Promise<R> {
+  const { clock, retry, limit } = options;
+  const deadline = clock.monotonic() + limit;
+  let lastError: unknown;
+  for (let round = 0; ; round += 1) {
+    const left = deadline - clock.monotonic();
     try {
-      return await this.#call();
+      if (left <= 0) throw lastError;
+      return await withTimeout(clock, left, call());
     } catch (error) {
-      if (this.#over || !this.#options.isRetryable(error)) throw error;
-      this.#lastError = error instanceof Error ? error : new Error(String(error));
+      // The error of an earlier try says more than the silence at the end.
+      if (lastError === undefined || !(error instanceof CallTimeoutError)) lastError = error;
+      const over = error instanceof CallTimeoutError || left <= 0;
+      if (over || !options.isRetryable(error)) throw new BackendError(`${what} failed`, lastError);
     }
-    const { clock, retry } = this.#options;
-    const pause = backoffDelay(retry, this.#count++, randomBy(clock));
-    await new Promise<void>((resolve) => void clock.schedule(resolve, pause, true));
-    if (this.#over) throw this.#lastError ?? new Error('given up');
-    return this.#next();
+    const pause = Math.min(
+      backoffDelay(retry, round, randomBy(clock)),
+      deadline - clock.monotonic(),
+    );
+    await new Promise<void>((resolve) => void clock.schedule(resolve, Math.max(0, pause), true));
   }
 }

@@ -1,8 +1,9 @@
 import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
-import type { Clock } from '../time/clock.js';
+import type { AcquireItem, WantedTicket } from '../calling/acquire-lane.js';
+import { CallTimeoutError } from '../calling/call-timeout.js';
+import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Lease } from './lease.js';
 import type { Linked } from './linked-list.js';
-import { CallTimeoutError } from '../calling/call-timeout.js';
 
 export type RequestState =
   /** Its next call is gathering or under way. */
@@ -16,42 +17,29 @@ export type RequestState =
 
 export interface AcquireParams {
   readonly permits: number;
-  /** False: one try, no queueing. */
-  readonly wait: boolean;
-  /** Milliseconds until it is given up; Infinity: never. */
-  readonly timeout: number;
+  /** What the caller allowed, in milliseconds; Infinity: no limit; 0: one try. Undefined: one try whose refusal is no error. */
+  readonly timeout: number | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Who made a request, and has `O` to remember of each. */
-export interface RequestOwner<O = unknown> {
-  onGranted(request: AcquireRequest<O>, lease: Lease): void;
-  onRefused(request: AcquireRequest<O>): void;
-  onFailed(request: AcquireRequest<O>, error: unknown): void;
-  onOverdue(request: AcquireRequest<O>): void;
-  onAborted(request: AcquireRequest<O>, reason: unknown): void;
-}
-
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
-const SILENCE = 50;
+const SLOW_CALL_MS = 50;
 
 /** One call of `acquire` or `tryAcquire` on its way to a permit. */
-export class AcquireRequest<O = unknown> implements Linked<AcquireRequest> {
+export class AcquireRequest implements WantedTicket, Linked<AcquireRequest> {
   readonly id: string;
-  readonly ask: AcquireParams;
-  readonly outcome: O;
+  readonly params: AcquireParams;
+  /** Undefined: refused, which is an answer to `tryAcquire`. */
+  readonly outcome: Promise<Lease | undefined>;
   /** Monotonic times at which it was made, and after which nobody wants it. */
   readonly started: number;
   readonly deadline: number;
   state: RequestState = 'sent';
   arrival: number | undefined = undefined;
-  /** Whether a reply has told that it waits. */
-  queued = false;
+  /** How many calls were made for it. */
   attempts = 0;
-  /** The number of its last call among those of its wait loop. */
-  call = 0;
-  /** Monotonic time of its last call. */
-  sentAt = 0;
+  /** Asked again as soon as its call is answered: the answer may be older than a grant. */
+  resend = false;
   lastError: unknown = undefined;
   /** The lease it became: a call that ran twice grants it twice. */
   lease: Lease | undefined = undefined;
@@ -59,74 +47,109 @@ export class AcquireRequest<O = unknown> implements Linked<AcquireRequest> {
   previous: AcquireRequest | undefined = undefined;
   next: AcquireRequest | undefined = undefined;
   list: object | undefined = undefined;
-  readonly owner: RequestOwner<O>;
-  readonly #onAbort: (() => void) | undefined;
+  #queued = false;
+  /** Its last call, and its monotonic time. */
+  #item: AcquireItem | undefined;
+  #sentAt = 0;
+  #onAbort: (() => void) | undefined;
+  #resolve!: (lease: Lease | undefined) => void;
+  #reject!: (error: unknown) => void;
 
-  constructor(id: string, ask: AcquireParams, clock: Clock, owner: RequestOwner<O>, outcome: O) {
-    const { timeout, signal } = ask;
+  /** `patience`: how long a single try may take, in milliseconds. */
+  constructor(id: string, params: AcquireParams, now: number, patience: number) {
     this.id = id;
-    this.ask = ask;
-    this.started = clock.monotonic();
-    this.deadline = this.started + timeout;
-    this.owner = owner;
-    this.outcome = outcome;
-    if (signal !== undefined) {
-      this.#onAbort = () => owner.onAborted(this, signal.reason);
-      onceAborted(signal, this.#onAbort);
-    }
+    this.params = params;
+    this.started = now;
+    this.deadline = now + (this.wait ? (params.timeout ?? 0) : patience);
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
   }
 
   get permits(): number {
-    return this.ask.permits;
+    return this.params.permits;
   }
 
   get wait(): boolean {
-    return this.ask.wait;
+    return this.params.timeout !== undefined && this.params.timeout > 0;
   }
 
   get pending(): boolean {
     return this.state === 'sent' || this.state === 'waiting';
   }
 
-  grant(lease: Lease): void {
-    this.#end('settled');
-    this.lease = lease;
-    this.owner.onGranted(this, lease);
+  onAbort(listener: (reason: unknown) => void): void {
+    const { signal } = this.params;
+    if (signal === undefined) return;
+    this.#onAbort = () => listener(signal.reason);
+    onceAborted(signal, this.#onAbort);
   }
 
-  refuse(): void {
+  onSend(item: AcquireItem, now: number): void {
+    this.state = 'sent';
+    this.#item = item;
+    this.#sentAt = now;
+    this.attempts += 1;
+  }
+
+  queue(arrival: number | undefined): void {
+    this.#queued = true;
+    this.arrival = arrival;
+  }
+
+  grant(lease: Lease): void {
+    this.lease = lease;
     this.#end('settled');
-    this.owner.onRefused(this);
+    this.#resolve(lease);
+  }
+
+  refuse(name: string, now: number): void {
+    this.#end('settled');
+    if (this.params.timeout === undefined) this.#resolve(undefined);
+    else this.#reject(this.timeoutError(name, now));
   }
 
   /** The backend holds nothing for it, and never will. */
   fail(error: unknown): void {
     this.#end('settled');
-    this.owner.onFailed(this, error);
+    this.#reject(error);
   }
 
   abandon(error: unknown): void {
     this.#end('abandoned');
-    this.owner.onFailed(this, error);
+    this.#item?.cancel();
+    this.#reject(error);
   }
 
-  /** Ends as when its time is over. */
-  giveUp(): void {
-    this.owner.onOverdue(this);
+  /** Whether the backend may have heard of it. */
+  get wasSent(): boolean {
+    return this.attempts > 1 || this.#item?.sent === true;
   }
 
-  /** Why it did not succeed so far, if not for lack of permits; `now`: monotonic time. */
-  trouble(now: number): unknown {
+  timeoutError(name: string, now: number): Error {
+    const { timeout } = this.params;
+    const trouble = this.#trouble(now);
+    if (timeout === undefined) return new BackendError('acquiring failed', trouble);
+    const attempts = this.#item?.sent === false ? this.attempts - 1 : this.attempts;
+    return new AcquireTimeoutError(
+      { name, timeout, waited: now - this.started, attempts },
+      trouble,
+    );
+  }
+
+  /** Why it did not succeed so far, if not for lack of permits. */
+  #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
-    const waited = now - this.sentAt;
-    const unanswered = this.state === 'sent' && this.attempts > 0;
-    const silent = unanswered && (!this.queued || waited >= SILENCE);
+    const waited = now - this.#sentAt;
+    const unanswered = this.state === 'sent' && this.wasSent;
+    const silent = unanswered && (!this.#queued || waited >= SLOW_CALL_MS);
     return silent ? new CallTimeoutError(waited) : undefined;
   }
 
   #end(state: RequestState): void {
     this.state = state;
-    const { signal } = this.ask;
+    const { signal } = this.params;
     if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
   }
 }

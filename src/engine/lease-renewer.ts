@@ -1,149 +1,274 @@
-import type { ExtendReply } from '../backends/backend.js';
 import { UnfitServerError } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
-import type { Clock, Instant } from '../time/clock.js';
-import { instant, randomBy } from '../time/clock.js';
+import type { CallTerms } from '../calling/call-terms.js';
+import { callTimeout, CallTimeoutError } from '../calling/call-timeout.js';
+import type { ExtendAnswer, ExtendItem } from '../calling/extend-lane.js';
+import type { TicketCalls } from '../calling/ticket-calls.js';
 import type { LostReason } from '../errors.js';
 import { BackendError } from '../errors.js';
-import { GroupCommit } from '../calling/lane.js';
-import type { Heartbeat } from './heartbeat.js';
-import type { Lease } from './lease.js';
-import { publishExtend } from './lease-telemetry.js';
 import { telemetry } from '../telemetry.js';
-import { callTimeout, callWithTimeout } from '../calling/call-timeout.js';
+import type { Clock } from '../time/clock.js';
+import { randomBy } from '../time/clock.js';
+import { inSlices } from '../time/in-slices.js';
+import { Wakeup } from '../time/shared-timer.js';
+import { IndexedList } from './indexed-list.js';
+import type { Lease } from './lease.js';
+import { publishExtend, publishLost } from './lease-telemetry.js';
+import type { Releaser } from './releaser.js';
 
-export interface LeaseRenewerOptions {
+/** After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call for that. */
+const CLAIM_DELAY_MS = 50;
+
+export interface LeaseRenewerParts {
   readonly clock: Clock;
   readonly retry: BackoffOptions;
-  readonly ttl: number;
-  readonly heartbeat: Heartbeat;
-  call(leases: readonly Lease[]): Promise<ExtendReply>;
-  isRetryable(error: unknown): boolean;
-  withdraw(id: string): void;
+  /** 0: tickets are never extended, only watched. In milliseconds. */
+  readonly extendEvery: number;
+  readonly calls: TicketCalls;
+  readonly terms: CallTerms;
+  readonly releaser: Releaser;
 }
 
-interface Awaited {
-  /** How many calls were sent before. */
+/** A caller of `extend`. */
+interface Awaiting {
+  /** The number of the last extension before: one that was sent earlier does not count. */
   readonly asked: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
-/** Extensions of the held tickets of one semaphore, and the callers that wait for them. */
+/**
+ * Keeps the held tickets of one semaphore object alive, all with one wake-up, and notifies a holder when its lease ran out
+ * without a confirmed extension. It does not keep the process alive, and no timer is set while nothing is held.
+ */
 export class LeaseRenewer {
-  readonly #options: LeaseRenewerOptions;
-  readonly #lane = new GroupCommit<Lease>((batch, done) => this.#send(batch, done));
-  /** Callers of `extend` by the lease that they wait for. */
-  readonly #awaited = new Map<Lease, Awaited[]>();
-  /** Those of which a message says that their ticket is gone, until the extension is sent that shows it. */
-  readonly #doubted = new Set<Lease>();
-  #calls = 0;
+  readonly #parts: LeaseRenewerParts;
+  readonly #leases = new IndexedList<Lease>();
+  readonly #nextBeat: Wakeup;
+  readonly #awaiting = new Map<Lease, Awaiting[]>();
+  #extensions = 0;
+  /** Holders whose leases ran out are being notified. */
+  #expiring = false;
 
-  constructor(options: LeaseRenewerOptions) {
-    this.#options = options;
+  constructor(parts: LeaseRenewerParts) {
+    this.#parts = parts;
+    this.#nextBeat = new Wakeup(parts.clock, false, () => this.#beat());
+  }
+
+  /** From now on it is extended and watched. False when no certainty is left. */
+  keep(lease: Lease): boolean {
+    const { clock, extendEvery } = this.#parts;
+    const { remaining } = lease;
+    if (remaining <= 0) return false;
+    const now = clock.monotonic();
+    const every = extendEvery === 0 ? Infinity : extendEvery;
+    // A grant that was pushed lives for its claim time only, until it is first extended.
+    const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
+    lease.dueAt = lease.claimed ? lease.heldSince + every : now + claimIn;
+    this.#leases.add(lease);
+    this.#wakeFor(lease, now);
+    return true;
+  }
+
+  find(id: string): Lease | undefined {
+    return this.#leases.get(id);
+  }
+
+  /** Milliseconds of certainty left. A lease that is found over is lost from then on, also when a wall clock is set back. */
+  look(lease: Lease): number {
+    const { remaining } = lease;
+    if (remaining > 0) return remaining;
+    // Notified on the next tick: this is called from getters.
+    const error = this.#markLost(lease, 'expired', lease.lastError);
+    if (error !== undefined) process.nextTick(() => lease.notifyLost(error));
+    return 0;
+  }
+
+  lose(lease: Lease, reason: LostReason, cause?: unknown): void {
+    const error = this.#markLost(lease, reason, cause);
+    if (error !== undefined) lease.notifyLost(error);
+  }
+
+  loseAll(reason: LostReason): Promise<void> {
+    return inSlices(this.#leases.toArray(), (lease) => this.lose(lease, reason));
+  }
+
+  /** Its holder releases it. */
+  end(lease: Lease): void {
+    lease.markReleased();
+    this.#remove(lease);
+  }
+
+  /**
+   * A ticket of its id was seen with this token. A later one means that a call which was late has been granted again: the
+   * ticket that is held was lost with the server's data, and its slots may be somebody else's.
+   */
+  supersede(lease: Lease, fencingToken: number): void {
+    if (fencingToken > lease.fencingToken) this.lose(lease, 'missing');
+  }
+
+  /** A message says that its ticket is gone. Anybody may have sent it: an extension shows whether that is true. */
+  doubt(lease: Lease): void {
+    if (lease.doubted) return;
+    lease.doubted = true;
+    void this.#extend(lease);
   }
 
   /** Settles with the first extension that is sent from now on and confirmed, or when the lease ends. */
   extend(lease: Lease): Promise<void> {
     return new Promise((resolve, reject) => {
-      const others = this.#awaited.get(lease) ?? [];
-      this.#awaited.set(lease, [...others, { asked: this.#calls, resolve, reject }]);
-      this.add(lease);
+      void this.#extend(lease);
+      const others = this.#awaiting.get(lease) ?? [];
+      const asked = this.#extensions - 1;
+      this.#awaiting.set(lease, [...others, { asked, resolve, reject }]);
     });
   }
 
-  /** A message says that its ticket is gone. Anybody may have sent it: an extension shows whether that is true. */
-  doubt(lease: Lease): void {
-    if (this.#doubted.has(lease)) return;
-    this.#doubted.add(lease);
-    this.add(lease);
-  }
-
-  onLeaseEnd(lease: Lease): void {
-    if (this.#awaited.has(lease)) this.#settle(lease, lease.lossError());
-  }
-
-  add(lease: Lease): void {
-    lease.extending = true;
-    this.#lane.add(lease);
-  }
-
-  #send(batch: Lease[], done: () => void): void {
-    const { clock, ttl } = this.#options;
-    const doubted = batch.filter((lease) => this.#doubted.delete(lease));
-    const leases = batch.filter(({ state }) => state.kind === 'held');
-    if (leases.length === 0) return done();
-    const sent = instant(clock);
-    this.#calls += 1;
-    const number = this.#calls;
+  async #extend(lease: Lease): Promise<void> {
+    // One that has not left yet is as good.
+    if (lease.extension?.sent === false) return;
+    const { calls, terms } = this.#parts;
     // Short enough for several tries within a lease, or within the claim time.
-    const unclaimed = leases.some(({ claimed }) => !claimed);
-    const limit = Math.min(callTimeout(ttl), ttl / 6, unclaimed ? CLAIM_TIME_MS / 4 : Infinity);
-    callWithTimeout(clock, limit, this.#options.call(leases), {
-      onReply: ({ extended, revoked }) => {
-        const gone = new Set(revoked);
-        leases.forEach((lease, i) => {
-          const reason = gone.has(lease.id) ? 'revoked' : 'missing';
-          this.#onExtended(lease, extended[i] === true ? undefined : reason, sent, number);
-        });
-        // Under its id there may be another ticket by now, which nobody wants.
-        for (const { id, state } of doubted) {
-          if (state.kind === 'lost' && state.error.reason === 'missing') this.#options.withdraw(id);
-        }
-      },
-      onError: (error) => this.#onError(leases, error),
-      onEnd: done,
-    });
+    const claim = lease.claimed ? Infinity : CLAIM_TIME_MS / 4;
+    const limit = Math.min(callTimeout(terms.ttl), terms.ttl / 6, claim);
+    const item = calls.extend(terms, lease, limit);
+    this.#extensions += 1;
+    const number = this.#extensions;
+    lease.extension = item;
+    try {
+      const answer = await item.answer;
+      forget(lease, item);
+      this.#onAnswer(lease, answer, number);
+    } catch (error) {
+      forget(lease, item);
+      this.#onError(lease, error);
+      if (error instanceof CallTimeoutError) this.#onAnswer(lease, await item.late(), number);
+    }
   }
 
-  #onExtended(lease: Lease, gone: LostReason | undefined, sent: Instant, number: number): void {
-    lease.extending = false;
-    if (gone !== undefined) {
-      lease.lose(gone);
+  #onAnswer(lease: Lease, { outcome, sent }: ExtendAnswer, number: number): void {
+    const { releaser } = this.#parts;
+    const { doubted } = lease;
+    lease.doubted = false;
+    if (outcome !== 'extended') {
+      // Under its id there may be another ticket by now, which nobody wants.
+      if (doubted && outcome === 'missing') releaser.withdraw(lease.id);
+      this.lose(lease, outcome);
     } else if (lease.state.kind === 'lost') {
       // It was extended after its holder had given up: nobody holds this ticket any more.
-      this.#options.withdraw(lease.id);
+      releaser.withdraw(lease.id);
     } else if (lease.state.kind === 'held') {
       lease.confirm(sent);
       if (telemetry.extend.active) publishExtend(lease, undefined);
-      if (lease.remaining <= 0) return lease.lose('expired');
-      this.#options.heartbeat.confirmed(lease, sent.monotonic);
-      this.#settle(lease, undefined, number);
+      if (lease.remaining <= 0) return this.lose(lease, 'expired');
+      this.#onConfirmed(lease, sent.monotonic);
+      this.#settle(lease, number);
     }
   }
 
-  #onError(leases: readonly Lease[], error: unknown): void {
-    const retryable = this.#options.isRetryable(error);
-    for (const lease of leases) {
-      lease.extending = false;
-      if (telemetry.extend.active) publishExtend(lease, error);
-      const pause = backoffDelay(
-        this.#options.retry,
-        lease.failures,
-        randomBy(this.#options.clock),
-      );
-      this.#options.heartbeat.failed(lease, error, pause);
-      if (retryable) continue;
-      const failure = new BackendError('extending failed', error);
-      this.#settle(lease, failure);
-      // At once, and not at the end of its lease: its holder has that long to stop.
-      if (error instanceof UnfitServerError) lease.lose('expired', failure);
-    }
+  /** The next extension is a whole period after the one that was just confirmed was sent: on a slow network, too. */
+  #onConfirmed(lease: Lease, sentAt: number): void {
+    const { clock, extendEvery } = this.#parts;
+    const now = clock.monotonic();
+    lease.dueAt = extendEvery === 0 ? Infinity : sentAt + extendEvery;
+    lease.weaken((dropped) => this.#drop(dropped));
+    if (this.#leases.has(lease)) this.#wakeFor(lease, now);
   }
 
-  /** `number`: that of the call that settles them; whoever asked after it was sent waits for the next one. */
-  #settle(lease: Lease, error?: Error, number = Infinity): void {
-    const awaited = this.#awaited.get(lease);
-    if (awaited === undefined) return;
-    const later = awaited.filter(({ asked }) => asked >= number);
-    if (later.length > 0) this.#awaited.set(lease, later);
-    else this.#awaited.delete(lease);
-    for (const { asked, resolve, reject } of awaited) {
+  /** One failure is not loss: it is tried again after a pause. */
+  #onError(lease: Lease, error: unknown): void {
+    const { calls, clock, retry } = this.#parts;
+    if (telemetry.extend.active) publishExtend(lease, error);
+    const pause = backoffDelay(retry, lease.failures, randomBy(clock));
+    lease.failures += 1;
+    lease.lastError = error;
+    const now = clock.monotonic();
+    lease.dueAt = now + pause;
+    if (this.#leases.has(lease)) this.#wakeFor(lease, now);
+    if (calls.isRetryable(error)) return;
+    const failure = new BackendError('extending failed', error);
+    this.#settle(lease, Infinity, failure);
+    // At once, and not at the end of its lease: its holder has that long to stop.
+    if (error instanceof UnfitServerError) this.lose(lease, 'expired', failure);
+  }
+
+  /** `number`: of the extension that settles them; who asked after it was sent waits for the next one. */
+  #settle(lease: Lease, number: number, error?: Error): void {
+    const awaiting = this.#awaiting.get(lease);
+    if (awaiting === undefined) return;
+    const later = awaiting.filter(({ asked }) => asked >= number);
+    if (later.length > 0) this.#awaiting.set(lease, later);
+    else this.#awaiting.delete(lease);
+    for (const { asked, resolve, reject } of awaiting) {
       if (asked >= number) continue;
       if (error === undefined) resolve();
       else reject(error);
     }
   }
+
+  #markLost(lease: Lease, reason: LostReason, cause: unknown) {
+    const error = lease.markLost(reason, cause);
+    if (error === undefined) return undefined;
+    this.#remove(lease);
+    // One that ran out is left to expire in the backend: the margin is its holder's time to stop. One that was given up by
+    // close() goes at once.
+    if (reason === 'closed') this.#parts.releaser.withdraw(lease.id);
+    if (telemetry.lost.active) publishLost(lease, reason, this.#parts.clock.monotonic());
+    return error;
+  }
+
+  #remove(lease: Lease): void {
+    if (this.#leases.remove(lease) && this.#leases.size === 0) this.#nextBeat.stop();
+    lease.extension?.cancel();
+    this.#settle(lease, Infinity, lease.lossError());
+  }
+
+  /** Its handle was garbage collected. */
+  #drop(lease: Lease): void {
+    this.#remove(lease);
+    if (telemetry.drop.active) telemetry.drop.publish({ name: lease.name, id: lease.id });
+  }
+
+  #wakeFor(lease: Lease, now: number): void {
+    const { remaining, dueAt } = lease;
+    if (now + remaining <= dueAt) this.#nextBeat.wakeBy(now + remaining, now);
+    else this.#nextBeat.wakeAround(dueAt, now);
+  }
+
+  #beat(): void {
+    const { clock, extendEvery } = this.#parts;
+    const now = clock.monotonic();
+    const over: Lease[] = [];
+    for (const lease of this.#leases.toArray()) {
+      // Those that are soon due travel with those that are due.
+      const soon = lease.failures === 0 ? extendEvery / 2 : 0;
+      if (lease.remaining <= 0) over.push(lease);
+      else if (lease.extension !== undefined) this.#nextBeat.wakeBy(now + lease.remaining, now);
+      else if (lease.dueAt > now + soon) this.#wakeFor(lease, now);
+      else {
+        void this.#extend(lease);
+        this.#nextBeat.wakeBy(now + lease.remaining, now);
+      }
+    }
+    if (over.length > 0) void this.#expire(over);
+  }
+
+  /** At a look they are lost already. Those that run out meanwhile are found by the beat after them. */
+  async #expire(over: readonly Lease[]): Promise<void> {
+    if (this.#expiring) return;
+    this.#expiring = true;
+    await inSlices(over, (lease) => {
+      // Confirmed before its turn came, it is held after all.
+      if (lease.remaining <= 0) this.lose(lease, 'expired', lease.lastError);
+    });
+    this.#expiring = false;
+    const now = this.#parts.clock.monotonic();
+    if (this.#leases.size > 0) this.#nextBeat.wakeBy(now, now);
+  }
+}
+
+function forget(lease: Lease, extension: ExtendItem): void {
+  if (lease.extension === extension) lease.extension = undefined;
 }

@@ -1,5 +1,6 @@
 import type { Clock, Instant } from '../time/clock.js';
 import { elapsedSince } from '../time/clock.js';
+import type { ExtendItem } from '../calling/extend-lane.js';
 import type { LostReason } from '../errors.js';
 import { HandleLostError } from '../errors.js';
 import type { Linked } from './linked-list.js';
@@ -16,39 +17,25 @@ export interface LeaseTicket {
   readonly fencingToken: number;
 }
 
-/** Who must know when a lease is over. */
-export interface LeaseKeeper {
-  onLeaseEnd(lease: Lease): void;
-}
-
-/** The semaphore object that a lease was acquired by. */
-export interface LeaseHolder {
-  /** An extension was confirmed. */
-  onConfirmed(): void;
-  /** Releasing failed, and the caller does not get the error. */
-  onReleaseFailed(error: unknown): void;
-}
-
-/** Told of the one change that a holder does not make itself. */
+/** Gets notice of the one change that a holder does not make itself. */
 export interface LeaseObserver {
   onLost(error: HandleLostError): void;
   /** Asked to observe through a WeakRef from now on, if nobody but its own holder would miss it. */
   weaken(forget: (lease: Lease) => void): void;
 }
 
-/** What all leases of one engine have in common. */
+/** What all leases of one semaphore object have in common. */
 export interface LeaseTerms {
   readonly name: string;
   readonly ttl: number;
   readonly clock: Clock;
-  readonly keeper: LeaseKeeper;
 }
 
 const HELD: LeaseState = { kind: 'held' };
 const RELEASED: LeaseState = { kind: 'released' };
 
 /**
- * One held ticket and for how long it is certain. ValidityWindow is counted from the moment before the last
+ * One held ticket and for how long it is certain. Certainty is counted from the moment before the last
  * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off for clocks that
  * run apart, as Redlock does (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
@@ -64,24 +51,23 @@ export class Lease implements Linked<Lease> {
   dueAt: number = Infinity;
   /** False while its ticket has its claim time only: until it is first extended. */
   claimed = true;
-  /** Whether an extension is under way. */
-  extending = false;
+  /** The last extension, until it is answered. */
+  extension: ExtendItem | undefined = undefined;
   /** Why the last extension failed, if it did. */
   lastError: unknown = undefined;
   /** Extensions that failed in a row. */
   failures = 0;
-  /** Its neighbours among those that a heartbeat keeps. */
+  /** Its neighbours among those of its renewer. */
   previous: Lease | undefined = undefined;
   next: Lease | undefined = undefined;
   list: object | undefined = undefined;
-  /** The semaphore object that it was acquired by. */
-  holder: LeaseHolder | undefined = undefined;
+  /** A message says that its ticket is gone: the next extension shows whether that is true. */
+  doubted = false;
   readonly #clock: Clock;
   #since: Instant;
   #span: number;
   #state: LeaseState = HELD;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
-  readonly #keeper: LeaseKeeper;
 
   constructor(terms: LeaseTerms, id: string, ticket: LeaseTicket, certainty: ValidityWindow) {
     this.name = terms.name;
@@ -91,7 +77,6 @@ export class Lease implements Linked<Lease> {
     this.ttl = terms.ttl;
     this.heldSince = certainty.since.monotonic;
     this.#clock = terms.clock;
-    this.#keeper = terms.keeper;
     this.#since = certainty.since;
     this.#span = certainty.span;
   }
@@ -104,18 +89,6 @@ export class Lease implements Linked<Lease> {
   get remaining(): number {
     if (this.#state.kind !== 'held') return 0;
     return Math.max(0, certaintyLeft(this.#since, this.#span, this.#clock));
-  }
-
-  /**
-   * What a holder is told: as `remaining`, but a lease that is found over is lost from then on. Otherwise a wall clock that is
-   * set back would bring it back. Its observer is told on the next tick, for this is called from getters.
-   */
-  look(): number {
-    const { remaining } = this;
-    if (remaining > 0 || this.#state.kind !== 'held') return remaining;
-    const error = this.#markLost('expired', this.lastError);
-    process.nextTick(() => this.#tell(error));
-    return 0;
   }
 
   /** Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after `close()`. */
@@ -142,56 +115,34 @@ export class Lease implements Linked<Lease> {
     this.claimed = true;
     this.failures = 0;
     this.lastError = undefined;
-    this.holder?.onConfirmed();
     const left = this.#span - elapsedSince(this.#since, this.#clock);
     if (this.ttl - elapsedSince(sent, this.#clock) <= left) return;
     this.#since = sent;
     this.#span = this.ttl;
   }
 
-  /**
-   * A ticket of its id was seen with this token. A later one means that a call which was late has been granted anew: the
-   * ticket that is held was lost with the server's data, and its slots may be somebody else's. Tells whether it is so.
-   */
-  supersede(fencingToken: number): boolean {
-    if (fencingToken <= this.fencingToken || this.#state.kind !== 'held') return false;
-    this.lose('missing');
-    return true;
+  /** From now on it is lost, whatever the clocks say later. Undefined when it was over already. */
+  markLost(reason: LostReason, cause?: unknown): HandleLostError | undefined {
+    if (this.#state.kind !== 'held') return undefined;
+    const error = new HandleLostError(this.name, this.id, reason, cause);
+    this.#state = { kind: 'lost', error, at: this.#clock.monotonic() };
+    return error;
   }
 
-  lose(reason: LostReason, cause?: unknown): void {
-    if (this.#state.kind === 'held') this.#tell(this.#markLost(reason, cause));
+  notifyLost(error: HandleLostError): void {
+    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
+    observer?.onLost(error);
   }
 
-  /** True when it was held until now, also when its certainty had just run out unnoticed. */
-  endByRelease(): boolean {
-    // Nor is a loss told to it that was found a moment ago: its holder has stopped.
+  /** Its holder has stopped, and gets no notice of a loss that was found a moment ago. */
+  markReleased(): void {
     this.#observer = undefined;
-    if (this.#state.kind !== 'held') return false;
-    this.#state = RELEASED;
-    this.#end();
-    return true;
+    if (this.#state.kind === 'held') this.#state = RELEASED;
   }
 
   /** What `assertHeld` throws, once it is over. */
   lossError(): HandleLostError {
     if (this.#state.kind === 'lost') return this.#state.error;
     return new HandleLostError(this.name, this.id, 'closed');
-  }
-
-  #markLost(reason: LostReason, cause: unknown): HandleLostError {
-    const error = new HandleLostError(this.name, this.id, reason, cause);
-    this.#state = { kind: 'lost', error, at: this.#clock.monotonic() };
-    this.#end();
-    return error;
-  }
-
-  #tell(error: HandleLostError): void {
-    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
-    observer?.onLost(error);
-  }
-
-  #end(): void {
-    this.#keeper.onLeaseEnd(this);
   }
 }

@@ -1,6 +1,6 @@
 import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
 import type { Clock, Timer } from '../time/clock.js';
-import { SharedTimer } from '../time/shared-timer.js';
+import { Wakeup } from '../time/shared-timer.js';
 
 /** The reason of an `DeadlineScope` whose time is over. Its owner tells the caller in better words. */
 export class DeadlineExceeded extends Error {}
@@ -9,7 +9,7 @@ export class DeadlineExceeded extends Error {}
 export class DeadlineScope {
   readonly #clock: Clock;
   readonly #controller = new AbortController();
-  readonly #deadline: SharedTimer;
+  readonly #deadline: Wakeup;
   readonly #caller: AbortSignal | undefined;
   readonly #onAbort = (): void => this.end(this.#caller?.reason);
 
@@ -17,7 +17,7 @@ export class DeadlineScope {
   constructor(clock: Clock, deadline: number, caller: AbortSignal | undefined) {
     this.#clock = clock;
     this.#caller = caller;
-    this.#deadline = new SharedTimer(clock, true, () => this.end(new DeadlineExceeded()));
+    this.#deadline = new Wakeup(clock, true, () => this.end(new DeadlineExceeded()));
     this.#deadline.wakeBy(deadline, clock.monotonic());
     if (caller?.aborted === true) this.#onAbort();
     else if (caller !== undefined) onceAborted(caller, this.#onAbort);

@@ -15,7 +15,7 @@ import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
 import type { TryUseResult } from '../semaphore.js';
 import { backendOf } from '../clients.js';
-import { WeakValues } from '../engine/weak-values.js';
+import { WeakGroups } from '../calling/weak-groups.js';
 
 export interface KeyedMutexOptions extends MutexOptions {
   /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
@@ -81,7 +81,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   readonly #names: LockNames;
   readonly #stripes: number | undefined;
   // Kept by their permits and requests alone: unused keys take no memory.
-  readonly #mutexes = new WeakValues<Lock>();
+  readonly #mutexes = new WeakGroups<Lock>();
   #closed: Promise<void> | undefined;
   readonly #prefix: string;
   #stripesNotedAt = -Infinity;
@@ -202,11 +202,11 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   #mutex(name: string): Lock {
-    let mutex = this.#mutexes.get(name);
+    let [mutex] = this.#mutexes.of(name);
     if (mutex === undefined) {
       mutex = new Lock(this.#target, name, this.#options);
       mutex.onReleaseFailed = (cause) => this.#warnOfRelease(cause);
-      this.#mutexes.set(name, mutex);
+      this.#mutexes.add(name, mutex);
     }
     return mutex;
   }
@@ -273,7 +273,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
 
   async #doClose(): Promise<void> {
     const closing: Promise<void>[] = [];
-    await inSlices([...this.#mutexes.values()], (mutex) => void closing.push(mutex.close()));
+    await inSlices(this.#mutexes.all(), (mutex) => void closing.push(mutex.close()));
     await Promise.all(closing);
   }
 }

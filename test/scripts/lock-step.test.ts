@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 
-import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
@@ -103,8 +102,6 @@ interface Mine {
   readonly member: Member;
   readonly waiting: Set<string>;
   readonly held: Set<string>;
-  /** When a call last left requests of it in the queue. */
-  queuedAt: number;
 }
 
 class Program {
@@ -118,7 +115,7 @@ class Program {
     this.#pair = pair;
     this.#habits = habits;
     this.#all = MEMBERS.map((member) => {
-      return { member, waiting: new Set(), held: new Set(), queuedAt: -Infinity };
+      return { member, waiting: new Set(), held: new Set() };
     });
   }
 
@@ -212,10 +209,8 @@ class Program {
       const id = this.#newId(mine, 1 + (pick % largest));
       return { id, how: i > wanted.length * 0.7 ? 'try' : 'wait' };
     });
-    // A process asks again for all that it waits for; new requests may travel with those. Once its lease
-    // as a waiter is over, a backend is free to have dropped some, all or none of them.
-    const lapsed = this.#pair.now - mine.queuedAt >= WAITER_LEASE_MS;
-    const known = lapsed || dice % 5 < 2 ? again(mine.waiting) : [];
+    // A process asks again for all that it waits for; new requests may travel with those.
+    const known = dice % 5 < 2 ? again(mine.waiting) : [];
     const twice = dice < 5 ? asks.slice(0, 1) : [];
     await this.#acquire(mine, [...known, ...asks, ...twice]);
   }
@@ -234,7 +229,6 @@ class Program {
     const { verdicts } = await this.#pair.acquire(mine.member, asks);
     asks.forEach(({ id }, i) => {
       const kind = verdicts[i]?.kind;
-      if (kind === 'queued') mine.queuedAt = this.#pair.now;
       if (kind === 'queued') mine.waiting.add(id);
       else mine.waiting.delete(id);
       if (kind === 'granted') mine.held.add(id);

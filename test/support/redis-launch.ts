@@ -14,6 +14,7 @@ export interface Launch {
   readonly args: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly sentinel: boolean;
+  readonly under: readonly string[];
 }
 
 /** Somebody else listens on the port. */
@@ -44,7 +45,9 @@ export async function launchRedis(launch: Launch): Promise<ChildProcess> {
   const log = openSync(join(cwd, 'server.log'), 'w');
   const env = { ...process.env, ...launch.environment };
   const options = { cwd, env, stdio: ['ignore' as const, log, log] };
-  const child = spawnOwned(binary, [...mode, ...fixed, ...volatile, ...launch.args], options);
+  const server = [binary, ...mode, ...fixed, ...volatile, ...launch.args];
+  const [program = binary, ...words] = [...launch.under, ...server];
+  const child = spawnOwned(program, words, options);
   closeSync(log);
   try {
     await untilReady(child, launch);

@@ -18,13 +18,15 @@ export interface ServerOptions {
   readonly fakeClock?: boolean;
   /** A sentinel, that watches over nobody yet. */
   readonly sentinel?: boolean;
+  /** The program, with its arguments, that runs the server: a profiler. It keeps the process id. */
+  readonly under?: readonly string[];
 }
 
 /** A redis-server of one test's own, on a free loopback port, without data on disk. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const binary = findServer();
   if (binary === undefined) throw new Error('no redis-server found on PATH nor in REDIS_SERVER');
-  const { args = [], fakeClock = false, sentinel = false } = options;
+  const { args = [], fakeClock = false, sentinel = false, under = [] } = options;
   const directory = makeTemporaryFolder();
   const clock = join(directory, 'clock');
   try {
@@ -32,7 +34,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     const environment = fakeClock ? movableClockEnvironment(clock) : {};
     for (let attempt = 1; ; attempt += 1) {
       const port = await pickLoopbackPort();
-      const launch = { binary, directory, environment, args, sentinel, port };
+      const launch = { binary, directory, environment, args, sentinel, under, port };
       try {
         const server = new TestServer(launch, await launchRedis(launch), fakeClock);
         await server.resetStatistics();

@@ -1,40 +1,67 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { type Import, importsOf } from './imports.js';
 import { ROOT } from './run-program.js';
-
-/** A file and what it imports: paths from src ending in `.ts`, packages as they are written. */
-type Import = readonly [from: string, to: string];
-
-const IMPORT =
-  /(?:^|[\s;])(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]/g;
-
-function importsOf(from: string, source: string): Import[] {
-  return [...source.matchAll(IMPORT)].map(([, fixed, dynamic]) => {
-    const specifier = fixed ?? dynamic ?? '';
-    if (!specifier.startsWith('.')) return [from, specifier];
-    return [from, posix.join(dirname(from), specifier).replace(/\.js$/, '.ts')];
-  });
-}
 
 /** The files that may import a package. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  'xxhash-wasm': /^key-stripes\.ts$/,
+  'xxhash-wasm': /^many\/key-stripes\.ts$/,
   '@opentelemetry/api': /^otel\//,
   redis: /^cli\//,
   ioredis: /^cli\//,
 };
 
-const isCore = (file: string): boolean => !file.includes('/') || file.startsWith('memory/');
-const isOuter = (file: string): boolean => /^(?:cli|otel)\//.test(file);
+/** Whose imports a rule is about: the folder of a file, `root` for those that users see. */
+function roomOf(file: string): string {
+  if (/^(errors|options|telemetry|validation)\.ts$/.test(file)) return 'common';
+  if (!file.includes('/')) return 'root';
+  const [room = '', inner = ''] = file.split('/');
+  if (room !== 'backends') return room;
+  if (inner.endsWith('.ts')) return 'port';
+  return file.startsWith('backends/redis/adapters/') ? 'adapters' : inner;
+}
+
+/** Who may know whom: design §2. A room may always import its own files. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  common: ['port', 'time', 'calling'],
+  time: [],
+  port: ['common', 'time'],
+  calling: ['port', 'time', 'common'],
+  engine: ['calling', 'port', 'time', 'common'],
+  many: ['root', 'engine', 'calling', 'port', 'time', 'common'],
+  root: [
+    'many',
+    'engine',
+    'calling',
+    'port',
+    'time',
+    'common',
+    'memory',
+    'redis',
+    'quorum',
+    'adapters',
+  ],
+  memory: ['port', 'time', 'common'],
+  redis: ['port', 'time', 'common'],
+  adapters: [],
+  quorum: ['port', 'time', 'common', 'redis'],
+  otel: ['root', 'common'],
+  cli: ['root', 'common', 'port'],
+};
+
+const isFile = (to: string): boolean => to.endsWith('.ts') && !to.startsWith('node:');
 
 const RULES: Readonly<Record<string, (...one: Import) => boolean>> = {
-  'an adapter imports nothing but the connection port and other adapters': (from, to) =>
-    !from.startsWith('redis/adapters/') || /^redis\/(connection\.ts$|adapters\/)/.test(to),
-  'the core and the memory backend are free of Redis': (from, to) =>
-    !isCore(from) || ['index.ts', 'targets.ts'].includes(from) || !to.startsWith('redis/'),
-  'the command line and telemetry are no part of the library': (from, to) =>
-    isOuter(from) || !isOuter(to),
+  'a room imports only the rooms below it': (from, to) =>
+    !isFile(to) ||
+    to === 'backends/redis/connection.ts' ||
+    roomOf(from) === roomOf(to) ||
+    MAY_IMPORT[roomOf(from)]?.includes(roomOf(to)) === true,
+  'only clients.ts and index.ts know which backends there are': (from, to) =>
+    !['root', 'many'].includes(roomOf(from)) ||
+    ['clients.ts', 'index.ts'].includes(from) ||
+    !['memory', 'redis', 'quorum', 'adapters'].includes(roomOf(to)),
   'packages are imported only where they are needed': (from, to) =>
     /^node:|\.ts$/.test(to) || PACKAGES[to]?.test(from) === true,
 };

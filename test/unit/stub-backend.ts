@@ -32,6 +32,8 @@ export class StubBackend implements Backend {
   readonly acquires: Noted<AcquireCall>[] = [];
   readonly extends: Noted<ExtendCall>[] = [];
   readonly releases: Noted<ReleaseCall>[] = [];
+  /** Calls of the port, each of which may name several semaphores. */
+  readonly portCalls = { acquire: 0, extend: 0, release: 0 };
   readonly listeners: GrantListener[] = [];
   closedListeners = 0;
   onAcquire: (call: AcquireCall, index: number) => AcquireReply | Promise<AcquireReply>;
@@ -58,14 +60,17 @@ export class StubBackend implements Backend {
   }
 
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
+    this.portCalls.acquire += 1;
     return Promise.all(calls.map((call) => this.#acquire(call)));
   }
 
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
+    this.portCalls.extend += 1;
     return Promise.all(calls.map((call) => this.#extend(call)));
   }
 
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
+    this.portCalls.release += 1;
     return Promise.all(calls.map((call) => this.#release(call)));
   }
 

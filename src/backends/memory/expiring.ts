@@ -1,5 +1,5 @@
-import type { Heaped } from './heap.js';
-import { Heap } from './heap.js';
+import type { Heaped } from '../../time/heap.js';
+import { Heap } from '../../time/heap.js';
 
 /** What ends at a time unless that is moved on. */
 export interface Mortal extends Heaped {

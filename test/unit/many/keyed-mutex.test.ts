@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { CompositeHandle } from '../../src/index.js';
+import type { CompositeHandle } from '../../../src/index.js';
 import {
   AcquireTimeoutError,
   BackendError,
@@ -10,11 +10,11 @@ import {
   ManualClock,
   MemoryBackend,
   Mutex,
-} from '../../src/index.js';
-import { stripeHasher } from '../../src/many/key-stripes.js';
-import { reasonOf } from '../support/rejection.js';
-import { never, StubBackend, watch } from './stub-backend.js';
-import { compositeFixture, later } from './stub-fixture.js';
+} from '../../../src/index.js';
+import { stripeHasher } from '../../../src/many/key-stripes.js';
+import { reasonOf } from '../../support/rejection.js';
+import { never, StubBackend, watch } from '../stub-backend.js';
+import { compositeFixture, later } from '../stub-fixture.js';
 
 const name = 'm';
 const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
@@ -157,9 +157,9 @@ describe('a keyed mutex on a backend that a test decides', () => {
   it('ends at once when one key fails for good, without waiting for the others', async () => {
     const failure = new Error('WRONGTYPE');
     backend.isRetryable = () => false;
-    backend.onAcquire = (call, index) => {
-      if (index === 0) return backend.allGranted(call);
-      return index === 1 ? Promise.reject(failure) : never();
+    backend.onAcquire = (call) => {
+      if (call.key.name.endsWith('a')) return backend.allGranted(call);
+      return call.key.name.endsWith('b') ? Promise.reject(failure) : never();
     };
     const acquiring = watch(backend.clock, mutex.acquire(['a', 'b', 'c']));
     await backend.clock.advance(0);

@@ -17,6 +17,19 @@ export class Heap<T extends Heaped> {
     return this.#items[0];
   }
 
+  /** Those of at most this rank, in no order. */
+  upTo(rank: number): T[] {
+    const found: T[] = [];
+    const places = [0];
+    for (let place = places.pop(); place !== undefined; place = places.pop()) {
+      const item = this.#items[place];
+      if (item === undefined || this.#rankOf(item) > rank) continue;
+      found.push(item);
+      places.push(2 * place + 1, 2 * place + 2);
+    }
+    return found;
+  }
+
   add(item: T): void {
     this.#items.push(item);
     this.#rise(item, this.#items.length - 1);

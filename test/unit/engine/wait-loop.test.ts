@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
-import { AcquireTimeoutError, BackendError } from '../../src/index.js';
-import { CallTimeoutError } from '../../src/calling/call-timeout.js';
-import { never, watch } from './stub-backend.js';
-import { firstCallLate, gaps, lossesOf, PLAIN, stubFixture } from './stub-fixture.js';
+import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
+import { CallTimeoutError } from '../../../src/calling/call-timeout.js';
+import { never, watch } from '../stub-backend.js';
+import { firstCallLate, gaps, lossesOf, PLAIN, stubFixture } from '../stub-fixture.js';
 
 describe('waiting', () => {
   describe('by polling alone', () => {

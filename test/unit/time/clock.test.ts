@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import { elapsedSince, instant, LONGEST_TIMER, systemClock } from '../../src/time/clock.js';
-import { ManualClock } from '../../src/time/manual-clock.js';
-import { moment } from '../support/moment.js';
+import { elapsedSince, instant, LONGEST_TIMER, systemClock } from '../../../src/time/clock.js';
+import { ManualClock } from '../../../src/time/manual-clock.js';
+import { moment } from '../../support/moment.js';
 
 describe('the clock of the process', () => {
   it('follows fake timers, and fires none at once that is longer than Node can wait', () => {

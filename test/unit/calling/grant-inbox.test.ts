@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { PushedGrant } from '../../src/backends/backend.js';
-import { Semaphore } from '../../src/index.js';
-import { never, watch } from './stub-backend.js';
+import type { PushedGrant } from '../../../src/backends/backend.js';
+import { Semaphore } from '../../../src/index.js';
+import { never, watch } from '../stub-backend.js';
 import {
   gaps,
   heldFixture,
@@ -11,7 +11,7 @@ import {
   PLAIN,
   pushing,
   stubFixture,
-} from './stub-fixture.js';
+} from '../stub-fixture.js';
 
 describe('a subscription', () => {
   it('brings one try at once, and then one every 1.5 s; while it is away, fast ones', async () => {
@@ -271,18 +271,12 @@ describe('a grant that nobody wants', () => {
   });
 });
 
-describe('a permit that needs replicas', () => {
-  /** Whose permits no replica is needed for, but pushed ones are confirmed. */
-  const confirming = () => {
-    const backend = pushing();
-    return Object.assign(backend, { confirmsPushedGrants: true, withReplicas: () => backend });
-  };
-
-  for (const options of [{ limit: 1 }, { limit: 1, replicas: { atLeast: 1 } }]) {
-    it(`is taken at once when its grant overtakes the reply that queued it: replicas ${'replicas' in options}`, async () => {
-      const backend = 'replicas' in options ? confirming() : pushing();
+describe('a permit', () => {
+  for (const confirmsPushedGrants of [false, true]) {
+    it(`is taken at once when its grant overtakes the reply that queued it, confirmed: ${confirmsPushedGrants}`, async () => {
+      const backend = Object.assign(pushing(), { confirmsPushedGrants });
       const { clock } = backend;
-      const semaphore = new Semaphore(backend, 's', options);
+      const semaphore = new Semaphore(backend, 's', { limit: 1 });
       watch(clock, semaphore.acquire());
       await clock.advance(0);
       backend.setHealth(true);

@@ -1,28 +1,27 @@
-import type { Backend, EndedTicket, Listening, PushedGrant } from '../backends/backend.js';
+import type {
+  Backend,
+  EndedTicket,
+  Listening,
+  PushedGrant,
+  SemaphoreKey,
+} from '../backends/backend.js';
 import type { Clock, Timer } from '../time/clock.js';
+import type { GrantDispatch } from './grant-dispatch.js';
 
-/** How long a subscription outlives its last waiter, in milliseconds, so that it need not be made anew each time. */
-const LINGER = 10_000;
+/** How long a subscription outlives its last waiter, in milliseconds, so that the next one need not open another. */
+const LINGER_MS = 10_000;
 
 /**
- * Between a subscription that was refused and the next one, in milliseconds. Polling goes on meanwhile, so this may be
- * long: a user who may never subscribe is to cost the server little.
+ * Between a subscription that was refused and the next one, in milliseconds. Waiters poll meanwhile, so this may be
+ * long: a user without the right to subscribe must cost the server little.
  */
-const PAUSE = 5000;
+const RESUBSCRIBE_DELAY_MS = 5000;
 
-/** Someone who waits for grants. */
-export interface GrantReader {
+/** Requests of one semaphore object that wait for grants. */
+export interface InboxReader {
+  readonly key: SemaphoreKey;
+  readonly limit: number;
   onHealth(healthy: boolean): void;
-  /** The subscription is back after an interruption: the server may have lost data meanwhile. */
-  onRestored(): void;
-}
-
-/** Gets what is pushed. */
-export interface GrantKeeper {
-  onGrants(prefix: string, grants: readonly PushedGrant[], name: string): void;
-  onEnded(prefix: string, ended: readonly EndedTicket[], name: string): void;
-  /** The server has tickets or requests with these ids. */
-  onFound(prefix: string, ids: readonly string[], name: string): void;
 }
 
 /**
@@ -32,11 +31,11 @@ export interface GrantKeeper {
 export class GrantInbox {
   readonly #clock: Clock;
   readonly #open: ((inbox: GrantInbox) => Listening) | undefined;
-  readonly #keeper: GrantKeeper;
+  readonly #dispatch: GrantDispatch;
   readonly #prefix: string;
-  readonly #readers = new Set<GrantReader>();
+  readonly #readers = new Set<InboxReader>();
   /** Those among them for whom something will be pushed. */
-  readonly #waiting = new Set<GrantReader>();
+  readonly #waiting = new Set<InboxReader>();
   #listening: Listening | undefined;
   #linger: Timer | undefined;
   #retry: Timer | undefined;
@@ -47,9 +46,15 @@ export class GrantInbox {
   #healthy = false;
   #interrupted = false;
 
-  constructor(backend: Backend, client: string, prefix: string, clock: Clock, keeper: GrantKeeper) {
+  constructor(
+    backend: Backend,
+    client: string,
+    prefix: string,
+    clock: Clock,
+    dispatch: GrantDispatch,
+  ) {
     this.#clock = clock;
-    this.#keeper = keeper;
+    this.#dispatch = dispatch;
     this.#prefix = prefix;
     const listen = backend.listen?.bind(backend);
     this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
@@ -61,12 +66,12 @@ export class GrantInbox {
   }
 
   /** Lets `reader` know of the subscription's health, if there is one: its call may be under way when that changes. */
-  add(reader: GrantReader): void {
+  add(reader: InboxReader): void {
     this.#readers.add(reader);
   }
 
   /** As `add`, and sees to it that there is a subscription. */
-  await(reader: GrantReader): void {
+  await(reader: InboxReader): void {
     this.#linger?.cancel();
     this.#linger = undefined;
     this.#readers.add(reader);
@@ -74,12 +79,12 @@ export class GrantInbox {
     this.#listen();
   }
 
-  remove(reader: GrantReader): void {
+  remove(reader: InboxReader): void {
     this.#readers.delete(reader);
     if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
     // A subscriber that cannot connect would keep the process alive by trying.
     if (!this.#healthy) return void this.close();
-    this.#linger = this.#clock.schedule(() => void this.close(), LINGER, false);
+    this.#linger = this.#clock.schedule(() => void this.close(), LINGER_MS, false);
   }
 
   async close(): Promise<void> {
@@ -91,16 +96,6 @@ export class GrantInbox {
     this.#healthy = false;
     this.#giveUp();
     await this.#ended;
-  }
-
-  /** Grants that came with a reply. */
-  deliver(grants: readonly PushedGrant[], name: string): void {
-    this.#keeper.onGrants(this.#prefix, grants, name);
-  }
-
-  /** Ids of tickets and requests that the server has: what nobody wants is given back. */
-  sift(ids: readonly string[], name: string): void {
-    this.#keeper.onFound(this.#prefix, ids, name);
   }
 
   #listen(): void {
@@ -131,9 +126,10 @@ export class GrantInbox {
   }
 
   readonly #listener = {
-    onGrants: (grants: readonly PushedGrant[], name: string): void => this.deliver(grants, name),
+    onGrants: (grants: readonly PushedGrant[], name: string): void =>
+      this.#dispatch.onGrants({ prefix: this.#prefix, name }, grants),
     onEnded: (ended: readonly EndedTicket[], name: string): void =>
-      this.#keeper.onEnded(this.#prefix, ended, name),
+      this.#dispatch.onEnded({ prefix: this.#prefix, name }, ended),
     onHealth: (healthy: boolean): void => {
       const wasHealthy = this.#healthy;
       this.#healthy = healthy && this.#listening !== undefined;
@@ -144,11 +140,11 @@ export class GrantInbox {
       this.#interrupted = !this.#healthy;
       for (const reader of this.#readers) {
         reader.onHealth(this.#healthy);
-        if (restored) reader.onRestored();
+        if (restored) void this.#dispatch.giveBackStrays(reader.key, reader.limit);
       }
     },
     onFailed: (): void => {
-      this.#opensAt = this.#clock.monotonic() + PAUSE;
+      this.#opensAt = this.#clock.monotonic() + RESUBSCRIBE_DELAY_MS;
       this.#listener.onHealth(false);
       this.#giveUp();
       if (this.#waiting.size > 0) this.#listen();

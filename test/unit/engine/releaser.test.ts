@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { ExtendReply } from '../../src/backends/backend.js';
-import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../src/index.js';
-import { reasonOf } from '../support/rejection.js';
-import { never, StubBackend, watch } from './stub-backend.js';
+import type { ExtendReply } from '../../../src/backends/backend.js';
+import { acquireAll, BackendError, KeyedMutex, Semaphore, useAll } from '../../../src/index.js';
+import { reasonOf } from '../../support/rejection.js';
+import { never, StubBackend, watch } from '../stub-backend.js';
 import {
   gaps,
   heldFixture,
@@ -12,7 +12,7 @@ import {
   listeningFixture,
   pushing,
   stubFixture,
-} from './stub-fixture.js';
+} from '../stub-fixture.js';
 
 const LONG = { ttl: 30_000 };
 const away = new Error('connect ECONNREFUSED');
@@ -174,7 +174,7 @@ describe('releasing', () => {
     backend.releases.splice(0);
     await clock.advance(2000);
     // One for each pause of 200 ms.
-    expect(backend.releases.map(({ call }) => call.ids.length)).to.deep.equal(Array(10).fill(1000));
+    expect(backend.releases.map(({ call }) => call.ids.length)).to.deep.equal(Array(10).fill(1));
     backend.releases.splice(0);
     backend.onRelease = (call) => backend.released(call);
     await clock.advance(200);

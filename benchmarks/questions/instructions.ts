@@ -1,0 +1,151 @@
+import type { BenchWorker } from '../measure/bench-worker.js';
+import { countingServer, instructionsOf, lackForCounting } from '../measure/instruction-count.js';
+import { readUsage, usageBetween } from '../measure/server-usage.js';
+import type { Stage } from '../measure/stage.js';
+import { type Peer, peerOf } from '../peers/catalog.js';
+import { numberText } from '../report/number-text.js';
+import type { Measured, Results } from '../report/results.js';
+import { spreadText, type Table } from '../report/table.js';
+import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
+import type { RoundsTask } from '../workers/protocol.js';
+import type { Pace, Question } from './question.js';
+
+interface Scenario {
+  readonly title: string;
+  /** Thousands of instructions that redsem may need for a pair. */
+  readonly bar: number;
+  readonly peers: readonly Peer[];
+  /** How often the work is done, and how many pairs that is each time. */
+  readonly rounds: number;
+  readonly pairs: number;
+  readonly prepare?: (worker: BenchWorker) => Promise<unknown>;
+  readonly work: (worker: BenchWorker, rounds: number) => Promise<unknown>;
+}
+
+const redsem = [peerOf('redsem-node-redis'), peerOf('redsem-ioredis')];
+const compared = [...redsem, peerOf('redis-semaphore')];
+
+const namesOf = (count: number): string[] => Array.from({ length: count }, (_, i) => `count-${i}`);
+
+function inRounds(task: Omit<RoundsTask, 'rounds'>): Scenario['work'] {
+  return (worker, rounds) => worker.ask('rounds', { ...task, rounds });
+}
+
+const scenarios: readonly Scenario[] = [
+  {
+    title: 'lone, mutex',
+    bar: 145,
+    peers: compared,
+    rounds: 300,
+    pairs: 1,
+    work: inRounds({ names: namesOf(1), limit: 1, callers: 1 }),
+  },
+  {
+    title: 'lone, limit 10, 5 held',
+    bar: 165,
+    peers: redsem,
+    rounds: 300,
+    pairs: 1,
+    prepare: (worker) =>
+      worker.ask('hold', { names: namesOf(1), limit: 10, count: 5, ttl: 600_000, gapMs: 0 }),
+    work: inRounds({ names: namesOf(1), limit: 10, callers: 1 }),
+  },
+  {
+    title: '100 semaphores ready at once',
+    bar: 72,
+    peers: compared,
+    rounds: 10,
+    pairs: 100,
+    work: inRounds({ names: namesOf(100), limit: 1, callers: 100 }),
+  },
+  {
+    title: '1000 ids of one semaphore',
+    bar: 27,
+    peers: redsem,
+    rounds: 5,
+    pairs: 1000,
+    work: inRounds({ names: namesOf(1), limit: 1000, callers: 1000 }),
+  },
+  {
+    title: 'hand-off (a release grants, one more queues)',
+    bar: 340,
+    peers: redsem,
+    rounds: 200,
+    pairs: 1,
+    work: (worker, count) => worker.ask('handOffs', { name: 'count', count }),
+  },
+  {
+    title: '10 keys, all or none',
+    bar: 780,
+    peers: redsem,
+    rounds: 50,
+    pairs: 1,
+    work: (worker, rounds) => worker.ask('keyRounds', { keys: namesOf(10), rounds }),
+  },
+];
+
+async function measure(
+  stage: Stage,
+  peer: Peer,
+  { title, rounds, pairs, prepare, work }: Scenario,
+  pace: Pace,
+): Promise<Measured[]> {
+  const worker = await stage.worker(peer);
+  await prepare?.(worker);
+  await work(worker, 3);
+  const times = pace === 'full' ? rounds : 3;
+  const before = await readUsage(stage.server);
+  const rest = pace === 'full' ? 2000 : 100;
+  const instructions = await instructionsOf(stage.server, () => work(worker, times), rest);
+  const { calls } = usageBetween(before, await readUsage(stage.server), peer);
+  const all = times * pairs;
+  const values = { thousands: instructions / all / 1000, calls: calls / all };
+  return [{ scenario: title, peer: peer.id, values }];
+}
+
+function table(results: Results): Table {
+  const cell = (scenario: string, peer: Peer, figure: string): string =>
+    spreadText(results.spread(scenario, peer.id, figure));
+  const rows = scenarios.map(({ title, bar }) => [
+    title,
+    numberText(bar),
+    ...compared.flatMap((peer) => [cell(title, peer, 'thousands'), cell(title, peer, 'calls')]),
+  ]);
+  const head = ['', 'bar', ...compared.flatMap(({ label }) => [label, 'calls'])];
+  return { title: 'Thousands of instructions of the server, and calls, a pair', head, rows };
+}
+
+function verdicts(results: Results): Verdict[] {
+  return scenarios.map(({ title, bar }) =>
+    atMost(
+      `${title}: thousands of instructions`,
+      eitherClient(bar, (peer) => results.median(title, peer, 'thousands')),
+    ),
+  );
+}
+
+export const instructions: Question = {
+  name: 'instructions',
+  asks: 'How many instructions does the server need for a pair of acquire and release?',
+  notes: [
+    "Counted by valgrind's callgrind: all instructions of redis-server from the first pair to the last, its event loop and its parsing included, less what it needs in the same time at rest. Counts repeat within 2 %, whatever else the machine does.",
+    'All callers of a row acquire in one turn of the event loop, wait for all, and release in one turn. The work is done three times before, so that scripts and names are known.',
+    'In a hand-off one process holds the only permit and waits for the next; ten keys are one `KeyedMutex.acquire` and its release.',
+    'Calls are what clients sent, as in `contended`.',
+  ],
+  lacks: lackForCounting,
+  server: countingServer,
+  rounds: 2,
+  cases: (pace) =>
+    scenarios.flatMap((scenario) =>
+      scenario.peers
+        .filter(({ id }) => pace === 'full' || id !== 'redsem-ioredis')
+        .map((peer) => ({
+          label: `${scenario.title}: ${peer.label}`,
+          run: (stage) => measure(stage, peer, scenario, pace),
+        })),
+    ),
+  tables: (results) => [table(results)],
+  verdicts,
+  charts: () => [],
+};

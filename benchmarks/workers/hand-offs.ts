@@ -1,0 +1,24 @@
+import type { Connection, Release } from '../peers/adapter.js';
+import type { Protocol } from './protocol.js';
+
+const ttl = 600_000;
+
+/** One holds the only permit and one waits, before the first hand-off and after the last. */
+export class HandOffs {
+  #held: Release | undefined;
+  #waiting: Promise<Release> | undefined;
+
+  async run(connection: Connection, task: Protocol['handOffs']['ask']): Promise<null> {
+    const { name, count } = task;
+    const ask = (): Promise<Release> => connection.acquire(name, 1, ttl);
+    this.#held ??= await ask();
+    this.#waiting ??= ask();
+    for (let done = 0; done < count; done += 1) {
+      const next = ask();
+      await this.#held();
+      this.#held = await this.#waiting;
+      this.#waiting = next;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,28 @@
+import type { Connection } from '../peers/adapter.js';
+import type { Protocol, RoundsTask } from './protocol.js';
+
+/** Nothing is extended while it is counted what a pair costs. */
+const ttl = 600_000;
+
+export async function runRounds(connection: Connection, task: RoundsTask): Promise<null> {
+  const { names, limit, callers, rounds } = task;
+  const wanted = Array.from({ length: callers }, (_, i) => names[i % names.length] ?? '');
+  for (let round = 0; round < rounds; round += 1) {
+    const taken = wanted.map((name) => connection.acquire(name, limit, ttl));
+    const releases = await Promise.all(taken);
+    await Promise.all(releases.map((release) => release()));
+  }
+  return null;
+}
+
+export async function runKeyRounds(
+  connection: Connection,
+  { keys, rounds }: Protocol['keyRounds']['ask'],
+): Promise<null> {
+  if (connection.acquireKeys === undefined) throw new Error('this peer takes one key at a time');
+  for (let round = 0; round < rounds; round += 1) {
+    const release = await connection.acquireKeys(keys, ttl);
+    await release();
+  }
+  return null;
+}

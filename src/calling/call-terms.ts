@@ -1,0 +1,99 @@
+import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
+import { telemetry } from '../telemetry.js';
+import type { Instant } from '../time/clock.js';
+import type { ServerClock } from '../time/server-clock.js';
+import type { GrantDispatch } from './grant-dispatch.js';
+
+/** How long a semaphore whose calls fail stays out of those of others, in milliseconds. */
+const ALONE_MS = 5000;
+
+export interface CallTermsParts {
+  readonly call: Call;
+  readonly ttl: number;
+  readonly label: string;
+  /** Semaphores of the same lane share calls. */
+  readonly lane: string;
+  readonly serverClock: ServerClock;
+  readonly dispatch: GrantDispatch;
+}
+
+/** What all calls of one semaphore object say, and what their replies say of its limit. */
+export class CallTerms {
+  readonly call: Call;
+  readonly ttl: number;
+  readonly label: string;
+  readonly lane: string;
+  readonly serverClock: ServerClock;
+  readonly #dispatch: GrantDispatch;
+  #limit: number;
+  #otherLimit: number | undefined;
+  #onOtherLimit: ((otherLimit: number) => void) | undefined;
+  #aloneUntil = -Infinity;
+
+  constructor(parts: CallTermsParts) {
+    const { call, ttl, label, lane, serverClock, dispatch } = parts;
+    this.call = call;
+    this.ttl = ttl;
+    this.label = label;
+    this.lane = lane;
+    this.serverClock = serverClock;
+    this.#dispatch = dispatch;
+    this.#limit = call.limit;
+  }
+
+  get key(): SemaphoreKey {
+    return this.call.key;
+  }
+
+  get name(): string {
+    return this.call.key.name;
+  }
+
+  /** The limit that counts, as of the last reply. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** Takes what a reply says beside its answers. `sent`: the moment before the call left. */
+  observe(sent: Instant, reply: Reply): void {
+    this.serverClock.observe(sent, reply.serverTime);
+    this.noteLimit(reply.storedLimit);
+    if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
+    if (reply.grants.length > 0) this.#dispatch.onGrants(this.key, reply.grants);
+  }
+
+  /** `stored`: by `setLimit`, if it was. */
+  noteLimit(stored: number | undefined): void {
+    this.#limit = stored ?? this.call.limit;
+  }
+
+  /** Calls `listener` once when somebody is seen to use another limit and none is stored, at once if that is so already. */
+  onceOtherLimit(listener: (otherLimit: number) => void): void {
+    if (this.#otherLimit === undefined) this.#onOtherLimit = listener;
+    else listener(this.#otherLimit);
+  }
+
+  #noteOtherLimit(otherLimit: number): void {
+    if (this.#otherLimit !== undefined) return;
+    this.#otherLimit = otherLimit;
+    const { name, call } = this;
+    if (telemetry.mismatch.active) {
+      telemetry.mismatch.publish({ name, limit: call.limit, otherLimit });
+    }
+    this.#onOtherLimit?.(otherLimit);
+  }
+
+  /** A limit is stored now: one that is seen after that is news again. */
+  forgetOtherLimit(): void {
+    this.#otherLimit = undefined;
+  }
+
+  isAlone(now: number): boolean {
+    return now < this.#aloneUntil;
+  }
+
+  /** A call for it alone was refused: it must not fail those of others. */
+  keepAlone(now: number): void {
+    this.#aloneUntil = now + ALONE_MS;
+  }
+}

@@ -1,0 +1,114 @@
+import type { Backend, EndedTicket, PushedGrant, SemaphoreKey } from '../backends/backend.js';
+import type { LostReason } from '../errors.js';
+import type { Clock } from '../time/clock.js';
+import { retryUntilDeadline } from './retry.js';
+import type { TicketNumbers } from './ticket-numbers.js';
+import { WeakGroups } from './weak-groups.js';
+
+/** How many tickets and requests that nobody wants are given back at a time: anybody may send grants. */
+const MOST_STRAYS = 1000;
+
+/** How long giving such back is tried, in milliseconds, and with what pauses. */
+const STRAY_LIMIT_MS = 5000;
+const STRAY_RETRY = { min: 10, max: 200, factor: 2, jitter: true };
+
+/** The requests and tickets of one semaphore object. */
+export interface GrantReader {
+  /** False when it has no request or ticket of this id. */
+  onGrant(grant: PushedGrant): boolean;
+  /** A message says that a ticket was taken away. */
+  onEnded(id: string): void;
+  /** A ticket was taken away, as the backend has confirmed. */
+  lose(id: string, reason: LostReason): void;
+  wants(id: string): boolean;
+}
+
+/** Hands grants to the semaphore objects of this process that asked for them. What nobody wants is given back. */
+export class GrantDispatch {
+  readonly #backend: Backend;
+  readonly #numbers: TicketNumbers;
+  readonly #clock: Clock;
+  // Its semaphores, its handles and its timers keep a reader alive: unused names take no memory.
+  readonly #readers = new WeakGroups<GrantReader>();
+  /** Ids that are being given back because nobody wants them. */
+  readonly #strays = new Set<string>();
+
+  constructor(backend: Backend, numbers: TicketNumbers, clock: Clock) {
+    this.#backend = backend;
+    this.#numbers = numbers;
+    this.#clock = clock;
+  }
+
+  register(key: SemaphoreKey, reader: GrantReader): void {
+    this.#readers.add(placeOf(key), reader);
+  }
+
+  /** Unwanted are those whose requests were given up, or served before the server lost data. */
+  onGrants(key: SemaphoreKey, grants: readonly PushedGrant[]): void {
+    const readers = this.#readers.of(placeOf(key));
+    const unwanted = grants.filter((grant) => !readers.some((reader) => reader.onGrant(grant)));
+    if (unwanted.length > 0)
+      this.#giveBack(
+        key,
+        unwanted.map(({ id }) => id),
+      );
+  }
+
+  onEnded(key: SemaphoreKey, ended: readonly EndedTicket[]): void {
+    const readers = this.#readers.of(placeOf(key));
+    for (const { id } of ended) for (const reader of readers) reader.onEnded(id);
+  }
+
+  lose(key: SemaphoreKey, id: string, reason: LostReason): void {
+    for (const reader of this.#readers.of(placeOf(key))) reader.lose(id, reason);
+  }
+
+  /**
+   * After an interruption the server may have older data, with requests that were served since and tickets that were given
+   * back: no other process can tell that these are not wanted.
+   */
+  async giveBackStrays(key: SemaphoreKey, limit: number): Promise<void> {
+    try {
+      const { holders, waiters } = await this.#backend.inspect({ key, limit });
+      const readers = this.#readers.of(placeOf(key));
+      const ids = [...holders, ...waiters].map(({ id }) => id);
+      this.#giveBack(
+        key,
+        ids.filter((id) => !readers.some((reader) => reader.wants(id))),
+      );
+    } catch {
+      // Each comes to light when it is granted.
+    }
+  }
+
+  #giveBack(key: SemaphoreKey, unwanted: readonly string[]): void {
+    const ids = unwanted.filter((id) => this.#numbers.made(id) && !this.#strays.has(id));
+    const some = ids.slice(0, MOST_STRAYS - this.#strays.size);
+    for (const id of some) this.#strays.add(id);
+    if (some.length > 0) void this.#release(key, some);
+  }
+
+  async #release(key: SemaphoreKey, ids: readonly string[]): Promise<void> {
+    const options = {
+      clock: this.#clock,
+      retry: STRAY_RETRY,
+      limit: STRAY_LIMIT_MS,
+      isRetryable: (error: unknown) => this.#backend.isRetryable?.(error) ?? true,
+    };
+    const call = { key, limit: 0, client: this.#numbers.client, ids };
+    try {
+      const replies = await retryUntilDeadline(options, 'releasing', () =>
+        this.#backend.release([call]),
+      );
+      for (const { grants } of replies) this.onGrants(key, grants);
+    } catch {
+      // It expires by the end of its claim time, or comes to light again.
+    } finally {
+      for (const id of ids) this.#strays.delete(id);
+    }
+  }
+}
+
+function placeOf({ prefix, name }: SemaphoreKey): string {
+  return JSON.stringify([prefix, name]);
+}

@@ -1,0 +1,83 @@
+import type { AdoptedTicket, Backend, InspectReply, Reply } from '../backends/backend.js';
+import { BackendError } from '../errors.js';
+import type { Clock, Instant } from '../time/clock.js';
+import { instant } from '../time/clock.js';
+import type { CallTerms } from './call-terms.js';
+import type { RetryOptions } from './retry.js';
+import { retryUntilDeadline } from './retry.js';
+
+interface Adopted {
+  readonly ticket: AdoptedTicket;
+  /** The moment before the call left. */
+  readonly sent: Instant;
+}
+
+/** What is asked of a semaphore as a whole, or of one ticket by its id: tried again until it succeeds or its time is over. */
+export class OperatorCalls {
+  readonly #backend: Backend;
+  readonly #terms: CallTerms;
+  readonly #clock: Clock;
+  readonly #retry: RetryOptions;
+
+  constructor(backend: Backend, terms: CallTerms, retry: RetryOptions) {
+    this.#backend = backend;
+    this.#terms = terms;
+    this.#clock = retry.clock;
+    this.#retry = retry;
+  }
+
+  async setLimit(newLimit: number): Promise<void> {
+    const setLimit = this.#backend.setLimit?.bind(this.#backend) ?? unable('setLimit');
+    const call = { ...this.#terms.call, newLimit };
+    await this.#untilDone('setting the limit', (notAfter) => setLimit({ ...call, notAfter }));
+    this.#terms.forgetOtherLimit();
+  }
+
+  /** Undefined when the ticket is gone. `newId` is its id from now on. */
+  async adopt(id: string, newId: string): Promise<Adopted | undefined> {
+    const adopt = this.#backend.adopt?.bind(this.#backend) ?? unable('adopt');
+    const { call, ttl, label } = this.#terms;
+    const { sent, reply } = await this.#untilDone('adopting', (notAfter) =>
+      adopt({ ...call, ttl, label, id, newId, notAfter }),
+    );
+    return reply.ticket && { ticket: reply.ticket, sent };
+  }
+
+  async revoke(id: string): Promise<boolean> {
+    const revoke = this.#backend.revoke?.bind(this.#backend) ?? unable('revoke');
+    const call = { ...this.#terms.call, id };
+    const { reply } = await this.#untilDone('revoking', () => revoke(call));
+    return reply.revoked;
+  }
+
+  async inspect(): Promise<InspectReply> {
+    const reply = await retryUntilDeadline(this.#retry, 'inspecting', () =>
+      this.#backend.inspect(this.#terms.call),
+    );
+    this.#terms.noteLimit(reply.limit);
+    return reply;
+  }
+
+  /** `call` gets the server time after which it must do nothing: by then its caller has an error. */
+  async #untilDone<R extends Reply & { readonly late?: boolean }>(
+    what: string,
+    call: (notAfter: number | undefined) => Promise<R>,
+  ) {
+    const over = this.#clock.monotonic() + this.#retry.limit;
+    return retryUntilDeadline(this.#retry, what, async () => {
+      const sent = instant(this.#clock);
+      const left = Math.max(over - sent.monotonic, 0);
+      const reply = await call(this.#terms.serverClock.latestIn(left));
+      this.#terms.observe(sent, reply);
+      // The server's clock was stepped, or the call was delayed: again, now that its time is known better.
+      if (reply.late === true) {
+        throw new Error('the call reached the server after its deadline and was refused');
+      }
+      return { sent, reply };
+    });
+  }
+}
+
+function unable(method: string): never {
+  throw new BackendError(`this backend has no ${method}`);
+}

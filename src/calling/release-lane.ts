@@ -1,0 +1,33 @@
+import type { Backend, ReleaseReply } from '../backends/backend.js';
+import type { CallTerms } from './call-terms.js';
+import type { LaneGroup, LaneParts } from './lane.js';
+import { Lane, LaneItem } from './lane.js';
+
+/** Its answer: whether there was a live ticket. */
+export class ReleaseItem extends LaneItem<boolean> {
+  readonly id: string;
+
+  constructor(terms: CallTerms, id: string) {
+    super(terms);
+    this.id = id;
+  }
+}
+
+export class ReleaseLane extends Lane<ReleaseItem, ReleaseReply> {
+  readonly #backend: Backend;
+
+  constructor(backend: Backend, parts: LaneParts, limit: number) {
+    super(parts, limit);
+    this.#backend = backend;
+  }
+
+  protected override run(groups: readonly LaneGroup<ReleaseItem>[]) {
+    return this.#backend.release(
+      groups.map(({ terms, items }) => ({ ...terms.call, ids: items.map(({ id }) => id) })),
+    );
+  }
+
+  protected override settle(items: readonly ReleaseItem[], { released }: ReleaseReply): void {
+    items.forEach((item, i) => item.resolve(released[i] === true));
+  }
+}

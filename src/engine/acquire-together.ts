@@ -1,0 +1,65 @@
+import { AcquireItem } from '../calling/acquire-lane.js';
+import { CallTimeoutError } from '../calling/call-timeout.js';
+import type { AcquireRequest } from './acquire-request.js';
+import type { Lease } from './lease.js';
+import type { SemaphoreEngine } from './semaphore-engine.js';
+
+/** One semaphore of several, and how many of its permits are wanted. */
+export interface TogetherPart {
+  readonly engine: SemaphoreEngine;
+  readonly permits: number;
+}
+
+interface Sent {
+  readonly engine: SemaphoreEngine;
+  readonly request: AcquireRequest;
+}
+
+/**
+ * One try for permits of several semaphores in one call: all of them or none.
+ * @returns undefined when one was not free; `unable` when no single call can do it
+ * @throws what ended the try; what the backend may hold for it is withdrawn
+ */
+export async function acquireTogether(
+  parts: readonly TogetherPart[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Lease[] | undefined | 'unable'> {
+  const [first] = parts;
+  const calls = first?.engine.calls;
+  if (calls === undefined || !parts.every(({ engine }) => engine.calls === calls)) return 'unable';
+  if (!calls.canTakeTogether(parts.map(({ engine }) => engine.terms))) return 'unable';
+  const sent = parts.map(({ engine, permits }) => {
+    const request = engine.waitLoop.newRequest({ permits, timeout: undefined, signal });
+    const item = new AcquireItem(engine.terms, request);
+    request.onSend(item, request.started);
+    return { engine, request, item };
+  });
+  try {
+    const granted = await calls.acquireTogether(sent.map(({ item }) => item));
+    for (const { engine, request, item } of sent) {
+      if (granted) engine.waitLoop.onAnswer(request, await item.answer);
+      else engine.waitLoop.onRefused(request);
+    }
+  } catch (error) {
+    for (const { engine, request, item } of sent) {
+      engine.waitLoop.onError(request, error);
+      if (!(error instanceof CallTimeoutError)) continue;
+      void item.late().then((answer) => engine.waitLoop.onAnswer(request, answer));
+    }
+  }
+  return allOrNone(sent);
+}
+
+/** What was granted beside a failure goes back. */
+async function allOrNone(sent: readonly Sent[]): Promise<readonly Lease[] | undefined> {
+  const outcomes = await Promise.allSettled(sent.map(({ request }) => request.outcome));
+  const leases = outcomes.flatMap((outcome) =>
+    outcome.status === 'fulfilled' ? (outcome.value ?? []) : [],
+  );
+  if (leases.length === sent.length) return leases;
+  for (const { engine, request } of sent) {
+    if (request.lease !== undefined) void engine.release(request.lease).catch(() => undefined);
+  }
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  return undefined;
+}

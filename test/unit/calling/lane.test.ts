@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import { BackendError, Semaphore } from '../../../src/index.js';
+import { never, StubBackend, watch } from '../stub-backend.js';
+import { later, PLAIN } from '../stub-fixture.js';
+
+const OPTIONS = { limit: 5, ttl: 3000, retry: PLAIN };
+
+function semaphores(backend: StubBackend, count: number): Semaphore[] {
+  return Array.from({ length: count }, (_, i) => new Semaphore(backend, `s${i}`, OPTIONS));
+}
+
+describe('a lane', () => {
+  it('takes what is ready in one turn in one call, whatever semaphore it is of', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const all = semaphores(backend, 90);
+    const handles = await Promise.all([...all, ...all.slice(0, 10)].map((one) => one.acquire()));
+    expect([backend.portCalls.acquire, backend.acquires.length]).to.deep.equal([1, 90]);
+    await Promise.all(handles.map((handle) => handle.extend()));
+    expect([backend.portCalls.extend, backend.extends.length]).to.deep.equal([1, 90]);
+    expect(await Promise.all(handles.map((handle) => handle.release()))).to.not.include(false);
+    expect([backend.portCalls.release, backend.releases.length]).to.deep.equal([1, 90]);
+  });
+
+  it('sends at most 100 ids a call and two calls at once; the rest follows them', async () => {
+    const backend = new StubBackend();
+    const gate = later<void>();
+    backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));
+    const [one] = semaphores(backend, 1);
+    const asking = Array.from({ length: 450 }, () => one?.acquire());
+    await backend.clock.advance(0);
+    const sizes = () => backend.acquires.map(({ call }) => call.requests.length);
+    expect(sizes()).to.deep.equal([100, 100]);
+    gate.resolve();
+    const handles = await Promise.all(asking);
+    expect(sizes()).to.deep.equal([100, 100, 100, 100, 50]);
+    for (const handle of handles) void handle?.release();
+    await backend.clock.advance(0);
+  });
+
+  it('sends a lone call in the turn in which it is made', () => {
+    const backend = new StubBackend();
+    const [one] = semaphores(backend, 1);
+    void one?.acquire(10).catch(() => undefined);
+    return new Promise<void>((resolve) => {
+      process.nextTick(() => {
+        expect(backend.portCalls.acquire).to.equal(1);
+        resolve(backend.clock.advance(20));
+      });
+    });
+  });
+
+  it('is free again when a call is silent for its time, for other semaphores, too', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => (call.key.name === 's2' ? backend.allGranted(call) : never());
+    const [first, second, third] = semaphores(backend, 3);
+    if (third === undefined) throw new Error('three semaphores');
+    for (const one of [first, second]) {
+      void one?.acquire(4000).catch(() => undefined);
+      await backend.clock.advance(0);
+    }
+    const asking = watch(backend.clock, third.acquire(20_000));
+    await backend.clock.advance(2999);
+    expect(asking.done).to.equal(false);
+    await backend.clock.advance(1);
+    expect(asking.value).to.include({ held: true });
+    await asking.value?.release();
+    await backend.clock.advance(20_000);
+  });
+
+  it('sends each semaphore alone when one of them fails, and keeps that one apart for 5 s', async () => {
+    const backend = new StubBackend();
+    const damaged = new Error('WRONGTYPE');
+    backend.isRetryable = (error) => error !== damaged;
+    backend.onAcquire = (call) =>
+      call.key.name === 's50' ? Promise.reject(damaged) : backend.allGranted(call);
+    const all = semaphores(backend, 100);
+    const round = async () => {
+      const before = backend.portCalls.acquire;
+      const outcomes = await Promise.allSettled(all.map((one) => one.acquire()));
+      const failed = outcomes.flatMap((outcome, i) => (outcome.status === 'rejected' ? [i] : []));
+      for (const outcome of outcomes) {
+        if (outcome.status === 'fulfilled') void outcome.value.release();
+        else expect(outcome.reason).to.be.instanceOf(BackendError).with.property('cause', damaged);
+      }
+      await backend.clock.advance(0);
+      return [failed, backend.portCalls.acquire - before];
+    };
+    expect(await round()).to.deep.equal([[50], 101]);
+    expect(await round()).to.deep.equal([[50], 2]);
+    backend.clock.stall(5000);
+    expect(await round()).to.deep.equal([[50], 101]);
+  });
+
+  it('tries all together again after an error that passes', async () => {
+    const backend = new StubBackend();
+    const away = new Error('away');
+    let failing = true;
+    backend.onAcquire = (call) => (failing ? Promise.reject(away) : backend.allGranted(call));
+    const asking = semaphores(backend, 50).map((one) => watch(backend.clock, one.acquire(1000)));
+    await backend.clock.advance(0);
+    expect(backend.portCalls.acquire).to.equal(1);
+    failing = false;
+    await backend.clock.advance(10);
+    expect(backend.portCalls.acquire).to.equal(2);
+    for (const { value } of asking) await value?.release();
+  });
+});

@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { ManualClock } from '../../../src/index.js';
+import { Wakeup } from '../../../src/time/shared-timer.js';
+
+describe('wake-ups', () => {
+  function fixture() {
+    const clock = new ManualClock();
+    const rang: [string, number][] = [];
+    const wakeup = (name: string, keepAlive = true) =>
+      new Wakeup(clock, keepAlive, () => rang.push([name, clock.monotonic()]));
+    return { clock, rang, wakeup };
+  }
+
+  it('share one timer, and each comes at its time', async () => {
+    const { clock, rang, wakeup } = fixture();
+    for (const at of [30, 10, 20]) wakeup(`at ${at}`).wakeBy(at, 0);
+    expect(clock.timers).to.equal(1);
+    await clock.advance(100);
+    expect(rang).to.deep.equal([10, 20, 30].map((at) => [`at ${at}`, at]));
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('come up to a quarter of their delay earlier when another comes then, not otherwise', async () => {
+    const { clock, rang, wakeup } = fixture();
+    wakeup('exact').wakeBy(80, 0);
+    wakeup('in time').wakeAround(106, 0);
+    wakeup('too far').wakeAround(107, 0);
+    await clock.advance(200);
+    expect(rang).to.have.deep.members([
+      ['exact', 80],
+      ['in time', 80],
+      ['too far', 107],
+    ]);
+  });
+
+  it('can be moved forward and stopped, also by one that comes in the same moment', async () => {
+    const { clock, rang, wakeup } = fixture();
+    const moved = wakeup('moved');
+    moved.wakeBy(50, 0);
+    moved.wakeBy(90, 0);
+    moved.wakeBy(20, 0);
+    const stopped = wakeup('stopped');
+    stopped.wakeBy(40, 0);
+    new Wakeup(clock, true, () => stopped.stop()).wakeBy(40, 0);
+    const other = wakeup('other');
+    other.wakeBy(60, 0);
+    other.stop();
+    await clock.advance(100);
+    expect([rang[0], rang.length <= 2, clock.timers]).to.deep.equal([['moved', 20], true, 0]);
+    expect(rang.map(([name]) => name)).to.not.include('other');
+  });
+
+  it('ring again when their callback sets them, and go on after one that throws', async () => {
+    const { clock, rang, wakeup } = fixture();
+    const again: Wakeup = new Wakeup(clock, true, () => {
+      rang.push(['again', clock.monotonic()]);
+      if (rang.length < 3) again.wakeBy(clock.monotonic() + 5, clock.monotonic());
+    });
+    again.wakeBy(5, 0);
+    wakeup('far', false).wakeBy(3_000_000_000, 0);
+    expect(clock.timers).to.equal(2);
+    await clock.advance(100);
+    expect(rang.map(([, at]) => at)).to.deep.equal([5, 10, 15]);
+    await clock.advance(3_000_000_000);
+    expect(rang.at(-1)?.[0]).to.equal('far');
+  });
+
+  it('are not held up by a timer of a clock that was replaced', async () => {
+    const { clock, rang, wakeup } = fixture();
+    const lost = clock.schedule.bind(clock);
+    clock.schedule = () => ({ cancel: () => undefined });
+    wakeup('lost').wakeBy(10, 0);
+    clock.schedule = lost;
+    clock.stall(20);
+    wakeup('next').wakeBy(30, 20);
+    await clock.advance(10);
+    expect(rang.map(([name]) => name)).to.deep.equal(['lost', 'next']);
+  });
+});
