@@ -18,7 +18,7 @@ export interface Backend {
    * All are late once it is past the earliest `notAfter`. Left out: each semaphore is asked by itself.
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
-  /** Semaphores of the same lane may share a call: not those on two servers, nor of two prefixes. Left out: all share. */
+  /** Semaphores of the same lane may share a call: not those on two servers. Left out: all share. */
   laneOf?(key: SemaphoreKey): string;
   inspect(call: InspectCall): Promise<InspectReply>;
   /**

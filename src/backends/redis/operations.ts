@@ -43,21 +43,6 @@ export const acquireOperation: Operation<AcquireCall, AcquireReply> = {
   parse: (part, { requests }) => parseAcquire(part, requests.length),
 };
 
-/**
- * The calls as one that takes all or nothing: none acts after the earliest moment that any of them names. Undefined where they
- * cannot be one: for more than a permit of a semaphore, all that is held must be looked at.
- */
-export function allOrNone(calls: readonly AcquireCall[]): AcquireCall[] | undefined {
-  const semaphores = new Set(calls.map(({ key: { prefix, name } }) => `${prefix}}${name}`));
-  const simple = calls.every(({ requests: [first, ...more] }) => {
-    return first?.permits === 1 && !first.wait && first.arrival === undefined && more.length === 0;
-  });
-  if (!simple || semaphores.size < calls.length) return undefined;
-  const earliest = Math.min(...calls.map(({ notAfter = Infinity }) => notAfter));
-  const notAfter = earliest === Infinity ? undefined : earliest;
-  return calls.map((call) => ({ ...call, notAfter }));
-}
-
 export const extendOperation: Operation<ExtendCall, ExtendReply> = {
   script: extendScript,
   terms: life,

@@ -24,6 +24,7 @@ import type {
   SetLimitReply,
   WaiterState,
 } from '../backend.js';
+import { allOrNone } from '../all-or-none.js';
 import { UnfitServerError } from '../backend.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
@@ -38,14 +39,13 @@ import type { Script } from './compose-script.js';
 import {
   acquireOperation,
   adoptOperation,
-  allOrNone,
   extendOperation,
   releaseOperation,
   revokeOperation,
   setLimitOperation,
 } from './operations.js';
 import type { Operation, ScriptCall } from './script-call.js';
-import { repliesTo, scriptCall } from './script-call.js';
+import { readReplies, scriptCalls } from './script-call.js';
 import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
 import { WithReplicas } from './with-replicas.js';
@@ -55,6 +55,10 @@ export class RedisBackend implements Backend {
   readonly #connection: RedisConnection;
   readonly #readOnly = new ReadOnlyRule();
   readonly #check: ServerCheck;
+  /**
+   * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot by chance alone. Elsewhere all share.
+   */
+  readonly laneOf?: (key: SemaphoreKey) => string;
   readonly #withReplicas = new Map<string, Backend>();
   readonly withReplicas?: (required: ReplicaRequirement) => Backend;
   readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
@@ -62,6 +66,9 @@ export class RedisBackend implements Backend {
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     this.#check = new ServerCheck(connection);
+    if (connection.eachMaster !== undefined) {
+      this.laneOf = (key) => keysOf(key)[0] ?? key.prefix;
+    }
     const replication = connection.replication?.bind(connection);
     if (replication !== undefined) {
       this.withReplicas = (required) => this.#wrapped(replication, required);
@@ -81,14 +88,6 @@ export class RedisBackend implements Backend {
       });
   }
 
-  /**
-   * The inbox channel, of which a call names one, has the prefix in it. On a cluster, each semaphore by itself: a name is its own
-   * hash tag, so two of them share a slot by chance alone.
-   */
-  laneOf(key: SemaphoreKey): string {
-    return this.#connection.eachMaster === undefined ? key.prefix : (keysOf(key)[0] ?? key.prefix);
-  }
-
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
     return this.#run(acquireOperation, calls);
   }
@@ -98,9 +97,13 @@ export class RedisBackend implements Backend {
   ): Promise<readonly AcquireReply[] | undefined> {
     const together = allOrNone(calls);
     if (together === undefined) return undefined;
-    const call = scriptCall(together, acquireOperation, '*');
+    const [call, ...others] = scriptCalls(together, acquireOperation, '*');
+    if (call === undefined || others.length > 0) return undefined;
     const parts = await this.#send(acquireOperation.script, call);
-    return saysBusy(parts) ? undefined : repliesTo(call, parts, acquireOperation);
+    if (saysBusy(parts)) return undefined;
+    const replies: AcquireReply[] = [];
+    readReplies(call, parts, acquireOperation, replies);
+    return replies;
   }
 
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
@@ -183,13 +186,16 @@ export class RedisBackend implements Backend {
     return isReadOnlyError(error) ? this.#readOnly.onReadOnly() : isRetryableError(error);
   }
 
-  /** One script call. */
   async #run<C extends Call, R extends Reply>(
     operation: Operation<C, R>,
     calls: readonly C[],
   ): Promise<readonly R[]> {
-    const call = scriptCall(calls, operation);
-    return repliesTo(call, await this.#send(operation.script, call), operation);
+    const replies: R[] = [];
+    const sent = scriptCalls(calls, operation).map(async (call) => {
+      readReplies(call, await this.#send(operation.script, call), operation, replies);
+    });
+    await Promise.all(sent);
+    return replies;
   }
 
   async #runAlone<C extends Call, R extends Reply>(

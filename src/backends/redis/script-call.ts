@@ -31,21 +31,43 @@ export interface ScriptCall<C> {
   readonly entries: readonly Entry<C>[];
 }
 
+/** Calls with equal terms. */
+type Run<C> = [Entry<C>, ...Entry<C>[]];
+
 /**
- * Calls with equal terms travel in one run, which names the terms once.
+ * Calls with equal terms travel in one run, which names the terms once; all of a prefix in one script call, which names one inbox.
  * @param sign stands before the inbox channel, see `acquire.lua`
  */
-export function scriptCall<C extends Call>(
+export function scriptCalls<C extends Call>(
   calls: readonly C[],
   operation: Operation<C, unknown>,
   sign = '',
+): readonly ScriptCall<C>[] {
+  const byPrefix = new Map<string, Run<C>[]>();
+  for (const [place, call] of calls.entries()) {
+    const runs = byPrefix.get(call.key.prefix) ?? [];
+    if (runs.length === 0) byPrefix.set(call.key.prefix, runs);
+    const run = runs.findLast(([first]) => operation.sameTerms(first.call, call));
+    if (run === undefined) runs.push([{ call, place }]);
+    else run.push({ call, place });
+  }
+  return [...byPrefix].map(([prefix, runs]) =>
+    scriptCall(sign + inboxChannels(prefix), runs, operation),
+  );
+}
+
+/** `inbox`: the start of the caller's inbox channel. */
+function scriptCall<C extends Call>(
+  inbox: string,
+  runs: readonly Run<C>[],
+  operation: Operation<C, unknown>,
 ): ScriptCall<C> {
   const keys: string[] = [];
   const args: string[] = [];
   const entries: Entry<C>[] = [];
-  for (const run of runsOf(calls, operation)) {
+  for (const run of runs) {
     const [{ call: first }] = run;
-    args.push(entries.length > 0 ? '' : sign + inboxChannels(first.key.prefix) + first.client);
+    args.push(entries.length > 0 ? '' : inbox + first.client);
     args.push(...operation.terms(first));
     for (const entry of run) {
       keys.push(...keysOf(entry.call.key));
@@ -56,28 +78,13 @@ export function scriptCall<C extends Call>(
   return { keys, args, entries };
 }
 
-type Run<C> = [Entry<C>, ...Entry<C>[]];
-
-function runsOf<C extends Call>(
-  calls: readonly C[],
-  operation: Operation<C, unknown>,
-): readonly Run<C>[] {
-  const runs: Run<C>[] = [];
-  for (const [place, call] of calls.entries()) {
-    const run = runs.findLast(([first]) => operation.sameTerms(first.call, call));
-    if (run === undefined) runs.push([{ call, place }]);
-    else run.push({ call, place });
-  }
-  return runs;
-}
-
-/** The replies to the calls, in the calls' order. */
-export function repliesTo<C extends Call, R>(
+/** Puts the reply to each call of a script call in its place among the replies to all. */
+export function readReplies<C extends Call, R>(
   { entries }: ScriptCall<C>,
   parts: readonly ReplyPart[],
   operation: Operation<C, R>,
-): R[] {
-  const replies: R[] = [];
+  replies: R[],
+): void {
   for (const [i, { call, place }] of entries.entries()) {
     const part = parts[i];
     if (part === undefined || parts.length !== entries.length) {
@@ -85,5 +92,4 @@ export function repliesTo<C extends Call, R>(
     }
     replies[place] = operation.parse(part, call);
   }
-  return replies;
 }

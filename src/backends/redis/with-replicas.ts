@@ -28,7 +28,6 @@ type Inner = Backend &
       | 'adopt'
       | 'findHazard'
       | 'isRetryable'
-      | 'laneOf'
       | 'listNames'
       | 'noteStripes'
       | 'revoke'
@@ -83,10 +82,6 @@ export class WithReplicas implements Backend {
 
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
     return this.#inner.release(calls);
-  }
-
-  laneOf(key: SemaphoreKey): string {
-    return this.#inner.laneOf(key);
   }
 
   inspect(call: InspectCall): Promise<InspectReply> {

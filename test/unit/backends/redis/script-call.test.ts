@@ -1,15 +1,34 @@
 import { expect } from 'chai';
 
-import type { AcquireCall } from '../../../../src/backends/backend.js';
+import type { AcquireCall, AcquireReply, Call } from '../../../../src/backends/backend.js';
 import {
   acquireOperation,
   extendOperation,
   releaseOperation,
 } from '../../../../src/backends/redis/operations.js';
+import type { ReplyPart } from '../../../../src/backends/redis/replies.js';
 import { partsOf, UnexpectedReplyError } from '../../../../src/backends/redis/replies.js';
-import { repliesTo, scriptCall } from '../../../../src/backends/redis/script-call.js';
+import type { Operation, ScriptCall } from '../../../../src/backends/redis/script-call.js';
+import { readReplies, scriptCalls } from '../../../../src/backends/redis/script-call.js';
 
 const NOW = '1700000000000001';
+
+/** Of calls of one prefix. */
+function scriptCall<C extends Call>(calls: C[], operation: Operation<C, unknown>): ScriptCall<C> {
+  const [call, ...others] = scriptCalls(calls, operation);
+  if (call === undefined || others.length > 0) throw new Error('expected one call');
+  return call;
+}
+
+function repliesTo<C extends Call, R>(
+  call: ScriptCall<C>,
+  parts: ReplyPart[],
+  operation: Operation<C, R>,
+): R[] {
+  const replies: R[] = [];
+  readReplies(call, parts, operation, replies);
+  return replies;
+}
 
 describe('script call', () => {
   const of = (name: string, limit: number) => ({ key: { prefix: 'p', name }, limit, client: 'c' });
@@ -66,5 +85,21 @@ describe('script call', () => {
     expect(released.args.slice(1)).to.deep.equal(['1', 'c.1', '["c.1","c.2"]']);
     const replies = repliesTo(released, partsOf('release', `${NOW}|0|11`), releaseOperation);
     expect(replies.map((reply) => reply.released)).to.deep.equal([[false], [true, true, false]]);
+  });
+
+  it('is one for each prefix, for it names one inbox', () => {
+    const other = { ...acquire('y', 1), key: { prefix: 'q', name: 'y' } };
+    const calls = scriptCalls([acquire('x', 1), other, acquire('z', 1)], acquireOperation, '*');
+    expect(calls.map(({ args }) => args[0])).to.deep.equal(['*p:inbox:c', '*q:inbox:c']);
+    expect(calls.map(({ args }) => args.slice(5))).to.deep.equal([['c.x', 'c.z'], ['c.y']]);
+    const replies: AcquireReply[] = [];
+    for (const [i, call] of calls.entries()) {
+      const parts = partsOf('acquire', i === 0 ? `${NOW}|0 11|0 13` : `${NOW}|0 12`);
+      readReplies(call, parts, acquireOperation, replies);
+    }
+    const tokens = replies.map(
+      ({ verdicts: [one] }) => one?.kind === 'granted' && one.fencingToken,
+    );
+    expect(tokens).to.deep.equal([11, 12, 13]);
   });
 });
