@@ -8,7 +8,7 @@ import type {
   PushedGrant,
   SemaphoreKey,
 } from '../../src/backends/backend.js';
-import { WAITER_LEASE } from '../../src/backends/backend.js';
+import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { compare, plain } from './lock-step.js';
 import type { FullBackend, RedisFixture } from './port-fixture.js';
 import { MemoryFixture, request } from './port-fixture.js';
@@ -214,5 +214,5 @@ export class SharedCalls {
 
 /** Whether a client was silent for so long that its requests may be gone. */
 export function isLapsed(queuedAt: number, now: number): boolean {
-  return now - queuedAt >= WAITER_LEASE;
+  return now - queuedAt >= WAITER_LEASE_MS;
 }

@@ -19,7 +19,7 @@ import type {
   SetLimitReply,
   TicketRequest,
 } from '../backend.js';
-import { CLAIM_TIME } from '../backend.js';
+import { CLAIM_TIME_MS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
 import { slotsOf } from './free-slots.js';
 import type { Inboxes } from './inboxes.js';
@@ -154,13 +154,13 @@ export class MemorySemaphore {
 
   inspect(given: number, now: number): InspectReply {
     this.#tickets.purge(now);
-    const limit = this.#limits.stored ?? given;
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
     const waiters = this.#queue.living(now).map(({ id, permits, arrival, label }, position) => {
       const waitingFor = Math.max(0, now - arrival / 1000);
       return { id, permits, position, waitingFor, label };
     });
-    return { limit, held: this.#tickets.permits, waiting: waiters.length, holders, waiters };
+    const counts = { held: this.#tickets.permits, waiting: waiters.length };
+    return { ...this.#limits.show(given), ...counts, holders, waiters };
   }
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */
@@ -259,7 +259,7 @@ function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: n
 
 /** How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back. */
 function claimTime({ ttl }: Waiter): number {
-  return Math.min(ttl, CLAIM_TIME);
+  return Math.min(ttl, CLAIM_TIME_MS);
 }
 
 function holderState(ticket: Ticket, now: number): HolderState {
