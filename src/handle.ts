@@ -1,15 +1,6 @@
-import { EventEmitter } from 'node:events';
 import type { HandleLostError } from './errors.js';
-import { EmitterOnDemand } from './lazy-emitter.js';
 import type { Lease } from './engine/lease.js';
-
-/** Every event and what its listeners get. */
-export interface HandleEvents {
-  /** The holder can no longer be sure of its permit: stop working. At most once; a listener added late still gets it. */
-  lost: [error: HandleLostError];
-  /** `release()` has ended. */
-  released: [];
-}
+import { LossEmitter } from './loss-emitter.js';
 
 /** A ticket as plain data, to go on with it in another process. */
 export interface HandleData {
@@ -41,14 +32,13 @@ const dropped = new FinalizationRegistry<{ lease: Lease; forget: (lease: Lease) 
 );
 
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
-export class Handle extends EmitterOnDemand<HandleEvents> {
+export class Handle extends LossEmitter {
   readonly #lease: Lease;
   readonly #keeper: HandleKeeper;
   readonly #onReleaseFailed: (error: unknown) => void;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
-  #watching = false;
 
   /** @internal */
   constructor(lease: Lease, keeper: HandleKeeper, onReleaseFailed: (error: unknown) => void) {
@@ -158,14 +148,14 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     this.#weak = true;
     this.#lease.observe(new WeakRef(this));
     dropped.register(this, { lease: this.#lease, forget }, this);
-    this.#watchListeners();
+    this.watchListeners();
   }
 
   /** @internal */
   onLost(error: HandleLostError): void {
     this.#abort?.abort(error);
-    this.#watchListeners();
-    this.#emitLost(error);
+    this.watchListeners();
+    this.emitLost(error);
   }
 
   #keepAlive(): void {
@@ -175,35 +165,11 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     this.#lease.observe(this);
   }
 
-  // Only handles that outlive their first extension or their permit pay for this.
-  #watchListeners(): void {
-    if (this.#watching) return;
-    this.#watching = true;
-    EventEmitter.prototype.on.call(this, 'newListener', (event: unknown) => {
-      if (event !== 'lost') return;
-      this.#keepAlive();
-      const { state } = this.#lease;
-      if (state.kind === 'lost') process.nextTick(() => this.#emitLost(state.error));
-    });
-  }
-
-  // Each listener is called once and then removed, so that one which is added late is told alone.
-  #emitLost(error: HandleLostError): void {
-    const listeners = this.rawListeners('lost');
-    this.removeAllListeners('lost');
-    for (const listener of listeners) this.#call(listener, error);
-  }
-
-  // What a listener throws is its own uncaught exception: it keeps nobody else from being told, nor a release
-  // from ending.
-  #call(listener: (...args: never[]) => void, ...args: unknown[]): void {
-    try {
-      Reflect.apply(listener, this, args);
-    } catch (thrown) {
-      process.nextTick(() => {
-        throw thrown;
-      });
-    }
+  /** @internal */
+  protected override onLossListener(): HandleLostError | undefined {
+    this.#keepAlive();
+    const { state } = this.#lease;
+    return state.kind === 'lost' ? state.error : undefined;
   }
 
   async #doRelease(): Promise<boolean> {
@@ -211,7 +177,7 @@ export class Handle extends EmitterOnDemand<HandleEvents> {
     try {
       return await this.#keeper.release(this.#lease);
     } finally {
-      for (const listener of this.rawListeners('released')) this.#call(listener);
+      this.emitReleased();
     }
   }
 }

@@ -32,7 +32,7 @@ export type {
 } from './backends/backend.js';
 export type { Clock, Timer } from './time/clock.js';
 export { systemClock } from './time/clock.js';
-export type { CompositeHandleEvents } from './many/composite-handle.js';
+export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './loss-emitter.js';
 export { CompositeHandle } from './many/composite-handle.js';
 export type { AcquireTimeoutDetails, LostReason, RedsemErrorCode } from './errors.js';
 export {
@@ -44,7 +44,7 @@ export {
   QuorumError,
   RedsemError,
 } from './errors.js';
-export type { HandleData, HandleEvents } from './handle.js';
+export type { HandleData } from './handle.js';
 export { Handle } from './handle.js';
 export { KeyedHandle } from './many/keyed-handle.js';
 export type {

@@ -1,29 +1,43 @@
-import type { Call, SemaphoreKey } from '../backends/backend.js';
-import type { ServerClock } from '../time/server-clock.js';
+import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import { telemetry } from '../telemetry.js';
+import type { Instant } from '../time/clock.js';
+import type { ServerClock } from '../time/server-clock.js';
+import type { GrantDispatch } from './grant-dispatch.js';
 
 /** How long a semaphore whose calls fail stays out of those of others, in milliseconds. */
 const ALONE_MS = 5000;
 
-/** What all calls of one semaphore object say, and what their replies say of its limit. */
-export class CallTerms {
+export interface CallTermsParts {
   readonly call: Call;
   readonly ttl: number;
   readonly label: string;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
+  readonly dispatch: GrantDispatch;
+}
+
+/** What all calls of one semaphore object say, and what their replies say of its limit. */
+export class CallTerms {
+  readonly call: Call;
+  readonly ttl: number;
+  readonly label: string;
+  readonly lane: string;
+  readonly serverClock: ServerClock;
+  readonly #dispatch: GrantDispatch;
   #limit: number;
   #otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
   #aloneUntil = -Infinity;
 
-  constructor(call: Call, ttl: number, label: string, lane: string, serverClock: ServerClock) {
+  constructor(parts: CallTermsParts) {
+    const { call, ttl, label, lane, serverClock, dispatch } = parts;
     this.call = call;
     this.ttl = ttl;
     this.label = label;
     this.lane = lane;
     this.serverClock = serverClock;
+    this.#dispatch = dispatch;
     this.#limit = call.limit;
   }
 
@@ -40,7 +54,16 @@ export class CallTerms {
     return this.#limit;
   }
 
-  set limit(stored: number | undefined) {
+  /** Takes what a reply says beside its answers. `sent`: the moment before the call left. */
+  observe(sent: Instant, reply: Reply): void {
+    this.serverClock.observe(sent, reply.serverTime);
+    this.noteLimit(reply.storedLimit);
+    if (reply.otherLimit !== undefined) this.#noteOtherLimit(reply.otherLimit);
+    if (reply.grants.length > 0) this.#dispatch.onGrants(this.key, reply.grants);
+  }
+
+  /** `stored`: by `setLimit`, if it was. */
+  noteLimit(stored: number | undefined): void {
     this.#limit = stored ?? this.call.limit;
   }
 
@@ -50,7 +73,7 @@ export class CallTerms {
     else listener(this.#otherLimit);
   }
 
-  noteOtherLimit(otherLimit: number): void {
+  #noteOtherLimit(otherLimit: number): void {
     if (this.#otherLimit !== undefined) return;
     this.#otherLimit = otherLimit;
     const { name, call } = this;

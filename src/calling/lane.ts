@@ -2,8 +2,7 @@ import type { Reply } from '../backends/backend.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import type { CallTerms } from './call-terms.js';
-import { CallTimeoutError, withTimeout } from './call-timeout.js';
-import type { ReplyIntake } from './reply-intake.js';
+import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 /** Most ids in one call, so that it keeps the server for no longer than some milliseconds. */
 export const MOST_IDS = 100;
@@ -61,7 +60,6 @@ export interface LaneGroup<Item> {
 /** What all lanes of one `TicketCalls` share. */
 export interface LaneParts {
   readonly clock: Clock;
-  readonly intake: ReplyIntake;
   isRetryable(error: unknown): boolean;
 }
 
@@ -159,7 +157,7 @@ export abstract class Lane<Item extends Sendable, R extends Reply> {
     groups.forEach(({ terms, items }, i) => {
       const reply = replies[i];
       if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
-      this.parts.intake.observe(terms, sent, reply);
+      terms.observe(sent, reply);
       this.settle(items, reply, sent);
     });
   }

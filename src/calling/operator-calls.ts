@@ -3,7 +3,6 @@ import { BackendError } from '../errors.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import type { CallTerms } from './call-terms.js';
-import type { ReplyIntake } from './reply-intake.js';
 import type { RetryOptions } from './retry.js';
 import { retryUntilDeadline } from './retry.js';
 
@@ -17,14 +16,12 @@ interface Adopted {
 export class OperatorCalls {
   readonly #backend: Backend;
   readonly #terms: CallTerms;
-  readonly #intake: ReplyIntake;
   readonly #clock: Clock;
   readonly #retry: RetryOptions;
 
-  constructor(backend: Backend, terms: CallTerms, intake: ReplyIntake, retry: RetryOptions) {
+  constructor(backend: Backend, terms: CallTerms, retry: RetryOptions) {
     this.#backend = backend;
     this.#terms = terms;
-    this.#intake = intake;
     this.#clock = retry.clock;
     this.#retry = retry;
   }
@@ -57,7 +54,7 @@ export class OperatorCalls {
     const reply = await retryUntilDeadline(this.#retry, 'inspecting', () =>
       this.#backend.inspect(this.#terms.call),
     );
-    this.#terms.limit = reply.limit;
+    this.#terms.noteLimit(reply.limit);
     return reply;
   }
 
@@ -71,7 +68,7 @@ export class OperatorCalls {
       const sent = instant(this.#clock);
       const left = Math.max(over - sent.monotonic, 0);
       const reply = await call(this.#terms.serverClock.latestIn(left));
-      this.#intake.observe(this.#terms, sent, reply);
+      this.#terms.observe(sent, reply);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known better.
       if (reply.late === true) {
         throw new Error('the call reached the server after its deadline and was refused');

@@ -11,7 +11,7 @@ import { ServerClock } from '../time/server-clock.js';
 import type { WantedTicket } from './acquire-lane.js';
 import { acquireCall, AcquireItem, AcquireLane, settleAcquired } from './acquire-lane.js';
 import { CallTerms } from './call-terms.js';
-import { callTimeout, CallTimeoutError, withTimeout } from './call-timeout.js';
+import { callTimeout, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 import type { HeldTicket } from './extend-lane.js';
 import { ExtendItem, ExtendLane } from './extend-lane.js';
 import { GrantDispatch } from './grant-dispatch.js';
@@ -20,7 +20,6 @@ import type { LaneParts } from './lane.js';
 import { MOST_IDS } from './lane.js';
 import { Lanes } from './lanes.js';
 import { ReleaseItem, ReleaseLane } from './release-lane.js';
-import { ReplyIntake } from './reply-intake.js';
 import { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
 
@@ -38,8 +37,6 @@ export interface TermsOptions {
  */
 export class TicketCalls {
   readonly dispatch: GrantDispatch;
-  /** Takes what every reply says beside its answers. */
-  readonly intake: ReplyIntake;
   readonly #backend: Backend;
   readonly #numbers: TicketNumbers;
   // Its readers, its subscription and its timers keep an inbox alive: unused prefixes take no memory.
@@ -63,9 +60,8 @@ export class TicketCalls {
     this.#numbers = new TicketNumbers(clock);
     this.#serverClock = new ServerClock(clock);
     this.dispatch = new GrantDispatch(backend, this.#numbers, clock);
-    this.intake = new ReplyIntake(this.dispatch);
     const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
-    const parts = { clock, intake: this.intake, isRetryable };
+    const parts = { clock, isRetryable };
     this.#parts = parts;
     this.#acquires = new Lanes((limit) => new AcquireLane(backend, parts, limit));
     this.#extends = new Lanes((limit) => new ExtendLane(backend, parts, limit));
@@ -93,13 +89,9 @@ export class TicketCalls {
     // Semaphores of different lanes may be on different servers.
     const serverClock =
       this.#backend.laneOf === undefined ? this.#serverClock : new ServerClock(clock);
-    return new CallTerms(
-      { key, limit, client: this.#numbers.client },
-      ttl,
-      label,
-      lane,
-      serverClock,
-    );
+    const call = { key, limit, client: this.#numbers.client };
+    const { dispatch } = this;
+    return new CallTerms({ call, ttl, label, lane, serverClock, dispatch });
   }
 
   isRetryable(error: unknown): boolean {
@@ -163,7 +155,7 @@ export class TicketCalls {
     items.forEach((item, i) => {
       const reply = replies[i];
       if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
-      this.intake.observe(item.terms, sent, reply);
+      item.terms.observe(sent, reply);
       settleAcquired([item], reply, sent);
     });
     return true;

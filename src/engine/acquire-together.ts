@@ -1,5 +1,6 @@
 import { AcquireItem } from '../calling/acquire-lane.js';
-import { CallTimeoutError } from '../calling/call-timeout.js';
+import type { TicketCalls } from '../calling/ticket-calls.js';
+import { CallTimeoutError } from '../time/call-timeout.js';
 import type { AcquireRequest } from './acquire-request.js';
 import type { Lease } from './lease.js';
 import type { SemaphoreEngine } from './semaphore-engine.js';
@@ -13,6 +14,7 @@ export interface TogetherPart {
 interface Sent {
   readonly engine: SemaphoreEngine;
   readonly request: AcquireRequest;
+  readonly item: AcquireItem;
 }
 
 /**
@@ -34,6 +36,12 @@ export async function acquireTogether(
     request.onSend(item, request.started);
     return { engine, request, item };
   });
+  // Whoever is aborted does not wait for the call.
+  void deliver(calls, sent);
+  return allOrNone(sent);
+}
+
+async function deliver(calls: TicketCalls, sent: readonly Sent[]): Promise<void> {
   try {
     const granted = await calls.acquireTogether(sent.map(({ item }) => item));
     for (const { engine, request, item } of sent) {
@@ -47,7 +55,6 @@ export async function acquireTogether(
       void item.late().then((answer) => engine.waitLoop.onAnswer(request, answer));
     }
   }
-  return allOrNone(sent);
 }
 
 /** What was granted beside a failure goes back. */

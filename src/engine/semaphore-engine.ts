@@ -1,7 +1,7 @@
 import type { Backend, InspectReply, PushedGrant, SemaphoreKey } from '../backends/backend.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout } from '../calling/call-timeout.js';
+import { callTimeout } from '../time/call-timeout.js';
 import type { GrantReader } from '../calling/grant-dispatch.js';
 import { OperatorCalls } from '../calling/operator-calls.js';
 import { TicketCalls } from '../calling/ticket-calls.js';
@@ -42,7 +42,7 @@ export class SemaphoreEngine implements GrantReader {
     this.waitLoop = new WaitLoop({ ...shared, renewer, releaser, confirmsPushedGrants });
     const isRetryable = (error: unknown): boolean => calls.isRetryable(error);
     const limit = callTimeout(options.ttl);
-    this.operator = new OperatorCalls(backend, terms, calls.intake, {
+    this.operator = new OperatorCalls(backend, terms, {
       clock,
       retry,
       limit,

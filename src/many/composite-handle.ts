@@ -1,21 +1,13 @@
-import { EventEmitter } from 'node:events';
 import { onceAborted } from '../calling/abort-fanout.js';
 import { HandleLostError } from '../errors.js';
 import type { Handle } from '../handle.js';
-
-/** Every event and what its listeners get. */
-export interface CompositeHandleEvents {
-  /** One of the permits is lost: stop working. At most once; a listener added late still gets it. */
-  lost: [error: HandleLostError];
-  /** `release()` has ended. */
-  released: [];
-}
+import { LossEmitter } from '../loss-emitter.js';
 
 /**
  * Several handles as one: held while all of them are, lost with the first that is. The others then stay held until
  * `release()`, for the work that they cover has yet to stop. One of no handles holds nothing and is never lost.
  */
-export class CompositeHandle extends EventEmitter<CompositeHandleEvents> {
+export class CompositeHandle extends LossEmitter {
   readonly name: string;
   /** One for each semaphore that was asked for, in that order. One given twice has one handle, with the permits of both. */
   readonly handles: readonly Handle[];
@@ -32,11 +24,7 @@ export class CompositeHandle extends EventEmitter<CompositeHandleEvents> {
     this.name = name;
     this.handles = handles;
     this.#parts = parts;
-    EventEmitter.prototype.on.call(this, 'newListener', (event: unknown) => {
-      if (event !== 'lost') return;
-      this.#watch();
-      if (this.#lost !== undefined) process.nextTick(() => this.#emitLost());
-    });
+    this.watchListeners();
   }
 
   /** Aborts with the `HandleLostError` of the first permit that is lost. */
@@ -107,7 +95,7 @@ export class CompositeHandle extends EventEmitter<CompositeHandleEvents> {
     const outcomes = await Promise.allSettled(
       this.#parts.toReversed().map((part) => part.release()),
     );
-    for (const listener of this.rawListeners('released')) this.#call(listener);
+    this.emitReleased();
     const errors = errorsOf(outcomes);
     if (errors.length > 0) {
       const count = `${errors.length} of ${outcomes.length}`;
@@ -131,26 +119,13 @@ export class CompositeHandle extends EventEmitter<CompositeHandleEvents> {
     if (this.#lost !== undefined || !(error instanceof HandleLostError)) return;
     this.#lost = error;
     this.#abort?.abort(error);
-    this.#emitLost();
+    this.emitLost(error);
   }
 
-  // Each listener is called once and then removed, so that one which is added late is told alone.
-  #emitLost(): void {
-    const listeners = this.rawListeners('lost');
-    this.removeAllListeners('lost');
-    for (const listener of listeners) this.#call(listener, this.#lost);
-  }
-
-  // What a listener throws is its own uncaught exception: it keeps nobody else from being told, nor a release
-  // from ending.
-  #call(listener: (...args: never[]) => void, ...args: unknown[]): void {
-    try {
-      Reflect.apply(listener, this, args);
-    } catch (thrown) {
-      process.nextTick(() => {
-        throw thrown;
-      });
-    }
+  /** @internal */
+  protected override onLossListener(): HandleLostError | undefined {
+    this.#watch();
+    return this.#lost;
   }
 }
 

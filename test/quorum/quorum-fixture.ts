@@ -9,7 +9,7 @@ import { only } from '../support/only.js';
 export const KEY = { prefix: 'redsem', name: 'fixture' };
 
 /** Time that stands still until it is told to pass, and chance that comes again with the same seed. */
-function seededClock(seed: number): ManualClock & { random(): number } {
+export function seededClock(seed: number): ManualClock & { random(): number } {
   const numbers = new RandomNumbers(seed);
   return Object.assign(new ManualClock(1_700_000_000_000), { random: () => numbers.next() });
 }

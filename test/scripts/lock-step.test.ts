@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 
-import { WAITER_LEASE } from '../../src/backends/backend.js';
 import { ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type Ask, LockStep, type Loss, type Member } from './lock-step.js';
 import { closeFixtures, RedisFixture } from './port-fixture.js';
+import { Pushes } from './pushes.js';
 
 const START = 1_795_236_819_680;
 
@@ -103,8 +103,6 @@ interface Mine {
   readonly member: Member;
   readonly waiting: Set<string>;
   readonly held: Set<string>;
-  /** When a call last left requests of it in the queue. */
-  queuedAt: number;
 }
 
 class Program {
@@ -118,7 +116,7 @@ class Program {
     this.#pair = pair;
     this.#habits = habits;
     this.#all = MEMBERS.map((member) => {
-      return { member, waiting: new Set(), held: new Set(), queuedAt: -Infinity };
+      return { member, waiting: new Set(), held: new Set() };
     });
   }
 
@@ -212,10 +210,8 @@ class Program {
       const id = this.#newId(mine, 1 + (pick % largest));
       return { id, how: i > wanted.length * 0.7 ? 'try' : 'wait' };
     });
-    // A process asks again for all that it waits for; new requests may travel with those. Once its lease
-    // as a waiter is over, a backend is free to have dropped some, all or none of them.
-    const lapsed = this.#pair.now - mine.queuedAt >= WAITER_LEASE;
-    const known = lapsed || dice % 5 < 2 ? again(mine.waiting) : [];
+    // A process asks again for all that it waits for; new requests may travel with those.
+    const known = dice % 5 < 2 ? again(mine.waiting) : [];
     const twice = dice < 5 ? asks.slice(0, 1) : [];
     await this.#acquire(mine, [...known, ...asks, ...twice]);
   }
@@ -234,7 +230,6 @@ class Program {
     const { verdicts } = await this.#pair.acquire(mine.member, asks);
     asks.forEach(({ id }, i) => {
       const kind = verdicts[i]?.kind;
-      if (kind === 'queued') mine.queuedAt = this.#pair.now;
       if (kind === 'queued') mine.waiting.add(id);
       else mine.waiting.delete(id);
       if (kind === 'granted') mine.held.add(id);
@@ -288,29 +283,16 @@ function some(list: readonly string[], picks: readonly number[], share: number):
 
 describeWithServer('memory backend and Redis backend in lock-step', (server) => {
   let redis: RedisFixture;
+  let pushes: Pushes;
   let programsRun = 0;
-  let arrived = 0;
-  let onLast = (): void => {};
-  /** What Redis pushes for the program that runs. */
-  let pair: LockStep | undefined;
 
   before('one subscription for each member, for all programs', async () => {
     redis = new RedisFixture(server());
-    for (const { name } of MEMBERS) {
-      await new Promise<void>((resolve) => {
-        redis.backend.listen(name, redis.key.prefix, {
-          onGrants: (grants, from) => {
-            if (from === 'last') arrived += 1;
-            if (arrived === MEMBERS.length) onLast();
-            if (from !== 'last') pair?.redis.pushGrants(name, grants);
-          },
-          onEnded: (ended, from) => {
-            if (from !== 'last') pair?.redis.pushEnded(name, ended);
-          },
-          onHealth: () => resolve(),
-        });
-      });
-    }
+    pushes = new Pushes(
+      redis,
+      MEMBERS.map(({ name }) => name),
+    );
+    await pushes.open();
   });
   after(closeFixtures);
 
@@ -327,27 +309,16 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
     programsRun += 1;
     redis.moveTo(`program-${programsRun}`, habits.limit);
     redis.time.now = START;
-    pair = new LockStep(redis, MEMBERS);
+    const pair = new LockStep(redis, MEMBERS);
+    pushes.reader = pair.redis;
     const program = new Program(pair, habits);
     try {
       await program.run(steps);
       await program.end();
-      await allPushed();
+      await pushes.allIn();
       expect(pair.redis.pushed, 'pushed').to.deep.equal(pair.memory.pushed);
     } catch (error) {
       throw new Error(`${program.trace.slice(-20).join('\n')}\n${String(error)}`, { cause: error });
     }
-  }
-
-  /** What is pushed to a client comes in order: after the grants of one more semaphore there is nothing more. */
-  async function allPushed(): Promise<void> {
-    redis.moveTo('last', MEMBERS.length);
-    arrived = 0;
-    const last = new Promise<void>((resolve) => (onLast = resolve));
-    await redis.take(`z.1.${MEMBERS.length}`);
-    for (const { name } of MEMBERS) await redis.acquire(`${name}.last`);
-    await redis.release(`z.1.${MEMBERS.length}`);
-    await redis.release(MEMBERS.map(({ name }) => `${name}.last`));
-    await last;
   }
 });

@@ -255,12 +255,12 @@ export class LockStep {
   }
 }
 
-function compare(redis: unknown, memory: unknown): void {
+export function compare(redis: unknown, memory: unknown): void {
   expect(plain(redis), 'Redis, and in memory').to.deep.equal(plain(memory));
 }
 
 /** As both sides must have it: one counts in microseconds, the other in milliseconds; what is not said is left out. */
-function plain(value: unknown): unknown {
+export function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;
   const said = Object.entries(value).filter(([name, one]) => {

@@ -205,6 +205,19 @@ describeOnBoth('lives of those who wait', (make) => {
     }
   });
 
+  it('a free permit goes to the next who asks once the request that blocked it is dead', async () => {
+    const one = make({ limit: 2 });
+    await one.acquire(['x.1', 'x.2']);
+    await one.acquire('big.1.2');
+    await one.release('x.2');
+    one.pass(4999);
+    expect(kinds(await one.acquire('a.1'))).to.deep.equal(['queued']);
+    await one.release('a.1');
+    one.pass(1);
+    expect(kinds(await one.acquire('a.2'))).to.deep.equal(['granted']);
+    expect(await one.queue()).to.deep.equal([]);
+  });
+
   it('dead requests are stepped over by thousands, a big one blocks nobody, and a place comes back by asking', async () => {
     const one = make({ limit: 2 });
     await one.acquire(['x.1', 'x.2']);

@@ -157,6 +157,14 @@ describeOnBoth('tickets', (make) => {
     });
   }
 
+  it('are given back by a call that names as many as there are, and one that is none', async () => {
+    const one = make({ limit: 4 });
+    await one.acquire(ids('a', 3));
+    const { released } = await one.release(['a.1', 'a.2', 'never.1']);
+    expect(released).to.deep.equal([true, true, false]);
+    expect(await one.standing()).to.deep.equal({ held: { 'a.3': [2] }, queue: [] });
+  });
+
   describe('the same id twice in one call', () => {
     // Two withdrawals, or two tries of which one was thought lost, can travel together.
     it('takes one permit, is given back once, and never costs another its permit', async () => {

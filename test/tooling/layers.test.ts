@@ -1,21 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { type Import, importsOf } from './imports.js';
 import { ROOT } from './run-program.js';
-
-/** A file and what it imports: paths from src ending in `.ts`, packages as they are written. */
-type Import = readonly [from: string, to: string];
-
-const IMPORT =
-  /(?:^|[\s;])(?:import|export)\s(?:[^'";]*?\sfrom\s*)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]/g;
-
-function importsOf(from: string, source: string): Import[] {
-  return [...source.matchAll(IMPORT)].map(([, fixed, dynamic]) => {
-    const specifier = fixed ?? dynamic ?? '';
-    if (!specifier.startsWith('.')) return [from, specifier];
-    return [from, posix.join(dirname(from), specifier).replace(/\.js$/, '.ts')];
-  });
-}
 
 /** The files that may import a package. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

@@ -3,7 +3,7 @@ import { EventEmitter, on, once } from 'node:events';
 
 import type { Handle } from '../../src/index.js';
 import { KeyedMutex, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
-import { EmitterOnDemand } from '../../src/lazy-emitter.js';
+import { EmitterOnDemand } from '../../src/loss-emitter.js';
 import { warningsDuring } from '../support/warnings.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { StubBackend } from './stub-backend.js';

@@ -153,6 +153,8 @@ export interface FaultEvent extends Written {
   readonly phase: 'begin' | 'active' | 'ending' | 'end';
   /** Whom it strikes; left out: everybody. */
   readonly targets?: readonly string[];
+  /** The one semaphore that it strikes; left out: all. */
+  readonly semaphore?: string;
   /** Milliseconds by which the server's clock is moved. */
   readonly step?: number;
   /** The part of the semaphore's keys that is deleted. */

@@ -1,7 +1,7 @@
 import { Checker } from './checker/checker.js';
 import { isServerFault } from './faults/kinds.js';
 import { type PlannedFault, planFaults } from './faults/plan.js';
-import { strike, victimsOf } from './faults/strike.js';
+import { semaphoreOf, strike, victimsOf } from './faults/strike.js';
 import type { HistoryEvent, Violation } from '../history/events.js';
 import type { Settings } from './settings.js';
 import type { OpenStore } from './world/server.js';
@@ -82,7 +82,11 @@ function scheduleFaults(faults: readonly PlannedFault[], world: World, least: nu
     scheduler.at(at, () => {
       const targets = victimsOf(fault, world);
       const what = { process: 'world', type: 'fault' as const, fault: number, kind };
-      const whom = targets === undefined ? {} : { targets };
+      const semaphore = semaphoreOf(fault, world);
+      const whom = {
+        ...(targets !== undefined && { targets }),
+        ...(semaphore !== undefined && { semaphore }),
+      };
       history.record({ at: scheduler.now, ...what, phase: 'begin', ...whom });
       const end = strike(fault, world);
       scheduler.after(duration, () => {

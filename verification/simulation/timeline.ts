@@ -27,7 +27,7 @@ function time(at: number): string {
 function describe(event: HistoryEvent, ids: ReadonlySet<string>): string | undefined {
   switch (event.type) {
     case 'fault':
-      return `${event.phase} of ${event.kind}${event.targets === undefined ? '' : ` (${event.targets.join()})`}`;
+      return `${event.phase} of ${event.kind} ${(event.targets ?? [event.semaphore]).join()}`;
     case 'server':
       return `the server's data: ${event.change} ${event.step ?? event.upTo ?? ''}`;
     case 'stall':

@@ -3,22 +3,26 @@ import type { Call, Reply } from '../backend.js';
 /** What a reply says of limits. */
 export type Limits = Pick<Reply, 'storedLimit' | 'otherLimit'>;
 
-/** Which limit counts for one semaphore, and what its callers are told of it; as `state.lua` has it. */
+const NOTHING: Limits = {};
+
+/** Which limit counts for one semaphore, and what its callers are told of it; as `slow.lua` has it. */
 export class LimitRecord {
   /** What `setLimit` stored. */
   stored: number | undefined;
   /** That of the last caller. */
   #last = 0;
 
-  /** The call with the limit that counts, and what its reply says. `busy`: somebody holds or waits. */
-  begin<C extends Call>(given: C, busy: boolean): { call: C; limits: Limits } {
-    const limit = given.limit === 0 ? this.#last : given.limit;
-    const other = busy && this.stored === undefined && this.#last !== limit;
-    const limits = {
-      ...(this.stored !== undefined && this.stored !== limit && { storedLimit: this.stored }),
-      ...(other && { otherLimit: this.#last }),
-    };
-    this.#last = limit;
-    return { call: { ...given, limit: this.stored ?? limit }, limits };
+  /** The limit that counts for a caller who names `given`; 0: what the last caller named. */
+  countsFor(given: number): number {
+    return this.stored ?? (given === 0 ? this.#last : given);
+  }
+
+  /** Notes the caller's limit, and gives what its reply says. `busy`: somebody holds or waits. */
+  note({ limit }: Call, busy: boolean): Limits {
+    const [before, stored] = [this.#last, this.stored];
+    const own = limit === 0 ? before : limit;
+    this.#last = own;
+    if (stored !== undefined) return stored === own ? NOTHING : { storedLimit: stored };
+    return busy && before !== own ? { otherLimit: before } : NOTHING;
   }
 }

@@ -22,10 +22,16 @@ import type {
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { checkClock } from '../../options.js';
+import { allOrNone } from '../all-or-none.js';
+import { Inboxes } from './inboxes.js';
 import { MemorySemaphore } from './memory-semaphore.js';
+import { RisingNumbers } from './rising-numbers.js';
 
 /** In milliseconds. */
 const DAY = 86_400_000;
+
+/** Names that may stay without tickets: a call costs less where they do. */
+const MOST_IDLE = 1000;
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
@@ -46,9 +52,9 @@ export class MemoryBackend implements Backend {
   #unlooked = this.#semaphores.entries();
   /** By place: number of stripes -> when it was last used. */
   readonly #stripes = new Map<string, Map<number, number>>();
-  readonly #listeners = new Map<string, GrantListener>();
+  readonly #inboxes = new Inboxes();
+  readonly #numbers = new RisingNumbers();
   readonly #epoch: number;
-  #lastNumber = 0;
   /** Requests and tickets in the calls since the event loop had its turn, at most. */
   #inARow = 0;
   #turning: Promise<void> | undefined;
@@ -64,49 +70,55 @@ export class MemoryBackend implements Backend {
   }
 
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
-    return Promise.all(calls.map((call) => this.#acquire(call)));
-  }
-
-  #acquire(call: AcquireCall): Promise<AcquireReply> {
-    return this.#on(call.key, call.requests.length, (semaphore, now) =>
-      semaphore.acquire(call, now),
+    const now = this.#now();
+    return this.#reply(
+      requestsIn(calls),
+      calls.map((call) => this.#acquire(call, now)),
     );
   }
 
-  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
-    return Promise.all(calls.map((call) => this.#extend(call)));
+  acquireTogether(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined> {
+    const now = this.#now();
+    const together = allOrNone(calls);
+    const free = together?.every((call) => this.#isFree(call, now)) === true;
+    const replies = free ? together.map((call) => this.#acquire(call, now)) : undefined;
+    return this.#reply(requestsIn(calls), replies);
   }
 
-  #extend(call: ExtendCall): Promise<ExtendReply> {
-    return this.#on(call.key, call.ids.length, (semaphore, now) => semaphore.extend(call, now));
+  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
+    const now = this.#now();
+    return this.#reply(
+      idsIn(calls),
+      calls.map((call) => this.#on(call.key, now, (semaphore) => semaphore.extend(call, now))),
+    );
   }
 
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
-    return Promise.all(calls.map((call) => this.#release(call)));
-  }
-
-  #release(call: ReleaseCall): Promise<ReleaseReply> {
-    return this.#on(call.key, call.ids.length, (semaphore, now) => semaphore.release(call, now));
+    const now = this.#now();
+    return this.#reply(
+      idsIn(calls),
+      calls.map((call) => this.#on(call.key, now, (semaphore) => semaphore.release(call, now))),
+    );
   }
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
-    return this.#on(call.key, 1, (semaphore, now) => semaphore.setLimit(call, now));
+    return this.#one(call.key, (semaphore, now) => semaphore.setLimit(call, now));
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {
-    return this.#on(call.key, 1, (semaphore, now) => semaphore.adopt(call, now));
+    return this.#one(call.key, (semaphore, now) => semaphore.adopt(call, now));
   }
 
   revoke(call: RevokeCall): Promise<RevokeReply> {
-    return this.#on(call.key, 1, (semaphore, now) => semaphore.revoke(call, now));
+    return this.#one(call.key, (semaphore, now) => semaphore.revoke(call, now));
   }
 
   inspect(call: InspectCall): Promise<InspectReply> {
-    return this.#on(call.key, 1, (semaphore, now) => semaphore.inspect(call.limit, now));
+    return this.#one(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
   }
 
   async noteStripes({ prefix, name }: SemaphoreKey, stripes: number): Promise<readonly number[]> {
-    const [place, now] = [JSON.stringify([prefix, name]), this.#now()];
+    const [place, now] = [placeOf({ prefix, name }), this.#now()];
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
     this.#stripes.set(place, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
@@ -117,37 +129,40 @@ export class MemoryBackend implements Backend {
   }
 
   listen(client: string, prefix: string, listener: GrantListener): Listening {
-    const inbox = JSON.stringify([prefix, client]);
-    this.#listeners.set(inbox, listener);
-    queueMicrotask(() => {
-      if (this.#listeners.get(inbox) === listener) listener.onHealth(true);
-    });
-    return {
-      close: async () => {
-        this.#listeners.delete(inbox);
-      },
-    };
+    return this.#inboxes.open(client, prefix, listener);
+  }
+
+  #acquire(call: AcquireCall, now: number): AcquireReply {
+    return this.#on(call.key, now, (semaphore) => semaphore.acquire(call, now));
+  }
+
+  #isFree(call: AcquireCall, now: number): boolean {
+    return this.#on(call.key, now, (semaphore) => semaphore.isFreeFor(call, now));
+  }
+
+  #one<R>(key: SemaphoreKey, serve: (semaphore: MemorySemaphore, now: number) => R): Promise<R> {
+    const now = this.#now();
+    return this.#reply(
+      1,
+      this.#on(key, now, (semaphore) => serve(semaphore, now)),
+    );
+  }
+
+  #on<R>(key: SemaphoreKey, now: number, serve: (semaphore: MemorySemaphore) => R): R {
+    const place = placeOf(key);
+    let semaphore = this.#semaphores.get(place);
+    if (semaphore === undefined) {
+      this.#forgetExpired(now);
+      semaphore = new MemorySemaphore(key, this.#numbers, this.#inboxes);
+      this.#semaphores.set(place, semaphore);
+    }
+    const reply = serve(semaphore);
+    this.#forget(place, semaphore, now);
+    return reply;
   }
 
   /** `size`: how many requests or tickets the call has. */
-  async #on<R>(
-    key: SemaphoreKey,
-    size: number,
-    operate: (semaphore: MemorySemaphore, now: number) => R,
-  ): Promise<R> {
-    const place = JSON.stringify([key.prefix, key.name]);
-    let semaphore = this.#semaphores.get(place);
-    if (semaphore === undefined) {
-      this.#forgetExpired();
-      semaphore = new MemorySemaphore((now) => this.#nextNumber(now), {
-        granted: (client, grants) => this.#tell(key, client, (to) => to.onGrants(grants, key.name)),
-        ended: (client, ended) => this.#tell(key, client, (to) => to.onEnded?.([ended], key.name)),
-      });
-      this.#semaphores.set(place, semaphore);
-    }
-    const now = this.#now();
-    const reply = operate(semaphore, now);
-    if (semaphore.isEmptyAt(now)) this.#semaphores.delete(place);
+  async #reply<R>(size: number, reply: R): Promise<R> {
     this.#inARow += size;
     if (this.#inARow >= MOST_IN_A_ROW) await this.#nextTurn();
     return reply;
@@ -172,7 +187,7 @@ export class MemoryBackend implements Backend {
    * Tickets that were left to expire, in semaphores that are not called again, must not pile up. Each new semaphore looks
    * at two others: so the look gets round, however fast new ones come.
    */
-  #forgetExpired(): void {
+  #forgetExpired(now: number): void {
     for (let looks = 0; looks < 2; looks += 1) {
       const { value } = this.#unlooked.next();
       if (value === undefined) {
@@ -180,27 +195,30 @@ export class MemoryBackend implements Backend {
         return;
       }
       const [place, semaphore] = value;
-      if (semaphore.isEmptyAt(this.#now())) this.#semaphores.delete(place);
+      this.#forget(place, semaphore, now);
     }
+  }
+
+  #forget(place: string, semaphore: MemorySemaphore, now: number): void {
+    if (this.#semaphores.size <= MOST_IDLE || !semaphore.isEmptyAt(now)) return;
+    this.#semaphores.delete(place);
   }
 
   /** Steps of the wall clock must neither end a ticket nor prolong it. */
   #now(): number {
     return this.#epoch + this.clock.monotonic();
   }
+}
 
-  /** Fencing tokens and places in queues: in microseconds, always rising, as on a server. */
-  #nextNumber(now: number): number {
-    this.#lastNumber = Math.max(this.#lastNumber + 1, Math.floor(now * 1000));
-    return this.#lastNumber;
-  }
+/** No two semaphores have the same. */
+function placeOf({ prefix, name }: SemaphoreKey): string {
+  return `${prefix.length} ${prefix}${name}`;
+}
 
-  // Later, as from a server: the caller's own call must return first.
-  #tell(key: SemaphoreKey, client: string, message: (to: GrantListener) => void): void {
-    const inbox = JSON.stringify([key.prefix, client]);
-    queueMicrotask(() => {
-      const listener = this.#listeners.get(inbox);
-      if (listener !== undefined) message(listener);
-    });
-  }
+function requestsIn(calls: readonly AcquireCall[]): number {
+  return calls.reduce((sum, { requests }) => sum + requests.length, 0);
+}
+
+function idsIn(calls: readonly { readonly ids: readonly string[] }[]): number {
+  return calls.reduce((sum, { ids }) => sum + ids.length, 0);
 }

@@ -5,54 +5,36 @@ import type {
   AdoptCall,
   AdoptReply,
   Call,
-  EndedTicket,
   ExtendCall,
   ExtendReply,
+  HolderState,
   InspectReply,
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
   RevokeCall,
   RevokeReply,
+  SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
   TicketRequest,
 } from '../backend.js';
-import { CLAIM_TIME, WAITER_LEASE } from '../backend.js';
-import { firstId, parseTicketId } from '../ticket-id.js';
-import type { Arrival } from './arrival-queue.js';
-import { ArrivalQueue } from './arrival-queue.js';
-import type { Mortal } from './expiring.js';
-import { Expiring } from './expiring.js';
-import type { SlotRange } from './free-slots.js';
-import { FreeSlots, slotsOf } from './free-slots.js';
+import { CLAIM_TIME } from '../backend.js';
+import { parseTicketId } from '../ticket-id.js';
+import { slotsOf } from './free-slots.js';
+import type { Inboxes } from './inboxes.js';
 import { LimitRecord } from './limit-record.js';
-
-interface Ticket extends Mortal {
-  readonly ranges: readonly SlotRange[];
-  readonly fencingToken: number;
-  readonly label: string;
-}
-
-interface Waiter extends Arrival {
-  readonly permits: number;
-  readonly client: string;
-  readonly label: string;
-  /** What a ticket of its own would get. */
-  readonly ttl: number;
-}
+import type { Ticket } from './live-tickets.js';
+import { LiveTickets } from './live-tickets.js';
+import type { RisingNumbers } from './rising-numbers.js';
+import type { Waiter } from './waiting-line.js';
+import { WaitingLine } from './waiting-line.js';
 
 /** What a call found when it served the queue. */
 interface Served {
   readonly granted: readonly Waiter[];
-  /** Somebody waits for permits that may come free: whoever comes now must come behind. */
+  /** Somebody waits for permits that may come free: new requests must come behind. */
   blocked: boolean;
-}
-
-/** How clients are told: of their grants, and of tickets that were taken from them. */
-export interface Announcer {
-  granted(client: string, grants: readonly PushedGrant[]): void;
-  ended(client: string, ended: EndedTicket): void;
 }
 
 /**
@@ -61,281 +43,237 @@ export interface Announcer {
  * milliseconds; rising numbers are in microseconds, as on a server.
  */
 export class MemorySemaphore {
-  readonly #nextNumber: (now: number) => number;
-  readonly #announcer: Announcer;
-  readonly #tickets = new Expiring<Ticket>();
-  /** The ids that adopted tickets have now, by their first. */
-  readonly #adopted = new Map<string, string>();
-  readonly #slots = new FreeSlots();
-  /** Clients that have requests in the queue, while they count. */
-  readonly #leases = new Expiring<Mortal>();
-  /** Tickets that were revoked, until they would have expired. */
-  readonly #revoked = new Expiring<Mortal>();
-  readonly #queue = new ArrivalQueue<Waiter>();
+  readonly #key: SemaphoreKey;
+  readonly #numbers: RisingNumbers;
+  readonly #inboxes: Inboxes;
+  readonly #tickets: LiveTickets;
+  readonly #queue = new WaitingLine();
   readonly #limits = new LimitRecord();
 
-  constructor(nextNumber: (now: number) => number, announcer: Announcer) {
-    this.#nextNumber = nextNumber;
-    this.#announcer = announcer;
+  constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
+    this.#key = key;
+    this.#numbers = numbers;
+    this.#inboxes = inboxes;
+    this.#tickets = new LiveTickets(numbers);
   }
 
   /** Whether nobody would miss it, once what has expired is gone. */
   isEmptyAt(now: number): boolean {
-    this.#purge(now);
-    const idle = this.#tickets.size === 0 && this.#queue.size === 0;
-    return idle && this.#limits.stored === undefined && this.#revoked.size === 0;
+    this.#tickets.purge(now);
+    if (this.#tickets.size + this.#queue.size > 0) return false;
+    return this.#limits.stored === undefined && !this.#tickets.remembersRevoked(now);
   }
 
-  acquire(given: AcquireCall, now: number): AcquireReply {
-    const { call, limits } = this.#begin(given, now);
-    const { client, requests, ttl, notAfter } = call;
-    const late = notAfter !== undefined && now > notAfter;
-    const own = late ? undefined : new Set(requests.map(({ id }) => id));
-    if (!late) {
-      for (const request of requests) this.#requeue(request, call);
-      if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(client, now);
+  /** Whether each of its requests has a ticket already or would get one at once, for a permit each. Changes nothing. */
+  isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
+    this.#tickets.purge(now);
+    const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
+    if (wanted === 0) return true;
+    return (
+      this.#queue.size === 0 && this.#tickets.permits + wanted <= this.#limits.countsFor(limit)
+    );
+  }
+
+  acquire(call: AcquireCall, now: number): AcquireReply {
+    const { limit, told } = this.#begin(call, now);
+    const { requests, ttl } = call;
+    if (isLate(call, now)) {
+      const verdicts = requests.map((): AcquireVerdict => ({ kind: 'late' }));
+      const grants = this.#grantFreed(call, limit, now);
+      return { serverTime: now, ...told, verdicts, grants, nearestExpiry: undefined };
     }
-    const served = this.#serveQueue(call, now, own);
+    for (const request of requests) this.#requeue(request, call);
+    const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
+    if (requests.some(({ id }) => this.#queue.has(id))) this.#queue.renewLease(call.client, now);
+    const served = this.#serveQueue(limit, now);
     const verdicts = requests.map((request): AcquireVerdict => {
-      if (late) return { kind: 'late' };
       const ticket = this.#tickets.get(request.id);
-      if (ticket !== undefined) this.#tickets.renew(ticket, now + ttl);
-      return this.#verdict(request, call, now, served);
+      if (ticket === undefined) return this.#verdict(request, call, limit, now, served);
+      this.#tickets.renew(request.id, now + ttl);
+      return grantedVerdict(ticket);
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
-    if (queued) this.#renewLease(client, now);
+    if (queued) this.#queue.renewLease(call.client, now);
+    const nearestExpiry = queued ? this.#tickets.nearestExpiry : undefined;
     const grants = this.#announce(served.granted, call, own);
-    return {
-      serverTime: now,
-      ...limits,
-      verdicts,
-      grants,
-      nearestExpiry: queued ? this.#tickets.nearest : undefined,
-    };
+    return { serverTime: now, ...told, verdicts, grants, nearestExpiry };
   }
 
-  extend(given: ExtendCall, now: number): ExtendReply {
-    const { call, limits } = this.#begin(given, now);
-    const extended = call.ids.map((id, i) => {
+  extend(call: ExtendCall, now: number): ExtendReply {
+    const { limit, told } = this.#begin(call, now);
+    const { ids, ttl, fencingTokens } = call;
+    const extended = ids.map((id, i) => {
       const ticket = this.#tickets.get(id);
-      const token = call.fencingTokens?.[i] ?? ticket?.fencingToken;
+      const token = fencingTokens?.[i] ?? ticket?.fencingToken;
       if (ticket === undefined || ticket.fencingToken !== token) return false;
-      this.#tickets.renew(ticket, now + call.ttl);
-      return true;
+      return this.#tickets.renew(id, now + ttl);
     });
-    const revoked = call.ids.filter((id, i) => extended[i] === false && this.#revoked.has(id));
-    const grants = this.#grantFreed(call, now);
-    return { serverTime: now, ...limits, extended, grants, ...(revoked.length > 0 && { revoked }) };
+    const revoked = ids.filter(
+      (id, i) => extended[i] === false && this.#tickets.wasRevoked(id, now),
+    );
+    const grants = this.#grantFreed(call, limit, now);
+    return { serverTime: now, ...told, extended, grants, ...(revoked.length > 0 && { revoked }) };
   }
 
-  release(given: ReleaseCall, now: number): ReleaseReply {
-    const { call, limits } = this.#begin(given, now);
-    const released = call.ids.map((id) => this.#drop(id));
+  release(call: ReleaseCall, now: number): ReleaseReply {
+    const { limit, told } = this.#begin(call, now);
+    const released = call.ids.map((id) => this.#tickets.drop(id));
     for (const id of call.ids) this.#queue.remove(id);
-    return { serverTime: now, ...limits, released, grants: this.#grantFreed(call, now) };
+    return { serverTime: now, ...told, released, grants: this.#grantFreed(call, limit, now) };
   }
 
-  setLimit(given: SetLimitCall, now: number): SetLimitReply {
-    const late = given.notAfter !== undefined && now > given.notAfter;
-    if (!late) this.#limits.stored = given.newLimit;
-    const { call, limits } = this.#begin(given, now);
-    return { serverTime: now, ...limits, late, grants: this.#grantFreed(call, now) };
+  setLimit(call: SetLimitCall, now: number): SetLimitReply {
+    const late = isLate(call, now);
+    if (!late) this.#limits.stored = call.newLimit;
+    const { limit, told } = this.#begin(call, now);
+    return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
   }
 
-  adopt(given: AdoptCall, now: number): AdoptReply {
-    const { call, limits } = this.#begin(given, now);
-    const late = call.notAfter !== undefined && now > call.notAfter;
-    const found = late ? undefined : this.#current(call);
-    if (found !== undefined) this.#rename(found, call, now);
-    const reply = { serverTime: now, ...limits, grants: this.#grantFreed(call, now) };
-    const ticket = this.#tickets.get(call.newId);
+  adopt(call: AdoptCall, now: number): AdoptReply {
+    const { limit, told } = this.#begin(call, now);
+    const late = isLate(call, now);
+    const found = late ? undefined : this.#tickets.find(call.newId, call.id);
+    const ticket = found === undefined ? undefined : this.#adopt(found, call, now);
+    const reply = { serverTime: now, ...told, grants: this.#grantFreed(call, limit, now) };
     if (found === undefined || ticket === undefined) return { ...reply, ticket: undefined, late };
     const { ranges, fencingToken } = ticket;
-    return { ...reply, ticket: { slots: slotsOf(ranges), fencingToken, before: found } };
+    return { ...reply, ticket: { slots: slotsOf(ranges), fencingToken, before: found.id } };
   }
 
-  revoke(given: RevokeCall, now: number): RevokeReply {
-    const { call, limits } = this.#begin(given, now);
-    const ticket = this.#tickets.get(call.id);
+  revoke(call: RevokeCall, now: number): RevokeReply {
+    const { limit, told } = this.#begin(call, now);
+    const { id } = call;
+    const ticket = this.#tickets.get(id);
     if (ticket !== undefined) {
-      this.#drop(call.id);
-      this.#revoked.remove(call.id);
-      this.#revoked.add({ id: call.id, expiresAt: ticket.expiresAt, place: 0 });
-      this.#announcer.ended(clientOf(call.id), { id: call.id, reason: 'revoked' });
+      this.#tickets.revoke(ticket, now);
+      this.#inboxes.pushEnded(this.#key, clientOf(id), { id, reason: 'revoked' });
     }
-    const revoked = this.#revoked.has(call.id);
-    return { serverTime: now, ...limits, revoked, grants: this.#grantFreed(call, now) };
+    const revoked = this.#tickets.wasRevoked(id, now);
+    return { serverTime: now, ...told, revoked, grants: this.#grantFreed(call, limit, now) };
   }
 
   inspect(given: number, now: number): InspectReply {
-    this.#purge(now);
+    this.#tickets.purge(now);
     const limit = this.#limits.stored ?? given;
-    const holders = [...this.#tickets.values()].map((ticket) => ({
-      id: ticket.id,
-      slots: slotsOf(ticket.ranges),
-      fencingToken: ticket.fencingToken,
-      expiresIn: ticket.expiresAt - now,
-      heldFor: Math.max(0, now - ticket.fencingToken / 1000),
-      label: ticket.label,
-    }));
-    const waiters = [...this.#queue]
-      .filter(({ client }) => this.#alive(client))
-      .map(({ id, permits, arrival, label }, position) => {
-        const waitingFor = Math.max(0, now - arrival / 1000);
-        return { id, permits, position, waitingFor, label };
-      });
-    return { limit, held: this.#slots.used, waiting: waiters.length, holders, waiters };
+    const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
+    const waiters = this.#queue.living(now).map(({ id, permits, arrival, label }, position) => {
+      const waitingFor = Math.max(0, now - arrival / 1000);
+      return { id, permits, position, waitingFor, label };
+    });
+    return { limit, held: this.#tickets.permits, waiting: waiters.length, holders, waiters };
   }
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */
-  #begin<C extends Call>(given: C, now: number) {
-    this.#purge(now);
-    return this.#limits.begin(given, this.#tickets.size + this.#queue.size > 0);
-  }
-
-  /** The id that the ticket to adopt has now. A call that runs again finds what it did the first time. */
-  #current({ id, newId }: AdoptCall): string | undefined {
-    const origin = firstId(id);
-    const found = [newId, id, this.#adopted.get(origin) ?? origin];
-    return found.find((each) => this.#tickets.has(each));
-  }
-
-  #rename(before: string, { newId, label, ttl }: AdoptCall, now: number): void {
-    const ticket = this.#tickets.get(before);
-    if (ticket === undefined) return;
-    if (before === newId) return this.#tickets.renew(ticket, now + ttl);
-    this.#tickets.remove(before);
-    const fencingToken = this.#nextNumber(now);
-    const { ranges } = ticket;
-    const expiresAt = now + ttl;
-    this.#tickets.add({ id: newId, ranges, fencingToken, label, expiresAt, place: 0 });
-    this.#adopted.set(firstId(newId), newId);
-    this.#announcer.ended(clientOf(before), { id: before, reason: 'missing' });
-  }
-
-  #purge(now: number): void {
-    while (this.#revoked.takeExpired(now) !== undefined);
-    while (this.#leases.takeExpired(now) !== undefined);
-    for (;;) {
-      const ticket = this.#tickets.takeExpired(now);
-      if (ticket === undefined) return;
-      this.#giveBack(ticket);
-    }
-  }
-
-  #drop(id: string): boolean {
-    const ticket = this.#tickets.remove(id);
-    if (ticket !== undefined) this.#giveBack(ticket);
-    return ticket !== undefined;
-  }
-
-  #giveBack({ id, ranges }: Ticket): void {
-    this.#slots.giveBack(ranges);
-    const origin = firstId(id);
-    if (this.#adopted.get(origin) === id) this.#adopted.delete(origin);
-  }
-
-  #renewLease(client: string, now: number): void {
-    const lease = this.#leases.get(client);
-    const expiresAt = now + WAITER_LEASE;
-    if (lease === undefined) this.#leases.add({ id: client, expiresAt, place: 0 });
-    else this.#leases.renew(lease, expiresAt);
+  #begin(call: Call, now: number) {
+    this.#tickets.purge(now);
+    const limit = this.#limits.countsFor(call.limit);
+    return { limit, told: this.#limits.note(call, this.#tickets.size + this.#queue.size > 0) };
   }
 
   /** A request that was dropped (claim or lease over) returns to its old place. */
   #requeue({ id, permits, arrival }: TicketRequest, { client, label, ttl }: AcquireCall): void {
     if (arrival === undefined || this.#tickets.has(id) || this.#queue.has(id)) return;
-    this.#queue.add({ id, permits, client, arrival, label, ttl });
+    this.#queue.add({ id, permits, client, arrival, label, ttl, place: 0 });
   }
 
   /** See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what does not fit now blocks. */
-  #serveQueue(call: Call & { ttl?: number }, now: number, own?: ReadonlySet<string>): Served {
+  #serveQueue(limit: number, now: number): Served {
     const granted: Waiter[] = [];
-    if (this.#slots.used >= call.limit) return { granted, blocked: false };
-    for (const waiter of this.#queue) {
-      if (!this.#alive(waiter.client)) this.#queue.remove(waiter.id);
-      else if (waiter.permits <= call.limit) {
-        if (this.#slots.used + waiter.permits > call.limit) return { granted, blocked: true };
-        this.#queue.remove(waiter.id);
-        const mine = own?.has(waiter.id) === true;
-        const life = mine ? (call.ttl ?? CLAIM_TIME) : Math.min(waiter.ttl, CLAIM_TIME);
-        this.#grant(waiter, now, now + life);
-        granted.push(waiter);
-        if (this.#slots.used >= call.limit) break;
+    const tooLarge: Waiter[] = [];
+    let blocked = false;
+    while (this.#tickets.permits < limit && !blocked) {
+      const head = this.#queue.firstLiving(now);
+      if (head === undefined) break;
+      const { id, permits } = head;
+      blocked = permits <= limit && this.#tickets.permits + permits > limit;
+      if (!blocked) this.#queue.remove(id);
+      if (permits > limit) tooLarge.push(head);
+      else if (!blocked) {
+        this.#tickets.grant(head, now, now + claimTime(head));
+        granted.push(head);
       }
     }
-    return { granted, blocked: false };
+    for (const waiter of tooLarge) this.#queue.add(waiter);
+    return { granted, blocked };
   }
 
-  #alive(client: string): boolean {
-    return this.#leases.has(client);
-  }
-
-  #grant(
-    { id, permits, label }: Pick<Waiter, 'id' | 'permits' | 'label'>,
+  /** On a request that has no ticket. */
+  #verdict(
+    { id, permits, wait }: TicketRequest,
+    { client, label, ttl }: AcquireCall,
+    limit: number,
     now: number,
-    until: number,
-  ) {
-    const ticket: Ticket = {
-      id,
-      ranges: this.#slots.take(permits),
-      fencingToken: this.#nextNumber(now),
-      label,
-      expiresAt: until,
-      place: 0,
-    };
-    this.#tickets.add(ticket);
-    return ticket;
-  }
-
-  #verdict(request: TicketRequest, call: AcquireCall, now: number, served: Served): AcquireVerdict {
-    const { id, permits, wait } = request;
-    const { client, label, limit, ttl } = call;
-    let ticket = this.#tickets.get(id);
+    served: Served,
+  ): AcquireVerdict {
     const place = this.#queue.get(id);
-    if (ticket === undefined && place !== undefined) {
-      return { kind: 'queued', arrival: place.arrival };
-    }
-    if (ticket === undefined && permits > limit) return { kind: 'over', limit };
-    if (ticket === undefined && !served.blocked && this.#slots.used + permits <= limit) {
-      ticket = this.#grant({ id, permits, label }, now, now + ttl);
-    }
-    if (ticket !== undefined) {
-      const { fencingToken, ranges } = ticket;
-      return { kind: 'granted', fencingToken, slots: slotsOf(ranges) };
+    if (place !== undefined) return { kind: 'queued', arrival: place.arrival };
+    if (permits > limit) return { kind: 'over', limit };
+    if (!served.blocked && this.#tickets.permits + permits <= limit) {
+      return grantedVerdict(this.#tickets.grant({ id, permits, label }, now, now + ttl));
     }
     if (!wait) return { kind: 'busy' };
-    const arrival = this.#nextNumber(now);
-    this.#queue.add({ id, permits, client, arrival, label, ttl });
+    const arrival = this.#numbers.next(now);
+    this.#queue.add({ id, permits, client, arrival, label, ttl, place: 0 });
     served.blocked = true;
     return { kind: 'queued', arrival };
   }
 
-  #grantFreed(call: Call, now: number): readonly PushedGrant[] {
-    const { granted } = this.#serveQueue(call, now);
-    return this.#announce(granted, call);
+  #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {
+    return this.#announce(this.#serveQueue(limit, now).granted, call);
   }
 
   /** Tells other clients of their grants; those of the caller go with its reply. */
   #announce(
     granted: readonly Waiter[],
-    call: Call,
+    { client }: Call,
     own?: ReadonlySet<string>,
   ): readonly PushedGrant[] {
+    if (granted.length === 0) return [];
     const byClient = new Map<string, PushedGrant[]>();
-    for (const { id, client } of granted) {
-      const ticket = this.#tickets.get(id);
-      if (ticket === undefined || own?.has(id) === true) continue;
-      const { fencingToken, ranges, expiresAt } = ticket;
-      const grants = byClient.get(client) ?? [];
-      grants.push({ id, fencingToken, slots: slotsOf(ranges), expiresAt });
-      byClient.set(client, grants);
+    for (const waiter of granted) {
+      const ticket = this.#tickets.get(waiter.id);
+      if (ticket === undefined || own?.has(waiter.id) === true) continue;
+      const grants = byClient.get(waiter.client) ?? [];
+      grants.push(pushedGrant(ticket));
+      byClient.set(waiter.client, grants);
     }
-    for (const [client, grants] of byClient) {
-      if (client !== call.client) this.#announcer.granted(client, grants);
+    for (const [other, grants] of byClient) {
+      if (other !== client) this.#inboxes.pushGrants(this.#key, other, grants);
     }
-    return byClient.get(call.client) ?? [];
+    return byClient.get(client) ?? [];
   }
+
+  /** A call that runs again finds what it did the first time. */
+  #adopt(found: Ticket, { newId, label, ttl }: AdoptCall, now: number): Ticket {
+    if (found.id === newId) this.#tickets.renew(newId, now + ttl);
+    if (found.id === newId) return found;
+    const ended = { id: found.id, reason: 'missing' } as const;
+    this.#inboxes.pushEnded(this.#key, clientOf(found.id), ended);
+    return this.#tickets.adopt(found, newId, label, now, now + ttl);
+  }
+}
+
+function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: number): boolean {
+  return notAfter !== undefined && now > notAfter;
+}
+
+/** How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back. */
+function claimTime({ ttl }: Waiter): number {
+  return Math.min(ttl, CLAIM_TIME);
+}
+
+function holderState(ticket: Ticket, now: number): HolderState {
+  const { id, ranges, fencingToken, expiresAt, label } = ticket;
+  const [expiresIn, heldFor] = [expiresAt - now, Math.max(0, now - fencingToken / 1000)];
+  return { id, slots: slotsOf(ranges), fencingToken, expiresIn, heldFor, label };
+}
+
+function grantedVerdict({ fencingToken, ranges }: Ticket): AcquireVerdict {
+  return { kind: 'granted', fencingToken, slots: slotsOf(ranges) };
+}
+
+function pushedGrant({ id, fencingToken, ranges, expiresAt }: Ticket): PushedGrant {
+  return { id, fencingToken, slots: slotsOf(ranges), expiresAt };
 }
 
 function clientOf(id: string): string {

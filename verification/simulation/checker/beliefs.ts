@@ -280,14 +280,14 @@ export class Beliefs implements TicketWatcher {
       const early = Math.round(hold.until - at);
       this.#report('lost-early', at, `${ticket} was lost ${early} ms before its lease ended`);
     }
-    const struck = this.#troubles.struckUntil(process) >= at - 1.02 * ttl - 1000;
+    const struck = this.#troubles.struckUntil(process, hold.semaphore) >= at - 1.02 * ttl - 1000;
     const end = this.#ended.get(`${ticket} ${token}`);
     const natural = end === undefined || end.cause === 'expired' || end.cause === 'released';
     if (reason !== 'closed' && reason !== 'revoked' && !struck && natural) {
       this.#report('cause', at, `${ticket} was lost (${reason}) while nothing was wrong`);
     }
     // Whatever failed, it is tried again well inside the lease.
-    const reachable = this.#troubles.reachableFrom(process) + ttl / 6 + 300;
+    const reachable = this.#troubles.reachableFrom(process, hold.semaphore) + ttl / 6 + 300;
     if (reason === 'expired' && !stepped && struck && natural && at > reachable) {
       this.#report('no-retry', at, `${ticket} was lost though nothing was wrong for long enough`);
     }

@@ -62,6 +62,7 @@ export class Calls {
     } else if (event.type === 'served') {
       if (event.operation === 'setLimit' && event.late !== true) this.#judgeEffect(event);
     } else if (event.type === 'ok' || event.type === 'fail' || event.type === 'unknown') {
+      if (event.type === 'unknown') this.#judgeFailure(event);
       this.#settle(event);
     }
   }
@@ -90,6 +91,15 @@ export class Calls {
       }
     }
     return false;
+  }
+
+  /** What strikes others, or other semaphores, must not fail it. */
+  #judgeFailure({ process, call, at, error }: UnknownEvent): void {
+    const event = this.#open.get(`${process} ${call}`)?.event;
+    // More permits than a limit that somebody has set since.
+    if (event === undefined || error.startsWith('RangeError')) return;
+    if (this.#troubles.struckUntil(process, ...event.semaphores) >= event.at) return;
+    this.#report('failure', at, `${event.operation} ${process} ${call} failed: ${error}`);
   }
 
   #settle({ process, call, at, type }: OkEvent | FailEvent | UnknownEvent): void {

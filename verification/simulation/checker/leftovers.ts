@@ -12,6 +12,14 @@ interface Parts {
   readonly calls: Calls;
 }
 
+/** A ticket or a request that nobody wants. */
+interface Leftover {
+  readonly key: string;
+  readonly id: string;
+  readonly semaphore: string;
+  readonly what: string;
+}
+
 /** How long what nobody wants may stay while nothing is wrong, in milliseconds. */
 const PATIENCE = 2600;
 
@@ -73,13 +81,15 @@ export class Leftovers {
       const expired = ticket.expiresAt <= this.#parts.server.timeAt(now);
       if (expired || ticket.restored === true || this.#isWanted(ticket, now)) continue;
       const what = `${ticket.id} is a ticket that nobody holds`;
-      this.#count(`${ticket.id} ${ticket.token}`, ticket.id, now, seen, what);
+      const key = `${ticket.id} ${ticket.token}`;
+      this.#count({ key, id: ticket.id, semaphore: semaphore.name, what }, now, seen);
     }
     for (const { id, restored } of semaphore.waiting()) {
       if (restored === true) continue;
       const owner = this.#owners.get(clientOf(id)) ?? '';
       if (this.#parts.calls.isAsking(owner, semaphore.name)) continue;
-      this.#count(`${id} waits`, id, now, seen, `${id} is a request that nobody waits for`);
+      const what = `${id} is a request that nobody waits for`;
+      this.#count({ key: `${id} waits`, id, semaphore: semaphore.name, what }, now, seen);
     }
   }
 
@@ -96,7 +106,7 @@ export class Leftovers {
       // Queued by a command that came twice: nobody knows of it.
       if (this.#excused.has(waiter.id)) continue;
       if (!calls.isAsking(owner, semaphore.name)) continue;
-      if (troubles.struckUntil(owner) > now - CLAIM - 1000) continue;
+      if (troubles.struckUntil(owner, semaphore.name) > now - CLAIM - 1000) continue;
       this.#report('silent', now, `${waiter.id} waits, and its process was silent for too long`);
     }
   }
@@ -109,7 +119,7 @@ export class Leftovers {
     return this.#parts.calls.isAsking(this.#owners.get(clientOf(id)) ?? '', semaphore);
   }
 
-  #count(key: string, id: string, now: number, seen: Set<string>, what: string): void {
+  #count({ key, id, semaphore, what }: Leftover, now: number, seen: Set<string>): void {
     seen.add(key);
     const { troubles, server } = this.#parts;
     const time = server.timeAt(now);
@@ -118,7 +128,7 @@ export class Leftovers {
     const owner = this.#owners.get(clientOf(id)) ?? '';
     if (troubles.isDead(owner) || this.#excused.has(id)) return;
     const patience = this.#unheard.has(id) ? CLAIM + PATIENCE : PATIENCE;
-    const calm = now - Math.max(since.at, troubles.struckUntil(owner));
+    const calm = now - Math.max(since.at, troubles.struckUntil(owner, semaphore));
     // Where the clock was set back, what is left to expire lives so much longer.
     if (Math.min(calm, time - since.time) <= patience) return;
     this.#unwanted.set(key, { at: Infinity, time });

@@ -13,6 +13,7 @@ const ECHO = new Map([
   ['restart-empty', 1000],
   ['restart-old', 1000],
   ['refuse-subscriptions', 6000],
+  ['damaged', 1500],
 ]);
 
 /** After these an answer may reach nobody, though it was sent. */
@@ -21,7 +22,7 @@ const REPEATING = new Set(['cut', 'restart-with-data', 'restart-empty', 'restart
 /** What has struck whom, and when it was over. */
 export class Troubles {
   readonly #dead = new Set<string>();
-  /** By process; '' is everybody. */
+  /** By process, or by 'of' and a semaphore; '' is everybody. */
   readonly #last = new Map<string, number>();
   readonly #repeating = new Map<string, number>();
   /** When the network was itself again. */
@@ -37,7 +38,8 @@ export class Troubles {
       this.#stalled.set(event.process, Math.max(event.until, this.stalledUntil(event.process)));
     }
     if (event.type !== 'fault') return;
-    const { kind, at, phase, targets = [''] } = event;
+    const { kind, at, phase, semaphore } = event;
+    const { targets = [semaphore === undefined ? '' : `of ${semaphore}`] } = event;
     const over = phase === 'begin' ? Infinity : at + (ECHO.get(kind) ?? 0);
     for (const target of targets) {
       if (kind === 'kill-process' && phase === 'begin') this.#dead.add(target);
@@ -60,27 +62,28 @@ export class Troubles {
     return this.#stepped.get(process) ?? -Infinity;
   }
 
-  /** Until when anything may have struck the process, as of now; Infinity: something does. */
-  struckUntil(process: string): number {
-    return Math.max(
-      latest(this.#last, process),
-      latest(this.#last, ''),
-      this.stalledUntil(process),
-    );
+  /** Until when anything may have struck the process in what it does with these semaphores, as of now; Infinity: something does. */
+  struckUntil(process: string, ...semaphores: readonly string[]): number {
+    return this.#latestOf(this.#last, process, semaphores);
   }
 
-  /** Since when it can speak with the server as ever; Infinity: it cannot now. */
-  reachableFrom(process: string): number {
-    return Math.max(
-      latest(this.#calm, process),
-      latest(this.#calm, ''),
-      this.stalledUntil(process),
-    );
+  /** Since when it can speak with the server of that semaphore as ever; Infinity: it cannot now. */
+  reachableFrom(process: string, semaphore: string): number {
+    return this.#latestOf(this.#calm, process, [semaphore]);
   }
 
   /** Until when answers may be lost on their way. */
   repeatsUntil(process: string): number {
     return Math.max(latest(this.#repeating, process), latest(this.#repeating, ''));
+  }
+
+  #latestOf(
+    map: ReadonlyMap<string, number>,
+    process: string,
+    semaphores: readonly string[],
+  ): number {
+    const of = semaphores.map((name) => latest(map, `of ${name}`));
+    return Math.max(latest(map, process), latest(map, ''), this.stalledUntil(process), ...of);
   }
 }
 

@@ -22,6 +22,7 @@ export const SERVER_FAULTS = [
   'restart-empty',
   'restart-old',
   'step-clock',
+  'damaged',
 ] as const;
 
 export const FAULTS = [...PROCESS_FAULTS, ...SERVER_FAULTS] as const;

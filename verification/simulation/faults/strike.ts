@@ -1,3 +1,4 @@
+import type { Damage } from '../world/damage.js';
 import type { Conditions } from '../world/weather.js';
 import type { Incarnation, World } from '../world/world.js';
 import { isServerFault } from './kinds.js';
@@ -44,9 +45,16 @@ function strikeServer({ kind, duration, target, force }: PlannedFault, world: Wo
     case 'step-clock':
       world.stepServer((force - 0.5) * 20_000);
       return nothing;
+    case 'damaged':
+      return spoil(world.nameAt(force), world.gate(target).damage);
     default:
       return nothing;
   }
+}
+
+function spoil(name: string, damage: Damage): () => void {
+  damage.strike(name);
+  return () => damage.heal(name);
 }
 
 function worsen(victim: Incarnation, conditions: Partial<Conditions>): () => void {
@@ -81,4 +89,9 @@ function conditionsOf({ kind, force }: PlannedFault): Partial<Conditions> {
 /** Whom a fault strikes; undefined: everybody. */
 export function victimsOf({ kind, target }: PlannedFault, world: World): string[] | undefined {
   return isServerFault(kind) ? undefined : [world.incarnation(target).process.name];
+}
+
+/** The one semaphore that a fault strikes; undefined: all. */
+export function semaphoreOf({ kind, force }: PlannedFault, world: World): string | undefined {
+  return kind === 'damaged' ? world.nameAt(force) : undefined;
 }

@@ -5,16 +5,11 @@ export interface PlantedBug {
   readonly origin: string;
   /** What is wrong. */
   readonly what: string;
-  /** Where it is planted; the first place that the sources have. */
-  readonly places: readonly Place[];
-  /** Independent masters that it takes; default 1. */
-  readonly nodes?: number;
-}
-
-export interface Place {
-  /** Below src. */
+  /** Where it is planted: a path below src. */
   readonly file: string;
   /** Must be there, once. */
   readonly find: string;
   readonly replace: string;
+  /** Independent masters that it takes; default 1. */
+  readonly nodes?: number;
 }

@@ -4,12 +4,13 @@ import { fileURLToPath } from 'node:url';
 
 import { build as bundle, type Plugin } from 'esbuild';
 
-import type { Place, PlantedBug } from './bug.js';
+import type { PlantedBug } from './bug.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The hunt with the sources as they are, or with one bug in them, as one file that Node runs. */
 export async function buildHunt(file: string, bug: PlantedBug | undefined): Promise<void> {
+  if (bug !== undefined) await checkPlace(bug);
   await bundle({
     entryPoints: [join(ROOT, 'verification/simulation/planted/hunt.ts')],
     outfile: file,
@@ -22,11 +23,11 @@ export async function buildHunt(file: string, bug: PlantedBug | undefined): Prom
     banner: {
       js: `import { createRequire } from 'node:module'; const require = createRequire(${JSON.stringify(import.meta.url)});`,
     },
-    plugins: bug === undefined ? [] : [planting(await placeOf(bug))],
+    plugins: bug === undefined ? [] : [planting(bug)],
   });
 }
 
-function planting({ file, find, replace }: Place): Plugin {
+function planting({ file, find, replace }: PlantedBug): Plugin {
   const path = join(ROOT, 'src', file);
   return {
     name: 'plant',
@@ -40,18 +41,11 @@ function planting({ file, find, replace }: Place): Plugin {
   };
 }
 
-/** @throws {Error} when there is none, or it is there twice: the sources have changed, and the bug must be planted elsewhere */
-export async function placeOf({ name, places }: PlantedBug): Promise<Place> {
-  const tried = await Promise.all(
-    places.map(async (place) => {
-      const source = await readFile(join(ROOT, 'src', place.file), 'utf8').catch(() => '');
-      return { place, count: source.split(place.find).length - 1 };
-    }),
-  );
-  const found = tried.find(({ count }) => count === 1);
-  if (found !== undefined) return found.place;
-  const wanted = tried.map(
-    ({ place, count }) => `src/${place.file} (${count} times): ${place.find}`,
-  );
-  throw new Error(`planted bug ${name}: expected once, and found not so: ${wanted.join('; ')}`);
+/** @throws {Error} when the text is not there exactly once: the sources have changed, and the bug must be planted elsewhere */
+export async function checkPlace({ name, file, find }: PlantedBug): Promise<void> {
+  const source = await readFile(join(ROOT, 'src', file), 'utf8').catch(() => undefined);
+  if (source === undefined) throw new Error(`planted bug ${name}: src has no ${file}`);
+  const count = source.split(find).length - 1;
+  if (count === 1) return;
+  throw new Error(`planted bug ${name}: src/${file} has ${count} times, not once: ${find}`);
 }

@@ -37,7 +37,7 @@ export class Caller {
   async #act(kind: CallKind): Promise<void> {
     switch (kind) {
       case 'acquire':
-        return this.#hold(await this.#acquire());
+        return this.#hold(await this.#acquire(this.#pickName()));
       case 'try':
         return this.#hold(await this.#try());
       case 'all':
@@ -54,6 +54,8 @@ export class Caller {
         return this.#inspect();
       case 'reopen':
         return this.#reopen();
+      case 'burst':
+        return this.#burst();
     }
   }
 
@@ -73,8 +75,7 @@ export class Caller {
     return this.#random.chance(0.8) ? 1 : this.#random.between(1, Math.min(most, 3));
   }
 
-  async #acquire(): Promise<Held | undefined> {
-    const name = this.#pickName();
+  async #acquire(name: string): Promise<Held | undefined> {
     const semaphore = this.#crew.semaphore(name);
     const permits = this.#permits(name);
     const timeout = this.#pickTimeout();
@@ -166,6 +167,15 @@ export class Caller {
     const closing = this.#crew.closeSemaphore(name);
     this.#crew.open(name);
     await closing;
+  }
+
+  /** One of each semaphore, asked for and given back in one turn, so that these calls travel together. */
+  async #burst(): Promise<void> {
+    const { semaphores, hold } = this.#crew.options.terms;
+    const asked = semaphores.map(({ name }) => this.#acquire(name));
+    const all = (await Promise.all(asked)).filter((held) => held !== undefined);
+    await this.#pause(this.#random.exponential(hold));
+    await Promise.all(all.map((held) => this.#release(held)));
   }
 
   /** Takes down a request and what it got. */

@@ -18,7 +18,16 @@ export interface WorkloadTerms {
 }
 
 export type CallKind =
-  'acquire' | 'try' | 'all' | 'keyed' | 'adopt' | 'revoke' | 'set-limit' | 'inspect' | 'reopen';
+  | 'acquire'
+  | 'try'
+  | 'all'
+  | 'keyed'
+  | 'adopt'
+  | 'revoke'
+  | 'set-limit'
+  | 'inspect'
+  | 'reopen'
+  | 'burst';
 
 export function drawTerms(settings: Settings): WorkloadTerms {
   const { seed, nodes, pace } = settings;
@@ -48,6 +57,7 @@ export function drawTerms(settings: Settings): WorkloadTerms {
       'set-limit': single ? sometimes(0.3) : 0,
       inspect: sometimes(0.5),
       reopen: sometimes(0.3),
+      burst: sometimes(1),
     },
   };
 }

@@ -101,8 +101,12 @@ export class ServerClock implements Clock {
   }
 
   monotonic(): number {
-    // In whole microseconds, as a server's, and such as binary fractions tell exactly.
-    return this.#replayed ?? Math.floor((this.#offset + this.#drift.elapsed) * 8) / 8;
+    return this.#replayed ?? this.present;
+  }
+
+  /** Also while older calls are done again. In whole microseconds that binary fractions tell exactly. */
+  get present(): number {
+    return Math.floor((this.#offset + this.#drift.elapsed) * 8) / 8;
   }
 
   wall(): number {

@@ -1,5 +1,6 @@
 import type { Call } from '../../../src/index.js';
 import type { SemaphoreTerms } from '../../history/events.js';
+import type { Damage } from './damage.js';
 import type { Gate } from './link.js';
 import type { Scheduler } from './scheduler.js';
 import { OPERATIONS, type OperationName, type Push, type SimulatedServer } from './server.js';
@@ -7,11 +8,13 @@ import { OPERATIONS, type OperationName, type Push, type SimulatedServer } from 
 /** A server that may hang, or be away. */
 export abstract class Door {
   up = true;
+  readonly damage: Damage;
   #hangsUntil = 0;
   readonly #scheduler: Scheduler;
 
-  constructor(scheduler: Scheduler) {
+  constructor(scheduler: Scheduler, damage: Damage) {
     this.#scheduler = scheduler;
+    this.damage = damage;
   }
 
   hang(duration: number): void {
@@ -28,15 +31,15 @@ export abstract class Door {
 export class ServerGate extends Door implements Gate {
   readonly server: SimulatedServer;
 
-  constructor(scheduler: Scheduler, server: SimulatedServer) {
-    super(scheduler);
+  constructor(scheduler: Scheduler, server: SimulatedServer, damage: Damage) {
+    super(scheduler, damage);
     this.server = server;
   }
 
   execute(process: string, operation: string, call: object, unheard: boolean): Promise<unknown> {
     const name = OPERATIONS.find((one): one is OperationName => one === operation);
     if (name === undefined) throw new Error(`the server has no ${operation}`);
-    return this.server.execute(process, name, call as Call, unheard);
+    return this.server.execute(process, name, call as Call | readonly Call[], unheard);
   }
 
   disconnectAll(): void {

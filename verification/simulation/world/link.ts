@@ -1,5 +1,6 @@
 import type { Backend, GrantListener, Listening } from '../../../src/index.js';
 import type { Random } from '../random.js';
+import { DamagedError } from './damage.js';
 import { copyCall } from './plain-copy.js';
 import type { SimulatedProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
@@ -300,6 +301,7 @@ export class RemoteBackend implements Backend {
   }
 
   readonly acquire = this.#method('acquire');
+  readonly acquireTogether = this.#method('acquireTogether');
   readonly extend = this.#method('extend');
   readonly release = this.#method('release');
   readonly inspect = this.#method('inspect');
@@ -312,7 +314,7 @@ export class RemoteBackend implements Backend {
   }
 
   isRetryable(error: unknown): boolean {
-    return !(error instanceof RefusedError);
+    return !(error instanceof RefusedError || error instanceof DamagedError);
   }
 
   // Of whatever type: what comes back is what the store behind the network gave for this very call.

@@ -11,6 +11,7 @@ import type {
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
+import { Damage, DamagedError } from './damage.js';
 import { Door } from './gate.js';
 import { type Gate, type Link, RefusedError } from './link.js';
 import { plainCopy } from './plain-copy.js';
@@ -21,12 +22,13 @@ export class NodeGate extends Door implements Gate {
   readonly node: MemoryQuorumNode;
 
   constructor(scheduler: Scheduler, clock: ServerClock) {
-    super(scheduler);
+    super(scheduler, new Damage());
     this.node = new MemoryQuorumNode(clock);
   }
 
   async execute(_process: string, operation: string, given: object): Promise<unknown> {
     const call = plainCopy(given) as TakeCall & KeepCall & DropCall;
+    if (this.damage.firstIn([call]) === 0) throw new DamagedError(call.key.name);
     switch (operation) {
       case 'take':
         return plainCopy(await this.node.take(call));
@@ -90,7 +92,7 @@ export class RemoteNode implements QuorumNode {
   }
 
   isRetryable(error: unknown): boolean {
-    return !(error instanceof RefusedError);
+    return !(error instanceof RefusedError || error instanceof DamagedError);
   }
 }
 

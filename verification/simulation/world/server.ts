@@ -1,31 +1,16 @@
-import {
-  type AcquireCall,
-  type AcquireReply,
-  type AdoptCall,
-  type AdoptReply,
-  type Backend,
-  type Call,
-  type ExtendCall,
-  type ExtendReply,
-  type GrantListener,
-  MemoryBackend,
-  type PushedGrant,
-  type ReleaseCall,
-  type ReleaseReply,
-  type RevokeCall,
-  type RevokeReply,
-  type SetLimitCall,
-  type SetLimitReply,
-} from '../../../src/index.js';
+import { type Backend, type Call, type GrantListener, MemoryBackend } from '../../../src/index.js';
 import type { History } from '../history.js';
-import type { QueueGrant, SemaphoreTerms, ServedEvent } from '../../history/events.js';
+import type { QueueGrant, SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
+import { Damage, DamagedError, entriesOf } from './damage.js';
 import { plainCopy } from './plain-copy.js';
 import { sumOf } from '../sum-of.js';
 import type { Scheduler } from './scheduler.js';
+import { type AnyReply, detailsOf, grantOf } from './served.js';
 
 export const OPERATIONS = [
   'acquire',
+  'acquireTogether',
   'extend',
   'release',
   'setLimit',
@@ -45,15 +30,16 @@ export type Push =
 /** Gets what the server sends to one client. */
 export type PushListener = (push: Push) => void;
 
+/** Take calls of many semaphores at once. */
+const SHARED: readonly OperationName[] = ['acquire', 'acquireTogether', 'extend', 'release'];
+
 interface Logged {
   readonly operation: OperationName;
-  readonly call: Call;
+  readonly calls: readonly Call[];
   readonly time: number;
+  /** How many events it is in the history. */
+  events: number;
 }
-
-/** What a reply is to the server; the fields that the history needs. */
-type AnyReply = Partial<AcquireReply & ExtendReply & ReleaseReply & AdoptReply & RevokeReply> &
-  SetLimitReply;
 
 /** Opens the store that stands for the server's data. */
 export type OpenStore = (clock: ServerClock) => Store;
@@ -67,7 +53,16 @@ export interface ServerOptions {
   readonly clock: ServerClock;
   readonly history: History;
   readonly scheduler: Scheduler;
+  readonly damage?: Damage;
   readonly open?: OpenStore | undefined;
+}
+
+/** Who asked for what, and whether anybody will hear the answer. */
+interface Asked {
+  readonly process: string;
+  readonly operation: OperationName;
+  readonly time: number;
+  readonly unheard: boolean;
 }
 
 /**
@@ -88,13 +83,15 @@ export class SimulatedServer {
   /** Who subscribes to what, by inbox. */
   readonly #subscribers = new Map<string, Set<PushListener>>();
   readonly #known = new Map<string, { client: string; prefix: string }>();
-  /** What the call under way has sent to anybody. */
-  #grants: QueueGrant[] = [];
+  /** What the call under way has sent to anybody, by the semaphore's name. */
+  readonly #pushed = new Map<string, QueueGrant[]>();
+  readonly #damage: Damage;
 
-  constructor({ clock, history, scheduler, open }: ServerOptions) {
+  constructor({ clock, history, scheduler, damage, open }: ServerOptions) {
     this.clock = clock;
     this.#history = history;
     this.#scheduler = scheduler;
+    this.#damage = damage ?? new Damage();
     this.#open = open ?? (() => new MemoryBackend({ clock }));
     this.#store = this.#open(clock);
   }
@@ -106,42 +103,27 @@ export class SimulatedServer {
     return count;
   }
 
+  /** `given`: one call, or those of several semaphores that travel together. */
   async execute(
     process: string,
     operation: OperationName,
-    given: Call,
+    given: Call | readonly Call[],
     unheard: boolean,
   ): Promise<unknown> {
-    const call = plainCopy(given);
-    if (operation !== 'inspect') this.#know(call);
+    const calls = plainCopy(entriesOf(given));
+    if (operation !== 'inspect') for (const call of calls) this.#know(call);
     await this.#ready;
     await this.#store.settled?.();
-    const time = this.clock.monotonic();
-    const method = this.#store[operation]?.bind(this.#store) as
-      ((call: Call) => Promise<AnyReply>) | undefined;
-    if (method === undefined) throw new Error(`the store has no ${operation}`);
-    this.#grants = [];
-    this.#replaying = false;
-    this.#log.push({ operation, call, time });
-    const reply = plainCopy(await method(call));
-    // What is pushed is on its way before the reply, or right behind it.
-    await (this.#store.settled?.() ?? Promise.resolve());
-    if (operation !== 'inspect') {
-      const details = detailsOf(operation, call, reply);
-      const grants = [...reply.grants.map((grant) => grantOf(grant, !unheard)), ...this.#grants];
-      const what = { operation, semaphore: call.key.name, client: process, time };
-      const heard = unheard ? { unheard } : {};
-      this.#history.record({
-        ...this.#now(),
-        type: 'served',
-        ...what,
-        ...details,
-        grants,
-        ...heard,
-      });
+    const asked = { process, operation, time: this.clock.monotonic(), unheard };
+    const sound = this.#damage.firstIn(calls);
+    const damaged = calls[sound];
+    if (damaged === undefined) {
+      const replies = await this.#serveAll(calls, asked, true);
+      return SHARED.includes(operation) ? replies : replies?.[0];
     }
-    this.#grants = [];
-    return reply;
+    // Of several together it writes none before it has looked at each.
+    if (operation !== 'acquireTogether') await this.#serveAll(calls.slice(0, sound), asked, false);
+    throw new DamagedError(damaged.key.name);
   }
 
   subscribe(client: string, prefix: string, listener: PushListener): () => void {
@@ -163,10 +145,10 @@ export class SimulatedServer {
 
   /** Comes back with the data as they were so many milliseconds ago. */
   goBack(span: number): void {
-    const since = this.clock.monotonic() - span;
+    const since = this.clock.present - span;
     const last = this.#log.findLastIndex(({ time }) => time <= since);
     const kept = this.#log.slice(0, last + 1);
-    const upTo = kept.filter(({ operation }) => operation !== 'inspect').length;
+    const upTo = sumOf(kept.map(({ events }) => events));
     this.#history.record({ ...this.#now(), type: 'server', change: 'restored', upTo });
     this.#renew(kept);
   }
@@ -203,15 +185,80 @@ export class SimulatedServer {
   /** One call after the other, each at its own time. */
   async #replay(log: readonly Logged[]): Promise<void> {
     this.#store = this.#open(this.clock);
-    for (const { operation, call, time } of log) {
-      const method = this.#store[operation]?.bind(this.#store) as
-        ((call: Call) => Promise<unknown>) | undefined;
+    for (const { operation, calls, time } of log) {
       this.clock.replay(time);
-      const done = method?.(plainCopy(call));
-      this.clock.replay(undefined);
-      await done;
+      // A script that the server has forgotten is sent twice, and reads the time twice.
+      await this.#ask(operation, plainCopy(calls));
     }
+    this.clock.replay(undefined);
     for (const inbox of this.#known.keys()) this.#listen(inbox);
+  }
+
+  /** One reply for each call. Undefined where it did nothing. `heard`: that the replies arrive, unless they are lost on their way. */
+  async #serveAll(
+    calls: readonly Call[],
+    asked: Asked,
+    heard: boolean,
+  ): Promise<readonly AnyReply[] | undefined> {
+    const all: AnyReply[] = [];
+    for (const run of runsOf(calls)) {
+      const replies = await this.#serve(run, asked, heard && !asked.unheard);
+      if (replies === undefined) return undefined;
+      all.push(...replies);
+    }
+    return all;
+  }
+
+  async #serve(
+    calls: readonly Call[],
+    asked: Asked,
+    heard: boolean,
+  ): Promise<readonly AnyReply[] | undefined> {
+    const { operation, time } = asked;
+    this.#pushed.clear();
+    this.#replaying = false;
+    const logged: Logged = { operation, calls, time, events: 0 };
+    this.#log.push(logged);
+    const replies = plainCopy(await this.#ask(operation, calls));
+    // What is pushed is on its way before the reply, or right behind it.
+    await (this.#store.settled?.() ?? Promise.resolve());
+    if (replies === undefined || operation === 'inspect') return replies;
+    calls.forEach((call, i) => {
+      const reply = replies[i];
+      if (reply === undefined) throw new Error(`the store has no reply to entry ${i}`);
+      this.#record(call, reply, asked, heard);
+    });
+    logged.events = calls.length;
+    return replies;
+  }
+
+  #ask(operation: OperationName, calls: readonly Call[]): Promise<readonly AnyReply[] | undefined> {
+    const method = this.#store[operation]?.bind(this.#store);
+    // A store that cannot take several together takes none.
+    if (method === undefined && operation === 'acquireTogether') return Promise.resolve(undefined);
+    if (method === undefined) throw new Error(`the store has no ${operation}`);
+    if (SHARED.includes(operation)) return (method as AskMany)(calls);
+    return Promise.all(calls.map((call) => (method as AskOne)(call)));
+  }
+
+  #record(call: Call, reply: AnyReply, asked: Asked, heard: boolean): void {
+    const { process: client, time, unheard } = asked;
+    const operation = asked.operation === 'acquireTogether' ? 'acquire' : asked.operation;
+    const { name } = call.key;
+    this.#history.record({
+      ...this.#now(),
+      type: 'served',
+      operation,
+      semaphore: name,
+      client,
+      time,
+      ...detailsOf(operation, call, reply),
+      grants: [
+        ...reply.grants.map((grant) => grantOf(grant, heard)),
+        ...(this.#pushed.get(name) ?? []),
+      ],
+      ...(unheard && { unheard }),
+    });
   }
 
   /** Whoever has asked is listened for, so that the history has every grant, whether anybody hears it or not. */
@@ -229,7 +276,10 @@ export class SimulatedServer {
       if (store !== this.#store || this.#replaying) return;
       const listeners = [...(this.#subscribers.get(inbox) ?? [])];
       if (what.kind === 'grants') {
-        this.#grants.push(...what.args[0].map((grant) => grantOf(grant, listeners.length > 0)));
+        const [grants, name] = what.args;
+        const pushed = this.#pushed.get(name) ?? [];
+        this.#pushed.set(name, pushed);
+        pushed.push(...grants.map((grant) => grantOf(grant, listeners.length > 0)));
       }
       for (const listener of listeners) listener(plainCopy(what));
     };
@@ -241,57 +291,16 @@ export class SimulatedServer {
   }
 }
 
-function grantOf({ id, fencingToken, slots, expiresAt }: PushedGrant, heard: boolean): QueueGrant {
-  return { id, token: fencingToken, slots, expiresAt, heard };
-}
+type AskMany = (calls: readonly Call[]) => Promise<readonly AnyReply[] | undefined>;
+type AskOne = (call: Call) => Promise<AnyReply>;
 
-type Details = Omit<
-  ServedEvent,
-  'at' | 'process' | 'type' | 'operation' | 'semaphore' | 'client' | 'time' | 'grants'
->;
-
-function detailsOf(operation: OperationName, call: Call, reply: AnyReply): Details {
-  const given = call as Call &
-    Partial<AcquireCall & ExtendCall & ReleaseCall & AdoptCall & RevokeCall & SetLimitCall>;
-  const ids = given.ids ?? [];
-  const details: { -readonly [K in keyof Details]: Details[K] } = {};
-  if (given.ttl !== undefined) details.ttl = given.ttl;
-  if (given.notAfter !== undefined) details.notAfter = given.notAfter;
-  if (reply.late === true) details.late = true;
-  if (operation === 'acquire') details.requests = requestsOf(given.requests ?? [], reply);
-  if (operation === 'extend') {
-    details.tickets = ids.map((id, i) => {
-      const token = given.fencingTokens?.[i];
-      return {
-        id,
-        there: reply.extended?.[i] === true,
-        ...(token !== undefined && { token }),
-      };
-    });
+/** In each a semaphore is named once, so that every push can be told to be of one entry. */
+function runsOf(calls: readonly Call[]): Call[][] {
+  const runs: Call[][] = [[]];
+  for (const call of calls) {
+    const isAgain = runs.at(-1)?.some(({ key }) => key.name === call.key.name) === true;
+    if (isAgain) runs.push([]);
+    runs.at(-1)?.push(call);
   }
-  if (operation === 'release') {
-    details.tickets = ids.map((id, i) => ({ id, there: reply.released?.[i] === true }));
-  }
-  if (operation === 'revoke') {
-    details.tickets = [{ id: given.id ?? '', there: reply.revoked === true }];
-  }
-  if (given.newLimit !== undefined) details.newLimit = given.newLimit;
-  if (operation === 'adopt' && reply.ticket !== undefined) {
-    const { slots, fencingToken: token, before } = reply.ticket;
-    details.adopted = { id: given.newId ?? '', token, slots, expiresAt: 0, before };
-  }
-  return details;
-}
-
-function requestsOf(requests: AcquireCall['requests'], reply: AnyReply) {
-  return requests.map(({ id, permits, wait, arrival }, i) => {
-    const verdict = reply.verdicts?.[i];
-    const own = arrival === undefined ? {} : { arrival };
-    const request = { id, permits, wait, ...own, verdict: verdict?.kind ?? 'none' };
-    if (verdict?.kind === 'queued' && verdict.arrival !== undefined) {
-      return { ...request, place: verdict.arrival };
-    }
-    if (verdict?.kind !== 'granted') return request;
-    return { ...request, token: verdict.fencingToken, slots: verdict.slots };
-  });
+  return runs;
 }

@@ -9,6 +9,7 @@ import { HandleWatch } from '../workload/handle-watch.js';
 import { Mailbox } from '../workload/mailbox.js';
 import { drawTerms, type WorkloadTerms } from '../workload/terms.js';
 import { ServerClock } from './clocks.js';
+import { Damage } from './damage.js';
 import { ServerGate } from './gate.js';
 import { type Gate, Link, RemoteBackend } from './link.js';
 import { NodeGate, RemoteNode } from './node-gate.js';
@@ -141,6 +142,12 @@ export class World {
     if (downs === 0) this.gate(index).up = true;
   }
 
+  /** One of the semaphores, as the dice of a fault fall. */
+  nameAt(force: number): string {
+    const names = this.#everyName();
+    return names[Math.floor(force * names.length)]?.name ?? '';
+  }
+
   stepServer(by: number): void {
     this.gate(0).step(by);
   }
@@ -191,8 +198,9 @@ export class World {
     const random = streamOf(settings.seed, 'server', index);
     const clock = new ServerClock(scheduler, 1 + random.real(-DRIFT, DRIFT));
     if (settings.nodes > 1) return new NodeGate(scheduler, clock);
-    const server = new SimulatedServer({ clock, history, scheduler, open: openStore });
-    return new ServerGate(scheduler, server);
+    const damage = new Damage();
+    const server = new SimulatedServer({ clock, history, scheduler, damage, open: openStore });
+    return new ServerGate(scheduler, server, damage);
   }
 
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {

@@ -1,52 +1,54 @@
--- Grants tickets, or queues their requests, of any number of semaphores.
+-- Grants tickets of any number of semaphores, or queues requests for them.
 --
 -- KEYS  tickets, meta, queue of each semaphore
--- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': grant all if each is plainly free, else nothing
---       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces, ; or |), not after (microseconds, or ''),
---       and for each semaphore its requests: the id of one that waits, '?' and the id of one that only tries, or a JSON list of ids that
---       wait, all of one permit; or 'ids|kinds|places' with a letter for each id, w to wait or t to try only, and a JSON list with
---       the place of each in the queue as an earlier reply said, or 0 (empty: all 0)
--- Reply 'now|semaphore|…', a semaphore being 'verdicts', or 'verdicts/limit/grants/nearest': see slow.lua. A verdict is 'slots token', '*n slot token'
---       for n of one permit with rising slots and tokens, 'q' and the place, 'b' when busy, 'l' when late, 'o' and the limit where more
---       permits are asked for, with ; between. With '*', where one is not plainly free: 'now|' and its number, from 1
--- Cost  O(log n) for each request, expired ticket and grant; a call that runs twice changes nothing the second time
+-- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': all or none
+--       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces, ;
+--       or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and an
+--       id that only tries, a JSON list of ids that wait, all of one permit, or 'ids|kinds|places':
+--       a letter for each id, w to wait or t to try; '' or a JSON list with the place of each in the
+--       queue as an earlier reply said, or 0
+-- Reply see close.lua; with '*', where a semaphore is not plainly free, 'now|' and its number. A verdict
+--       is 'slots token', '*n slot token' for n of one permit with rising slots and tokens, 'q' and
+--       the place, b busy, l late, 'o' and the limit where more permits are asked for, with ; between
+-- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time
--- The next token or place where the usual case applies: nobody changed the keys by hand, all permits that are held are of one each on the
--- lowest slots, and nothing has expired. Else nil. And what was read. Writes nothing.
-local function look(tickets, meta, limit, ttl, now_text, period)
+-- The next token or place, how many tickets are held (-1: a new name), and how many requests wait, in
+-- the usual case: nobody changed the keys by hand, tickets have one permit each on the lowest slots, and
+-- none has expired. Else nil.
+local function look(tickets, meta, queue, limit, ttl, now_text, period)
   local call = redis.call
   local state, held, waiting = call('HGET', meta, 'state'), call('ZCARD', tickets) - 1, 0
-  if not state or held < 0 or ttl > 43200000000.0 then
-    return nil, held, state
+  if ttl > 21600000000.0 then
+    return nil
+  elseif not state then
+    return held == -1 and call('EXISTS', meta, queue) == 0 and now_text or nil, held, 0
   elseif string.sub(state, 18) ~= limit then
     local own, queued = string.match(state, '^%d+ (%d+);(%d+)$')
     if own ~= limit then
-      return nil, held, state
+      return nil
     end
     waiting = queued + 0
   end
-  if held > 0 and (call('ZCOUNT', tickets, '0', now_text) > 0 or call('HLEN', meta) ~= held + waiting + 2) then
-    return nil, held, state
+  if held < 0 or held > 0 and call('ZCOUNT', tickets, '0', now_text) > 0
+    or held > 0 and call('HLEN', meta) ~= held + waiting + 2 then
+    return nil
   end
-  -- In another period of 2.8 hours the keys' expiry is to be renewed.
-  local last = state > now_text and tonumber(string.sub(state, 1, 16)) or 0
-  if state < period or state > now_text and last == 0 then
-    return nil, held, state
+  if state < now_text then
+    -- In another period of 2.8 hours the keys' expiry is renewed.
+    return state >= period and now_text or nil, held, waiting
   end
-  return last == 0 and now_text or string.format('%d', last + 1), held, state, waiting
+  local last = tonumber(string.sub(state, 1, 16))
+  return last and string.format('%d', last + 1), held, waiting
 end
 
-local function make_usual(inbox, now_text)
-  local now = now_text + 0
-  -- include: usual
-  return attempt
-end
-
-local function make_slow(inbox, now_text)
-  local now = now_text + 0
-  -- include: slow slots serve close requests
-  return acquire
+-- A name that was never used, or not for a day.
+local function begin(tickets, meta, ttl)
+  local life = string.format('%d', 86400000 + math.ceil(ttl / 1000))
+  redis.call('ZADD', tickets, '9000000000000000', '.')
+  redis.call('HSET', meta, 'layout', '2')
+  redis.call('PEXPIRE', tickets, life)
+  redis.call('PEXPIRE', meta, life)
 end
 
 local keys, args, call, now_text = KEYS, ARGV, redis.call, server_time()
@@ -63,39 +65,52 @@ end
 while args[at] do
   local limit, ttl, label, not_after = args[at], args[at + 1] + 0, args[at + 2], args[at + 3]
   local late, expires = not_after ~= '' and now_text > not_after, string.format('%d', now_text + ttl)
-  local ticket, record, mark, for_token, for_held
-  local text = args[at + 4]
+  local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
   at = at + 5
   repeat
-    local key, first, reply, token, held, state, waiting = 3 * total + 1, string.byte(text), nil, now_text, 0, nil, 0
+    local key, first, reply, token, held, waiting = 3 * total + 1, string.byte(text), nil, now_text, 0, 0
     local tickets, meta, queue = keys[key], keys[key + 1], keys[key + 2]
     total = total + 1
     if late then
-      token, held = nil, nil
+      token = nil
     elseif not known then
-      token, held, state, waiting = look(tickets, meta, limit, ttl, now_text, period)
+      token, held, waiting = look(tickets, meta, queue, limit, ttl, now_text, period)
     elseif known[2 * total] then
       token, held = known[2 * total - 1], known[2 * total]
     end
-    if token and first ~= 91 and waiting == 0 and (held == 0 or held < limit + 0) then
+    if token and first ~= 91 and waiting == 0 and (held < 1 or held < limit + 0) then
       if token ~= for_token or held ~= for_held then
-        ticket, for_token, for_held = (held == 0 and '0 ' or string.format('%d ', held)) .. token, token, held
+        ticket, for_token, for_held = (held < 1 and '0 ' or string.format('%d ', held)) .. token, token, held
         record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
       end
       local id = first == 63 and string.sub(text, 2) or text
-      -- Where the id is known already, slow.lua sees to it.
-      held = nil
+      -- Where the id is known already, the slow path sees to it.
       if call('ZADD', tickets, expires, id) == 1 then
         call('HSET', meta, id, record, 'state', mark)
         reply = ticket
+        if held < 0 then
+          begin(tickets, meta, ttl)
+        end
       end
-    elseif held and (token or held < 0) then
-      usual = usual or make_usual(args[1], now_text)
-      reply, held, state = usual(tickets, meta, queue, limit, text, ttl, label, expires, token, held, state, waiting)
+      token = nil
     end
     if not reply then
-      slow = slow or make_slow(args[1], now_text)
-      reply = slow(tickets, meta, queue, limit, held, state, text, late, ttl, label)
+      run = run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, expires = expires, label = label }
+      run.late = late
+      if token then
+        if not usual then
+          -- include: usual
+          usual = attempt
+        end
+        reply = usual(tickets, meta, queue, text, run, token, held, waiting)
+      end
+    end
+    if not reply then
+      if not slow then
+        -- include: semaphore serve close requests
+        slow = acquire
+      end
+      reply = slow(tickets, meta, queue, text, run)
     end
     if not replies then
       return now_text .. '|' .. reply

@@ -1,5 +1,5 @@
--- Fragment of acquire.lua: what look() says of each semaphore, its token and how many are held, where that is not now and none; false and -1
--- where it was never used. Or the number of the first that is not plainly free.
+-- Fragment of acquire.lua: the token of each semaphore and how many are held, where that is not now and
+-- none. Or the number of the first that is not plainly free.
 local function look_at_all(keys, args, now_text, period)
   local found, total, at = {}, 0, 2
   while args[at] do
@@ -7,13 +7,12 @@ local function look_at_all(keys, args, now_text, period)
     at = at + 5
     repeat
       local key = 3 * total + 1
-      local token, held, state, waiting = look(keys[key], keys[key + 1], limit, ttl, now_text, period)
+      local token, held, waiting = look(keys[key], keys[key + 1], keys[key + 2], limit, ttl, now_text, period)
       total = total + 1
-      local never = held == -1 and not state and redis.call('EXISTS', keys[key + 1], keys[key + 2]) == 0
-      if not never and (not token or waiting > 0 or held > 0 and held >= limit + 0) then
+      if not token or waiting > 0 or held > 0 and held >= limit + 0 then
         return nil, string.format('%d', total)
       elseif held ~= 0 or token ~= now_text then
-        found[2 * total - 1], found[2 * total] = token or false, held
+        found[2 * total - 1], found[2 * total] = token, held
       end
       at = at + 1
     until (args[at - 1] or '') == ''

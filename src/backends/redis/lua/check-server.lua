@@ -1,5 +1,5 @@
--- Tells the server's time, where the server knows a command that came with Redis 6.2, without which the other scripts fail
--- in the middle. Writes nothing.
+-- The server's time, where it knows a command that came with Redis 6.2, without which the other scripts
+-- fail in the middle. Writes nothing.
 --
 -- KEYS  tickets, or another sorted set of the semaphore
 -- Reply the time in microseconds
@@ -7,5 +7,4 @@
 
 -- include: time
 redis.call('ZMSCORE', KEYS[1], '')
-local now_text = server_time()
-return now_text
+return server_time()

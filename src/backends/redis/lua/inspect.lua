@@ -1,15 +1,15 @@
--- Tells one page of what a semaphore holds. Writes nothing; what has expired is not counted.
+-- One page of what a semaphore holds. Writes nothing; what has expired is not counted.
 --
 -- KEYS  tickets, meta, queue
--- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the waiting requests, '' when done
---       3 entries in a page
--- Reply 'now|limit|next cursor|next place|holders|waiters': 'id expiry slots token label;…' and 'id place label;…'. The limit is 's'
---       and the stored one, or 'o' and that of the last caller, or '' where none is known
+-- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the waiting
+--       requests, '' when done   3 entries in a page
+-- Reply 'now|limit|next cursor|next place|holders|waiters': 'id expiry slots token label;…' and 'id place
+--       label;…'. limit: 's' and the stored one, 'o' and that of the last caller, or ''
 -- Cost  O(log n + page)
 
 -- include: time
 local function holders(tickets, meta, cursor, size, now)
-  -- A scan by cursor misses no ticket that is there all the time: pages by rank would, as extensions move them.
+  -- A scan by cursor misses no ticket that is there all the time: pages by rank would.
   local scanned = redis.call('ZSCAN', tickets, cursor, 'COUNT', size)
   local entries, lines = scanned[2], {}
   for i = 1, #entries, 2 do
@@ -23,12 +23,13 @@ local function holders(tickets, meta, cursor, size, now)
 end
 
 local function waiters(queue, meta, place, size, now)
-  local found, lines, last = redis.call('ZRANGEBYSCORE', queue, '(' .. place, '+inf', 'WITHSCORES', 'LIMIT', 0, size), {}, ''
+  local found = redis.call('ZRANGEBYSCORE', queue, '(' .. place, '+inf', 'WITHSCORES', 'LIMIT', 0, size)
+  local lines, last = {}, ''
   for i = 1, #found, 2 do
     local id = found[i]
     last = string.format('%d', found[i + 1])
     local lease = redis.call('ZSCORE', queue, '@' .. string.match(id, '^[^.]+'))
-    if lease and lease + 9000000000000000.0 > now then
+    if lease and lease + 9e15 > now then
       local label = string.match(redis.call('HGET', meta, id) or '', ';(.*)$')
       lines[#lines + 1] = id .. ' ' .. last .. ' ' .. (label or '?')
     end

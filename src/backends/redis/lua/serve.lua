@@ -1,72 +1,70 @@
--- Fragment of make_slow: grants from the head of the queue for as long as the permits last, and says so to the waiters.
+-- Fragment of the slow paths: grants from the head of the queue for as long as the permits last.
 --
--- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk is stepped over; any other that does
--- not fit blocks those behind it, so that small requests cannot starve it.
-
--- Whose request it is, and for how many permits. An adopted ticket's id goes on with ~.
-local function parts_of(id)
-  local who, permits = string.match(id, '^([^.]*)%.?[^.~]*%.?(%d*)')
-  return who, permits == '' and 1 or permits + 0
-end
+-- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk is
+-- stepped over; any other that does not fit blocks those behind it, so that small requests cannot starve it.
 
 -- Whether the requests of a client count. `alive`: what is known of the clients.
-local function is_alive(s, alive, who)
-  if alive[who] == nil then
-    local lease = redis.call('ZSCORE', s.queue, '@' .. who)
-    alive[who] = lease and lease + 9e15 > now
+local function is_alive(s, alive, client)
+  if alive[client] == nil then
+    local lease = redis.call('ZSCORE', s.queue, '@' .. client)
+    alive[client] = lease and lease + 9e15 > s.now
   end
-  return alive[who]
+  return alive[client]
 end
 
--- Grants to one that waits. `own`: the requests of this call by id, which get their full ttl and hear of it by their verdict. A ticket that
--- nobody claims within 5 s comes back.
-local function grant_waiting(s, id, who, permits, record, own, ttl)
+-- A ticket that nobody claims within 5 s comes back.
+local function grant_waiting(s, id, client, permits, record)
   local life, label = string.match(record or '', '^(%d+);(.*)$')
-  if own and own[id] then
-    own[id] = grant(s, id, permits, label or '?', now + ttl)
-    return
-  end
-  local expires = now + math.min((life or 5000000) + 0, 5000000)
+  local expires = s.now + math.min((life or 5000000) + 0, 5000000)
   local line = id .. ' ' .. grant(s, id, permits, label or '?', expires) .. ' ' .. text_of(expires)
-  local lines = s.grants or {}
-  s.grants, lines[who] = lines, lines[who] or {}
-  lines[who][#lines[who] + 1] = line
+  s.grants = s.grants or {}
+  s.grants[client] = s.grants[client] or {}
+  table.insert(s.grants[client], line)
 end
 
-local function leave(s, left, dead)
-  if left[1] then
-    s.waited, s.waiting = true, s.waiting - redis.call('ZREM', s.queue, unpack(left))
+-- Some of the heads; those that leave the queue, and those of them that are dead. `own`: see requests.lua.
+local function serve_heads(s, heads, alive, own, ttl, label)
+  local records, left, dead = redis.call('HMGET', s.meta, unpack(heads)), {}, {}
+  for i = 1, #heads do
+    local id = heads[i]
+    local client, permits = parts_of(id)
+    if s.held >= s.limit then
+      break
+    elseif not is_alive(s, alive, client) then
+      dead[#dead + 1], left[#left + 1] = id, id
+    elseif permits > s.limit then
+      s.skipped = s.skipped + 1
+    elseif s.held + permits > s.limit then
+      s.blocked = true
+      break
+    else
+      left[#left + 1] = id
+      if own and own[id] then
+        own[id] = grant(s, id, permits, label, s.now + ttl)
+      else
+        grant_waiting(s, id, client, permits, records[i])
+      end
+    end
   end
-  if dead[1] then
-    redis.call('HDEL', s.meta, unpack(dead))
-  end
+  return left, dead
 end
 
-local function serve(s, own, ttl)
-  local alive, skipped = {}, 0
-  while s.waiting > skipped and s.held < s.limit and not s.blocked do
+local function serve(s, own, ttl, label)
+  local alive = {}
+  s.skipped = 0
+  while s.waiting > s.skipped and s.held < s.limit and not s.blocked do
     local most = text_of(math.min(s.limit - s.held, 100))
-    local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', text_of(skipped), most)
+    local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', text_of(s.skipped), most)
     if not heads[1] then
       s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
       return
     end
-    local records, left, dead = redis.call('HMGET', s.meta, unpack(heads)), {}, {}
-    for i = 1, #heads do
-      local id = heads[i]
-      local who, permits = parts_of(id)
-      if not is_alive(s, alive, who) then
-        dead[#dead + 1], left[#left + 1] = id, id
-      elseif permits > s.limit then
-        skipped = skipped + 1
-      elseif s.held + permits > s.limit then
-        s.blocked = true
-        break
-      else
-        grant_waiting(s, id, who, permits, records[i], own, ttl)
-        left[#left + 1] = id
-      end
+    local left, dead = serve_heads(s, heads, alive, own, ttl, label)
+    if left[1] then
+      s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(left))
     end
-    leave(s, left, dead)
+    if dead[1] then
+      redis.call('HDEL', s.meta, unpack(dead))
+    end
   end
 end

@@ -1,8 +1,9 @@
--- Fragment: the server's time in microseconds as text, read once. Texts of 16 digits are compared as they are: numbers cost more.
+-- Fragment: the server's time in microseconds, a text of 16 digits: such are compared as they are,
+-- as numbers cost more.
 local function server_time()
   local time = redis.call('TIME')
   local micros = time[2]
-  -- Servers that only resemble Redis give scripts integers, or no time at all: nothing would ever expire.
+  -- Servers that only resemble Redis give scripts integers, or no time: nothing would ever expire.
   if type(micros) ~= 'string' then
     error('REDSEM_TIME a ' .. type(micros))
   end

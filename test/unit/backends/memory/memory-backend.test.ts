@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 
+import type { AcquireCall } from '../../../../src/backends/backend.js';
 import { systemClock } from '../../../../src/time/clock.js';
 import { ManualClock } from '../../../../src/time/manual-clock.js';
 import { MemoryBackend } from '../../../../src/backends/memory/memory-backend.js';
@@ -64,14 +65,80 @@ describe('memory backend', () => {
     expect(health).to.deep.equal(['a true']);
   });
 
-  it('forgets semaphores whose tickets were left to expire, as new ones are used', async () => {
-    for (let i = 0; i < 50; i += 1) await take(`left ${i}`, 1000);
+  it('forgets names whose tickets were left to expire, all but 1000, as new ones are used', async () => {
+    for (let i = 0; i < 3000; i += 1) await take(`left ${i}`, 1000);
     await take('live', 60_000);
-    expect(backend.size).to.equal(51);
+    expect(backend.size).to.equal(3001);
     await clock.advance(1000);
-    for (let i = 0; i < 50; i += 1) await backend.inspect(keyOf(`new ${i}`));
-    expect(backend.size).to.equal(1);
+    for (let i = 0; i < 3000; i += 1) await backend.inspect(keyOf(`new ${i}`));
+    expect(backend.size).to.equal(1000);
     expect(await backend.inspect(keyOf('live'))).to.include({ held: 1 });
+  });
+
+  it('forgets names without tickets, all but 1000', async () => {
+    const names = Array.from({ length: 3000 }, (_, i) => `${i}`);
+    const calls = names.map((name) => ({ ...keyOf(name), client: 'a', ids: ['a.1'] }));
+    for (const name of names) await take(name, 60_000);
+    await backend.release(calls);
+    expect(backend.size).to.equal(1000);
+  });
+
+  describe('several tickets together', () => {
+    const callOn = (name: string, change: Partial<AcquireCall> = {}): AcquireCall => ({
+      ...keyOf(name),
+      client: 'a',
+      ttl: 1000,
+      label: '',
+      notAfter: undefined,
+      requests: [{ id: `a.${name}`, permits: 1, wait: false, arrival: undefined }],
+      ...change,
+    });
+
+    async function together(...calls: AcquireCall[]): Promise<string[] | undefined> {
+      const replies = await backend.acquireTogether(calls);
+      return replies?.flatMap(({ verdicts }) => verdicts.map(({ kind }) => kind));
+    }
+
+    const held = async (name: string): Promise<number> => (await backend.inspect(keyOf(name))).held;
+
+    it('are all granted, and are the same where the call runs twice', async () => {
+      const calls = [callOn('x'), callOn('y')];
+      expect(await together(...calls)).to.deep.equal(['granted', 'granted']);
+      const before = await backend.inspect(keyOf('y'));
+      expect(await together(...calls)).to.deep.equal(['granted', 'granted']);
+      expect(await backend.inspect(keyOf('y'))).to.deep.equal(before);
+    });
+
+    it('are none where one is held, or waited for', async () => {
+      await take('y', 1000);
+      expect(await together(callOn('x'), callOn('y', { client: 'b' }))).to.equal(undefined);
+      expect([await held('x'), await held('y')]).to.deep.equal([0, 1]);
+      const two = {
+        limit: 2,
+        requests: [{ id: 'c.1.2', permits: 2, wait: true, arrival: undefined }],
+      };
+      await backend.acquire([callOn('y', { ...two, client: 'c' })]);
+      expect(await together(callOn('x'), callOn('y', { limit: 2 }))).to.equal(undefined);
+      expect([await held('x'), await held('y')]).to.deep.equal([0, 1]);
+    });
+
+    it('are late together', async () => {
+      const { serverTime } = await only(backend.acquire([callOn('z')]));
+      const late = { notAfter: serverTime - 1 };
+      expect(await together(callOn('x'), callOn('y', late))).to.deep.equal(['late', 'late']);
+      expect(await held('x')).to.equal(0);
+    });
+
+    it('are none where the calls cannot be one', async () => {
+      const one = { id: 'a.1', permits: 1, wait: false, arrival: undefined };
+      for (const odd of [[{ ...one, wait: true }], [{ ...one, permits: 2 }], [one, one], []]) {
+        expect(await together(callOn('x'), callOn('y', { limit: 2, requests: odd }))).to.equal(
+          undefined,
+        );
+      }
+      expect(await together(callOn('x'), callOn('x'))).to.equal(undefined);
+      expect(await held('x')).to.equal(0);
+    });
   });
 
   it('gives the event loop its turn, however fast each reply makes its caller call again', async () => {

@@ -22,11 +22,11 @@ describe('what was taken for nothing', () => {
     }
     await errorOf(fixture.tryFor('a.1'), QuorumError);
     expect(await fixture.holders()).to.deep.equal([[], ['a.1'], ['a.1']]);
-    expect(fixture.backend('a').undoing).to.equal(2);
+    expect(fixture.backend('a').pendingRollbacks).to.equal(2);
     fixture.only([0, 1, 2], dead);
     await fixture.clock.advance(3000);
     expect(await fixture.holders()).to.deep.equal(NOTHING);
-    expect(fixture.backend('a').undoing).to.equal(0);
+    expect(fixture.backend('a').pendingRollbacks).to.equal(0);
   });
 
   it('is undone when it was put back after its ticket had been released', async () => {
@@ -50,9 +50,9 @@ describe('what was taken for nothing', () => {
     fixture.only([0], () => HUNG);
     await errorOf(fixture.tryFor('a.1'), QuorumError);
     await fixture.clock.advance(4000);
-    expect(fixture.backend('a').undoing).to.equal(2);
+    expect(fixture.backend('a').pendingRollbacks).to.equal(2);
     await fixture.clock.advance(3000);
-    expect(fixture.backend('a').undoing).to.equal(0);
+    expect(fixture.backend('a').pendingRollbacks).to.equal(0);
     const { timers } = fixture.clock;
     await fixture.clock.advance(10_000);
     expect(fixture.clock.timers).to.be.at.most(timers);

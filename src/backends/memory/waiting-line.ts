@@ -1,0 +1,50 @@
+import { WAITER_LEASE } from '../backend.js';
+import type { Named } from './heap-by-id.js';
+import { HeapById } from './heap-by-id.js';
+
+export interface Waiter extends Named {
+  readonly permits: number;
+  readonly client: string;
+  readonly label: string;
+  /** What a ticket of its own would get. */
+  readonly ttl: number;
+  /** Its place: lower numbers come first. */
+  readonly arrival: number;
+}
+
+/** Requests in the order of their arrival numbers, and until when those of each client count. */
+export class WaitingLine extends HeapById<Waiter> {
+  readonly #leases = new Map<string, number>();
+
+  constructor() {
+    super(({ arrival }) => arrival);
+  }
+
+  /** Those that count, in order. */
+  living(now: number): Waiter[] {
+    return [...this.values()]
+      .filter((waiter) => this.#isAlive(waiter, now))
+      .toSorted((one, other) => one.arrival - other.arrival);
+  }
+
+  /** The first that counts, once those before it are dropped. */
+  firstLiving(now: number): Waiter | undefined {
+    while (this.lowest !== undefined && !this.#isAlive(this.lowest, now))
+      this.remove(this.lowest.id);
+    return this.lowest;
+  }
+
+  /** All leases are of the same length: those that end first were renewed first. */
+  renewLease(client: string, now: number): void {
+    this.#leases.delete(client);
+    this.#leases.set(client, now + WAITER_LEASE);
+    for (const [other, until] of this.#leases) {
+      if (until > now) return;
+      this.#leases.delete(other);
+    }
+  }
+
+  #isAlive({ client }: Waiter, now: number): boolean {
+    return (this.#leases.get(client) ?? -Infinity) > now;
+  }
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { importsOf } from './imports.js';
+import { ROOT } from './run-program.js';
+
+interface Step {
+  readonly depth: number;
+  readonly file: string;
+  readonly isPort: boolean;
+}
+
+const page = readFileSync(join(ROOT, 'docs/explanation/architecture.md'), 'utf8');
+const walks = [...page.matchAll(/^```walk (\S+)\n([^`]*)^```/gm)].map(
+  ([, name = '', lines = '']) => ({ name, steps: lines.trimEnd().split('\n').map(stepOf) }),
+);
+
+function stepOf(line: string): Step {
+  const file = line.trim().replace(/^port /, '');
+  return { depth: line.search(/\S/), file, isPort: line.trim().startsWith('port ') };
+}
+
+const imports = (from: string): string[] =>
+  importsOf(from, readFileSync(join(ROOT, 'src', from), 'utf8')).map(([, to]) => to);
+
+/** A step that neither the step above it imports nor, under a port, imports the port. */
+function isWrong(step: Step, above: Step | undefined): boolean {
+  if (above === undefined) return imports(step.file).length === 0;
+  const [from, to] = above.isPort ? [step.file, above.file] : [above.file, step.file];
+  return !imports(from).includes(to);
+}
+
+describe('the architecture page', () => {
+  it('draws an acquire, a release, an extension and a push', () => {
+    expect(walks.map(({ name }) => name)).to.deep.equal([
+      'acquire',
+      'release',
+      'extension',
+      'push',
+    ]);
+  });
+
+  for (const { name, steps } of walks) {
+    it(`draws the way of: ${name}, as the files import each other`, () => {
+      const wrong = steps.filter((step, i) => {
+        const above = steps.slice(0, i).findLast(({ depth }) => depth < step.depth);
+        return isWrong(step, above);
+      });
+      expect(wrong).to.deep.equal([]);
+    });
+  }
+
+  it('leads an acquire through at most 15 files and the adapter of its client', () => {
+    const files = walks[0]?.steps.filter(({ isPort }) => !isPort).map(({ file }) => file);
+    expect(files?.length).to.be.at.most(16);
+  });
+});
