@@ -3,7 +3,7 @@ import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout, CallTimeoutError } from '../calling/call-timeout.js';
+import { callTimeout, CallTimeoutError } from '../time/call-timeout.js';
 import type { ExtendAnswer, ExtendItem } from '../calling/extend-lane.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
 import type { LostReason } from '../errors.js';
