@@ -179,7 +179,10 @@ export class SharedCalls {
   async inspect(): Promise<void> {
     for (const key of this.keys) {
       await this.#both(async ({ backend }) => {
-        const { holders, ...state } = await backend.inspect({ key, limit: 1 });
+        const { holders, ...found } = await backend.inspect({ key, limit: 1 });
+        const idle = found.held + found.waiting === 0 && found.limitFrom !== 'setLimit';
+        // How long the limit of an idle semaphore is remembered is each backend's own.
+        const state = idle ? { ...found, limit: 1, limitFrom: 'options' } : found;
         // Since when it is held is read off the token, which in memory rises with those of other semaphores.
         const shown = holders.map(({ heldFor: _, ...holder }) => holder);
         return { ...state, holders: shown.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
-import * as scripts from '../../src/backends/redis/scripts.js';
+import * as quorumScripts from '../../src/backends/quorum/scripts.js';
+import * as redisScripts from '../../src/backends/redis/scripts.js';
 
 /** What stands on the wire: a change here means that old and new processes run different scripts. */
 const SHA1: Record<string, string> = {
@@ -15,11 +16,16 @@ const SHA1: Record<string, string> = {
   release: '094bdaa72c33eb5131090f9d05eb61b1c45d8745',
   revoke: 'd44125af97f250e1e16cff468188656829d2d434',
   'set-limit': 'd094620569be74facd0c5d74787c771b258a2fea',
+  'quorum-drop': 'acb7f071abec6df14dfe506b4bff997c428ada15',
+  'quorum-hold': '67a1b84c361805bf14da25f225fe927e14ea4366',
+  'quorum-list': '8b16c6e83b16ce4152df57828d982f26216fafff',
 };
 
 describe('scripts on the wire', () => {
   it('are those of the last review', () => {
-    const sent = Object.values(scripts).map(({ name, sha1 }) => [name, sha1]);
+    const sent = [...Object.values(redisScripts), ...Object.values(quorumScripts)].map(
+      ({ name, sha1 }) => [name, sha1],
+    );
     expect(Object.fromEntries(sent)).to.deep.equal(SHA1);
   });
 });
