@@ -15,11 +15,6 @@ export const KEYS_LIFE_MS = 86_400_000;
 /** Permits of one ticket at most: each has a slot that is named in replies and messages. */
 export const MOST_PERMITS: number = 2 ** 24;
 
-/** What is taken off a lease that lasts `span` milliseconds, for clocks that run apart. */
-export function safetyMargin(span: number): number {
-  return span * 0.01 + 2;
-}
-
 /** Tickets and requests that `inspect` reads with one command, so that a large semaphore does not block the server. */
 export const INSPECT_PAGE = 500;
 

@@ -201,10 +201,9 @@ export class SharedCalls {
 
   /** Whether its tickets are held already, or free by what memory says. */
   async #isFree({ key, limit: given, asks }: Asking): Promise<boolean> {
-    const { limit, held, waiting, holders } = await this.memory.backend.inspect({
-      key,
-      limit: given,
-    });
+    const state = await this.memory.backend.inspect({ key, limit: given });
+    const { held, waiting, holders } = state;
+    const limit = state.limitFrom === 'setLimit' ? state.limit : given;
     const own = asks.every(({ id }) => holders.some((holder) => holder.id === id));
     return own || (waiting === 0 && held + asks.length <= limit);
   }

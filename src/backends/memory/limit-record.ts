@@ -11,6 +11,8 @@ export class LimitRecord {
   stored: number | undefined;
   /** That of the last caller. */
   #last = 0;
+  /** Whether anybody has ever held or waited: else nothing is known, as on Redis, where such a call writes nothing. */
+  used = false;
 
   /** The limit that counts for a caller who names `given`; 0: what the last caller named. */
   countsFor(given: number): number {
@@ -20,7 +22,7 @@ export class LimitRecord {
   /** The limit that is known here, and where it is from; else the one that is given. */
   show(given: number): Pick<InspectReply, 'limit' | 'limitFrom'> {
     if (this.stored !== undefined) return { limit: this.stored, limitFrom: 'setLimit' };
-    return this.#last > 0
+    return this.used
       ? { limit: this.#last, limitFrom: 'caller' }
       : { limit: given, limitFrom: 'options' };
   }

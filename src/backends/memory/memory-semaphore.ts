@@ -59,14 +59,14 @@ export class MemorySemaphore {
 
   /** Whether nobody would miss it, once what has expired is gone. */
   isEmptyAt(now: number): boolean {
-    this.#tickets.purge(now);
+    this.#purge(now);
     if (this.#tickets.size + this.#queue.size > 0) return false;
     return this.#limits.stored === undefined && !this.#tickets.remembersRevoked(now);
   }
 
   /** Whether each of its requests has a ticket already or would get one at once, for a permit each. Changes nothing. */
   isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
-    this.#tickets.purge(now);
+    this.#purge(now);
     const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
     if (wanted === 0) return true;
     return (
@@ -153,7 +153,7 @@ export class MemorySemaphore {
   }
 
   inspect(given: number, now: number): InspectReply {
-    this.#tickets.purge(now);
+    this.#purge(now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
     const waiters = this.#queue.living(now).map(({ id, permits, arrival, label }, position) => {
       const waitingFor = Math.max(0, now - arrival / 1000);
@@ -165,9 +165,19 @@ export class MemorySemaphore {
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */
   #begin(call: Call, now: number) {
-    this.#tickets.purge(now);
+    this.#purge(now);
     const limit = this.#limits.countsFor(call.limit);
-    return { limit, told: this.#limits.note(call, this.#tickets.size + this.#queue.size > 0) };
+    return { limit, told: this.#limits.note(call, this.#isBusy()) };
+  }
+
+  #purge(now: number): void {
+    this.#limits.used ||= this.#isBusy();
+    this.#tickets.purge(now);
+  }
+
+  /** Whether somebody holds or waits. */
+  #isBusy(): boolean {
+    return this.#tickets.size + this.#queue.size > 0;
   }
 
   /** A request that was dropped (claim or lease over) returns to its old place. */

@@ -43,17 +43,37 @@ export function scriptCalls<C extends Call>(
   operation: Operation<C, unknown>,
   sign = '',
 ): readonly ScriptCall<C>[] {
-  const byPrefix = new Map<string, Run<C>[]>();
+  const byPrefix = new Map<string, Runs<C>>();
   for (const [place, call] of calls.entries()) {
-    const runs = byPrefix.get(call.key.prefix) ?? [];
-    if (runs.length === 0) byPrefix.set(call.key.prefix, runs);
-    const run = runs.findLast(([first]) => operation.sameTerms(first.call, call));
-    if (run === undefined) runs.push([{ call, place }]);
-    else run.push({ call, place });
+    const { prefix } = call.key;
+    let runs = byPrefix.get(prefix);
+    if (runs === undefined) byPrefix.set(prefix, (runs = new Runs(operation)));
+    runs.add({ call, place });
   }
-  return [...byPrefix].map(([prefix, runs]) =>
-    scriptCall(sign + inboxChannels(prefix), runs, operation),
+  return [...byPrefix].map(([prefix, { all }]) =>
+    scriptCall(sign + inboxChannels(prefix), all, operation),
   );
+}
+
+class Runs<C extends Call> {
+  readonly all: Run<C>[] = [];
+  readonly #names = new Set<string>();
+  readonly #operation: Operation<C, unknown>;
+
+  constructor(operation: Operation<C, unknown>) {
+    this.#operation = operation;
+  }
+
+  /** Calls of one semaphore stay in their order. */
+  add(entry: Entry<C>): void {
+    const { call } = entry;
+    const isFirst = !this.#names.has(call.key.name);
+    this.#names.add(call.key.name);
+    const candidates = isFirst ? this.all : this.all.slice(-1);
+    const run = candidates.findLast(([first]) => this.#operation.sameTerms(first.call, call));
+    if (run === undefined) this.all.push([entry]);
+    else run.push(entry);
+  }
 }
 
 /** `inbox`: the start of the caller's inbox channel. */
