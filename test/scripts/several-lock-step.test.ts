@@ -196,7 +196,9 @@ class Program {
     const key = this.pair.keys[semaphore];
     if (key === undefined) throw new Error(`no semaphore ${semaphore}`);
     const limit = (LIMITS[semaphore] ?? 1) + (this.#habits.limitsDiffer === true ? pick % 3 : 0);
-    return { key, client, limit, ttl: [900, 30_000][pick % 2] ?? 0, label: `label ${pick % 2}` };
+    // An id belongs to one semaphore object, which has one label.
+    const label = `label ${client} ${semaphore}`;
+    return { key, client, limit, ttl: [900, 30_000][pick % 2] ?? 0, label };
   }
 
   #of(client: string, name: string): Mine {
