@@ -29,11 +29,7 @@ const PROGRAMS: readonly Part[] = [
   {
     name: 'random',
     what: 'the random tests of npm test, from fresh seeds',
-    files: [
-      'test/random/**/*.test.ts',
-      'test/scripts/lock-step.test.ts',
-      'test/quorum/simulation.test.ts',
-    ],
+    files: ['test/random/**/*.test.ts', 'test/scripts/lock-step.test.ts'],
     environment: { REDSEM_SEED: 'fresh' },
   },
   {

@@ -41,7 +41,9 @@ export class AcquireLane extends Lane<AcquireItem, AcquireReply> {
     this.#backend = backend;
   }
 
-  protected override run(groups: readonly LaneGroup<AcquireItem>[]) {
+  protected override run(
+    groups: readonly LaneGroup<AcquireItem>[],
+  ): Promise<readonly AcquireReply[]> {
     const now = this.parts.clock.monotonic();
     return this.#backend.acquire(
       groups.map(({ terms, items }) => acquireCall(terms, items, now, this.limit)),

@@ -32,7 +32,9 @@ export class ExtendLane extends Lane<ExtendItem, ExtendReply> {
     this.#backend = backend;
   }
 
-  protected override run(groups: readonly LaneGroup<ExtendItem>[]) {
+  protected override run(
+    groups: readonly LaneGroup<ExtendItem>[],
+  ): Promise<readonly ExtendReply[]> {
     return this.#backend.extend(
       groups.map(({ terms, items }) => ({
         ...terms.call,

@@ -2,7 +2,7 @@ import type { Reply } from '../backends/backend.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import type { CallTerms } from './call-terms.js';
-import { CallTimeoutError, withTimeout } from './call-timeout.js';
+import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 /** Most ids in one call, so that it keeps the server for no longer than some milliseconds. */
 export const MOST_IDS = 100;

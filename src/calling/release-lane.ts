@@ -21,7 +21,9 @@ export class ReleaseLane extends Lane<ReleaseItem, ReleaseReply> {
     this.#backend = backend;
   }
 
-  protected override run(groups: readonly LaneGroup<ReleaseItem>[]) {
+  protected override run(
+    groups: readonly LaneGroup<ReleaseItem>[],
+  ): Promise<readonly ReleaseReply[]> {
     return this.#backend.release(
       groups.map(({ terms, items }) => ({ ...terms.call, ids: items.map(({ id }) => id) })),
     );

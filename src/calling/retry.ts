@@ -3,7 +3,7 @@ import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
-import { CallTimeoutError, withTimeout } from './call-timeout.js';
+import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 export interface RetryOptions {
   readonly clock: Clock;

@@ -11,7 +11,7 @@ import { ServerClock } from '../time/server-clock.js';
 import type { WantedTicket } from './acquire-lane.js';
 import { acquireCall, AcquireItem, AcquireLane, settleAcquired } from './acquire-lane.js';
 import { CallTerms } from './call-terms.js';
-import { callTimeout, CallTimeoutError, withTimeout } from './call-timeout.js';
+import { callTimeout, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 import type { HeldTicket } from './extend-lane.js';
 import { ExtendItem, ExtendLane } from './extend-lane.js';
 import { GrantDispatch } from './grant-dispatch.js';

@@ -1,6 +1,6 @@
 import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
 import type { AcquireItem, WantedTicket } from '../calling/acquire-lane.js';
-import { CallTimeoutError } from '../calling/call-timeout.js';
+import { CallTimeoutError } from '../time/call-timeout.js';
 import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Lease } from './lease.js';
 import type { Linked } from './linked-list.js';

@@ -1,6 +1,6 @@
 import { AcquireItem } from '../calling/acquire-lane.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
-import { CallTimeoutError } from '../calling/call-timeout.js';
+import { CallTimeoutError } from '../time/call-timeout.js';
 import type { AcquireRequest } from './acquire-request.js';
 import type { Lease } from './lease.js';
 import type { SemaphoreEngine } from './semaphore-engine.js';

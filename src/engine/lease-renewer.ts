@@ -2,7 +2,7 @@ import { CLAIM_TIME, UnfitServerError } from '../backends/backend.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout, CallTimeoutError } from '../calling/call-timeout.js';
+import { callTimeout, CallTimeoutError } from '../time/call-timeout.js';
 import type { ExtendAnswer, ExtendItem } from '../calling/extend-lane.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
 import type { LostReason } from '../errors.js';

@@ -2,7 +2,7 @@ import { WAITER_LEASE } from '../backends/backend.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout, CallTimeoutError } from '../calling/call-timeout.js';
+import { callTimeout, CallTimeoutError } from '../time/call-timeout.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
 import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';

@@ -1,7 +1,7 @@
 import type { Backend, InspectReply, PushedGrant, SemaphoreKey } from '../backends/backend.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout } from '../calling/call-timeout.js';
+import { callTimeout } from '../time/call-timeout.js';
 import type { GrantReader } from '../calling/grant-dispatch.js';
 import { OperatorCalls } from '../calling/operator-calls.js';
 import { TicketCalls } from '../calling/ticket-calls.js';

@@ -4,7 +4,7 @@ import type { AcquireAnswer } from '../calling/acquire-lane.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout, CallTimeoutError } from '../calling/call-timeout.js';
+import { callTimeout, CallTimeoutError } from '../time/call-timeout.js';
 import type { GrantInbox, InboxReader } from '../calling/grant-inbox.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
 import { BackendError } from '../errors.js';

@@ -1,4 +1,4 @@
-import { CallTimeoutError } from '../calling/call-timeout.js';
+import { CallTimeoutError } from '../time/call-timeout.js';
 import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Semaphore } from '../semaphore.js';

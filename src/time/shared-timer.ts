@@ -85,7 +85,7 @@ class SharedTimer {
 /** Calls back when its time has come. It is set, moved and stopped as often as its owner likes. */
 export class Wakeup {
   /** Where it is in the heap of its timer; not there any more when it is due. */
-  place = NOWHERE;
+  place: number = NOWHERE;
   /** Monotonic time; Infinity while it is not set. */
   at: number = Infinity;
   /** It may come from then on, together with others. */

@@ -1,10 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { spy, stub } from 'sinon';
-import { softLimitAtStart, withSoftLimit } from '../../src/cli/child/open-files.js';
+import { stub } from 'sinon';
 import { isInForeground, listProcesses } from '../../src/cli/child/process-list.js';
-import { SignalInbox } from '../../src/cli/child/signal-inbox.js';
 import { treeTarget } from '../../src/cli/child/signal-target.js';
 import { findExecutable } from '../support/find-executable.js';
 import { spawnOwned, untilExit } from '../support/owned-processes.js';
@@ -60,38 +58,5 @@ describe('the processes under redsem run', () => {
     await untilExit(child);
     expect(child.signalCode).to.equal('SIGTERM');
     expect(target.isAlive()).to.equal(false);
-  });
-
-  it('get the signals of redsem while the command runs; else the first ends the wait, the second redsem', () => {
-    const [kill, exit] = [stub(process, 'kill'), stub(process, 'exit')];
-    const inbox = new SignalInbox();
-    const [onSignal, onStop, onContinue] = [spy(), spy(), spy()];
-    inbox.listen({ onSignal, onStop, onContinue });
-    // Nothing else in the test run hears of these, and none is really sent.
-    for (const signal of ['SIGUSR2', 'SIGTSTP', 'SIGCONT'] as const) process.emit(signal);
-    expect(onSignal.args).to.deep.equal([['SIGUSR2']]);
-    expect([onStop.callCount, onContinue.callCount, kill.callCount]).to.deep.equal([1, 1, 0]);
-    expect(inbox.interrupted.aborted).to.equal(false);
-    inbox.stopListening();
-    process.emit('SIGTSTP');
-    expect(kill.args).to.deep.equal([[process.pid, 'SIGSTOP']]);
-    process.emit('SIGUSR2');
-    expect(inbox.interrupted.reason).to.have.property('message', 'interrupted by SIGUSR2');
-    expect([inbox.interruptedBy, exit.callCount]).to.deep.equal(['SIGUSR2', 0]);
-    process.emit('SIGUSR1');
-    // By the number of the one that came last.
-    expect(exit.args).to.deep.equal([[138]]);
-    inbox.close();
-    expect(process.listenerCount('SIGUSR2')).to.equal(0);
-  });
-
-  it('have the limit on open files of the parent of redsem, if only Node.js has changed it and it can be set', () => {
-    const raised = { soft: 4096, hard: 4096 };
-    expect(softLimitAtStart(raised, { soft: 256, hard: 4096 })).to.equal(256);
-    const others = [raised, { soft: 256, hard: 512 }, { soft: 8192, hard: 4096 }];
-    for (const parent of others) expect(softLimitAtStart(raised, parent)).to.equal(undefined);
-    const command = ['/bin/sh', '-c', ':'];
-    expect(withSoftLimit(command, undefined)).to.equal(command);
-    expect(withSoftLimit(command, 256, '/nowhere')).to.equal(command);
   });
 });

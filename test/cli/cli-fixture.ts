@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import { Semaphore } from '../../src/index.js';
 import { findExecutable } from '../support/find-executable.js';
 import { programOf } from '../support/program-file.js';
-import type { TestServer } from '../support/redis-server.js';
-import { describeWithServer } from '../support/require-server.js';
+import { startServer, type TestServer } from '../support/redis-server.js';
+import { describeStarted, noServer } from '../support/require-server.js';
 import type { ProgramOptions, ProgramResult } from '../tooling/run-program.js';
 import { Program, ROOT } from '../tooling/run-program.js';
 
@@ -44,12 +44,8 @@ function start(command: readonly string[], { url, env, ...options }: CliOptions)
 /** A `describe` with a server and a pseudo-terminal; pending where `script` of util-linux is missing. */
 export function describeOnTerminal(title: string, body: (server: () => TestServer) => void): void {
   const works = process.platform === 'linux' && findExecutable('script') !== undefined;
-  if (works) return describeWithServer(title, body);
-  describe.skip(`${title} (skipped: no script (util-linux) on this machine)`, () => {
-    body(() => {
-      throw new Error('there is no terminal');
-    });
-  });
+  const missing = works ? noServer() : 'script (util-linux)';
+  describeStarted(title, missing, () => startServer(), body);
 }
 
 type Open = (name: string, limit?: number, prefix?: string) => Semaphore;

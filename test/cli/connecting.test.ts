@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 import { stub, useFakeTimers } from 'sinon';
 import { ioredisAdapter } from '../../src/cli/clients/ioredis.js';
 import { nodeRedisAdapter } from '../../src/cli/clients/node-redis.js';
-import { closeAfter, giveBack } from '../../src/cli/commands/leave.js';
 import { connectBy } from '../../src/cli/connect.js';
 import { UnavailableError } from '../../src/cli/failure.js';
 import { within } from '../../src/cli/patience.js';
@@ -97,40 +96,6 @@ describe('connecting of redsem', () => {
       await clock.tickAsync(ticks);
       expect(seen).to.equal(outcome);
       clock.restore();
-    }
-  });
-});
-
-describe('the end of redsem run', () => {
-  it('says what went wrong before it closes, and waits for no close that never ends', async () => {
-    const clock = useFakeTimers();
-    const events: unknown[] = [];
-    const close = () => (events.push('close'), never<void>());
-    const tell = async (error: unknown) => (events.push(error), 69);
-    const refused = new Error('refused');
-    const code = closeAfter({ close }, tell, () => Promise.reject(refused));
-    await clock.runAllAsync();
-    expect(await code).to.equal(69);
-    expect(events).to.deep.equal([refused, 'close']);
-    const broken = { close: () => Promise.reject(new Error('gone')) };
-    expect(await closeAfter(broken, tell, async () => 3)).to.equal(3);
-  });
-
-  it('knows of a permit that was lost, but not by a release that never ends or a lease that ran out meanwhile', async () => {
-    const clock = useFakeTimers();
-    const late = async () => (await clock.tickAsync(200), false);
-    for (const [expiresIn, release, given] of [
-      [0, async () => false, false],
-      [20_000, async () => false, false],
-      [20_000, never<boolean>, true],
-      [200, late, true],
-    ] as const) {
-      const warnings: string[] = [];
-      const done = giveBack({ expiresIn, release }, (message) => warnings.push(message));
-      await clock.runAllAsync();
-      expect(await done).to.equal(given);
-      const warning = /^warning: the permit may be free only when its ttl is over: /;
-      expect(warnings.join()).to.match(given ? warning : /^$/);
     }
   });
 });

@@ -67,20 +67,6 @@ describeWithServer('redsem run', (server) => {
     });
   });
 
-  it('runs as many commands at once as there are permits, and never two in one slot', async () => {
-    // Each of the first ends only once the other runs, too.
-    const both = `touch slot-$REDSEM_SLOT; until [ -e slot-0 ] && [ -e slot-1 ]; do sleep 0.02; done`;
-    const pair = ['run', '-n', '2', 'two', '--', 'sh', '-c', both];
-    const two = await Promise.all([1, 2].map(() => redsem(pair, inServerFolder())));
-    expect(two.map(({ code }) => code)).to.deep.equal([0, 0]);
-    const script = 'mkdir crowd-$REDSEM_SLOT || echo overlap; rmdir crowd-$REDSEM_SLOT; echo ran';
-    const crowd = ['run', '-n', '3', 'crowd', '--', 'sh', '-c', script];
-    const all = Array.from({ length: 12 }, () => redsem(crowd, inServerFolder()));
-    for (const result of await Promise.all(all)) {
-      expect(result).to.deep.include({ code: 0, stdout: 'ran\n', stderr: '' });
-    }
-  });
-
   it('gives the command the file descriptors that it is told of, and the soft limit on open files', async () => {
     const script = `
       ulimit -Sn 256; echo data > file
@@ -153,18 +139,5 @@ describeWithServer('redsem run', (server) => {
       expect(hasty).to.match(/^redsem: cannot connect .*: no answer within \d{3,4} ms\n$/);
       expect(hasty).not.to.contain('5000');
     });
-  });
-
-  it('exits with 64 for a wrong command line, with what is wrong in one line', async () => {
-    for (const [args, message] of [
-      [['--ttl', '5ms', 'x', '--', 'true'], /^redsem: ttl: expected 100 to .*\n$/],
-      [['--pass-fd', '999', 'x', '--', 'true'], /^redsem: --pass-fd: .* open .*, got 999\n$/],
-      [['--cluster', '--url', 'redis://h/3', 'x', '--', 'true'], /^redsem: --cluster: .*\n$/],
-      [['--permits', '2', 'x', '--', 'true'], /^redsem: --permits: .* the limit, 1, got 2\n$/],
-    ] as const) {
-      const { code, stderr } = await run(...args);
-      expect(code, args.join(' ')).to.equal(64);
-      expect(stderr).to.match(message);
-    }
   });
 });

@@ -5,8 +5,6 @@ import type { Sight } from '../../src/cli/operator.js';
 import { Operator } from '../../src/cli/operator.js';
 import { widthOf } from '../../src/cli/text-width.js';
 import { FullScreen } from '../../src/cli/watch/full-screen.js';
-import { History } from '../../src/cli/watch/history.js';
-import { keysIn } from '../../src/cli/watch/keys.js';
 import { Screen } from '../../src/cli/watch/screen.js';
 import { Watcher } from '../../src/cli/watch/watcher.js';
 
@@ -214,37 +212,4 @@ describe('the full screen of redsem watch', () => {
       }
     }
   });
-});
-
-it('the history of redsem watch counts the tickets that are new at a look, over a minute', () => {
-  const held = (...ids: string[]): Sight => {
-    const { holders, ...sight } = sightOf('x', 9, ids.length);
-    return { ...sight, holders: holders.map((holder, i) => ({ ...holder, id: ids[i] ?? '' })) };
-  };
-  const history = new History();
-  for (const [second, ids] of [
-    ['a', 'b'],
-    ['a', 'b', 'c'],
-    ['d', 'e'],
-  ].entries())
-    history.add(second * 1000, held(...ids));
-  expect(history.grants(2500).slice(-3)).to.deep.equal([0, 1, 2]);
-  expect(history.held(2500).slice(-3)).to.deep.equal([2, 3, 2]);
-  expect([2000, 11_000].map((now) => history.grantRate(now))).to.deep.equal([1.5, 0.2]);
-  expect(history.held(59_000).slice(-40)).to.deep.equal(Array.from({ length: 40 }, () => 2));
-  for (let second = 3; second <= 200; second += 1) history.add(second * 1000, held(`${second}`));
-  expect(history.grants(200_000)).to.deep.equal(Array.from({ length: 60 }, () => 1));
-  // What was before the minute is not there any more.
-  expect(history.grants(140_000).every((grants) => grants === 0)).to.equal(true);
-});
-
-it('the keys of redsem watch are read one by one, however they come', () => {
-  for (const [text, keys] of [
-    ['\u001b[A\u001bOBjk', 'up down down up'],
-    ['\r\u001b', 'enter escape'],
-    ['sry\u0003', 'sort revoke yes quit'],
-    // Neither a function key nor a pasted sign is an answer.
-    ['\u001b[15~é', 'other other'],
-  ] as const)
-    expect(keysIn(text).join(' ')).to.equal(keys);
 });

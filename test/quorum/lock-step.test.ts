@@ -38,33 +38,6 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
       }
     });
   }
-
-  it('give tokens by the time, and tell many permits of one ticket once', async () => {
-    const [client = {}] = await masters().connect('redis');
-    let told = 0;
-    const inner = connectionTo(client);
-    const counted = async (reply: Promise<unknown>): Promise<unknown> => {
-      told += String(await reply).length;
-      return reply;
-    };
-    const node = new RedisQuorumNode({
-      runBySha: (...call) => counted(inner.runBySha(...call)),
-      runByText: (...call) => counted(inner.runByText(...call)),
-    });
-    const key = { prefix: 'redsem', name: 'told' };
-    const requests = ['a.1', 'a.2'].map((id) => {
-      return { id, attempt: 1, permits: 5000, token: 0, aim: [] };
-    });
-    await node.take({ key, limit: 10_000, ttl: TTL, notAfter: undefined, label: '', requests });
-    told = 0;
-    const { tickets, time } = await node.list(key);
-    for (const { token } of tickets)
-      expect(token).to.be.within((time - 9000) * 1000, time * 1000 + 1);
-    expect(tickets.map(({ slots }) => slots.length)).to.deep.equal([5000, 5000]);
-    const digits = tickets.reduce((sum, { slots }) => sum + slots.join().length, 0);
-    // Beside its slots a page has a few dozen characters.
-    expect(told).to.be.within(digits, digits + 2000);
-  });
 });
 
 type Call = (node: port.QuorumNode) => Promise<Outcome>;
@@ -123,7 +96,7 @@ function randomCall(random: RandomNumbers, key: SemaphoreKey, time: number): Cal
 
 function randomClaim(random: RandomNumbers): port.SetClaim {
   const set = random.pick(['a,b', 'a,b+c,d', 'c,d', 'e']);
-  return { set, record: random.pick(['unless-strangers', 'instead', 'never'] as const) };
+  return { set, record: random.pick(['unless-foreign', 'instead', 'never'] as const) };
 }
 
 function sorted(sets: readonly port.RecordedSet[]): port.RecordedSet[] {

@@ -1,8 +1,8 @@
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type { Clock } from '../../src/time/clock.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
-import { FREE_SLOTS_TOLD, LateCallError } from '../../src/backends/quorum/quorum-node.js';
-import { areFriends } from '../../src/backends/quorum/set-name.js';
+import { MAX_FREE_SLOTS, LateCallError } from '../../src/backends/quorum/quorum-node.js';
+import { haveCommonList } from '../../src/backends/quorum/set-name.js';
 
 /** What one node knows of one semaphore. */
 interface Slots {
@@ -41,7 +41,7 @@ export class MemoryQuorumNode implements port.QuorumNode {
     if ([...slots.tickets.values()].some((ticket) => !before.has(ticket))) {
       recordSet(slots, call, time, false);
     }
-    const free = freeSlots(slots, limit).slice(0, FREE_SLOTS_TOLD);
+    const free = freeSlots(slots, limit).slice(0, MAX_FREE_SLOTS);
     return Promise.resolve({ time, free, holdings, otherLimit, sets });
   }
 
@@ -138,9 +138,7 @@ function keep(
   const free = freeSlots(slots, limit);
   const chosen = request.slots.filter((slot) => free.includes(slot));
   if (chosen.length === 0) return undefined;
-  const same =
-    before?.token === request.token && chosen.every((slot) => before.slots.includes(slot));
-  const asWanted = mode === 'restore' || same || request.token > slots.last;
+  const asWanted = mode === 'restore' || request.token > slots.last;
   const token = asWanted ? request.token : nextToken(slots, time);
   slots.last = Math.max(slots.last, token);
   const dates = { expiresAt, grantedAt: before?.grantedAt ?? time };
@@ -167,7 +165,7 @@ function setsIn(slots: Slots, { claim }: port.GrantingCall): port.RecordedSet[] 
   return [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
 }
 
-/** As `quorum-set.lua`. */
+/** As `quorum-sets.lua`. */
 function recordSet(
   { sets }: Slots,
   { claim, ttl }: port.GrantingCall,
@@ -176,12 +174,11 @@ function recordSet(
 ): void {
   if (claim === undefined) return;
   const { set, record } = claim;
-  const strangers = [...sets.keys()].filter((other) => !areFriends(other, set));
-  if (record === 'instead') for (const stranger of strangers) sets.delete(stranger);
-  const recorded =
-    record === 'instead' || (record === 'unless-strangers' && strangers.length === 0);
+  const foreign = [...sets.keys()].filter((other) => !haveCommonList(other, set));
+  if (record === 'instead') for (const stranger of foreign) sets.delete(stranger);
+  const recorded = record === 'instead' || (record === 'unless-foreign' && foreign.length === 0);
   const renewed = holds || record !== 'never' ? time + ttl : 0;
-  for (const one of [set, ...strangers]) {
+  for (const one of [set, ...foreign]) {
     const { until = 0, proven = false } = sets.get(one) ?? {};
     if (until === 0 && (one !== set || !recorded)) continue;
     const known = { until: Math.max(until, renewed), proven: proven || (one === set && holds) };

@@ -7,6 +7,73 @@ import { AT_ONCE, dead } from './troubled-node.js';
 
 const TTL = 1000;
 
+const CHANGES = {
+  'from three nodes to five': ['abc', 'abcde'],
+  'from five nodes to three': ['abcde', 'abc'],
+  'of one node for another': ['abc', 'abd'],
+  'of all nodes for others': ['abc', 'def'],
+} as const;
+
+/** Every choice of some of them. */
+function choicesOf(nodes: readonly number[]): number[][] {
+  let choices: number[][] = [[]];
+  for (const node of nodes) choices = choices.flatMap((some) => [some, [...some, node]]);
+  return choices;
+}
+
+describe('a change of nodes, by way of both lists', () => {
+  let fixture: QuorumFixture;
+
+  /** Who lists these nodes, in one list or in several. */
+  function join(client: string, lists: readonly string[]): void {
+    const letters = [...new Set(lists.join('').split(''))];
+    const places = lists.map((list) => list.split('').map((letter) => letters.indexOf(letter)));
+    fixture.join(client, letters.join(''), { lists: places });
+  }
+
+  /** Whether it is granted while only these nodes are there. */
+  async function isGranted(id: string, nodes: readonly number[]): Promise<boolean> {
+    fixture.only(nodes, dead);
+    const { kind } = await fixture.tryFor(id).catch(() => ({ kind: 'failed' }));
+    return kind === 'granted';
+  }
+
+  for (const [title, [before, after]] of Object.entries(CHANGES)) {
+    it(`never makes two holders ${title}, whichever nodes are away, and tokens rise`, async () => {
+      const steps = [[before], [before, after], [after]];
+      const nodes = choicesOf(
+        [...new Set((before + after).split(''))].map((letter) => 'abcdef'.indexOf(letter)),
+      );
+      for (const [from, to] of [
+        [0, 1],
+        [1, 0],
+        [1, 2],
+        [2, 1],
+      ] as const) {
+        let granted = 0;
+        for (const first of nodes) {
+          for (const second of nodes) {
+            fixture = new QuorumFixture(6, 1);
+            join('first', steps[from] ?? []);
+            join('second', steps[to] ?? []);
+            if (!(await isGranted('first.1', first))) break;
+            granted += 1;
+            expect(await isGranted('second.1', second)).to.equal(false);
+          }
+        }
+        expect(granted).to.be.above(nodes.length);
+        fixture = new QuorumFixture(6, 1);
+        fixture.nodes.forEach(({ memory }, i) => (memory.skew = -1000 * i));
+        join('first', steps[from] ?? []);
+        join('next', steps[to] ?? []);
+        const { fencingToken } = await fixture.take('first.2');
+        await fixture.release('first.2');
+        expect((await fixture.take('next.1')).fencingToken).to.be.above(fencingToken);
+      }
+    });
+  }
+});
+
 describe('sets of nodes', () => {
   let fixture: QuorumFixture;
   const refused = (id: string): Promise<QuorumError> => errorOf(fixture.tryFor(id), QuorumError);

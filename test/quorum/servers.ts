@@ -1,7 +1,7 @@
 import type { SingleTarget } from '../../src/clients.js';
 import { type ClientKind, type OpenClient, openClient } from '../support/open-client.js';
-import { type ServerOptions, startServer, type TestServer } from '../support/redis-server.js';
-import { describeStarted, noFakeClock, noServer } from '../support/require-server.js';
+import { startServer, type TestServer } from '../support/redis-server.js';
+import { describeStarted, noServer } from '../support/require-server.js';
 
 /** Independent masters, and clients to all of them. */
 export class Masters {
@@ -35,10 +35,8 @@ export function describeWithMasters(
   title: string,
   count: number,
   body: (masters: () => Masters) => void,
-  options: ServerOptions = {},
 ): void {
-  const missing = noServer() ?? (options.fakeClock === true ? noFakeClock() : undefined);
   const start = async (): Promise<Masters> =>
-    new Masters(await Promise.all(Array.from({ length: count }, () => startServer(options))));
-  describeStarted(title, missing, start, body);
+    new Masters(await Promise.all(Array.from({ length: count }, () => startServer())));
+  describeStarted(title, noServer(), start, body);
 }

@@ -4,6 +4,7 @@ import { Semaphore } from '../../src/index.js';
 import type { QuorumSettings } from '../../src/backends/quorum/quorum.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { seededClock } from './quorum-fixture.js';
+import { LaneNode } from './lane-node.js';
 import { AT_ONCE, dead, type Fate, TroubledNode } from './troubled-node.js';
 
 /** Processes that list the same nodes, at the same time. */
@@ -44,7 +45,7 @@ function badNetwork(random: () => number): Fate {
   return { request: random() * 5, reply: random() * 5 };
 }
 
-/** Processes that take permits, hold them, mostly give them back in time, and take the next, over clocks up to a minute apart. */
+/** Processes, every other one with lanes, that take permits, hold them, mostly give them back in time, and take the next, over clocks up to a minute apart. */
 class Simulation {
   readonly clock;
   readonly holds: Hold[] = [];
@@ -67,7 +68,7 @@ class Simulation {
 
   async run(groups: readonly Group[]): Promise<void> {
     const all = groups.flatMap((group) => Array.from({ length: group.size }, () => group));
-    const running = Promise.all(all.map((group) => this.#contend(group)));
+    const running = Promise.all(all.map((group, i) => this.#contend(group, i % 2 === 0)));
     const end = Math.max(...groups.map(({ to }) => to));
     for (let i = 0; this.clock.monotonic() < end; i += 1) {
       await this.clock.advance(this.#ttl);
@@ -90,13 +91,14 @@ class Simulation {
     node.fate = fate;
   }
 
-  async #contend(group: Group): Promise<void> {
+  async #contend(group: Group, withLanes: boolean): Promise<void> {
     const { clock } = this;
     const places = [...new Set(group.lists.flat())];
     const lists = group.lists.map((list) => list.map((place) => places.indexOf(place)));
     const settings: QuorumSettings = group.names === undefined ? { lists } : group;
     const nodes = places.flatMap((place) => this.#nodes[place] ?? []);
-    const backend = new QuorumBackend(nodes, clock, settings);
+    const reached = withLanes ? nodes.map((node) => new LaneNode(node, clock)) : nodes;
+    const backend = new QuorumBackend(reached, clock, settings);
     const semaphore = new Semaphore(backend, NAME, { limit: this.#limit, ttl: this.#ttl, clock });
     semaphore.on('warning', () => undefined);
     await this.#pass(group.from);

@@ -2,9 +2,10 @@ import type { Backend, RedisConnection, RedisTarget, SemaphoreOptions } from '..
 import { Semaphore } from '../../src/index.js';
 import { connectionTo, openClient } from './open-client.js';
 
-export type ClientKind = 'node-redis' | 'ioredis';
+/** One of each library. */
+export const bothKinds = ['redis', 'ioredis'] as const;
 
-export const clientKinds: readonly ClientKind[] = ['node-redis', 'ioredis'];
+export type BothKinds = (typeof bothKinds)[number];
 
 export interface Login {
   readonly username: string;
@@ -19,47 +20,24 @@ export interface TestClient {
   destroy(): void;
 }
 
-/** A custom connection in front of a real client, without a subscriber. Where the test sets `fault`, that becomes of calls. */
-export class FaultyConnection implements RedisConnection {
-  fault: (() => Promise<unknown>) | undefined;
-  /** The SHAs of the scripts so far, those that failed included. */
-  readonly scripts: string[] = [];
-  readonly runBySha: RedisConnection['runBySha'];
-  readonly runByText: RedisConnection['runByText'];
-
-  constructor(real: RedisConnection) {
-    this.runBySha = (sha1, ...rest) => {
-      this.scripts.push(sha1);
-      return this.fault?.() ?? real.runBySha(sha1, ...rest);
-    };
-    this.runByText = (...call) => real.runByText(...call);
-  }
-}
-
 /** Clients of one kind and semaphores on them, all closed at the end of the test. */
 export class ClientFixture {
-  readonly kind: ClientKind;
+  readonly kind: BothKinds;
   readonly #clients: TestClient[] = [];
   readonly #semaphores: Semaphore[] = [];
 
-  constructor(kind: ClientKind) {
+  constructor(kind: BothKinds) {
     this.kind = kind;
   }
 
   /** A client with the library's default options. */
   async connect(port: number, login?: Login): Promise<TestClient> {
     const user = login === undefined ? '' : `${login.username}:${login.password}@`;
-    const kind = this.kind === 'node-redis' ? 'redis' : 'ioredis';
-    const opened = await openClient(kind, `redis://${user}127.0.0.1:${port}`);
+    const opened = await openClient(this.kind, `redis://${user}127.0.0.1:${port}`);
     const { target } = opened;
     const client = { target, connection: connectionTo(target), destroy: () => void opened.close() };
     this.#clients.push(client);
     return client;
-  }
-
-  /** A client whose calls the test may fail. */
-  async connectFaulty(port: number): Promise<FaultyConnection> {
-    return new FaultyConnection((await this.connect(port)).connection);
   }
 
   /** A semaphore on a target, or on a new client of that port. */
@@ -81,7 +59,7 @@ export function itThroughBothClients(
   title: string,
   body: (fixture: ClientFixture) => Promise<void>,
 ): void {
-  for (const kind of clientKinds) {
+  for (const kind of bothKinds) {
     it(`${title} (${kind})`, async () => {
       const fixture = new ClientFixture(kind);
       try {

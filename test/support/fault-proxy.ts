@@ -10,11 +10,6 @@ export async function startProxy(targetPort: number): Promise<FaultProxy> {
 }
 
 export class FaultProxy {
-  /** Bytes that clients and the server have sent, swallowed ones included. */
-  requests = 0;
-  replies = 0;
-  /** Connections that were destroyed at once. */
-  refused = 0;
   readonly #targetPort: number;
   readonly #listener;
   readonly #links = new Set<readonly Socket[]>();
@@ -31,19 +26,13 @@ export class FaultProxy {
     this.#targetPort = targetPort;
     // Half open: a side that has sent its end may still receive.
     this.#listener = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-      if (!this.#refuse) return this.#link(client);
-      this.refused += 1;
-      client.destroy();
+      if (this.#refuse) client.destroy();
+      else this.#link(client);
     });
   }
 
   get port(): number {
     return (this.#listener.address() as AddressInfo).port;
-  }
-
-  /** Proxied connections that are open now. */
-  get connections(): number {
-    return this.#links.size;
   }
 
   /** Drops what the server sends from now on: it does what it is told, and nobody hears of it. */
@@ -103,11 +92,9 @@ export class FaultProxy {
     const requests = this.#join(client, server);
     const replies = this.#join(server, client);
     client.on('data', (bytes) => {
-      this.requests += bytes.length;
       if (!this.#swallowRequests) requests(() => this.#deliver(bytes, server));
     });
     server.on('data', (bytes) => {
-      this.replies += bytes.length;
       if (!this.#swallowReplies) replies(() => this.#deliver(bytes, client));
     });
     for (const socket of link) {

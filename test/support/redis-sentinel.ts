@@ -87,13 +87,6 @@ export class TestSentinels {
     return this.master();
   }
 
-  /** Has another server promoted though the master is well. */
-  async failOver(): Promise<void> {
-    const master = await this.master();
-    await ask(present(this.#sentinels[1]), 'FAILOVER');
-    await this.untilFailover(master);
-  }
-
   /** Brings every server back, and resolves once the two replicas follow and each sentinel sees all of that. */
   async repair(): Promise<void> {
     this.#proxy.hang(false);

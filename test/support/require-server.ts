@@ -38,12 +38,8 @@ export function describeWithServer(title: string, body: Body, options: ServerOpt
 }
 
 /** The same with a server whose clock `shiftClock` moves; pending where that cannot be, too. */
-export function describeWithFakeClock(
-  title: string,
-  body: Body,
-  options: ServerOptions = {},
-): void {
-  const start = () => startServer({ ...options, fakeClock: true });
+export function describeWithFakeClock(title: string, body: Body): void {
+  const start = () => startServer({ fakeClock: true });
   describeStarted(title, noServer() ?? noFakeClock(), start, body);
 }
 

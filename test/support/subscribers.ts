@@ -2,10 +2,10 @@ import type { TestServer } from './redis-server.js';
 import { eventually } from './eventually.js';
 
 /** For a user who may not subscribe. */
-export async function muteUrl(server: TestServer, port = server.port): Promise<string> {
+export async function muteUrl(server: TestServer): Promise<string> {
   const rights = ['~*', '&*', '+@all', '-subscribe'];
   await server.command('ACL', 'SETUSER', 'mute', 'on', '>word', ...rights);
-  return `redis://mute:word@127.0.0.1:${port}`;
+  return `redis://mute:word@127.0.0.1:${server.port}`;
 }
 
 /** Cuts off all that listen to pushes; gives how many there were. */

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 import { spy } from 'sinon';
-import { HandleLostError, MemoryBackend, Semaphore } from '../../src/index.js';
+import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 import { telemetry } from '../../src/telemetry.js';
 import { collectUntil } from '../support/garbage.js';
@@ -120,30 +120,6 @@ describe('diagnostics channels', () => {
     await clock.advance(400);
     await collectUntil(() => ids.includes(id)).finally(() => unsubscribe('redsem:drop', note));
     expect(ids.filter((each) => each === id)).to.have.length(1);
-  });
-
-  it('do not disturb a semaphore when a listener throws', async () => {
-    const semaphore = open();
-    const problems: unknown[] = [];
-    const others = process.listeners('uncaughtException');
-    const fail = (): never => {
-      throw new Error('a listener of somebody');
-    };
-    process.removeAllListeners('uncaughtException');
-    process.on('uncaughtException', (error) => problems.push(error));
-    for (const channel of ['redsem:grant', 'redsem:lost']) subscribe(channel, fail);
-    try {
-      const handle = await semaphore.acquire();
-      await semaphore.revoke(handle.id);
-      expect(handle.signal.reason).to.be.instanceOf(HandleLostError);
-      await clock.advance(0);
-      expect(problems).to.have.length(2);
-    } finally {
-      for (const channel of ['redsem:grant', 'redsem:lost']) unsubscribe(channel, fail);
-      process.removeAllListeners('uncaughtException');
-      for (const other of others) process.on('uncaughtException', other);
-    }
-    await semaphore.close();
   });
 
   it('cost nothing while nobody listens: no message, no traced call, no reading of the clock', async () => {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { ContextManager } from '@opentelemetry/api';
 import { context, metrics, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
@@ -278,24 +277,5 @@ describe('OpenTelemetry', () => {
     for (const stop of stops) stop();
     for (const api of [metrics, trace]) api.disable();
     await meters.shutdown();
-  });
-
-  it('has names by the conventions, with unit and description, and the version of the package', async () => {
-    const handle = await open({ extendEvery: 0 }).acquire();
-    await clock.advance(1500);
-    await handle.release();
-    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    const described = await otel.metrics();
-    expect(described).to.have.length.above(5);
-    for (const { descriptor, scope } of described) {
-      const { name, unit, description } = descriptor;
-      expect(name).to.match(/^redsem\.[a-z]+\.[a-z_]+$/);
-      expect(unit, name).to.match(/^(?:s|\{[a-z]+\})$/);
-      expect(description, name).to.match(/^[A-Z]/);
-      expect(scope).to.include({ name: 'redsem', version });
-    }
-    for (const { instrumentationScope } of otel.spans()) {
-      expect(instrumentationScope).to.include({ name: 'redsem', version });
-    }
   });
 });

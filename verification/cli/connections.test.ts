@@ -3,9 +3,13 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { redsem } from '../../test/cli/cli-fixture.js';
 import { leastRights } from '../../test/support/least-rights.js';
-import { describeWithServer, noServer } from '../../test/support/require-server.js';
+import {
+  describeStarted,
+  describeWithServer,
+  noServer,
+} from '../../test/support/require-server.js';
 import { describeWithCluster } from '../../test/support/require-topology.js';
-import { noTls, startTlsServer, type TlsServer } from '../../test/support/tls-server.js';
+import { noTls, startTlsServer } from '../../test/support/tls-server.js';
 
 const SCRIPT = ['--', 'sh', '-c', 'echo in slot $REDSEM_SLOT'];
 const SERVER_ARGS = 'me on >p@ss/word ~* &* +@all --unixsocket redis.sock --databases 4';
@@ -85,28 +89,20 @@ for (const client of ['redis', 'ioredis']) {
     { args: ['--user', ...SERVER_ARGS.split(' ')] },
   );
 
-  (noServer() === undefined && noTls() === undefined ? describe : describe.skip)(
-    `redsem with TLS through ${client}`,
-    () => {
-      let server: TlsServer;
-      before('start redis-server', async () => {
-        server = await startTlsServer();
+  const missing = noServer() ?? noTls();
+  describeStarted(`redsem with TLS through ${client}`, missing, startTlsServer, (server) => {
+    it('trusts the authority given and nobody else, and shows its certificate', async () => {
+      const files = (['ca', 'cert', 'key'] as const).flatMap((part) => {
+        const path = join(server().server.directory, `own.${part}`);
+        writeFileSync(path, server().tls[part]);
+        return [part === 'ca' ? '--cacert' : `--${part}`, path];
       });
-      after('stop redis-server', () => server.stop());
-
-      it('trusts the authority given and nobody else, and shows its certificate', async () => {
-        const files = (['ca', 'cert', 'key'] as const).flatMap((part) => {
-          const path = join(server.server.directory, `own.${part}`);
-          writeFileSync(path, server.tls[part]);
-          return [part === 'ca' ? '--cacert' : `--${part}`, path];
-        });
-        await expectAllToWork(`redis://127.0.0.1:${server.port}`, '--tls', ...files);
-        const secure = `rediss://127.0.0.1:${server.port}`;
-        expect((await call(secure, 'list', ...files)).stdout).to.equal(`${client}\n`);
-        const { code, stderr } = await call(secure, 'list');
-        expect(code).to.equal(69);
-        expect(stderr).to.match(/self-signed certificate|unable to verify/);
-      });
-    },
-  );
+      await expectAllToWork(`redis://127.0.0.1:${server().port}`, '--tls', ...files);
+      const secure = `rediss://127.0.0.1:${server().port}`;
+      expect((await call(secure, 'list', ...files)).stdout).to.equal(`${client}\n`);
+      const { code, stderr } = await call(secure, 'list');
+      expect(code).to.equal(69);
+      expect(stderr).to.match(/self-signed certificate|unable to verify/);
+    });
+  });
 }

@@ -1,11 +1,16 @@
 import { expect } from 'chai';
 
 import { casesOf } from '../../test/conformance/case-group.js';
+import { keyedMutexCases } from '../../test/conformance/cases/keyed-mutex-cases.js';
+import { nameCases } from '../../test/conformance/cases/name-cases.js';
 import type { Row } from '../../test/conformance/row.js';
 import { ioredisMockRow } from '../../test/conformance/rows/ioredis-mock-row.js';
 import { memoryRow } from '../../test/conformance/rows/memory-row.js';
+import { redisRow } from '../../test/conformance/rows/redis-row.js';
 import { serverRows } from '../../test/conformance/rows/server-rows.js';
 import { allGroups, semaphoreSuite } from '../../test/conformance/semaphore-suite.js';
+import { leastRights } from '../../test/support/least-rights.js';
+import { openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { realPassage as passage } from './real-passage.js';
 
@@ -16,6 +21,30 @@ describe('conformance, with time', () => {
   describeWithServer('on a real server', (server) => {
     const rows = serverRows(server);
     for (const row of rows) semaphoreSuite(row, { passage });
+
+    describe('whose user has the least rights', () => {
+      const limited = { username: 'limited', password: 'secret' };
+
+      before(async () => {
+        const rights = ['on', `>${limited.password}`, 'resetchannels', '-@all', ...leastRights];
+        await server().command('ACL', 'SETUSER', limited.username, ...rights);
+        await server().command('SCRIPT', 'FLUSH');
+      });
+
+      // Not those whose keys have another prefix.
+      const groups = allGroups.filter((group) => group !== nameCases && group !== keyedMutexCases);
+      const lacks = { server: 'its user may do less' };
+      const url = (): string => server().url.replace('//', '//limited:secret@');
+      for (const kind of ['redis', 'ioredis'] as const) {
+        const row = redisRow(`over ${kind}`, server, () => openClient(kind, url()), { lacks });
+        semaphoreSuite(row, { groups, passage });
+      }
+
+      it('was refused nothing that a script asked for', async () => {
+        // A client may ask for more while it connects (INFO, CLIENT SETINFO): that is its own affair.
+        expect(String(await server().command('ACL', 'LOG')).split(',')).to.not.include('lua');
+      });
+    });
 
     it('runs every case on each client of each library', () => {
       const clients = rows.filter(({ title }) => /^(io)?redis \d/.test(title));

@@ -1,10 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { connect } from 'node:net';
 import { expect } from 'chai';
-import { eventually } from '../../test/support/eventually.js';
-import { findServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
 import { Program } from '../../test/tooling/run-program.js';
 
 const LONGEST = 15_000;
@@ -69,24 +64,4 @@ describeWithServer('demo on a server', (server) => {
     const own = keys.filter((key) => /^redsem-demo-[0-9a-f]{12}:.*:meta$/.test(key));
     expect(keys).to.have.members([...own, 'of-somebody-else']);
   });
-
-  it('takes its own server and its files along when it is interrupted', async () => {
-    const folder = makeTemporaryFolder();
-    const demo = startDemo('', { REDIS_SERVER: findServer(), TMPDIR: folder });
-    await demo.shows('in flight');
-    const port = Number(/started on 127\.0\.0\.1:(\d+)/.exec(demo.stdout)?.[1]);
-    expect(await isOpen(port)).to.equal(true);
-    expect((await demo.end('SIGINT')).code).to.equal(130);
-    await eventually(async () => !(await isOpen(port)));
-    expect(readdirSync(folder).filter((name) => name.startsWith('redsem'))).to.deep.equal([]);
-    await removeTemporaryFolder(folder);
-  });
 });
-
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => resolve(socket.destroy().destroyed));
-    socket.once('error', () => resolve(false));
-  });
-}

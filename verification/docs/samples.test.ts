@@ -6,7 +6,6 @@ import { type ProgramResult, ROOT, runProgram } from '../../test/tooling/run-pro
 import { modulesOf, needPackages } from '../package/folder-packages.js';
 import { PackedProject } from '../package/packed-project.js';
 import { readPages, samplesOf } from './markdown-samples.js';
-import { EXPRESS_PROBE_OUTPUT, expressProbe, nestProbe } from './recipe-probes.js';
 
 const RECIPES = 'docs/guides/recipes.md';
 const pages = readPages();
@@ -98,10 +97,7 @@ describeWithServer('samples in the README and the docs, with the packed package'
     before('npm ci in docs/guides', async function () {
       await needPackages(this, 'docs/guides');
       await project.link('recipes/node_modules', modulesOf('docs/guides').slice(ROOT.length));
-      const [express, , nest] = recipes.map(({ code }) => code);
       for (const [i, { code }] of recipes.entries()) await project.write(`recipes/${i}.ts`, code);
-      await project.write('recipes/express.ts', expressProbe(express ?? ''));
-      await project.write('recipes/nest.ts', nestProbe(nest ?? ''));
     });
 
     it('compile in a strict project, and write out no shape of a framework', async () => {
@@ -116,18 +112,6 @@ describeWithServer('samples in the README and the docs, with the packed package'
         expect(await run(`recipes/${i}.ts`)).to.include({ code: 0, stdout: output, stderr: '' });
       });
     }
-
-    it('Express: a caller who leaves neither waits nor holds on, and a lost permit ends the answer', async () => {
-      const expected = { code: 0, stdout: EXPRESS_PROBE_OUTPUT, stderr: '' };
-      expect(await run('recipes/express.ts')).to.include(expected);
-    });
-
-    it('NestJS: on SIGTERM the permits are given back before the process ends', async () => {
-      const stdout = '200 sales written in slot 0\nholds slot 0\n';
-      expect(await run('recipes/nest.ts')).to.include({ stdout, stderr: '' });
-      const keys = await server().command('ZCARD', 'redsem:{nest-reports}:tickets');
-      expect(keys).to.equal(0);
-    });
   });
 });
 

@@ -42,12 +42,6 @@ export class Fixture {
     return this.clients.semaphore(target, this.name, { limit: 1, ...options });
   }
 
-  /** The semaphore over a client whose calls the test may fail. */
-  async faulty(options: Options = {}) {
-    const connection = await this.clients.connectFaulty(this.#server.port);
-    return { connection, semaphore: this.over(connection, options) };
-  }
-
   async untilQueued(count: number): Promise<void> {
     await eventually(async () => expect(await this.stored.queue()).to.have.length(count));
   }

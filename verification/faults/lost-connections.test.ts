@@ -1,13 +1,12 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { AcquireTimeoutError, BackendError } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { reasonOf } from '../../test/support/rejection.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import { AT_ONCE_MS, LATE_MS, timed, timedRejection } from '../support/timed.js';
-import { type Fixture, lossesOf, throughBothClients } from './fixture.js';
+import { AT_ONCE_MS, LATE_MS, timedRejection } from '../support/timed.js';
+import { type Fixture, throughBothClients } from './fixture.js';
 
 describeWithServer('a connection on which calls get lost', (server) => {
   const test = throughBothClients(server);
@@ -74,79 +73,12 @@ describeWithServer('a connection on which calls get lost', (server) => {
       await fixture.expectUsable(semaphore);
     });
   }
-
-  test('costs no handle whose extension is lost, and keeps no release for long', async (fixture) => {
-    const semaphore = await fixture.semaphore({ ttl: 6000, extendEvery: 60 }, proxy.port);
-    for (const lose of ['swallowReplies', 'swallowRequests', 'refuse'] as const) {
-      const handle = await semaphore.acquire();
-      const lost = lossesOf(handle);
-      const fail = (): void => {
-        proxy[lose](true);
-        if (lose === 'refuse') proxy.cut();
-      };
-      fail();
-      await sleep(150);
-      proxy.refuse(false);
-      reconnect();
-      await fixture.untilExtended();
-      expect(handle.held).to.equal(true);
-      fail();
-      const { value, took } = await timed(async () => {
-        const releasing = handle.release();
-        await sleep(50);
-        proxy.refuse(false);
-        reconnect();
-        return releasing;
-      });
-      // ioredis sends the release again by itself, and its second run finds nothing.
-      if (lose === 'swallowReplies') expect(value).to.be.a('boolean');
-      else expect(value, lose).to.equal(true);
-      expect(took).to.be.below(5050 + LATE_MS);
-      expect(lost).to.deep.equal([]);
-      await fixture.stored.expectEmpty();
-    }
-    await fixture.expectUsable(semaphore);
-  });
 });
 
-describeWithServer('connections that the server ends', (server) => {
+describeWithServer('a connection that its owner closes', (server) => {
   const test = throughBothClients(server);
 
-  async function killAll(): Promise<void> {
-    for (const type of ['normal', 'pubsub']) {
-      await server().command('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
-    }
-  }
-
-  test('cost neither handles nor waiters anything, nor a place in the queue', async (fixture) => {
-    const options = { limit: 2, ttl: 10_000, extendEvery: 50 };
-    const [one, other] = [await fixture.semaphore(options), await fixture.semaphore(options)];
-    const held = [await one.acquire(), await other.acquire()];
-    const losses = held.map(lossesOf);
-    const waiting = [one.acquire(10_000)];
-    await fixture.untilQueued(1);
-    waiting.push(other.acquire(10_000));
-    await fixture.untilQueued(2);
-    const queue = await fixture.stored.queue();
-    for (let round = 0; round < 3; round += 1) {
-      await killAll();
-      await sleep(40);
-    }
-    await fixture.untilExtended();
-    expect(await fixture.stored.queue()).to.deep.equal(queue);
-    // Nor do scripts that are gone, too.
-    await server().command('SCRIPT', 'FLUSH');
-    for (const handle of held) expect(await handle.release()).to.equal(true);
-    await killAll();
-    const granted = await Promise.all(waiting);
-    expect(granted.map(({ id }) => id)).to.deep.equal(queue);
-    await fixture.stored.expectHeldBy(granted);
-    for (const handle of granted) expect(await handle.release()).to.equal(true);
-    await fixture.expectUsable(one);
-    expect(losses).to.deep.equal([[], []]);
-  });
-
-  test('end each call at once where it was the owner who closed the client', async (fixture) => {
+  test('ends each call at once', async (fixture) => {
     const client = await fixture.clients.connect(server().port);
     const own = fixture.over(client.target, { limit: 2, ttl: 10_000 });
     const other = await fixture.semaphore({ limit: 2 });

@@ -1,14 +1,11 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import { Redis as Redis6 } from 'ioredis-6';
-import { expect } from 'chai';
 import { createClient } from 'redis';
 import { createClient as createClient4 } from 'redis-4';
 import { createClient as createClient5 } from 'redis-5';
 
 import { ManualClock, type RedisTarget } from '../../src/index.js';
 import { ClientFixture } from '../../test/support/client-fixture.js';
-import { eventually } from '../../test/support/eventually.js';
-import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { cutSubscribers } from '../../test/support/subscribers.js';
 import { Fixture } from './fixture.js';
@@ -31,21 +28,18 @@ const stubborn: Record<string, (port: number) => Owned | Promise<Owned>> = {
 };
 
 describeWithServer('a subscriber that was lost', (server) => {
-  let proxy: FaultProxy;
   let clients: ClientFixture;
   let fixture: Fixture;
   const opened: Owned[] = [];
 
-  beforeEach('start the proxy', async () => {
-    proxy = await startProxy(server().port);
+  beforeEach(() => {
     clients = new ClientFixture('ioredis');
     fixture = new Fixture(server(), clients);
   });
 
-  afterEach('stop the proxy', async () => {
+  afterEach(async () => {
     await clients.close();
     for (const client of opened.splice(0)) await client.disconnect();
-    await proxy.stop();
   });
 
   for (const [which, open] of Object.entries(stubborn)) {
@@ -71,41 +65,6 @@ describeWithServer('a subscriber that was lost', (server) => {
       await (await second).release();
       // Only heard.
       await (await again).release();
-    });
-  }
-
-  /** The subscriber is a copy of the client, with its options. */
-  const special: Record<string, RedisOptions> = {
-    'whose commands fail at first': { maxRetriesPerRequest: 0, retryStrategy: () => 20 },
-    // As with a failover detector that reports a failover while the client reconnects.
-    'that ended while it reconnected': { retryStrategy: (times) => (times < 3 ? 20 : null) },
-    'whose commands take too long': { commandTimeout: 100, enableReadyCheck: false },
-  };
-
-  for (const [which, options] of Object.entries(special)) {
-    it(`of ioredis ${which} listens as soon as it can`, async () => {
-      const client = new Redis({ port: server().port, ...options }).on('error', ignore);
-      // Only its copies go through the proxy.
-      const duplicate = client.duplicate.bind(client);
-      client.duplicate = (override) => duplicate({ ...override, port: proxy.port });
-      const silent = options.commandTimeout !== undefined;
-      if (silent) proxy.hang(true);
-      else proxy.refuse(true);
-      const semaphore = fixture.over(client);
-      opened.push(client);
-      const held = await semaphore.acquire();
-      const waiting = semaphore.acquire();
-      const sent = new Set<number>();
-      await eventually(() => {
-        // More bytes: one try to subscribe came after another was over.
-        if (proxy.connections > 0) sent.add(proxy.requests);
-        expect(silent ? sent.size : proxy.refused).to.be.at.least(3);
-      });
-      proxy.hang(false);
-      proxy.refuse(false);
-      await fixture.stored.expectListening();
-      await held.release();
-      await (await waiting).release();
     });
   }
 });

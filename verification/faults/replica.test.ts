@@ -1,45 +1,12 @@
 import { expect } from 'chai';
 
-import type { Backend, RedisTarget } from '../../src/index.js';
-import { AcquireTimeoutError, BackendError, MemoryBackend } from '../../src/index.js';
+import { AcquireTimeoutError, BackendError } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
 import { errorOf } from '../../test/support/rejection.js';
 import { startServer, type TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
-import { LATE_MS, timedRejection } from '../support/timed.js';
-import { type Fixture, throughBothClients, waysIn } from './fixture.js';
-
-describeWithServer('a server that is no master', (server) => {
-  const test = throughBothClients(server);
-  // Its master never answers, so that it keeps its data and refuses to write.
-  const demote = (): Promise<unknown> => server().command('REPLICAOF', '127.0.0.1', '1');
-  const promote = (): Promise<unknown> => server().command('REPLICAOF', 'NO', 'ONE');
-  const serveStale = (on: string): Promise<unknown> =>
-    server().command('CONFIG', 'SET', 'replica-serve-stale-data', on);
-
-  afterEach('make it a master again', async () => {
-    await serveStale('yes');
-    await promote();
-  });
-
-  for (const [word, stale] of [
-    ['READONLY', 'yes'],
-    ['MASTERDOWN', 'no'],
-  ] as const) {
-    test(`is named inside the timeout: ${word}`, async (fixture) => {
-      const semaphore = await fixture.semaphore();
-      await serveStale(stale);
-      await demote();
-      for (const call of waysIn(semaphore, 1000)) {
-        const { took, error } = await timedRejection(call);
-        expect(took).to.be.at.most(1050 + LATE_MS);
-        expect(error).to.have.property('code').that.is.oneOf(['BACKEND', 'ACQUIRE_TIMEOUT']);
-        expect(String((error as Error).cause)).to.include(word);
-      }
-    });
-  }
-});
+import { type Fixture, throughBothClients } from './fixture.js';
 
 describeWithServer('a permit that replicas must acknowledge', (server) => {
   const test = throughBothClients(server);
@@ -99,18 +66,5 @@ describeWithServer('a permit that replicas must acknowledge', (server) => {
     await eventually(() => connection.runByText('return 1', ['x'], []));
     expect(await confirm?.(0, 10)).to.equal(0);
     expect(await connection.replication?.()(1, 1000)).to.equal(1);
-  });
-
-  test('is refused at once where nobody can acknowledge, and so are bad options', async (fixture) => {
-    const { connection } = await fixture.faulty();
-    const refuses = (target: RedisTarget | Backend, given: unknown): void => {
-      const replicas = given as { atLeast: number };
-      expect(() => fixture.over(target, { replicas })).to.throw(/^replicas/);
-    };
-    refuses(connection, { atLeast: 1 });
-    for (const wrong of [{ atLeast: 0 }, { atLeast: 1.5 }, { atLeast: 1, timeout: 0 }, 3, {}]) {
-      refuses(new MemoryBackend(), wrong);
-    }
-    refuses(new MemoryBackend(), { atLeast: 1 });
   });
 });

@@ -57,71 +57,38 @@ test('keys', async () => {
 });
 `;
 
-/** The shapes of the API that a user relies on, and what must not compile; the samples of the docs call the rest. */
+/** What must not compile, and the shapes that no sample of the docs has. */
 export const API_CONSUMER: string = `
 import * as redsem from 'redsem';
-import type {
-  AcquireOptions, Backend, Clock, CompositeHandle, Handle, HandleData, KeyedHandle, RedisTarget, SemaphoreOptions,
-  SemaphoreState, SemaphoreWarning, TryUseResult,
-} from 'redsem';
+import type { Clock, CompositeHandle, Handle, HandleData, KeyedHandle, SemaphoreOptions, SemaphoreWarning, TryUseResult } from 'redsem';
 
 declare const clock: Clock;
 declare const data: HandleData;
-export type Target = RedisTarget;
-
-const backend: Backend = new redsem.MemoryBackend({ clock });
+const backend: redsem.Backend = new redsem.MemoryBackend({ clock });
 const retry = { min: 10, max: 200, factor: 2, jitter: true };
 const options: SemaphoreOptions = { limit: 5, ttl: 30_000, extendEvery: 10_000, retry, prefix: 'a', label: 'b', clock };
 const semaphore = new redsem.Semaphore(backend, 'video-encoders', options);
-const wait: AcquireOptions = { timeout: 5000, signal: new AbortController().signal, permits: 2 };
 
-function onHandle(handle: Handle): number {
-  handle.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' }) => console.log(reason));
-  handle.once('released', () => undefined);
+export async function shapes(): Promise<unknown[]> {
+  const maybe: Handle | null = await semaphore.tryAcquire({ permits: 2 });
+  const used: [number, string] = [await semaphore.use(({ slot }) => slot, 5000), await semaphore.use(async ({ id }) => id)];
+  const tried: TryUseResult<number> = await semaphore.tryUse(({ slot }) => slot, { permits: 2 });
+  const result: number | undefined = tried.ran ? tried.result : undefined;
+  const keyed: KeyedHandle | null = await new redsem.KeyedMutex(backend, { name: 'users', stripes: 64 }).tryAcquire('a');
+  const all: CompositeHandle = await redsem.acquireAll([semaphore, { semaphore, permits: 1 }], 5000);
+  semaphore.on('warning', ({ code }: SemaphoreWarning) => {
+    const known: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
+    console.log(known);
+  });
+  maybe?.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' }) => console.log(reason));
+  return [used, result, keyed?.keys, all.handles];
+}
+
+export async function wrong(handle: Handle, tried: TryUseResult<number>): Promise<void> {
   // @ts-expect-error there is no such event
   handle.on('gone', () => undefined);
-  const text: [string, string, HandleData, AbortSignal] = [handle.id, handle.name, handle.toJSON(), handle.signal];
-  const slots: readonly number[] = handle.slots;
-  return handle.fencingToken + handle.slot + handle.expiresIn + Number(handle.held) + slots.length + text.length;
-}
-
-export async function useSemaphore(): Promise<unknown[]> {
-  const maybe: Handle | null = await semaphore.tryAcquire({ permits: 2 });
-  const used: [number, string] = [await semaphore.use(onHandle, 5000), await semaphore.use(async ({ id }) => id, wait)];
-  const { held, limit, waiting, holders, waiters }: SemaphoreState = await semaphore.inspect();
-  const numbers: number[] = waiters.map((one) => one.position + one.waitingFor + one.permits + held + limit + waiting);
-  const tried: TryUseResult<number> = await semaphore.tryUse(onHandle, { permits: 2 });
-  const result: number | undefined = tried.ran ? tried.result : undefined;
   // @ts-expect-error without a permit there is no result
   console.log(tried.result);
-  await using scoped = await semaphore.acquire(wait);
-  const revoked: boolean = await semaphore.revoke((await semaphore.adopt(data)).id);
-  semaphore.on('warning', ({ code, message }: SemaphoreWarning) => {
-    const known: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
-    console.log(known, message);
-  });
-  return [maybe?.id, used, holders[0]?.expiresIn, numbers, result, scoped.id, revoked];
-}
-
-export async function useFaces(): Promise<unknown[]> {
-  const mutex: redsem.Semaphore = new redsem.Mutex(backend, 'plain');
-  const keyed = new redsem.KeyedMutex(backend, { name: 'users', stripes: 64, ttl: 5000 });
-  const maybe: KeyedHandle | null = await keyed.tryAcquire('a');
-  const used: number = await keyed.use(['a', 'b'], (handle) => handle.handleOf('a').fencingToken, wait);
-  const all: CompositeHandle = await redsem.acquireAll([semaphore, { semaphore: mutex, permits: 1 }], 5000);
-  const parts: readonly Handle[] = all.handles;
-  const text: string = await redsem.useAll([semaphore], (handle) => handle.name, { timeout: 5000 });
-  return [maybe?.keys, used, all.held, all.expiresIn, all.signal.aborted, parts, text, await all.release()];
-}
-
-export function explain(error: unknown): string {
-  if (error instanceof redsem.AcquireTimeoutError) return \`\${error.timeout} \${error.waited} \${error.attempts}\`;
-  if (error instanceof redsem.HandleLostError) return error.reason;
-  if (error instanceof redsem.BackendError || error instanceof redsem.ClosedError) return error.message;
-  return error instanceof redsem.RedsemError ? error.code : 'unknown';
-}
-
-export async function wrong(): Promise<void> {
   // @ts-expect-error a limit is a number
   await semaphore.setLimit('3');
   // @ts-expect-error the id alone is no ticket
@@ -129,7 +96,7 @@ export async function wrong(): Promise<void> {
   // @ts-expect-error an id is wanted
   await semaphore.revoke(data);
   // @ts-expect-error it does not wait
-  await semaphore.tryUse(onHandle, { timeout: 5000 });
+  await semaphore.tryUse(({ slot }) => slot, { timeout: 5000 });
   // @ts-expect-error a mutex has no limit
   new redsem.Mutex(backend, 'mutex', { limit: 2 });
   // @ts-expect-error keys are strings
@@ -138,47 +105,5 @@ export async function wrong(): Promise<void> {
   new redsem.Semaphore(backend, 'no limit', {});
   // @ts-expect-error a name is not a target
   new redsem.Semaphore('localhost', 'no client', options);
-}
-`;
-
-/** Clients of every supported major, passed as they are. */
-export const CLIENTS_CONSUMER: string = `
-import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis';
-import { Cluster as Cluster6, Redis as Redis6 } from 'ioredis-6';
-import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
-import { createClient as createClient4, createCluster as createCluster4 } from 'redis-4';
-import {
-  createClient as createClient5,
-  createClientPool as createClientPool5,
-  createCluster as createCluster5,
-  createSentinel as createSentinel5,
-} from 'redis-5';
-import { Semaphore } from 'redsem';
-
-const options = { limit: 5 };
-const nodes = { rootNodes: [{ url: 'redis://127.0.0.1:6379' }] };
-const sentinels = { name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 26379 }] };
-const startup = [{ host: '127.0.0.1', port: 6379 }];
-
-export async function build(): Promise<Semaphore[]> {
-  return [
-    new Semaphore(createClient(), 'redis 6', options),
-    new Semaphore(createClient({ RESP: 2 }), 'redis 6, RESP 2', options),
-    new Semaphore(await createClient().connect(), 'redis 6, connected', options),
-    new Semaphore(createClientPool(), 'redis 6 pool', options),
-    new Semaphore(createCluster(nodes), 'redis 6 cluster', options),
-    new Semaphore(createSentinel(sentinels), 'redis 6 sentinel', options),
-    new Semaphore(createClient5(), 'redis 5', options),
-    new Semaphore(createClient5({ RESP: 3 }), 'redis 5, RESP 3', options),
-    new Semaphore(createClientPool5(), 'redis 5 pool', options),
-    new Semaphore(createCluster5(nodes), 'redis 5 cluster', options),
-    new Semaphore(createSentinel5(sentinels), 'redis 5 sentinel', options),
-    new Semaphore(createClient4(), 'redis 4', options),
-    new Semaphore(createCluster4(nodes), 'redis 4 cluster', options),
-    new Semaphore(new Redis5({ lazyConnect: true }), 'ioredis 5', options),
-    new Semaphore(new Cluster5(startup, { lazyConnect: true }), 'ioredis 5 cluster', options),
-    new Semaphore(new Redis6({ lazyConnect: true }), 'ioredis 6', options),
-    new Semaphore(new Cluster6(startup, { lazyConnect: true }), 'ioredis 6 cluster', options),
-  ];
 }
 `;

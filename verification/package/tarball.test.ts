@@ -9,7 +9,6 @@ import {
   API_CONSUMER,
   CJS_CONSUMER,
   CJS_TYPES_CONSUMER,
-  CLIENTS_CONSUMER,
   ESM_CONSUMER,
   JEST_CONSUMER,
 } from './consumer-sources.js';
@@ -17,7 +16,6 @@ import { PackedProject, TSC } from './packed-project.js';
 
 /** ES modules, the same as CommonJS, and the command line as one file. */
 const UNPACKED_BUDGET = 1_200_000;
-const CLIENTS = ['redis', 'redis-5', 'redis-4', 'ioredis', 'ioredis-6'];
 const BIN = join(ROOT, 'node_modules');
 
 /** A compiler that still resolves as Node.js 10 did: the one that attw brings. */
@@ -29,7 +27,7 @@ describe('packed tarball', () => {
   let project: PackedProject;
 
   before(async () => {
-    project = await PackedProject.create([...CLIENTS, '@types/node', '@opentelemetry/api']);
+    project = await PackedProject.create(['@types/node', '@opentelemetry/api']);
   });
 
   after(() => project?.remove());
@@ -89,9 +87,8 @@ describe('packed tarball', () => {
     });
   }
 
-  it('type-checks in a strict project, with clients of every supported major without casts', async () => {
+  it('type-checks in a strict project, and refuses what is wrong', async () => {
     await project.write('api.mts', API_CONSUMER);
-    await project.write('clients.mts', CLIENTS_CONSUMER);
-    await project.compile(['api.mts', 'clients.mts']);
+    await project.compile(['api.mts']);
   });
 });

@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { startServer } from '../../test/support/redis-server.js';
 import { ROOT } from '../../test/tooling/run-program.js';
 import { modulesOf, needPackages } from './folder-packages.js';
 
@@ -17,10 +16,6 @@ interface Job {
 interface Workflow {
   readonly jobs: Readonly<Record<string, Job>>;
   readonly permissions: Readonly<Record<string, string>>;
-}
-
-interface Compose {
-  readonly services: { redis: { image: string; command: string; ports: readonly string[] } };
 }
 
 /** What checks the workflows has a package.json of its own. */
@@ -70,7 +65,7 @@ function commandsOf(job: Job | undefined): string[] {
   return commands.map((command) => script.exec(command)?.[1] ?? command);
 }
 
-describe('workflows and files for development', () => {
+describe('workflows', () => {
   const { scripts, engines } = JSON.parse(read('package.json')) as {
     readonly scripts: Readonly<Record<string, string>>;
     readonly engines: { readonly node: string };
@@ -106,36 +101,12 @@ describe('workflows and files for development', () => {
     expect(publish.permissions).to.deep.equal({ contents: 'read', 'id-token': 'write' });
   });
 
-  it('test every Node.js and server that the README names, and have one of them for development', () => {
+  it('test every Node.js and server that the README names', () => {
     expect(matrix.node).to.deep.equal([20, 22, 24]);
     expect(matrix.server).to.include.members(['redis:6.2', 'redis:7', 'redis:8']);
     expect(matrix.server.join(' ')).to.contain('valkey/valkey:');
     expect(engines.node).to.match(/^>=20\./);
     expect(read('README.md')).to.match(/Node\.js 20\.\d+ or newer/);
     expect(read('README.md')).to.include('Redis 6.2 or newer, or Valkey');
-    const devcontainer = read('.devcontainer/devcontainer.json');
-    const { image, postCreateCommand } = JSON.parse(devcontainer) as Record<string, string>;
-    expect(matrix.node).to.include(Number(/\/typescript-node:(\d+)-\w+$/.exec(image ?? '')?.[1]));
-    expect(postCreateCommand).to.match(
-      /^sudo apt-get update && sudo apt-get install -y( redis-server| faketime| spin){3} && npm ci$/,
-    );
-  });
-
-  it('start a server that is tested, on this machine only, with the policy that the README asks for', async () => {
-    const { services } = await parseYaml<Compose>('compose.yaml');
-    const { image, ports, command } = services.redis;
-    expect(matrix.server).to.include(image);
-    expect(ports).to.deep.equal(['127.0.0.1:6379:6379']);
-    const [, url, script = ''] = /REDIS_URL=(\S+) npm run (\w+)/.exec(read('compose.yaml')) ?? [];
-    expect(url).to.equal('redis://127.0.0.1:6379');
-    expect(scripts).to.have.property(script);
-    expect(read('README.md')).to.include('`maxmemory-policy noeviction`');
-    const [program, ...args] = command.split(' ');
-    expect(program).to.equal('redis-server');
-    // The last word counts: without that of compose it would be another policy.
-    const started = await startServer({ args: ['--maxmemory-policy', 'allkeys-lru', ...args] });
-    const reply = await started.command('CONFIG', 'GET', 'maxmemory-policy');
-    await started.stop();
-    expect(reply).to.deep.equal(['maxmemory-policy', 'noeviction']);
   });
 });

@@ -5,10 +5,11 @@ import { eventually } from '../../test/support/eventually.js';
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithFakeClock, describeWithServer } from '../../test/support/require-server.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { cutSubscribers } from '../../test/support/subscribers.js';
 import { expectFencing, peakOf } from './hold-intervals.js';
-import { expiryOf, leftKeys, liveTickets, serverTime, whileRepeating } from './server-records.js';
 import { type Job, stopProcesses, TestProcess } from './test-process.js';
+import { whileRepeating } from './while-repeating.js';
 
 const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
 
@@ -68,9 +69,11 @@ describeWithFakeClock('processes whose wall clocks are a minute off', (server) =
       [60_000, -60_000].map((wallClockOffset) => TestProcess.start(args, { wallClockOffset })),
     );
     const tickets = await Promise.all(processes.map((process) => process.ask('acquire', {})));
-    const born = await Promise.all(tickets.map(({ id }) => expiryOf(server(), 'lives', id)));
-    const now = await serverTime(server());
-    for (const expiry of born) expect(((expiry ?? 0) - now) / 1000).to.be.within(1, options.ttl);
+    const stored = new StoredSemaphore(server(), 'lives');
+    const born = await stored.tickets();
+    expect(born.map(({ id }) => id)).to.have.members(tickets.map(({ id }) => id));
+    const now = await stored.now();
+    for (const { expiresAt } of born) expect(expiresAt - now).to.be.within(1, options.ttl);
     await expectKept(server(), processes, { name: 'off', limit: 2, tasks: 5, rounds: 8, hold: 10 });
     for (const { worker } of processes) {
       expect(worker.messages.map(({ type }) => type)).to.not.include('lost');
@@ -84,10 +87,11 @@ async function expectKept(
   job: Job,
   trouble: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<void> {
+  const stored = new StoredSemaphore(server, job.name);
   const struck = await whileRepeating(100, trouble, () =>
     whileRepeating(
       5,
-      async () => (await liveTickets(server, job.name)).length,
+      async () => (await stored.tickets()).length,
       () => Promise.all(processes.map((process) => process.ask('run', job))),
     ),
   );
@@ -98,6 +102,5 @@ async function expectKept(
   expect(peakOf(intervals)).to.equal(job.limit);
   expectFencing(intervals);
   // What could not be given back at once expires by itself.
-  const left = async (): Promise<string> => (await leftKeys(server, job.name)).join();
-  await eventually(async () => (await left()) === 'meta', 'nothing is left');
+  await eventually(async () => (await stored.keys()).join() === 'meta', 'nothing is left');
 }

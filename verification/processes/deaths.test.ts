@@ -4,13 +4,13 @@ import { Semaphore } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { machineTime } from './hold-intervals.js';
-import { expiryOf, leftKeys, liveTickets } from './server-records.js';
 import { stopProcesses, TestProcess } from './test-process.js';
 
 const ttl = 1500;
-/** For the server and the other process, which other load may hold up, in microseconds. */
-const slack = 1_500_000;
+/** For the server and the other process, which other load may hold up, in milliseconds. */
+const slack = 1500;
 
 describeWithServer('a holder in another process', (server) => {
   let client: OpenClient;
@@ -44,11 +44,14 @@ describeWithServer('a holder in another process', (server) => {
       const acquiring = sem.acquire();
       await eventually(async () => (await sem.inspect()).waiting === 1, 'it waits');
       await dying.kill();
-      const expiry = (await expiryOf(server(), title, ticket.id)) ?? Infinity;
+      const stored = new StoredSemaphore(server(), title);
+      const [{ id, expiresAt } = { id: '', expiresAt: NaN }] = await stored.tickets();
+      expect(id).to.equal(ticket.id);
       // A token is the time of its grant in microseconds.
-      expect((await acquiring).fencingToken).to.be.within(expiry, expiry + slack);
+      const grantedAt = (await acquiring).fencingToken / 1000;
+      expect(grantedAt).to.be.within(expiresAt, expiresAt + slack);
       await sem.close();
-      expect(await leftKeys(server(), title)).to.deep.equal(['meta']);
+      expect(await stored.keys()).to.deep.equal(['meta']);
     });
   }
 
@@ -71,7 +74,7 @@ describeWithServer('a holder in another process', (server) => {
       // What it gives back late is its own ticket, which is gone, and not the permit of its successor.
       expect(await stopped.ask('release', id)).to.equal(false);
       expect(handle.held).to.equal(true);
-      expect(await liveTickets(server(), name)).to.deep.equal([handle.id]);
+      await new StoredSemaphore(server(), name).expectHeldBy([handle]);
       await sem.close();
     });
   }

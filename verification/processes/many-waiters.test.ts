@@ -5,10 +5,11 @@ import { eventually } from '../../test/support/eventually.js';
 import { type OpenClient, openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { describeWithServer } from '../../test/support/require-server.js';
+import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { cutSubscribers, muteUrl, untilSubscribed } from '../../test/support/subscribers.js';
 import { expectFencing, type Interval, peakOf } from './hold-intervals.js';
-import { leftKeys, liveTickets, serverTime, whileRepeating } from './server-records.js';
 import { stopProcesses, TestProcess } from './test-process.js';
+import { whileRepeating } from './while-repeating.js';
 
 const PER_PROCESS = 250;
 const LIMIT = 5;
@@ -52,6 +53,7 @@ describeWithServer('a thousand waiters in four processes', (server) => {
   let client: OpenClient;
   let processes: TestProcess[];
   let sem: Semaphore;
+  let stored: StoredSemaphore;
   /** Has all permits until they are to be served. */
   let gate: Handle;
   let results: Promise<Interval[]>[];
@@ -84,15 +86,15 @@ describeWithServer('a thousand waiters in four processes', (server) => {
       await eventually(async () => (await permitsOf(dead)) > 0, 'it is granted a permit');
       await processes[nth]?.kill();
       void results.splice(nth, 1);
-      const killed = await serverTime(server());
+      const killed = await stored.now();
       const intervals = await trouble(server(), async () => {
         const { value, results: times } = await whileRepeating(
           10,
-          async () => ((await permitsOf(dead)) > 0 ? await serverTime(server()) : killed),
+          async () => ((await permitsOf(dead)) > 0 ? await stored.now() : killed),
           () => serveAll(dead),
         );
         // Until their lease is over more of its waiters may be granted one; all others are passed over.
-        const kept = (Math.max(...times) - killed) / 1000;
+        const kept = Math.max(...times) - killed;
         expect(kept).to.be.below(WAITER_LEASE + CLAIM_TIME + SLACK);
         return value;
       });
@@ -107,6 +109,7 @@ describeWithServer('a thousand waiters in four processes', (server) => {
     const kinds = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
     processes = await Promise.all(kinds.map((kind) => TestProcess.start({ kind, url })));
     sem = new Semaphore(client.target, name, { limit: LIMIT });
+    stored = new StoredSemaphore(server(), name);
     gate = await sem.acquire({ permits: LIMIT });
     const job = { name, limit: LIMIT, tasks: PER_PROCESS, rounds: 1, apart: 2, hold: 30, timeout };
     results = processes.map((process) => process.ask('run', job));
@@ -120,7 +123,7 @@ describeWithServer('a thousand waiters in four processes', (server) => {
 
   async function permitsOf(pid: number): Promise<number> {
     const own = new Set(arrivals.filter((one) => one.pid === pid).map(({ id }) => id));
-    return (await liveTickets(server(), sem.name)).filter((id) => own.has(id)).length;
+    return (await stored.tickets()).filter(({ id }) => own.has(id)).length;
   }
 
   /** What those report that live, once they have served all their callers, and no dead one has a permit. */
@@ -146,6 +149,6 @@ describeWithServer('a thousand waiters in four processes', (server) => {
     // Drops tickets whose holders died.
     await (await sem.acquire(timeout)).release();
     await sem.close();
-    expect(await leftKeys(server(), sem.name)).to.deep.equal(['meta']);
+    expect(await stored.keys()).to.deep.equal(['meta']);
   }
 });

@@ -2,14 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
 import { type Handle, type HandleData, Semaphore } from '../../src/index.js';
+import type { SingleTarget } from '../../src/clients.js';
 import { openClient } from '../../test/support/open-client.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
 import { type Interval, machineTime } from './hold-intervals.js';
 import type { Answer, Calls, Job, Order, ProcessArguments } from './test-process.js';
 
 const { kind, url, name = 'unused', options = { limit: 1 } } = workerArguments<ProcessArguments>();
-const client = await openClient(kind, url);
-const semaphore = new Semaphore(client.target, name, options);
+const urls = typeof url === 'string' ? [url] : url;
+const clients = await Promise.all(urls.map((one) => openClient(kind, one)));
+const targets = clients.map((client) => client.target as SingleTarget);
+const target = typeof url === 'string' ? targets[0]! : targets;
+const semaphore = new Semaphore(target, name, options);
 const handles = new Map<string, Handle>();
 let lastHeld = 0;
 
@@ -32,20 +36,20 @@ function keep(handle: Handle): HandleData {
 }
 
 async function run(job: Job): Promise<Interval[]> {
-  const { tasks, apart = 0, rounds, hold, timeout = 20_000 } = job;
-  const contended = new Semaphore(client.target, job.name, { limit: job.limit });
+  const { tasks, apart = 0, rounds, hold, timeout = 20_000, permits = 1 } = job;
+  const contended = new Semaphore(target, job.name, { limit: job.limit });
   const intervals: Interval[] = [];
   const work = async (nth: number): Promise<void> => {
     if (apart > 0) await sleep(nth * apart);
     for (let round = 0; round < rounds; round += 1) {
-      const handle = await contended.acquire(timeout);
+      const handle = await contended.acquire({ timeout, permits });
       const from = machineTime();
       await sleep(hold);
       handle.assertHeld();
       const to = machineTime();
       await handle[Symbol.asyncDispose]();
-      const { id, slot, fencingToken: token } = handle;
-      intervals.push({ id, slot, token, from, to });
+      const { id, slots, fencingToken: token } = handle;
+      intervals.push(...slots.map((slot) => ({ id, slot, token, from, to })));
     }
   };
   await Promise.all(Array.from({ length: tasks }, (_, nth) => work(nth)));

@@ -9,7 +9,8 @@ import type { Interval } from './hold-intervals.js';
 
 export interface ProcessArguments {
   readonly kind: ClientKind;
-  readonly url: string;
+  /** Of one server, or of several independent masters. */
+  readonly url: string | readonly string[];
   /** The semaphore of all calls but `run`. */
   readonly name?: string;
   readonly options?: SemaphoreOptions;
@@ -27,6 +28,8 @@ export interface Job {
   readonly rounds: number;
   /** How long each holds its permit, in milliseconds. */
   readonly hold: number;
+  /** How many permits each of them takes at once; default: 1. */
+  readonly permits?: number;
   readonly timeout?: number;
 }
 

@@ -1,14 +1,11 @@
 import { expect } from 'chai';
 
-import type { HandleLostError, SemaphoreOptions, SemaphoreWarning } from '../../src/index.js';
-import { AcquireTimeoutError, BackendError, QuorumError, Semaphore } from '../../src/index.js';
+import type { SemaphoreOptions } from '../../src/index.js';
+import { AcquireTimeoutError, QuorumError, Semaphore } from '../../src/index.js';
 import { describeWithMasters } from '../../test/quorum/servers.js';
 import { eventually } from '../../test/support/eventually.js';
-import { leastRights } from '../../test/support/least-rights.js';
-import { openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { errorOf } from '../../test/support/rejection.js';
-import type { SingleTarget } from '../../src/clients.js';
 import { LATE_MS, timed } from '../support/timed.js';
 
 let names = 0;
@@ -65,28 +62,6 @@ for (const kind of ['redis', 'ioredis'] as const) {
       }
     });
 
-    it('give what was tried for while most hung back as soon as they answer', async () => {
-      const semaphore = await open({ limit: 1, ttl: 30_000 });
-      for (const server of others) server.pause();
-      const { value: error, took } = await timed(() =>
-        errorOf(semaphore.acquire(300), AcquireTimeoutError),
-      );
-      expect(took).to.be.within(299, 350 + LATE_MS);
-      expect(error.cause).to.be.an('error');
-      const refused = await errorOf(semaphore.tryAcquire(), BackendError);
-      expect(refused.cause).to.be.instanceOf(QuorumError);
-      for (const server of others) server.resume();
-      await eventually(async () => {
-        for (const server of [first, ...others]) {
-          // The tries did run there, late: a token was given.
-          const last = await server.command('HGET', `redsem:{${name}}:qmeta`, 'last');
-          expect(Number(last)).to.be.above(0);
-          expect(await on(server, 'ZCARD')).to.equal(0);
-        }
-      });
-      expect(await semaphore.tryAcquire()).to.include({ held: true });
-    });
-
     it('tell why, node by node, when most are down', async () => {
       const semaphore = await open({ limit: 1, ttl: 5000 });
       await (await semaphore.acquire(2000)).release();
@@ -118,30 +93,6 @@ for (const kind of ['redis', 'ioredis'] as const) {
       expect(await handle.release()).to.equal(true);
     });
 
-    it('lose a ticket when all lost their data, and give higher tokens then', async () => {
-      const semaphore = await open({ limit: 1, ttl: 5000 });
-      const handle = await semaphore.acquire(2000);
-      for (const server of [first, ...others]) await server.command('FLUSHALL');
-      const lost = new Promise<HandleLostError>((resolve) => handle.on('lost', resolve));
-      await eventually(async () => {
-        await handle.extend().catch(() => undefined);
-        expect(handle.held).to.equal(false);
-      });
-      expect(await lost).to.include({ reason: 'missing' });
-      const next = await semaphore.acquire(6000);
-      expect(next.fencingToken).to.be.above(handle.fencingToken);
-    });
-
-    it('are no use, at once, when most refuse for good', async () => {
-      const semaphore = await open({ limit: 1 });
-      await on(first, 'SET', 'not a sorted set');
-      expect(await (await semaphore.acquire(0)).release()).to.equal(true);
-      for (const server of others) await on(server, 'SET', 'not a sorted set');
-      const error = await errorOf(semaphore.acquire(20_000), BackendError);
-      expect(error.cause).to.be.instanceOf(QuorumError);
-      expect(error.message).to.include('WRONGTYPE');
-    });
-
     it('take many permits as one ticket, and hold nothing but a small hash with an expiry afterwards', async () => {
       const semaphore = await open({ limit: 10_000, ttl: 30_000 });
       const handle = await semaphore.acquire({ permits: 5000, timeout: 20_000 });
@@ -163,56 +114,6 @@ for (const kind of ['redis', 'ioredis'] as const) {
           expect(await server.command('KEYS', `*{${name}}*`)).to.deep.equal([meta]);
         });
       }
-    });
-
-    for (const [other, title] of [
-      [[0, 1, 3], 'another node'],
-      [[0, 1, 2, 3, 4], 'more nodes'],
-    ] as const) {
-      it(`give nothing to who lists ${title}, and say so`, async () => {
-        const old = await open({ limit: 1 });
-        const handle = await old.acquire(5000);
-        // As if it had been restarted without data.
-        const emptied = others[other.length > 3 ? 1 : 0];
-        await emptied?.command(
-          'DEL',
-          ...['qslots', 'qmeta'].map((part) => `redsem:{${name}}:${part}`),
-        );
-        const fresh = await open({ limit: 1 }, [...other]);
-        const warned = new Promise<SemaphoreWarning>((resolve) => fresh.once('warning', resolve));
-        const { cause } = await errorOf(fresh.acquire(500), AcquireTimeoutError);
-        if (!(cause instanceof QuorumError)) throw cause;
-        const ports = masters().servers.map(({ port }) => `127.0.0.1:${port}`);
-        for (const place of [2, ...other]) expect(cause.message).to.include(ports[place]);
-        expect(await warned).to.include({ code: 'NODE_SET', message: cause.message });
-        await handle.extend();
-        expect(handle.held).to.equal(true);
-      });
-    }
-
-    it("need no more of a user's rights than those that the README lists", async () => {
-      const user = ['reset', 'on', '>secret', 'resetchannels', '-@all', ...leastRights];
-      for (const server of masters().servers) {
-        await server.command('ACL', 'SETUSER', 'limited', ...user);
-        await server.command('ACL', 'LOG', 'RESET');
-      }
-      const urls = masters().urls.map((url) => url.replace('//', '//limited:secret@'));
-      const clients = await Promise.all(urls.map((url) => openClient(kind, url)));
-      const targets = clients.map(({ target }) => target as SingleTarget);
-      const semaphore = new Semaphore(targets, name, { limit: 2 });
-      const handle = await semaphore.acquire({ permits: 2, timeout: 2000 });
-      await handle.extend();
-      // One lost it, and gets it back.
-      await first.command('DEL', `redsem:{${name}}:qslots`, `redsem:{${name}}:qmeta`);
-      await handle.extend();
-      expect(await semaphore.tryAcquire()).to.equal(null);
-      expect((await semaphore.inspect()).held).to.equal(2);
-      expect(await handle.release()).to.equal(true);
-      for (const server of masters().servers) {
-        expect(JSON.stringify(await server.command('ACL', 'LOG'))).not.to.match(/lua|script/);
-      }
-      await semaphore.close();
-      for (const client of clients) await client.close();
     });
   });
 }

@@ -1,13 +1,11 @@
 import { expect } from 'chai';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { eventually } from '../../test/support/eventually.js';
-import { describeWithServer } from '../../test/support/require-server.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
 
 const fixtures = 'test/support/fixtures';
@@ -69,36 +67,3 @@ describe('a test run', () => {
     });
   }
 });
-
-describeWithServer('a test run that is ended', () => {
-  for (const [signal, args] of [
-    ['SIGINT', parallel],
-    ['SIGTERM', ['--import', 'tsx', mocha, ...setup]],
-    ['SIGKILL', ['--import', 'tsx', mocha, ...setup]],
-  ] as const) {
-    it(`by ${signal} leaves no server, not even a stopped one`, async function () {
-      // Only Linux can tell a child that its parent was killed.
-      if (signal === 'SIGKILL' && process.platform !== 'linux') this.skip();
-      const run = new Run([...args, `${fixtures}/never-done.ts`]);
-      const found = (): RegExpExecArray | null => /server (\d+) in (\S+)\n/.exec(run.output);
-      await eventually(() => found() !== null);
-      const [, pid, directory = ''] = found() ?? [];
-      expect(isRunning(Number(pid))).to.equal(true);
-      run.child.kill(signal);
-      await run.end();
-      await eventually(() => !isRunning(Number(pid)));
-      rmSync(directory, { recursive: true, force: true });
-    });
-  }
-});
-
-/** A process that is dead but not yet collected by its new parent (state Z) does not run. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    if (process.platform !== 'linux') return true;
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}

@@ -101,7 +101,7 @@ describeWithCluster('a cluster whose master fails', (cluster) => {
     name,
     fail: (how) => (how === 'killed' ? cluster().kill(master) : cluster().pause(master)),
     repair: () => cluster().repair(),
-    stuck: 'node-redis',
+    stuck: 'redis',
   };
 
   itOutlives('killed', topology);
@@ -138,8 +138,7 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       await sentinels().untilFailover(master);
     });
     await throughBothClients(connect, async (fixture) => {
-      const kind = fixture.kind === 'ioredis' ? 'ioredis' : 'redis';
-      const direct = await openClient(kind, `redis://127.0.0.1:${master.port}`);
+      const direct = await openClient(fixture.kind, `redis://127.0.0.1:${master.port}`);
       const name = newName();
       const options = { limit: 1, ttl, extendEvery: 200 };
       const handle = await (await fixture.semaphore(name, options, direct.target)).acquire(5000);

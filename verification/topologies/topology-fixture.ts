@@ -8,7 +8,7 @@ import {
   Semaphore,
   type SemaphoreOptions,
 } from '../../src/index.js';
-import { type ClientKind, clientKinds, type Login } from '../../test/support/client-fixture.js';
+import { type BothKinds, bothKinds, type Login } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import type { TestCluster } from '../../test/support/redis-cluster.js';
 import { MASTER_NAME, type TestSentinels } from '../../test/support/redis-sentinel.js';
@@ -20,11 +20,11 @@ interface Connected {
   destroy(): unknown;
 }
 
-export type Connect = (kind: ClientKind) => Promise<Connected>;
+export type Connect = (kind: BothKinds) => Promise<Connected>;
 
 /** Makes clients of one kind and semaphores on them, all closed at the end of the test. */
 export interface Fixture {
-  readonly kind: ClientKind;
+  readonly kind: BothKinds;
   client(): Promise<RedisTarget>;
   /** On a client of its own unless one is given. */
   semaphore(name: string, options: SemaphoreOptions, target?: RedisTarget): Promise<Semaphore>;
@@ -34,13 +34,13 @@ type Body = (fixture: Fixture) => Promise<void>;
 
 /** The same at the same time through each library: what takes long, takes it once. */
 export async function throughBothClients(connect: Connect, body: Body): Promise<void> {
-  const ends = await Promise.allSettled(clientKinds.map((kind) => through(kind, connect, body)));
+  const ends = await Promise.allSettled(bothKinds.map((kind) => through(kind, connect, body)));
   for (const [i, end] of ends.entries()) {
-    if (end.status === 'rejected') throw new Error(clientKinds[i], { cause: end.reason });
+    if (end.status === 'rejected') throw new Error(bothKinds[i], { cause: end.reason });
   }
 }
 
-async function through(kind: ClientKind, connect: Connect, body: Body): Promise<void> {
+async function through(kind: BothKinds, connect: Connect, body: Body): Promise<void> {
   const clients: Connected[] = [];
   const semaphores: Semaphore[] = [];
   const client = async (): Promise<RedisTarget> => {
@@ -63,7 +63,7 @@ async function through(kind: ClientKind, connect: Connect, body: Body): Promise<
 
 /** Gives a function that resolves for both clients once both have called it and `action` has run. */
 export function meeting(action: () => unknown): () => Promise<void> {
-  let missing = clientKinds.length;
+  let missing = bothKinds.length;
   let begin: () => void = () => {};
   const all = new Promise<void>((resolve) => (begin = resolve));
   const acted = all.then(async () => void (await action()));
@@ -108,7 +108,7 @@ export async function untilReplicated(
 export function clusterClient(cluster: () => TestCluster, login?: Login): Connect {
   return async (kind) => {
     const { addresses } = cluster();
-    if (kind === 'node-redis') {
+    if (kind === 'redis') {
       const rootNodes = addresses.map(({ port }) => ({ url: `redis://127.0.0.1:${port}` }));
       const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
       const client = createCluster({ rootNodes, ...refresh, defaults: { ...login } });
@@ -128,7 +128,7 @@ export function clusterClient(cluster: () => TestCluster, login?: Login): Connec
 export function sentinelClient(sentinels: () => TestSentinels): Connect {
   return async (kind) => {
     const { addresses } = sentinels();
-    if (kind === 'node-redis') {
+    if (kind === 'redis') {
       const client = createSentinel({ name: MASTER_NAME, sentinelRootNodes: addresses });
       await client.on('error', ignore).connect();
       return { target: client, destroy: () => client.destroy() };

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Handle, ManualClock, Semaphore } from '../../src/index.js';
 import { startMonitor } from '../../test/support/command-monitor.js';
@@ -7,11 +6,6 @@ import { eventually } from '../../test/support/eventually.js';
 import { type ClientKind, type OpenClient, openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { untilSubscribed } from '../../test/support/subscribers.js';
-import { leftKeys } from '../processes/server-records.js';
-
-/** Handles, and calls for all of them: a call may carry a hundred at least. */
-const MANY = 1000;
-const CALLS = 10;
 
 describeWithServer('calls', (server) => {
   const clients: OpenClient[] = [];
@@ -22,43 +16,6 @@ describeWithServer('calls', (server) => {
     const client = await openClient(kind, server().url);
     clients.push(client);
     return client;
-  }
-
-  /** Script calls that the server saw meanwhile. */
-  async function callsOf(body: () => Promise<unknown>): Promise<number> {
-    const count = async (): Promise<number> => {
-      const { evalsha = 0, eval: whole = 0 } = await server().calls();
-      return evalsha + whole;
-    };
-    const before = await count();
-    await body();
-    return (await count()) - before;
-  }
-
-  for (const kind of ['redis', 'ioredis'] as const) {
-    it(`carry many acquires, extensions and releases together (${kind})`, async () => {
-      const { target } = await open(kind);
-      const options = { limit: MANY, ttl: 30_000, extendEvery: 1000 };
-      const sem = new Semaphore(target, `many-${kind}`, options);
-      await (await sem.acquire()).release();
-      let handles: Handle[] = [];
-      const acquiring = await callsOf(async () => {
-        handles = await Promise.all(Array.from({ length: MANY }, () => sem.acquire()));
-      });
-      expect(acquiring).to.be.within(1, CALLS);
-      expect(new Set(handles.map(({ slot }) => slot)).size).to.equal(MANY);
-      const began = performance.now();
-      const extending = await callsOf(() => sleep(3000));
-      const rounds = Math.ceil((performance.now() - began) / 1000);
-      expect(extending).to.be.within(1, CALLS * rounds);
-      const releasing = await callsOf(async () => {
-        const released = await Promise.all(handles.map((handle) => handle.release()));
-        expect(released).to.not.include(false);
-      });
-      expect(releasing).to.be.within(1, CALLS + 1);
-      await sem.close();
-      expect(await leftKeys(server(), sem.name)).to.deep.equal(['meta']);
-    });
   }
 
   for (const [ttl, kind] of [

@@ -1,66 +1,12 @@
 import { expect } from 'chai';
 
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
-import { eventually } from '../../test/support/eventually.js';
-import { describeWithServer } from '../../test/support/require-server.js';
-import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
-import { leftKeys, liveTickets, ticketsKey } from '../processes/server-records.js';
-import type { Dropped, DroppedArguments } from './dropped-worker.js';
-import type { LeakArguments, Leftovers } from './leak-worker.js';
-
-const DAY = 86_400_000;
-let worker: WorkerProcess;
-
-function start(script: string, args: unknown): void {
-  worker = startWorker(new URL(script, import.meta.url), args);
-}
-
-describeWithServer('what stays behind', (server) => {
-  afterEach(() => worker.kill());
-
-  for (const kind of ['redis', 'ioredis'] as const) {
-    it(`is nothing after 10 000 cycles, 1000 timeouts and 1000 aborts (${kind})`, async () => {
-      const args: LeakArguments = { kind, url: server().url, name: `leaks-${kind}` };
-      start('leak-worker.ts', args);
-      const { before, after, ...left } = (await worker.next('left')).data as Leftovers;
-      expect(after).to.deep.equal(before);
-      expect(left).to.deep.equal({ timers: 0, handles: 10_001 });
-      expect(await leftKeys(server(), args.name)).to.deep.equal(['meta']);
-      const life = await server().command('PTTL', `redsem:{${args.name}}:meta`);
-      expect(life).to.be.within(DAY - 60_000, DAY + 60_000);
-      const list = String(await server().command('CLIENT', 'LIST'))
-        .trim()
-        .split('\n');
-      expect(list.filter((line) => !line.includes('cmd=client|list'))).to.have.lengthOf(1);
-      worker.send({ type: 'end' });
-      expect(await worker.exited).to.deep.equal({ code: 0, signal: null });
-      expect(worker.output).to.equal('');
-    });
-  }
-
-  it('of handles that are dropped expires with a warning, unless somebody listens for their loss', async () => {
-    const name = 'dropped';
-    start('dropped-worker.ts', { url: server().url, name } satisfies DroppedArguments);
-    const { ids, ...seen } = (await worker.next('dropped')).data as Dropped;
-    expect(seen).to.deep.equal({
-      collected: ['plain', 'released', 'unheard'],
-      warnings: Array.from({ length: 3 }, () => 'REDSEM_HANDLE_DROPPED'),
-      lost: 0,
-    });
-    const kept = ['listened', 'signalled', 'late'].map((way) => ids[way]);
-    await eventually(async () => {
-      expect(await liveTickets(server(), name)).to.have.members(kept);
-    });
-    await server().command('DEL', ticketsKey(name));
-    worker.send({ type: 'lost?' });
-    await worker.next('lost');
-  });
-});
+import { startWorker } from '../../test/support/worker-process.js';
 
 describe('a backend that is dropped while its semaphores are collected', () => {
   // V8 calls no FinalizationRegistry of a process any more after one was collected that had something to tell.
   it('leaves the FinalizationRegistry of everybody else working', async () => {
-    start('finalization-worker.ts', {});
+    const worker = startWorker(new URL('finalization-worker.ts', import.meta.url));
     expect((await worker.next('finalized')).data).to.equal(true);
     worker.kill();
   });

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 
 import { type Handle, Semaphore } from '../../src/index.js';
 import { type OpenClient, openClient } from '../../test/support/open-client.js';
-import { describeWithFakeClock, describeWithServer } from '../../test/support/require-server.js';
-import { leftKeys } from '../processes/server-records.js';
+import { describeWithServer } from '../../test/support/require-server.js';
 
 const MANY = 100_000;
 const FREE = 500;
@@ -60,25 +59,6 @@ describeWithServer('10 and 100 000 tickets', (server) => {
     }
     return best;
   }
-});
-
-describeWithFakeClock('100 000 tickets that expire at once', (server) => {
-  it('are dropped by one call', async () => {
-    const client = await openClient('ioredis', server().url);
-    const options = { limit: MANY + FREE, extendEvery: 0 };
-    const many = new Semaphore(client.target, 'many', { ...options, ttl: 300_000 });
-    // Keeps the key alive: that it goes with all its tickets is another thing.
-    const last = await new Semaphore(client.target, 'many', { ...options, ttl: 900_000 }).acquire();
-    await take(many, MANY);
-    await server().shiftClock(300_000);
-    const next = await many.tryAcquire();
-    const { holders } = await many.inspect();
-    expect(holders.map(({ id }) => id)).to.have.members([last.id, next?.id]);
-    expect(next?.slot).to.equal(1);
-    for (const handle of [last, next]) await handle?.release();
-    expect(await leftKeys(server(), 'many')).to.deep.equal(['meta']);
-    await client.close();
-  });
 });
 
 function take(semaphore: Semaphore, count: number): Promise<unknown> {

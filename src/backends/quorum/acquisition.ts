@@ -1,46 +1,26 @@
-import type { AcquireCall, AcquireVerdict, TicketRequest } from '../backend.js';
+import type { AcquireCall, AcquireVerdict } from '../backend.js';
 import type { Instant } from '../../time/clock.js';
 import { elapsedSince, instant, randomBy } from '../../time/clock.js';
+import { certaintyLeft } from '../../time/server-clock.js';
+import type { Candidate, Progress } from './candidate.js';
+import { newCandidate, verdictOn } from './candidate.js';
 import type { Quorum } from './quorum.js';
-import { nodeLimit } from './quorum.js';
+import { nodeTimeout } from './node-timeout.js';
 import type { Holding, TakeReply } from './quorum-node.js';
+import { restoreTickets } from './restore.js';
 import type { Answers } from './round.js';
 import { pendingIn, repliedIn, repliesIn } from './round.js';
 import type { Votes } from './tally.js';
-import { canStillWin, hasAll, sameSlots, shuffle, wonSlots } from './tally.js';
-import type { Winner } from './token-agreement.js';
+import { canStillWin, hasAll, sameSlots, shuffle, slotsOnMajority, wonSlots } from './tally.js';
+import type { Agreement, Winner } from './token-agreement.js';
 import { agreeOnTokens } from './token-agreement.js';
 
-/** How often what was split between contenders is tried for in one call, and within which part of the ttl. */
-const TRIES = 4;
-const PART = 1 / 4;
+/** How often one call tries for what contenders have split between them, and within which part of the ttl. */
+const MAX_TRIES = 4;
+const RETRY_BUDGET_FRACTION = 1 / 4;
 
-/** Shortest range from which a pause between two tries is drawn, in milliseconds. */
-const PAUSE = 2;
-
-type Fate =
-  /** A round is under way, or what it won is not yet safe. */
-  | 'open'
-  | 'won'
-  /** No node gave it anything. */
-  | 'refused'
-  /** Some nodes did, too few. */
-  | 'split'
-  /** It could not be tried, or what was won came too late. */
-  | 'late';
-
-/** One request on its way to a majority. */
-interface Candidate {
-  readonly request: TicketRequest;
-  /** Nobody wants it any more. */
-  cancelled: boolean;
-  fate: Fate;
-  attempt: number;
-  /** What each node holds for this attempt. */
-  holdings: (Holding | undefined)[];
-  slots: readonly number[];
-  token: number;
-}
+/** Shortest range from which a pause between two tries is drawn. */
+const MIN_RETRY_PAUSE_MS = 2;
 
 /** One call of `acquire`: rounds of asking all nodes, until each request has won, was refused, or must wait. */
 export class Acquisition {
@@ -49,7 +29,7 @@ export class Acquisition {
   readonly #call: AcquireCall;
   readonly #candidates: readonly Candidate[];
   readonly #started: Instant;
-  /** Slots that a majority would have given, in random order: what to aim at next. */
+  /** Slots that a majority would have given, in random order: the next aim. */
   #contested: number[] = [];
   #roundTime = 0;
 
@@ -57,15 +37,7 @@ export class Acquisition {
     this.#quorum = quorum;
     this.#call = call;
     this.#started = instant(quorum.clock);
-    this.#candidates = call.requests.map((request) => ({
-      request,
-      cancelled: false,
-      fate: 'open',
-      attempt: 0,
-      holdings: [],
-      slots: [],
-      token: 0,
-    }));
+    this.#candidates = call.requests.map(newCandidate);
   }
 
   /** A ticket that is released while it is being won must not be held. */
@@ -79,12 +51,12 @@ export class Acquisition {
     let open = this.#candidates;
     for (let tries = 1; open.length > 0; tries += 1) {
       const answers = await this.#try(open);
-      const won = this.#candidates.some(({ fate }) => fate === 'won');
+      const won = this.#candidates.some(({ progress }) => progress === 'won');
       if (!won) this.#quorum.assertMajority(answers);
-      open = tries < TRIES ? this.#worthAnotherTry(won) : [];
+      open = tries < MAX_TRIES ? this.#worthAnotherTry(won) : [];
       if (open.length > 0) await this.#pause(tries);
     }
-    return this.#candidates.map((candidate) => this.#verdictOn(candidate));
+    return this.#candidates.map((candidate) => verdictOn(candidate));
   }
 
   async #try(candidates: readonly Candidate[]): Promise<Answers<TakeReply>> {
@@ -101,13 +73,13 @@ export class Acquisition {
     const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
     const sure = otherSet.error === undefined && otherSet.unrecorded !== true;
     const losers = candidates.filter(({ slots }) => !sure || slots.length === 0);
-    this.#findContested(losers, replies);
+    this.#contested = shuffle(this.#freeOnMajority(losers, replies), this.#quorum.clock);
     for (const candidate of losers) {
       const split = candidate.holdings.some((holding) => holding !== undefined);
       this.#giveUp(candidate, split ? 'split' : 'refused', answers);
     }
     if (otherSet.error !== undefined) throw otherSet.error;
-    const winners = candidates.filter(({ fate }) => fate === 'open');
+    const winners = candidates.filter(({ progress }) => progress === 'open');
     if (winners.length > 0) await this.#secure(winners, answers);
     return answers;
   }
@@ -118,13 +90,17 @@ export class Acquisition {
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
       const { id, permits } = candidate.request;
-      Object.assign(candidate, { attempt: this.#quorum.nextAttempt(), fate: 'open', holdings: [] });
+      Object.assign(candidate, {
+        attempt: this.#quorum.nextAttempt(),
+        progress: 'open',
+        holdings: [],
+      });
       const aim = this.#contested.splice(0, permits);
       return { id, attempt: candidate.attempt, permits, token: first + i, aim };
     });
     return this.#quorum.ask<TakeReply>({
-      limit: Math.min(nodeLimit(this.#call.ttl), this.#validity()),
-      send: (node, notAfter) => node.take({ ...this.#terms, claim, label, notAfter, requests }),
+      timeoutMs: Math.min(nodeTimeout(this.#call.ttl), this.#validity()),
+      send: (node, timing) => node.take({ ...this.#terms, ...timing, claim, label, requests }),
       decided: (answers) => {
         this.#count(candidates, answers);
         return this.#isDecided(candidates, answers);
@@ -170,24 +146,23 @@ export class Acquisition {
         this.#onLate(index, candidate, attempt, holding);
       return { id: request.id, attempt, slots, label: this.#call.label, holdings, onLate };
     });
-    const timeLeft = (): number => Math.min(nodeLimit(this.#call.ttl), this.#validity());
-    const tokens = await agreeOnTokens(this.#quorum, this.#terms, tickets, timeLeft);
+    const timeLeft = (): number => Math.min(nodeTimeout(this.#call.ttl), this.#validity());
+    const agreements = await agreeOnTokens(this.#quorum, this.#terms, tickets, timeLeft);
     for (const candidate of winners) {
-      const token = tokens.get(candidate.request.id);
+      const agreement = agreements.get(candidate.request.id);
       // A node may have lost, since, what it had given.
       const slots = wonSlots(this.#votes(candidate, 0)) ?? [];
-      const still = token !== undefined && hasAll(slots, candidate.slots);
+      const still = agreement !== undefined && hasAll(slots, candidate.slots);
       if (this.#validity() <= 0 || candidate.cancelled) this.#giveUp(candidate, 'late', answers);
-      else if (still) this.#keep(candidate, token);
+      else if (still) this.#keep(candidate, agreement);
       else this.#giveUp(candidate, 'split', answers);
     }
     this.#align(winners);
   }
 
-  #keep(candidate: Candidate, token: number): void {
+  #keep(candidate: Candidate, { token, unanswered }: Agreement): void {
     const { request, attempt, slots } = candidate;
-    candidate.fate = 'won';
-    candidate.token = token;
+    Object.assign(candidate, { progress: 'won', token, unanswered });
     const until = this.#quorum.clock.monotonic() + this.#validity();
     this.#quorum.held.set(request.id, { slots, token, attempt, until, label: this.#call.label });
   }
@@ -195,23 +170,24 @@ export class Acquisition {
   /** Puts what was won where nodes gave something else, in one call to each. */
   #align(winners: readonly Candidate[]): void {
     this.#quorum.links.forEach((_, index) => {
-      const ids = winners.flatMap(({ fate, request, holdings, token, slots }) => {
+      const ids = winners.flatMap(({ progress, request, holdings, token, slots, unanswered }) => {
         const holding = holdings[index];
-        if (fate !== 'won' || holding === undefined) return [];
+        const isKnown = ((unanswered >> index) & 1) === 0;
+        if (progress !== 'won' || holding === undefined || !isKnown) return [];
         return holding.token === token && sameSlots(holding.slots, slots) ? [] : request.id;
       });
-      this.#quorum.restore(index, this.#terms, ids);
+      restoreTickets(this.#quorum, index, this.#terms, ids);
     });
   }
 
-  /** Undone wherever it was, or may be. */
-  #giveUp(candidate: Candidate, fate: Fate, answers: Answers<TakeReply>): void {
+  /** Rolled back wherever it was given, or may be. */
+  #giveUp(candidate: Candidate, progress: Progress, answers: Answers<TakeReply>): void {
     const { request, attempt, holdings } = candidate;
-    candidate.fate = fate;
+    candidate.progress = progress;
     answers.forEach((answer, index) => {
       const silent = answer === undefined || ('error' in answer && answer.sent);
       if (silent || holdings[index] !== undefined) {
-        this.#quorum.undo(index, this.#call.key, request.id, attempt);
+        this.#quorum.rollBack(index, this.#call.key, request.id, attempt);
       }
     });
   }
@@ -220,47 +196,45 @@ export class Acquisition {
   #onLate(index: number, candidate: Candidate, attempt: number, holding: Holding): void {
     const { id } = candidate.request;
     const current = candidate.attempt === attempt;
-    if (current && candidate.fate === 'open') candidate.holdings[index] = holding;
-    else if (!current || candidate.fate !== 'won' || this.#quorum.held.get(id) === undefined) {
-      this.#quorum.undo(index, this.#call.key, id, attempt);
+    if (current && candidate.progress === 'open') candidate.holdings[index] = holding;
+    else if (!current || candidate.progress !== 'won' || this.#quorum.held.get(id) === undefined) {
+      this.#quorum.rollBack(index, this.#call.key, id, attempt);
     } else if (!sameSlots(holding.slots, candidate.slots)) {
-      this.#quorum.restore(index, this.#terms, [id]);
+      restoreTickets(this.#quorum, index, this.#terms, [id]);
     }
   }
 
-  #findContested(losers: readonly Candidate[], replies: readonly (TakeReply | undefined)[]): void {
-    const nodes = new Map<number, number>();
-    replies.forEach((reply, index) => {
-      const mine = losers.flatMap(({ holdings }) => holdings[index]?.slots ?? []);
-      for (const slot of [...(reply?.free ?? []), ...mine]) {
-        nodes.set(slot, (nodes.get(slot) ?? 0) | (1 << index));
-      }
+  #freeOnMajority(
+    losers: readonly Candidate[],
+    replies: readonly (TakeReply | undefined)[],
+  ): number[] {
+    const offers = replies.map((reply, index) => {
+      const own = losers.flatMap(({ holdings }) => holdings[index]?.slots ?? []);
+      return [...(reply?.free ?? []), ...own];
     });
-    const { majorities } = this.#quorum;
-    const slots = [...nodes].flatMap(([slot, mask]) => (majorities.reachedBy(mask) ? slot : []));
-    this.#contested = shuffle(slots, this.#quorum.clock);
+    return slotsOnMajority(this.#quorum.majorities, offers);
   }
 
-  /** Those who were split. Who has won need not wait for them, unless they cannot wait themselves. */
+  /** Those that were split. Those that have won do not wait for them, unless they are tries that cannot queue. */
   #worthAnotherTry(won: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
     const { clock } = this.#quorum;
-    if (elapsedSince(this.#started, clock) > ttl * PART || clock.monotonic() > notAfter) return [];
+    if (
+      elapsedSince(this.#started, clock) > ttl * RETRY_BUDGET_FRACTION ||
+      clock.monotonic() > notAfter
+    )
+      return [];
     return this.#candidates.filter(
-      ({ fate, cancelled, request }) => fate === 'split' && !cancelled && !(won && request.wait),
+      ({ progress, cancelled, request }) =>
+        progress === 'split' && !cancelled && !(won && request.wait),
     );
   }
 
-  /** Drawn from a range that grows: contenders who split the nodes must not meet again. */
+  /** Drawn from a range that grows: contenders that split the nodes must not meet again. */
   #pause(tries: number): Promise<void> {
-    const pause = randomBy(this.#quorum.clock) * tries * Math.max(PAUSE, 2 * this.#roundTime);
+    const pause =
+      randomBy(this.#quorum.clock) * tries * Math.max(MIN_RETRY_PAUSE_MS, 2 * this.#roundTime);
     return new Promise((resolve) => this.#quorum.clock.schedule(resolve, pause, true));
-  }
-
-  #verdictOn({ fate, request, slots, token }: Candidate): AcquireVerdict {
-    if (fate === 'won') return { kind: 'granted', fencingToken: token, slots };
-    if (request.wait) return { kind: 'queued', arrival: undefined };
-    return fate === 'late' ? { kind: 'late' } : { kind: 'busy' };
   }
 
   #votes({ request, holdings }: Candidate, pending: number): Votes {
@@ -272,9 +246,8 @@ export class Acquisition {
     return { key, limit, ttl };
   }
 
-  /** Milliseconds for which a ticket that was asked for at the beginning is certain, with the margin of `Lease`. */
+  /** Milliseconds for which a ticket that was asked for at the beginning is certain. */
   #validity(): number {
-    const { ttl } = this.#call;
-    return ttl - ttl * 0.01 - 2 - elapsedSince(this.#started, this.#quorum.clock);
+    return certaintyLeft(this.#started, this.#call.ttl, this.#quorum.clock);
   }
 }

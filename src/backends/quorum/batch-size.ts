@@ -1,13 +1,16 @@
-import { CallTimeoutError } from '../../calling/call-timeout.js';
+import { CallTimeoutError } from '../../time/call-timeout.js';
 import { LateCallError } from './quorum-node.js';
 import type { Answers } from './round.js';
 
-/** Permits in one call, and so in one ticket: what a node does for them takes some 50 ms, in which it does nothing else. */
-export const MOST_IN_CALL = 10_000;
+/** In one call, and so in one ticket: a node works on them for some 50 ms, in which it does nothing else. */
+export const MAX_PERMITS_PER_CALL = 10_000;
+
+/** They are arguments of a script, and Lua's stack carries a few thousand. */
+export const MAX_TICKETS_PER_CALL = 100;
 
 /** How many permits one call is about: fewer where nodes could not do as many in the time that they have. */
 export class BatchSize {
-  #permits = MOST_IN_CALL;
+  #permits = MAX_PERMITS_PER_CALL;
 
   /** In parts that are not too large, none of them empty. */
   split<T>(items: readonly T[], permitsOf: (item: T) => number): T[][] {
@@ -16,7 +19,7 @@ export class BatchSize {
     for (const item of items) {
       const permits = permitsOf(item);
       const last = parts.at(-1);
-      if (last === undefined || permits > left) {
+      if (last === undefined || permits > left || last.length === MAX_TICKETS_PER_CALL) {
         parts.push([item]);
         left = this.#permits;
       } else last.push(item);
@@ -25,10 +28,11 @@ export class BatchSize {
     return parts;
   }
 
-  /** What became of a call about so many permits. */
+  /** Adapts to what became of a call about that many permits. */
   learn(permits: number, answers: Answers<unknown>): void {
     if (answers.some((answer) => answer !== undefined && 'reply' in answer)) {
-      if (2 * permits > this.#permits) this.#permits = Math.min(2 * this.#permits, MOST_IN_CALL);
+      if (2 * permits > this.#permits)
+        this.#permits = Math.min(2 * this.#permits, MAX_PERMITS_PER_CALL);
     } else if (answers.some(cameTooLate)) {
       this.#permits = Math.max(1, Math.min(this.#permits, Math.ceil(permits / 2)));
     }

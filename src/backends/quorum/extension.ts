@@ -1,15 +1,16 @@
 import type { ExtendCall } from '../backend.js';
 import { parseTicketId } from '../ticket-id.js';
 import type { HeldTicket } from './held-tickets.js';
-import type { Quorum, Terms } from './quorum.js';
-import { nodeLimit, SHORTEST_LIMIT } from './quorum.js';
+import type { Quorum, TicketTerms } from './quorum.js';
+import { MIN_NODE_TIMEOUT_MS, nodeTimeout } from './node-timeout.js';
 import type { Holding, KeepReply, KeepRequest } from './quorum-node.js';
+import { restoreRequest, restoreTickets } from './restore.js';
 import type { Answers } from './round.js';
 import { repliedIn, repliesIn } from './round.js';
 import { canStillWin, hasAll, highestToken, sameSlots, slotsWith, tokenWith } from './tally.js';
 
 /** Part of the ttl in which a node has to answer: several tries must fit into a lease. */
-const PART = 1 / 12;
+const TIMEOUT_FRACTION = 1 / 12;
 
 interface Member {
   readonly id: string;
@@ -22,7 +23,7 @@ interface Member {
 /** One call of `extend`. */
 export class Extension {
   readonly #quorum: Quorum;
-  readonly #terms: Terms;
+  readonly #terms: TicketTerms;
   readonly #members: readonly Member[];
   readonly #started: number;
 
@@ -39,7 +40,7 @@ export class Extension {
     }));
   }
 
-  /** One for each id: whether a majority has it. Throws when that cannot be told. */
+  /** One for each id: whether a majority has it. Throws when that is not known. */
   async run(): Promise<boolean[]> {
     const requests = this.#members.map(({ id }) => extending(id));
     const answers = await this.#ask(this.#members, requests);
@@ -63,8 +64,11 @@ export class Extension {
     };
     const claim = this.#quorum.sets.claimOfHolder(this.#terms.key);
     return this.#quorum.ask<KeepReply>({
-      limit: Math.max(SHORTEST_LIMIT, Math.min(nodeLimit(this.#terms.ttl), this.#terms.ttl * PART)),
-      send: (node, notAfter) => node.keep({ ...this.#terms, claim, notAfter, requests }),
+      timeoutMs: Math.max(
+        MIN_NODE_TIMEOUT_MS,
+        Math.min(nodeTimeout(this.#terms.ttl), this.#terms.ttl * TIMEOUT_FRACTION),
+      ),
+      send: (node, timing) => node.keep({ ...this.#terms, ...timing, claim, requests }),
       decided: (answers) => {
         repliesIn(answers).forEach((reply, index) => reply !== undefined && update(index, reply));
         return members.every(
@@ -77,7 +81,8 @@ export class Extension {
           const held = this.#quorum.held.get(id) !== undefined;
           return held && !this.#isWhole(id, answer.reply.holdings[i]);
         });
-        this.#quorum.restore(
+        restoreTickets(
+          this.#quorum,
           index,
           this.#terms,
           incomplete.map(({ id }) => id),
@@ -121,7 +126,8 @@ export class Extension {
     repliesIn(answers).forEach((reply, index) => {
       if (reply === undefined) return;
       const lacking = members.filter(({ id, holdings }) => !this.#isWhole(id, holdings[index]));
-      this.#quorum.restore(
+      restoreTickets(
+        this.#quorum,
         index,
         this.#terms,
         lacking.map(({ id }) => id),
@@ -141,7 +147,7 @@ export class Extension {
    */
   async #rescue(doubtful: readonly Member[], answers: Answers<KeepReply>): Promise<void> {
     const failure = this.#quorum.errorFor(answers);
-    const requests = doubtful.map(({ id }) => this.#quorum.restoring(id));
+    const requests = doubtful.map(({ id }) => restoreRequest(this.#quorum, id));
     const wanted = requests.filter((request) => request !== undefined);
     if (wanted.length < requests.length) throw failure;
     const again = await this.#ask(doubtful, wanted);

@@ -2,7 +2,7 @@ import type { SemaphoreKey } from '../backend.js';
 
 export type HazardListener = (message: string) => void;
 
-/** Who wants to be told what endangers a semaphore: each once. */
+/** Listeners for what endangers a semaphore. Each hears of it once. */
 export class HazardListeners {
   readonly #listeners = new Map<string, Set<HazardListener>>();
 
@@ -19,7 +19,7 @@ export class HazardListeners {
     };
   }
 
-  tell({ prefix, name }: SemaphoreKey, message: string): void {
+  notify({ prefix, name }: SemaphoreKey, message: string): void {
     if (this.#listeners.size === 0) return;
     const place = JSON.stringify([prefix, name]);
     const listeners = this.#listeners.get(place) ?? [];

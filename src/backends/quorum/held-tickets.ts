@@ -10,8 +10,8 @@ export interface HeldTicket {
   readonly until: number;
 }
 
-/** How long a released ticket is remembered for the sake of calls that are still under way, in milliseconds. */
-const MEMORY = 5000;
+/** How long a released ticket is remembered for the sake of calls that are still under way. */
+const RELEASED_MEMORY_MS = 5000;
 
 /**
  * The tickets that this process won or extended, by id. Without it everything would work but one thing: a node that lost
@@ -50,7 +50,7 @@ export class HeldTickets {
     this.#held.delete(id);
     const now = this.#clock.monotonic();
     this.#released.delete(id);
-    this.#released.set(id, now + MEMORY);
+    this.#released.set(id, now + RELEASED_MEMORY_MS);
     for (const [old, until] of this.#released) {
       if (until > now) break;
       this.#released.delete(old);

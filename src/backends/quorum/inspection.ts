@@ -1,13 +1,14 @@
 import type { HolderState, InspectCall, InspectReply } from '../backend.js';
 import type { Majorities } from './majorities.js';
 import { nodesWhere } from './majorities.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
 import { repliesIn } from './round.js';
 import { highestToken, slotsWith, tokenWith } from './tally.js';
 
-/** A ticket on one node, its times counted from the moment at which the node told. */
-interface Sighting extends NodeTicket {
+/** A ticket on one node, its times counted from the moment at which the node reported. */
+interface ReportedTicket extends NodeTicket {
   readonly expiresIn: number;
   readonly heldFor: number;
 }
@@ -16,26 +17,25 @@ interface Sighting extends NodeTicket {
 export async function inspectNodes(
   quorum: Quorum,
   { key, limit }: InspectCall,
-  timeLimit: number,
 ): Promise<InspectReply> {
   const answers = await quorum.ask<ListReply>({
-    limit: timeLimit,
+    timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node) => node.list(key),
     // A silent node is waited for: with its vote a ticket may have a majority.
     decided: () => false,
   });
   quorum.assertMajority(answers);
-  const sightings = new Map<string, (Sighting | undefined)[]>();
+  const reports = new Map<string, (ReportedTicket | undefined)[]>();
   repliesIn(answers).forEach((reply, node) => {
     for (const ticket of reply?.tickets ?? []) {
       const expiresIn = ticket.expiresAt - (reply?.time ?? 0);
       const heldFor = Math.max(0, (reply?.time ?? 0) - ticket.grantedAt);
-      const seen = sightings.get(ticket.id) ?? answers.map(() => undefined);
+      const seen = reports.get(ticket.id) ?? answers.map(() => undefined);
       seen[node] = { ...ticket, expiresIn, heldFor };
-      sightings.set(ticket.id, seen);
+      reports.set(ticket.id, seen);
     }
   });
-  const holders = [...sightings.values()]
+  const holders = [...reports.values()]
     .flatMap((seen) => holderFrom(seen, quorum.majorities) ?? [])
     .toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = holders.reduce((sum, { slots }) => sum + slots.length, 0);
@@ -44,26 +44,29 @@ export async function inspectNodes(
 
 /** `seen`: by each node. */
 function holderFrom(
-  seen: readonly (Sighting | undefined)[],
+  seen: readonly (ReportedTicket | undefined)[],
   majorities: Majorities,
 ): HolderState | undefined {
   const slots = slotsWith(majorities, seen);
-  const sightings = seen.filter((sighting) => sighting !== undefined);
-  const [first] = sightings;
+  const reports = seen.filter((report) => report !== undefined);
+  const [first] = reports;
   if (slots.length === 0 || first === undefined) return undefined;
   return {
     id: first.id,
     slots,
     fencingToken: tokenWith(majorities, seen) ?? highestToken(seen),
     expiresIn: majorityUntil(seen, majorities),
-    heldFor: Math.max(...sightings.map(({ heldFor }) => heldFor)),
-    label: sightings.find(({ label }) => label !== '')?.label ?? '',
+    heldFor: Math.max(...reports.map(({ heldFor }) => heldFor)),
+    label: reports.find(({ label }) => label !== '')?.label ?? '',
   };
 }
 
 /** It has a majority until so few nodes are left that have it. */
-function majorityUntil(seen: readonly (Sighting | undefined)[], majorities: Majorities): number {
-  const expiries = seen.flatMap((sighting) => sighting?.expiresIn ?? []);
+function majorityUntil(
+  seen: readonly (ReportedTicket | undefined)[],
+  majorities: Majorities,
+): number {
+  const expiries = seen.flatMap((report) => report?.expiresIn ?? []);
   const enough = expiries.filter((expiry) =>
     majorities.reachedBy(nodesWhere(seen, (one) => one !== undefined && one.expiresIn >= expiry)),
   );

@@ -7,8 +7,8 @@ interface List {
 }
 
 /**
- * Which nodes together decide: a majority of each list. There is one list, but while it is being changed: then whoever
- * needs a majority of the old one and of the new one gets along with those who know only one of them.
+ * Which nodes together decide: a majority of each list. There is one list, or two while it is being changed: a process
+ * that needs a majority of the old one and of the new one agrees with processes that know only one of them.
  */
 export class Majorities {
   readonly nodes: number;
@@ -38,7 +38,7 @@ export class Majorities {
   }
 }
 
-/** How many of so many nodes are a majority. */
+/** How many of them are a majority. */
 export function majorityOf(nodes: number): number {
   return Math.floor(nodes / 2) + 1;
 }

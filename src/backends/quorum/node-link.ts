@@ -2,10 +2,10 @@ import type { Clock } from '../../time/clock.js';
 import { instant } from '../../time/clock.js';
 import { ServerClock } from '../../time/server-clock.js';
 import { LateCallError } from './quorum-node.js';
-import type { NodeReply, QuorumNode } from './quorum-node.js';
+import type { CallTiming, NodeReply, QuorumNode } from './quorum-node.js';
 
-/** By how much the next call may take longer than the last, in milliseconds. */
-const SLACK = 2;
+/** By how much the next call may take longer than the last. */
+const SLACK_MS = 2;
 
 /** A node has left an earlier call without an answer, and is not asked until it gives one or some time has passed. */
 export class SilentNodeError extends Error {
@@ -17,7 +17,7 @@ export class SilentNodeError extends Error {
 
 interface OpenCall {
   readonly since: number;
-  readonly limit: number;
+  readonly timeoutMs: number;
 }
 
 /** One node as this process knows it: its clock, and whether it answers. */
@@ -43,59 +43,60 @@ export class NodeLink {
   get time(): number | undefined {
     if (this.#seen === undefined) return undefined;
     const { time, sent, took } = this.#seen;
-    return time + this.#clock.monotonic() - sent + took + SLACK;
+    return time + this.#clock.monotonic() - sent + took + SLACK_MS;
   }
 
   /** It has left a call unanswered for longer than that was waited for, whatever the client made of that call later. */
   get silent(): boolean {
     if (this.#failing) return true;
     const [oldest] = this.#open;
-    return oldest !== undefined && this.#clock.monotonic() - oldest.since > oldest.limit;
+    return oldest !== undefined && this.#clock.monotonic() - oldest.since > oldest.timeoutMs;
   }
 
   /**
-   * Sends a call, which may never settle. `limit`: how long it is waited for. It carries the time on the node's
+   * Sends a call, which may never settle. It carries the time on the node's
    * clock after which it must change nothing, as soon as that clock was ever seen.
    */
   async call<Reply extends NodeReply>(
-    limit: number,
-    send: (node: QuorumNode, notAfter: number | undefined) => Promise<Reply>,
+    timeoutMs: number,
+    send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>,
   ): Promise<Reply> {
-    this.#assertAnswering(limit);
+    this.#assertAnswering(timeoutMs);
     const sent = instant(this.#clock);
-    const open: OpenCall = { since: sent.monotonic, limit };
+    const open: OpenCall = { since: sent.monotonic, timeoutMs };
     this.#open.add(open);
     this.#lastSent = sent.monotonic;
     try {
-      const reply = await send(this.node, this.#serverClock.latestIn(limit));
-      this.#answered(sent, reply.time, limit);
+      const notAfter = this.#serverClock.latestIn(timeoutMs);
+      const reply = await send(this.node, { notAfter, timeoutMs });
+      this.#answered(sent, reply.time, timeoutMs);
       return reply;
     } catch (error) {
       this.#open.delete(open);
-      if (error instanceof LateCallError) this.#answered(sent, error.time, limit);
-      else if (this.#clock.monotonic() - sent.monotonic > limit) this.#failing = true;
+      if (error instanceof LateCallError) this.#answered(sent, error.time, timeoutMs);
+      else if (this.#clock.monotonic() - sent.monotonic > timeoutMs) this.#failing = true;
       throw error;
     }
   }
 
-  #answered(sent: ReturnType<typeof instant>, time: number, limit: number): void {
+  #answered(sent: ReturnType<typeof instant>, time: number, timeoutMs: number): void {
     // It is there: calls before this one, if still open, were lost on their way.
     this.#open.clear();
     this.#failing = false;
     this.#serverClock.observe(sent, time);
-    // A call that arrives later than its limit is refused, so no more need be allowed for.
-    const took = Math.min(this.#clock.monotonic() - sent.monotonic, limit);
+    // A call that arrives later than its timeout is refused, so no more need be allowed for.
+    const took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
     this.#seen = { time, sent: sent.monotonic, took };
     this.onAnswer?.();
   }
 
   /** A node that leaves a call unanswered gets one at a time: what is sent meanwhile only piles up. */
-  #assertAnswering(limit: number): void {
+  #assertAnswering(timeoutMs: number): void {
     const [oldest] = this.#open;
     if (oldest === undefined) return;
     const now = this.#clock.monotonic();
     const silence = now - oldest.since;
-    if (silence > oldest.limit && now - this.#lastSent < limit) {
+    if (silence > oldest.timeoutMs && now - this.#lastSent < timeoutMs) {
       throw new SilentNodeError(silence);
     }
   }

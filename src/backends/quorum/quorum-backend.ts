@@ -16,47 +16,44 @@ import { systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { parseTicketId } from '../ticket-id.js';
 import { Acquisition } from './acquisition.js';
-import { MOST_IN_CALL } from './batch-size.js';
+import { MAX_PERMITS_PER_CALL } from './batch-size.js';
 import { Extension } from './extension.js';
 import type { HazardListener } from './hazard-listeners.js';
 import { inspectNodes } from './inspection.js';
 import type { QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
-import { returnTickets } from './return.js';
+import { releaseTickets } from './release.js';
 
-/** Part of the ttl in which batches of one call are begun. */
-const PART = 1 / 4;
-
-/** How long a node may take that is asked about no ttl in particular, in milliseconds. */
-const LIMIT = 1000;
+/** Part of the ttl in which the batches of one call begin. */
+const BATCHES_FRACTION = 1 / 4;
 
 /**
  * Tickets on several independent masters, between which nothing is replicated. Why it counts right:
  *
  * A majority of per-node counts admits too many, so a semaphore of limit L is L numbered slots here, each a one-holder
  * lock won by majority as in Redlock (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). A node gives
- * a slot to one ticket at a time, any two majorities have a node in common, hence never two tickets with one slot.
+ * a slot to one ticket at a time, and any two majorities have a node in common, so no slot ever has two tickets.
  *
  * 1. Take. All nodes are asked at once for the slots aimed at, else the lowest free ones. A ticket has won when a majority
- *    gave it the same slots, as many as it needs. What it has beside them is moved there, on nodes that gave others.
- *    Who did not win gives back everything. Where some nodes had given it something, contenders split the nodes: it
- *    tries again after a random pause, aiming at slots that a majority named free; else it is told to ask later.
+ *    gave it the same slots, as many as it needs. Nodes that gave it other slots are asked for the right ones after that.
+ *    A ticket that did not win is rolled back everywhere. If some nodes had given it something, contenders split the
+ *    nodes: it tries again after a random pause, and aims at slots that a majority named free. Else it is asked for later.
  * 2. Token. A node gives a fencing token to one ticket only, and only in rising order. A ticket's token is one that a
- *    majority has given to it together with its slots: so no two tickets have the same, and whoever takes later, from another majority, gets
- *    a higher one from the node in common. The client names a token just above all clocks that it knows, so that mostly
- *    all nodes give that very one and the first round was enough; else the highest that was given is proposed, until a
+ *    majority gave it together with its slots. So no two tickets have the same, and a later ticket, from another majority,
+ *    gets a higher one from the node in common. The client names a token just above all clocks that it knows, so that
+ *    mostly all nodes give that very one in the first round. Else one above all that were given is proposed, until a
  *    majority gives it.
- * 3. Validity. A lease counts from before the first round by the local clock, less drift; a node's entry lives from later
- *    on for a whole ttl by the node's own clock. Absolute clocks are never compared.
- * 4. Undo. Everything that may have been taken for nothing is dropped by id and attempt, on silent nodes, too, until they
- *    confirm or it has expired there. Each try is a new attempt, and a drop spares later ones, so undoing is never
- *    late. A take that itself runs late is refused by its `notAfter`, undone by the drop that was sent behind it, or, at
- *    the latest, when its answer comes in.
- * 5. Extend. Held is what a majority still has; it is put back where it is missing, once the majority is certain and as
- *    long as nobody released it. So a node that lost its data is whole again after the next extensions.
+ * 3. Validity. A lease counts from before the first round by the local clock, less a margin; a node's entry lives from
+ *    later on for a whole ttl by the node's own clock. Absolute clocks are never compared.
+ * 4. Rollback. Everything that may have been taken in vain is dropped by id and attempt, on silent nodes too, until they
+ *    confirm or it has expired there. Each try is a new attempt, and a drop spares later ones, so a rollback is never
+ *    late. A take that itself runs late is refused by its `notAfter`, dropped by the call that was sent behind it, or, at
+ *    the latest, when its answer arrives.
+ * 5. Extend. A ticket is held while a majority has it. It is put back where it is missing, once the majority is certain and
+ *    as long as nobody released it. So a node that lost its data is whole again after the next extensions.
  *
- * What this needs: a node that lost its data stays away for one ttl, and clocks run alike within 1 %.
+ * Requirements: a node that lost its data stays away for one ttl, and clocks run alike within 1 %.
  */
 export class QuorumBackend implements Backend {
   readonly clock: Clock;
@@ -64,7 +61,7 @@ export class QuorumBackend implements Backend {
   readonly #running = new Map<string, Acquisition>();
 
   get mostPermits(): number {
-    return MOST_IN_CALL;
+    return MAX_PERMITS_PER_CALL;
   }
 
   constructor(
@@ -76,7 +73,7 @@ export class QuorumBackend implements Backend {
     this.#quorum = new Quorum(nodes, clock, settings);
   }
 
-  /** Each by itself: one that needs more rounds must not hold up the others. The lanes are those of the nodes. */
+  /** Each semaphore by itself: one that needs more rounds must not hold up the others. Below, calls share the lanes of the nodes. */
   laneOf({ prefix, name }: SemaphoreKey): string {
     return JSON.stringify([prefix, name]);
   }
@@ -85,9 +82,9 @@ export class QuorumBackend implements Backend {
     return this.#quorum.listeners.add(key, listener);
   }
 
-  /** Tickets that are still to be taken back from nodes that did not answer. */
-  get undoing(): number {
-    return this.#quorum.undoing;
+  /** Tickets that nodes without an answer may still hold in vain. */
+  get pendingRollbacks(): number {
+    return this.#quorum.pendingRollbacks;
   }
 
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
@@ -116,12 +113,12 @@ export class QuorumBackend implements Backend {
     };
   }
 
-  /** In batches that are not too large, while their leases have hardly begun; what is left is asked for again. */
+  /** In batches, while their leases have hardly begun. The caller asks again for what is left. */
   async #acquireFresh(
     call: AcquireCall,
     verdicts: Map<string, AcquireVerdict>,
   ): Promise<number | undefined> {
-    const until = this.clock.monotonic() + call.ttl * PART;
+    const until = this.clock.monotonic() + call.ttl * BATCHES_FRACTION;
     let otherLimit: number | undefined;
     for (const requests of this.#quorum.batches.split(call.requests, ({ permits }) => permits)) {
       const acquisition = new Acquisition(this.#quorum, { ...call, requests });
@@ -130,7 +127,7 @@ export class QuorumBackend implements Backend {
         const given = await acquisition.run();
         requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
       } catch (error) {
-        // What was granted before must be told.
+        // What was granted before must be reported.
         if (verdicts.size === 0) throw error;
         break;
       } finally {
@@ -167,16 +164,16 @@ export class QuorumBackend implements Backend {
     }
     const released: boolean[] = [];
     for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
-      released.push(...(await returnTickets(this.#quorum, { ...call, ids }, LIMIT, held)));
+      released.push(...(await releaseTickets(this.#quorum, { ...call, ids }, held)));
     }
     return { ...this.#reply(), released };
   }
 
   inspect(call: InspectCall): Promise<InspectReply> {
-    return inspectNodes(this.#quorum, call, LIMIT);
+    return inspectNodes(this.#quorum, call);
   }
 
-  /** Only what endangers a majority would be worse, but one node is where it begins. */
+  /** One node in danger endangers no majority yet, but is reported. */
   async findHazard(key: SemaphoreKey): Promise<string | undefined> {
     const { links } = this.#quorum;
     const found = await Promise.all(links.map(async ({ node }) => node.findHazard?.(key)));
@@ -202,7 +199,7 @@ export class QuorumBackend implements Backend {
     });
   }
 
-  /** There is no one server time: a local one stands for it, which the caller's own clocks are held against. */
+  /** There is no one server time: a local one takes its place, and the caller compares its own clocks with that. */
   #reply() {
     return { serverTime: this.clock.monotonic(), grants: [] };
   }

@@ -6,9 +6,9 @@ import type { SemaphoreKey } from '../backend.js';
  * times are on the node's clock.
  */
 export interface QuorumNode {
-  /** What every process calls it, where that can be told from its client. */
+  /** What every process calls it, where that can be reported from its client. */
   readonly name?: string | undefined;
-  /** Gives each request slots of its own, as many as it asks for, or none. */
+  /** Gives each request as many slots as it asks for, or none. */
   take(call: TakeCall): Promise<TakeReply>;
   /** Renews tickets, and puts them where a majority wants them. */
   keep(call: KeepCall): Promise<KeepReply>;
@@ -18,24 +18,29 @@ export interface QuorumNode {
   list(key: SemaphoreKey): Promise<ListReply>;
   /** Whether trying again on this node can help. */
   isRetryable(error: unknown): boolean;
-  /** What is set on the node so that it endangers the tickets, if that can be told. */
+  /** What is set on the node so that it endangers the tickets, if that can be reported. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
 }
 
 export interface RecordedSet {
   readonly set: string;
-  /** Somebody has held a ticket in it; else it may be of one who won a ticket for nothing. */
+  /** Somebody has held a ticket in it; else a ticket may have been won in vain. */
   readonly proven: boolean;
 }
 
+export interface CallTiming {
+  /** Time on the node's clock after which the call must change nothing. */
+  readonly notAfter: number | undefined;
+  /** How long the caller waits for the reply. Left out: as long as for any node. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** What every call that may grant says. */
-export interface GrantingCall {
+export interface GrantingCall extends CallTiming {
   readonly key: SemaphoreKey;
   readonly limit: number;
   /** Life of what is granted or renewed. */
   readonly ttl: number;
-  /** Time on the node's clock after which the call must change nothing. */
-  readonly notAfter: number | undefined;
   /** Left out where the caller's nodes have no names. */
   readonly claim?: SetClaim | undefined;
 }
@@ -44,10 +49,10 @@ export interface GrantingCall {
 export interface SetClaim {
   readonly set: string;
   /**
-   * Whether the node records it, for one ttl: `unless-strangers`: where no set is recorded with which this one has no
-   * list in common; `instead`: instead of such sets; `never`: the caller only looks.
+   * Whether the node records it, for one ttl. A set is foreign when it has no list in common with this one.
+   * `unless-foreign`: where no foreign set is recorded; `instead`: instead of foreign sets; `never`: the caller only looks.
    */
-  readonly record: 'unless-strangers' | 'instead' | 'never';
+  readonly record: 'unless-foreign' | 'instead' | 'never';
 }
 
 export interface NodeReply {
@@ -63,8 +68,8 @@ export interface TakeCall extends GrantingCall {
 export interface TakeRequest {
   readonly id: string;
   /**
-   * Rises with every try of a ticket. Whatever is done again because its outcome is unknown names it, so that the
-   * undoing of one try never takes away what a later one has won.
+   * Rises with every try of a ticket. A call that is repeated because its outcome is unknown names it, so that the
+   * rollback of one try never takes away what a later one has won.
    */
   readonly attempt: number;
   readonly permits: number;
@@ -99,8 +104,8 @@ export interface KeepCall extends GrantingCall {
 
 /**
  * `extend`: a new expiry for what is held, and nothing for what is not.
- * `assign`: exactly these slots as far as they are free, and this token if it is the ticket's own, given with those slots, or higher than any that
- * the node knows of; else a higher one.
+ * `assign`: exactly these slots as far as they are free, and this token if it is higher than any that the node knows of; else a
+ * higher one.
  * `restore`: exactly these slots as far as they are free, and exactly this token.
  */
 export type KeepMode = 'extend' | 'assign' | 'restore';
@@ -123,9 +128,11 @@ export interface KeepReply extends NodeReply {
 
 export interface DropCall {
   readonly key: SemaphoreKey;
-  /** The set of the caller, and whether the tickets were held in it; if not, it is no longer recorded where no ticket is left. */
+  /** The set of the caller, and whether the tickets were held in it; if not, the node forgets it with the last ticket. */
   readonly origin?: { readonly set: string; readonly held: boolean } | undefined;
   readonly tickets: readonly DropRequest[];
+  /** As in `CallTiming`. */
+  readonly timeoutMs?: number | undefined;
 }
 
 export interface DropRequest {
@@ -163,4 +170,4 @@ export class LateCallError extends Error {
 }
 
 /** Free slots that a node names at most. */
-export const FREE_SLOTS_TOLD = 32;
+export const MAX_FREE_SLOTS = 32;

@@ -1,44 +1,28 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock } from '../../time/clock.js';
-import { randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { HeldTickets } from './held-tickets.js';
 import { Majorities, nodesWhere } from './majorities.js';
 import { BatchSize } from './batch-size.js';
 import { HazardListeners } from './hazard-listeners.js';
 import { NodeLink } from './node-link.js';
-import type { Told } from './node-sets.js';
+import type { ReportedSets } from './node-sets.js';
 import { NodeSets } from './node-sets.js';
-import type {
-  GrantingCall,
-  KeepRequest,
-  NodeReply,
-  QuorumNode,
-  RecordedSet,
-} from './quorum-node.js';
+import type { GrantingCall, NodeReply, QuorumNode, RecordedSet } from './quorum-node.js';
 import type { Answers, RoundOptions } from './round.js';
 import { askAll, reasonsIn, repliedIn, repliesIn } from './round.js';
-import { setName, shownSet } from './set-name.js';
-import { sameSlots } from './tally.js';
-import { Undo } from './undo.js';
-
-/** Bounds of how long one node is waited for, in milliseconds. */
-export const SHORTEST_LIMIT = 50;
-const LONGEST_LIMIT = 1000;
-
-/** How often a ticket is put back on a node where its slot is just being tried for by somebody else. */
-const RESTORE_TRIES = 3;
-const RESTORE_PAUSE = 10;
+import { setName, formatSet } from './set-name.js';
+import { Rollback } from './rollback.js';
 
 /** Times and other terms of the tickets that a background call is about. */
-export type Terms = Omit<GrantingCall, 'notAfter' | 'claim'>;
+export type TicketTerms = Pick<GrantingCall, 'key' | 'limit' | 'ttl'>;
 
 export interface QuorumSettings {
   /** What every process calls the nodes. Left out: their own names. */
   readonly names?: readonly string[];
   /** The lists of which each must be won by a majority, by the places of their nodes. Left out: one list of all. */
   readonly lists?: readonly (readonly number[])[];
-  /** What becomes of permits while others use the nodes in another set. Default `refuse`. */
+  /** What happens to acquires while others use the nodes in another set. Default `refuse`. */
   readonly otherSet?: 'refuse' | 'warn';
 }
 
@@ -48,25 +32,20 @@ export interface OtherSet {
   readonly unrecorded?: boolean;
 }
 
-/** How long one node may take for a call about tickets that live so long. */
-export function nodeLimit(ttl: number): number {
-  return Math.min(Math.max(ttl / 10, SHORTEST_LIMIT), LONGEST_LIMIT);
-}
-
-/** The nodes together, and what goes on with them in the background. */
+/** The nodes together, and what this process knows of them and of its tickets. */
 export class Quorum {
   readonly clock: Clock;
   readonly links: readonly NodeLink[];
   readonly majorities: Majorities;
   readonly sets: NodeSets;
-  /** Told of other sets. */
+  /** They hear of other sets. */
   readonly listeners: HazardListeners = new HazardListeners();
   readonly held: HeldTickets;
   readonly batches: BatchSize = new BatchSize();
-  readonly #undos: readonly Undo[];
+  readonly #rollbacks: readonly Rollback[];
   #attempts = 0;
   #longestTtl = 0;
-  readonly #refusing: boolean;
+  readonly #refusesOtherSets: boolean;
 
   constructor(nodes: readonly QuorumNode[], clock: Clock, settings: QuorumSettings) {
     this.clock = clock;
@@ -77,10 +56,8 @@ export class Quorum {
       ownSet(settings.names ?? nodes.map(({ name }) => name), lists),
       this.majorities,
     );
-    this.#refusing = settings.otherSet !== 'warn';
-    this.#undos = this.links.map(
-      (link) => new Undo(link, clock, (key) => this.sets.originOf(key, false)),
-    );
+    this.#refusesOtherSets = settings.otherSet !== 'warn';
+    this.#rollbacks = this.links.map((link) => new Rollback(link, clock, this.sets));
     this.held = new HeldTickets(clock);
   }
 
@@ -111,14 +88,14 @@ export class Quorum {
    * @returns the reason not to hold what these answers granted, if there is one
    */
   findOtherSet(key: SemaphoreKey, answers: Answers<{ sets: readonly RecordedSet[] }>): OtherSet {
-    const told = toldIn(answers);
-    const verdict = this.sets.judge(key, told);
+    const reported = setsIn(answers);
+    const verdict = this.sets.judge(key, reported);
     if (verdict.kind !== 'other') return { unrecorded: verdict.kind === 'unrecorded' };
-    const message = this.sets.describe(verdict.strangers);
-    this.listeners.tell(key, message);
-    if (!this.#refusing) return {};
-    const reasons = verdict.strangers.map(([set]) =>
-      set === undefined ? undefined : new Error(`in use as one of ${shownSet(set)}`),
+    const message = this.sets.describe(verdict.foreign);
+    this.listeners.notify(key, message);
+    if (!this.#refusesOtherSets) return {};
+    const reasons = verdict.foreign.map(([set]) =>
+      set === undefined ? undefined : new Error(`in use as one of ${formatSet(set)}`),
     );
     return { error: new QuorumError(this.majorities.needed, reasons, message) };
   }
@@ -129,7 +106,7 @@ export class Quorum {
     answers: Answers<{ sets: readonly RecordedSet[] }>,
     won: boolean,
   ): boolean {
-    if (this.sets.isSettled(key, toldIn(answers), won)) return true;
+    if (this.sets.isSettled(key, setsIn(answers), won)) return true;
     return answers.every((answer, i) => answer !== undefined || this.links[i]?.silent === true);
   }
 
@@ -151,62 +128,14 @@ export class Quorum {
     this.#longestTtl = Math.max(this.#longestTtl, ttl);
   }
 
-  /** Sees to it that one node does not keep a ticket, or not that of an attempt that failed. */
-  undo(index: number, key: SemaphoreKey, id: string, attempt: number): void {
-    this.#undos[index]?.add(key, id, attempt, this.#longestTtl);
+  /** Takes back on one node a ticket, or an attempt that failed. */
+  rollBack(index: number, key: SemaphoreKey, id: string, attempt: number): void {
+    this.#rollbacks[index]?.add(key, id, attempt, this.#longestTtl);
   }
 
-  /** How many tickets are still to be taken back from nodes. */
-  get undoing(): number {
-    return this.#undos.reduce((sum, { size }) => sum + size, 0);
-  }
-
-  /** Puts tickets that a majority holds on one node that lacks them, in the background. */
-  restore(
-    index: number,
-    terms: Terms,
-    ids: readonly string[],
-    tries: number = RESTORE_TRIES,
-  ): void {
-    const requests = ids.flatMap((id) => this.restoring(id) ?? []);
-    const link = this.links[index];
-    if (requests.length === 0 || link === undefined) return;
-    const limit = nodeLimit(terms.ttl);
-    const done = link.call(limit, (node, notAfter) =>
-      node.keep({ ...terms, claim: this.sets.claimOfHolder(terms.key), notAfter, requests }),
-    );
-    const onReply = (holdings: readonly ({ slots: readonly number[] } | undefined)[]): void => {
-      const again = requests.filter(({ id, slots }, i) => {
-        const holding = holdings[i];
-        if (holding !== undefined && this.held.get(id) === undefined) {
-          this.undo(index, terms.key, id, Infinity);
-        }
-        return !sameSlots(holding?.slots ?? [], slots);
-      });
-      if (again.length === 0 || tries <= 1) return;
-      const pause = RESTORE_PAUSE * (0.5 + randomBy(this.clock));
-      const restore = (): void =>
-        this.restore(
-          index,
-          terms,
-          again.map(({ id }) => id),
-          tries - 1,
-        );
-      this.clock.schedule(restore, pause, false);
-    };
-    // What fails here is tried again with the next extension.
-    void done.then(
-      (reply) => onReply(reply.holdings),
-      () => undefined,
-    );
-  }
-
-  /** What a node is told that lacks a ticket; undefined when it is no longer held. */
-  restoring(id: string): KeepRequest | undefined {
-    const ticket = this.held.get(id);
-    if (ticket === undefined) return undefined;
-    const { slots, token, attempt, label } = ticket;
-    return { id, mode: 'restore', attempt, slots, token, label };
+  /** Tickets that nodes have not yet confirmed as taken back. */
+  get pendingRollbacks(): number {
+    return this.#rollbacks.reduce((sum, { size }) => sum + size, 0);
   }
 }
 
@@ -218,6 +147,6 @@ function ownSet(
   return setName(lists.map((places) => places.flatMap((place) => names[place] ?? [])));
 }
 
-function toldIn(answers: Answers<{ sets: readonly RecordedSet[] }>): Told {
+function setsIn(answers: Answers<{ sets: readonly RecordedSet[] }>): ReportedSets {
   return repliesIn(answers).map((reply) => reply?.sets);
 }

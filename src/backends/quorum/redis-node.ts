@@ -1,4 +1,14 @@
+import { systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
+import type { Script } from '../redis/compose-script.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { quorumKeysOf } from '../redis/keys.js';
+import { RedisBackend } from '../redis/redis-backend.js';
+import { runScript, runText } from '../redis/script-runner.js';
+import { ServerCheck } from '../redis/server-check.js';
+import { parseTicketId } from '../ticket-id.js';
+import type { LaneItem } from './node-lane.js';
+import { NodeLane } from './node-lane.js';
 import type {
   DropCall,
   DropReply,
@@ -7,37 +17,35 @@ import type {
   KeepMode,
   KeepReply,
   ListReply,
-  NodeReply,
   NodeTicket,
   QuorumNode,
   SetClaim,
   TakeCall,
   TakeReply,
 } from './quorum-node.js';
-import { LateCallError } from './quorum-node.js';
-import type { RedisConnection } from '../redis/connection.js';
-import { quorumKeysOf } from '../redis/keys.js';
-import { parseDrop, parseKeep, parseList, parseTake } from './redis-replies.js';
-import { RedisBackend } from '../redis/redis-backend.js';
-import { runScript, runText } from '../redis/script-runner.js';
-import type { Script } from '../redis/compose-script.js';
-import { ServerCheck } from '../redis/server-check.js';
-import {
-  quorumDropScript,
-  quorumKeepScript,
-  quorumListScript,
-  quorumTakeScript,
-} from '../redis/scripts.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
+import type { ParseLine } from './redis-replies.js';
+import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.js';
+import { quorumDropScript, quorumHoldScript, quorumListScript } from './scripts.js';
 
 /** Slots that `list` reads with one command, so that a large semaphore does not block the server. */
-const PAGE = 500;
+const PAGE_SIZE = 500;
 
-const LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
-const SIGNS: Record<SetClaim['record'], string> = {
-  'unless-strangers': '+',
+const MODE_LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
+const CLAIM_SIGNS: Record<SetClaim['record'], string> = {
+  'unless-foreign': '+',
   instead: '!',
   never: '?',
 };
+
+/** What one semaphore has in a call of a script. */
+interface ScriptPart<Reply> extends LaneItem {
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  readonly parse: ParseLine<Reply>;
+}
+
+type Lane<Reply> = NodeLane<ScriptPart<Reply>, Reply>;
 
 /** One independent master, over a client of either library. */
 export class RedisQuorumNode implements QuorumNode {
@@ -48,48 +56,59 @@ export class RedisQuorumNode implements QuorumNode {
   readonly #check: ServerCheck;
   /** Scripts that have run there. */
   readonly #known = new Set<Script>();
+  readonly #takes: Lane<TakeReply>;
+  readonly #keeps: Lane<KeepReply>;
+  readonly #drops: Lane<DropReply>;
 
   constructor(connection: RedisConnection, name?: string) {
     this.name = name;
     this.#connection = connection;
     this.#backend = new RedisBackend(connection);
     this.#check = new ServerCheck(connection);
+    this.#takes = this.#lane((parts) => this.#hold(parts));
+    this.#keeps = this.#lane((parts) => this.#hold(parts));
+    this.#drops = this.#lane((parts) => this.#send(quorumDropScript, parts));
   }
 
-  async take(call: TakeCall): Promise<TakeReply> {
-    const args = [...head(call), encodeURIComponent(call.label)];
-    for (const { id, attempt, permits, token, aim } of call.requests) {
-      args.push(id, String(attempt), String(permits), token.toFixed(0), aim.join());
-    }
-    const take = this.#run(quorumTakeScript, call.key, args);
-    return this.#checked(call.key, take, (reply) => parseTake(reply, call.requests.length));
+  take(call: TakeCall): Promise<TakeReply> {
+    const label = encodeURIComponent(call.label);
+    const requests = call.requests.map(({ id, attempt, permits, token, aim }) => {
+      return [id, 't', String(attempt), String(permits), aim.join(), token.toFixed(0), label];
+    });
+    return this.#takes.add(holdPart(call, requests));
   }
 
-  async keep(call: KeepCall): Promise<KeepReply> {
-    const args = head(call);
-    for (const { id, mode, attempt, slots, token, label } of call.requests) {
-      args.push(id, LETTERS[mode], String(attempt), slots.join(), token.toFixed(0));
-      args.push(encodeURIComponent(label));
-    }
-    const keep = this.#run(quorumKeepScript, call.key, args);
-    return this.#checked(call.key, keep, (reply) => parseKeep(reply, call.requests.length));
+  keep(call: KeepCall): Promise<KeepReply> {
+    const requests = call.requests.map(({ id, mode, attempt, slots, token, label }) => {
+      const wanted = [String(slots.length), slots.join(), token.toFixed(0)];
+      return [id, MODE_LETTERS[mode], String(attempt), ...wanted, encodeURIComponent(label)];
+    });
+    return this.#keeps.add(holdPart(call, requests));
   }
 
-  async drop(call: DropCall): Promise<DropReply> {
-    const { origin } = call;
-    const args = [origin === undefined ? '' : `${origin.held ? '' : '-'}${origin.set}`];
-    for (const { id, attempt } of call.tickets) {
-      args.push(id, attempt === Infinity ? '' : String(attempt));
-    }
-    const reply = await this.#run(quorumDropScript, call.key, args);
-    return parseDrop(reply, call.tickets.length);
+  drop({ key, origin, tickets, timeoutMs }: DropCall): Promise<DropReply> {
+    const from = origin === undefined ? '' : `${origin.held ? '' : '-'}${origin.set}`;
+    const dropped = tickets.flatMap(({ id, attempt }) => [
+      id,
+      attempt === Infinity ? '' : String(attempt),
+    ]);
+    const item = laneItem(key, tickets, timeoutMs);
+    const keys = quorumKeysOf(key);
+    return this.#drops.add({
+      ...item,
+      keys,
+      args: [from, ...dropped],
+      parse: parseDrop(tickets.length),
+    });
   }
 
   async list(key: SemaphoreKey): Promise<ListReply> {
+    const keys = quorumKeysOf(key);
     const tickets = new Map<string, NodeTicket>();
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
-      const page = parseList(await this.#run(quorumListScript, key, [cursor, String(PAGE)]));
+      const reply = await this.#run(quorumListScript, keys, [cursor, String(PAGE_SIZE)]);
+      const page = parseList(reply);
       for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
       ({ cursor, time } = page);
     }
@@ -104,24 +123,38 @@ export class RedisQuorumNode implements QuorumNode {
     return this.#backend.findHazard(key);
   }
 
+  #lane<Reply>(send: (parts: readonly ScriptPart<Reply>[]) => Promise<Sent<Reply>>): Lane<Reply> {
+    return new NodeLane({
+      clock: systemClock,
+      send: async (parts) => (await send(parts)).replies,
+      isRetryable: (error) => this.isRetryable(error),
+    });
+  }
+
   /** A call that may grant, on a server that must be fit for it. */
-  #checked<R extends NodeReply>(
-    key: SemaphoreKey,
-    call: Promise<unknown>,
-    parse: (reply: unknown) => R,
-  ): Promise<R> {
-    const parsed = call.then((reply) => parse(inTime(reply)));
-    if (this.#check.passed) return parsed;
-    return this.#check.confirm(parsed, ({ time }) => time, quorumKeysOf(key));
+  #hold<Reply>(parts: readonly ScriptPart<Reply>[]): Promise<Sent<Reply>> {
+    const sent = this.#send(quorumHoldScript, parts);
+    if (this.#check.passed) return sent;
+    return this.#check.confirm(sent, ({ time }) => time, parts[0]?.keys ?? []);
+  }
+
+  async #send<Reply>(script: Script, parts: readonly ScriptPart<Reply>[]): Promise<Sent<Reply>> {
+    const keys = parts.flatMap((part) => part.keys);
+    const args = parts.flatMap((part) => [String(part.args.length), ...part.args]);
+    const reply = await this.#run(script, keys, args);
+    return parseReplies(
+      script.name,
+      reply,
+      parts.map(({ parse }) => parse),
+    );
   }
 
   /**
-   * The first call of a script carries its text. One that is sent again, for the node does not know the script, runs behind
+   * The first call of a script carries its text. One that is sent again, because the node does not know the script, runs behind
    * what was sent meanwhile: a release that two of three nodes have confirmed behind the take of the next holder, which the third
    * then refuses, and where one of the two hangs, the next holder waits for it.
    */
-  async #run(script: Script, key: SemaphoreKey, args: readonly string[]): Promise<unknown> {
-    const keys = quorumKeysOf(key);
+  async #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.#known.has(script)) return runScript(this.#connection, script, keys, args);
     const reply = await runText(this.#connection, script, keys, args);
     this.#known.add(script);
@@ -129,15 +162,37 @@ export class RedisQuorumNode implements QuorumNode {
   }
 }
 
-function head({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
-  const until = notAfter === undefined ? '' : (notAfter * 1000).toFixed(0);
-  const claimed = claim === undefined ? '' : `${SIGNS[claim.record]}${claim.set}`;
-  return [String(limit), String(ttl), until, claimed];
+type Sent<Reply> = ReturnType<typeof parseReplies<Reply>>;
+
+function holdPart(
+  call: TakeCall | KeepCall,
+  requests: readonly (readonly string[])[],
+): ScriptPart<TakeReply> {
+  const { key, claim, timeoutMs } = call;
+  return {
+    ...laneItem(key, call.requests, timeoutMs),
+    keys: quorumKeysOf(key),
+    args: [...termsOf(call), ...requests.flat()],
+    parse: parseHold(requests.length, claim !== undefined),
+  };
 }
 
-function inTime(reply: unknown): unknown {
-  if (typeof reply === 'string' && reply.endsWith('|late')) {
-    throw new LateCallError(Number(reply.slice(0, -'|late'.length)) / 1000);
-  }
-  return reply;
+/** See `quorum-hold.lua`. */
+function termsOf({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
+  const latest = notAfter === undefined ? '' : microseconds(notAfter);
+  const claimed = claim === undefined ? '' : `${CLAIM_SIGNS[claim.record]}${claim.set}`;
+  return [String(limit), microseconds(ttl), latest, claimed];
+}
+
+function laneItem(
+  { prefix, name }: SemaphoreKey,
+  tickets: readonly { readonly id: string }[],
+  timeoutMs: number = MAX_NODE_TIMEOUT_MS,
+): LaneItem {
+  const permits = tickets.reduce((sum, { id }) => sum + (parseTicketId(id)?.permits ?? 1), 0);
+  return { name: JSON.stringify([prefix, name]), permits, timeoutMs };
+}
+
+function microseconds(milliseconds: number): string {
+  return Math.round(milliseconds * 1000).toFixed(0);
 }

@@ -1,69 +1,79 @@
 import type {
   DropReply,
   Holding,
-  KeepReply,
+  ListReply,
   NodeTicket,
   RecordedSet,
   TakeReply,
 } from './quorum-node.js';
+import { LateCallError } from './quorum-node.js';
 import { UnexpectedReplyError } from '../redis/replies.js';
 
-export function parseTake(reply: unknown, requests: number): TakeReply {
-  const [head, free, verdicts, sets] = sections('quorum-take', reply, 4);
-  const [now, other] = head.split(' ');
-  return {
-    time: milliseconds(now),
-    free: parseSlots(free),
-    holdings: parseHoldings('quorum-take', reply, verdicts, requests),
-    otherLimit: other === undefined || other === '' ? undefined : Number(other),
-    sets: parseSets(sets),
+/** What is read from the line of one semaphore; undefined where that is no line of the script. */
+export type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
+
+export interface Replies<Reply> {
+  /** When the node served the call. */
+  readonly time: number;
+  /** For each semaphore, or why it alone has none. */
+  readonly replies: readonly (Reply | Error)[];
+}
+
+/** See `quorum-store.lua`. */
+export function parseReplies<Reply>(
+  script: string,
+  reply: unknown,
+  parsers: readonly ParseLine<Reply>[],
+): Replies<Reply> {
+  const [now = '', ...lines] = typeof reply === 'string' ? reply.split('\n') : [];
+  if (!/^\d+$/.test(now) || lines.length !== parsers.length) {
+    throw new UnexpectedReplyError(script, reply);
+  }
+  const time = milliseconds(now);
+  const replies = parsers.map((parse, i): Reply | Error => {
+    const line = lines[i] ?? '';
+    if (line === 'late') return new LateCallError(time);
+    if (line.startsWith('!')) return new Error(line.slice(1));
+    return parse(line, time) ?? new UnexpectedReplyError(script, reply);
+  });
+  return { time, replies };
+}
+
+/** `areSetsWanted`: false for a caller without a set. */
+export function parseHold(requests: number, areSetsWanted: boolean): ParseLine<TakeReply> {
+  return (line, time) => {
+    const [other = '', free = '', verdicts = '', sets] = line.split('|');
+    const holdings = verdicts.split(';').map(parseHolding);
+    if (sets === undefined || holdings.length !== requests) return undefined;
+    return {
+      time,
+      free: parseSlots(free),
+      holdings,
+      otherLimit: other === '' ? undefined : Number(other),
+      sets: areSetsWanted ? parseSets(sets, time) : [],
+    };
   };
 }
 
-export function parseKeep(reply: unknown, requests: number): KeepReply {
-  const [now, holdings, sets] = sections('quorum-keep', reply, 3);
-  const parsed = parseHoldings('quorum-keep', reply, holdings, requests);
-  return { time: milliseconds(now), holdings: parsed, sets: parseSets(sets) };
+export function parseDrop(tickets: number): ParseLine<DropReply> {
+  return (line, time) => {
+    if (line.length !== tickets) return undefined;
+    return { time, dropped: Array.from(line, (digit) => digit === '1') };
+  };
 }
 
-export function parseDrop(reply: unknown, tickets: number): DropReply {
-  const [now, digits] = sections('quorum-drop', reply, 2);
-  if (digits.length !== tickets) throw new UnexpectedReplyError('quorum-drop', reply);
-  return { time: milliseconds(now), dropped: Array.from(digits, (digit) => digit === '1') };
-}
-
-export interface ListPage {
-  readonly time: number;
+export interface ListPage extends ListReply {
   /** Where the next page starts; '' when done. */
   readonly cursor: string;
-  readonly tickets: readonly NodeTicket[];
 }
 
 export function parseList(reply: unknown): ListPage {
-  const [now, cursor, lines] = sections('quorum-list', reply, 3);
+  const [now = '', cursor = '', lines] = typeof reply === 'string' ? reply.split('|') : [];
+  if (!/^\d+$/.test(now) || lines === undefined) {
+    throw new UnexpectedReplyError('quorum-list', reply);
+  }
   const tickets = lines === '' ? [] : lines.split(';').map(parseTicket);
   return { time: milliseconds(now), cursor, tickets };
-}
-
-/** Every reply begins with the time; a script that answers otherwise is not ours. */
-function sections(script: string, reply: unknown, count: number): [string, string, string, string] {
-  const parts = typeof reply === 'string' ? reply.split('|') : [];
-  if (parts.length !== count || !/^\d+(?: \d*)?$/.test(parts[0] ?? '')) {
-    throw new UnexpectedReplyError(script, reply);
-  }
-  const [a = '', b = '', c = '', d = ''] = parts;
-  return [a, b, c, d];
-}
-
-function parseHoldings(
-  script: string,
-  reply: unknown,
-  text: string,
-  count: number,
-): (Holding | undefined)[] {
-  const holdings = text.split(';').map((verdict) => parseHolding(verdict));
-  if (holdings.length !== count) throw new UnexpectedReplyError(script, reply);
-  return holdings;
 }
 
 function parseHolding(text: string): Holding | undefined {
@@ -89,11 +99,11 @@ function parseSlots(text: string): number[] {
   return text === '' ? [] : text.split(',').map(Number);
 }
 
-function parseSets(text: string): RecordedSet[] {
-  if (text === '') return [];
-  return text
-    .split(';')
-    .map((set) => ({ set: set.replace(/^=/, ''), proven: set.startsWith('=') }));
+/** Those that have not expired. See `quorum-sets.lua`. */
+function parseSets(text: string, time: number): RecordedSet[] {
+  return Array.from(text.matchAll(/(\d+) (=?)([^;]+);/g)).flatMap(([, until, mark, set = '']) =>
+    milliseconds(until) > time ? { set, proven: mark === '=' } : [],
+  );
 }
 
 function milliseconds(microseconds: string | undefined): number {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../time/clock.js';
-import { CallTimeoutError } from '../../calling/call-timeout.js';
+import { CallTimeoutError } from '../../time/call-timeout.js';
 import { nodesWhere } from './majorities.js';
 import { SilentNodeError } from './node-link.js';
 import type { NodeLink } from './node-link.js';
-import type { NodeReply, QuorumNode } from './quorum-node.js';
+import type { CallTiming, NodeReply, QuorumNode } from './quorum-node.js';
 
 /** What a node answered; undefined where it has not yet. */
 export type Answer<Reply> =
@@ -16,9 +16,9 @@ export type Answers<Reply> = readonly (Answer<Reply> | undefined)[];
 
 export interface RoundOptions<Reply extends NodeReply> {
   readonly clock: Clock;
-  /** How long to wait for any node, in milliseconds. */
-  readonly limit: number;
-  readonly send: (node: QuorumNode, notAfter: number | undefined) => Promise<Reply>;
+  /** How long to wait for any node. */
+  readonly timeoutMs: number;
+  readonly send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>;
   /** Whether what is still missing can change nothing any more. */
   readonly decided: (answers: Answers<Reply>) => boolean;
   /** An answer that came when the round was over. */
@@ -33,7 +33,7 @@ export function askAll<Reply extends NodeReply>(
   links: readonly NodeLink[],
   options: RoundOptions<Reply>,
 ): Promise<Answers<Reply>> {
-  const { clock, limit, send, decided, onLate } = options;
+  const { clock, timeoutMs, send, decided, onLate } = options;
   return new Promise((resolve) => {
     const answers: (Answer<Reply> | undefined)[] = links.map(() => undefined);
     let over = false;
@@ -44,12 +44,12 @@ export function askAll<Reply extends NodeReply>(
     };
     const conclude = (): void => {
       if (over) return;
-      const silence: Answer<Reply> = { error: new CallTimeoutError(limit), sent: true };
+      const silence: Answer<Reply> = { error: new CallTimeoutError(timeoutMs), sent: true };
       answers.forEach((answer, i) => (answers[i] = answer ?? silence));
       end();
     };
     // After a stall of the event loop timers run first: what has arrived meanwhile must be read before it counts as silence.
-    const timer = clock.schedule(() => void setImmediate(conclude), limit, false);
+    const timer = clock.schedule(() => void setImmediate(conclude), timeoutMs, false);
     const settle = (index: number, answer: Answer<Reply>): void => {
       if (over) {
         onLate?.(index, answer);
@@ -59,12 +59,10 @@ export function askAll<Reply extends NodeReply>(
       if (decided(answers) || answers.every((given) => given !== undefined)) end();
     };
     links.forEach((link, index) => {
-      link
-        .call(limit, (node, notAfter) => send(node, notAfter))
-        .then(
-          (reply) => settle(index, { reply }),
-          (error: unknown) => settle(index, { error, sent: !(error instanceof SilentNodeError) }),
-        );
+      link.call(timeoutMs, send).then(
+        (reply) => settle(index, { reply }),
+        (error: unknown) => settle(index, { error, sent: !(error instanceof SilentNodeError) }),
+      );
     });
   });
 }

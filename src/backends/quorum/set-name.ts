@@ -9,16 +9,16 @@ export function setName(lists: readonly (readonly string[])[]): string {
     .join('+');
 }
 
-/** For people. */
-export function shownSet(set: string): string {
+/** As messages show it. */
+export function formatSet(set: string): string {
   return set
     .split('+')
     .map((list) => list.split(',').map(decodeURIComponent).join(', '))
     .join(' and ');
 }
 
-/** Whether they have a list in common: who needs a majority of both lists gets along with those who need one of either. */
-export function areFriends(a: string, b: string): boolean {
+/** Then a caller that needs a majority of both lists of one set agrees with callers that need a majority of one of them. */
+export function haveCommonList(a: string, b: string): boolean {
   const lists = new Set(a.split('+'));
   return b.split('+').some((list) => lists.has(list));
 }

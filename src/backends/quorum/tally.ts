@@ -8,15 +8,21 @@ export type Holdings = readonly (Holding | undefined)[];
 
 /** The slots that a majority holds for one ticket, or could if the `pending` nodes did, in rising order. */
 export function slotsWith(majorities: Majorities, holdings: Holdings, pending = 0): number[] {
-  const holders = new Map<number, number>();
-  holdings.forEach((holding, place) => {
-    for (const slot of holding?.slots ?? []) {
-      holders.set(slot, (holders.get(slot) ?? 0) | (1 << place));
-    }
+  const slots = holdings.map((holding) => holding?.slots ?? []);
+  return slotsOnMajority(majorities, slots, pending).toSorted((a, b) => a - b);
+}
+
+/** `slots`: those of each node. */
+export function slotsOnMajority(
+  majorities: Majorities,
+  slots: readonly (readonly number[])[],
+  pending = 0,
+): number[] {
+  const nodes = new Map<number, number>();
+  slots.forEach((own, place) => {
+    for (const slot of own) nodes.set(slot, (nodes.get(slot) ?? 0) | (1 << place));
   });
-  return [...holders]
-    .flatMap(([slot, nodes]) => (majorities.reachedBy(nodes | pending) ? slot : []))
-    .toSorted((a, b) => a - b);
+  return [...nodes].flatMap(([slot, mask]) => (majorities.reachedBy(mask | pending) ? slot : []));
 }
 
 /** The token that a majority gave to one ticket. */
@@ -67,7 +73,7 @@ export function canStillWin({ permits, majorities, pending, holdings }: Votes): 
 }
 
 /** Of the nodes that hold all of the slots; nothing of the others. */
-export function whole(holdings: Holdings, slots: readonly number[]): Holdings {
+export function holdingAll(holdings: Holdings, slots: readonly number[]): Holdings {
   return holdings.map((holding) =>
     holding !== undefined && hasAll(holding.slots, slots) ? holding : undefined,
   );
@@ -83,7 +89,7 @@ export function sameSlots(a: readonly number[], b: readonly number[]): boolean {
   return a.length === b.length && a.every((slot, i) => slot === b[i]);
 }
 
-/** In random order: contenders who aim at the same slots would meet again. */
+/** In random order: contenders that aim at the same slots would meet again. */
 export function shuffle<T>(items: readonly T[], clock: Clock): T[] {
   return items
     .map((item) => ({ item, at: randomBy(clock) }))

@@ -9,7 +9,7 @@ export interface Script {
 
 const INCLUDE = /^-- include:(.*)$/;
 
-/** By name, the files of `lua/`. */
+/** By name, the files of `lua/` here and in `backends/quorum`: an operation may include fragments of either. */
 const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 
 /** The lines of a file, with those of the files that it includes. */

@@ -1,8 +1,6 @@
-import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 
-import type { Handle, Semaphore } from '../../../src/index.js';
-import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
+import type { Semaphore } from '../../../src/index.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
@@ -81,39 +79,6 @@ export const abortCases: CaseGroup = {
         await abortAfter(crossing, here);
         expect(await holder.release()).to.equal(true);
       }
-    }),
-
-    'takes its listener off a shared signal, however it ends': needing('queue', async (scope) => {
-      const { signal } = new AbortController();
-      const listeners = (): number => getEventListeners(signal, 'abort').length;
-      const semaphore = scope.semaphore({ limit: 20 });
-      const twenty = (): Promise<Handle>[] =>
-        Array.from({ length: 20 }, () => semaphore.acquire({ signal }));
-      const handles = await Promise.all(twenty());
-      expect(listeners(), 'granted').to.equal(0);
-      for (const timeout of [0, 20]) {
-        await errorOf(semaphore.acquire({ signal, timeout }), AcquireTimeoutError);
-        expect(listeners(), `timed out after ${timeout} ms`).to.equal(0);
-      }
-      // Node warns of a leak, which fails the test, when too many listen.
-      const waiting = twenty();
-      await scope.untilWaiting(20);
-      await Promise.all(handles.map((handle) => handle.release()));
-      await Promise.all(waiting);
-      expect(listeners(), 'granted later').to.equal(0);
-      const closed = reasonOf(semaphore.acquire({ signal }));
-      await scope.untilWaiting(1);
-      await semaphore.close();
-      await closed;
-      expect(listeners(), 'closed').to.equal(0);
-    }),
-
-    'takes its listener off when the backend refuses': needing('server errors', async (scope) => {
-      const { signal } = new AbortController();
-      await scope.keys.setString(scope.ownKey('tickets'), 'not a sorted set');
-      await errorOf(scope.semaphore().acquire({ signal }), BackendError);
-      expect(getEventListeners(signal, 'abort')).to.have.lengthOf(0);
-      await scope.keys.delete(scope.ownKey('tickets'));
     }),
   },
 };

@@ -8,7 +8,6 @@ import {
   HandleLostError,
   MemoryBackend,
   Semaphore,
-  useAll,
 } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
@@ -176,34 +175,7 @@ export const acquireAllCases: CaseGroup = {
       expect(handle.signal).to.include({ aborted: true, reason: error });
       expect(await handle.release()).to.equal(false);
       expect(losses).to.deep.equal([error]);
-      // A look after the loss finds it, too, and the other part is held until the release.
-      for (const look of ['listener', 'signal']) {
-        const again = await take('ab');
-        await removePart(scope, again, 1);
-        await errorOf(again.extend(), HandleLostError);
-        await untilHeld(scope, 'a', 1);
-        if (look === 'signal') expect(again.signal.aborted).to.equal(true);
-        else expect(await untilLost(again)).to.be.instanceOf(HandleLostError);
-        await again[Symbol.asyncDispose]();
-        await untilHeld(scope, 'ab', 0);
-      }
     }),
-
-    'runs a function with all of them held, and releases whatever happens': async (scope) => {
-      const [mutex] = scope.keyed();
-      const semaphores = [underKey(scope, 'a'), underKey(scope, 'b')];
-      const failure = new Error('the job failed');
-      const failing = async (handle: CompositeHandle): Promise<never> => {
-        expect(handle.held).to.equal(true);
-        await removePart(scope, handle, 0);
-        throw failure;
-      };
-      expect(await reasonOf(mutex.use(['a', 'b'], failing))).to.equal(failure);
-      expect(await reasonOf(useAll(semaphores, failing))).to.equal(failure);
-      expect(await mutex.use(['a', 'b'], ({ held }) => held)).to.equal(true);
-      expect(await useAll(semaphores, ({ held }) => held)).to.equal(true);
-      await untilHeld(scope, 'ab', 0);
-    },
 
     'takes several permits of each, and asks for each semaphore once': async (scope) => {
       const [a, b] = [scope.semaphore({ limit: 3 }), scope.semaphore({}, scope.freshName())];

@@ -6,6 +6,7 @@ import {
   acquireAll,
   ClosedError,
   KeyedMutex,
+  MemoryBackend,
   Mutex,
   Semaphore,
   useAll,
@@ -36,6 +37,11 @@ const BAD_OPTIONS: Readonly<Record<string, Bad>> = {
   ],
   label: [[5, 'a\udc00'], ['x'.repeat(257)]],
   clock: [[5, {}], []],
+  replicas: [[3, null], []],
+  'replicas.atLeast': [
+    ['1', undefined],
+    [0, 1.5],
+  ],
 };
 
 const BAD_KEYED_OPTIONS: Readonly<Record<string, Bad>> = {
@@ -131,6 +137,9 @@ export const argumentCases: CaseGroup = {
       const url = thrownBy(() => on('redis://127.0.0.1' as never));
       expect(url).to.be.instanceOf(TypeError);
       expect(url).to.match(/target: .*redis:\/\/127\.0\.0\.1/);
+      const alone = { limit: 1, replicas: { atLeast: 1 } };
+      const unconfirmed = thrownBy(() => new Semaphore(new MemoryBackend(), name, alone));
+      expect(unconfirmed).to.match(/^TypeError: replicas: expected a client of one Redis server/);
       const named = (value: never): Semaphore => new Semaphore(target, value, { limit: 1 });
       await expectRefused('name', BAD_NAMES, thrownBy, named);
       const given = (value: never): Semaphore => new Semaphore(target, name, value);

@@ -62,15 +62,6 @@ export const keyCases: CaseGroup = {
       await waiting;
     },
 
-    'of a try that was refused are those of the holder, and a look makes none': async (scope) => {
-      await scope.semaphore().inspect();
-      expect([...(await scope.ownKeys()).keys()]).to.deep.equal([]);
-      await scope.elsewhere().acquire();
-      const before = [...(await scope.ownKeys()).keys()];
-      expect(await scope.semaphore().tryAcquire()).to.equal(null);
-      expect([...(await scope.ownKeys()).keys()]).to.have.members(before);
-    },
-
     ...Object.fromEntries(
       Object.entries(ENDS).map(([end, run]) => [
         `are gone after ${end}, but for meta, which goes a day later [P4, P8]`,

@@ -52,20 +52,6 @@ export const keyedMutexCases: CaseGroup = {
       expect(() => handle.handleOf('z')).to.throw(RangeError, 'key: expected');
     },
 
-    'try all or nothing': async (scope) => {
-      const [mutex, other] = scope.keyed();
-      const outcome = await mutex.tryUse(['b'], async () => {
-        for (const keys of ['cba', 'bc', 'ab'].map((letters) => letters.split(''))) {
-          expect(await other.tryAcquire(keys)).to.equal(null);
-          expect(await other.tryUse(keys, () => 'never')).to.deep.equal({ ran: false });
-          await untilHeld(scope, 'ac', 0);
-        }
-        return 5;
-      });
-      expect(outcome).to.deep.equal({ ran: true, result: 5 });
-      expect(await other.tryAcquire(['a', 'b', 'c'])).to.include({ held: true });
-    },
-
     'take the keys in the order of their bytes': needing('queue', async (scope) => {
       const [mutex, other] = scope.keyed();
       // As UTF-16 the emoji comes first, as UTF-8 it comes last.

@@ -3,7 +3,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import { eventually } from '../../support/eventually.js';
-import { moment } from '../../support/moment.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import { expectLost, type Scope, untilLost } from '../scope.js';
 
@@ -74,68 +73,6 @@ export const lossCases: CaseGroup = {
       }
     }),
 
-    'a lost ticket is not taken again in silence from those behind it': async (scope) => {
-      const handle = await scope.semaphore({ ...quick, limit: 1 }).acquire();
-      const lost = untilLost(handle);
-      const waiting = scope.elsewhere().acquire();
-      await scope.removeTicket(handle);
-      const next = await waiting;
-      await scope.within(5000, lost);
-      await moment(50);
-      const { holders } = await scope.elsewhere().inspect();
-      expect(holders.map(({ id }) => id)).to.deep.equal([next.id]);
-    },
-
-    'a loss reaches every listener once, in whatever way and however late it came': async (
-      scope,
-    ) => {
-      const handle = await scope.semaphore(quick).acquire();
-      const heard: unknown[] = [];
-      const event = once(handle, 'lost');
-      const listener = (): void => void heard.push('taken off');
-      handle.on('lost', listener).off('lost', listener);
-      handle.on('lost', (error) => heard.push('first', error));
-      handle.once('lost', () => heard.push('second'));
-      handle.addListener('lost', () => heard.push('third'));
-      handle.prependListener('lost', () => heard.push('before'));
-      const error = await scope.lose(handle);
-      const all = ['before', 'first', error, 'second', 'third'];
-      await eventually(() => expect(heard).to.deep.equal(all));
-      expect(await event).to.deep.equal([error]);
-      handle.on('lost', (late) => heard.push('late', late));
-      expect(heard, 'not in the same call').to.deep.equal(all);
-      await eventually(() => expect(heard).to.deep.equal([...all, 'late', error]));
-      expect(await once(handle, 'lost')).to.deep.equal([error]);
-      await expectLost(handle, error, 'missing');
-      await moment(40);
-      expect(heard).to.deep.equal([...all, 'late', error]);
-    },
-
-    'a loss reaches a signal and a listener that came after an extension': async (scope) => {
-      const semaphore = scope.semaphore(quick);
-      const handles = [await semaphore.acquire(), await semaphore.acquire()];
-      await Promise.all(handles.map((handle) => handle.extend()));
-      await moment(40);
-      const [signal, lost] = [handles[0]?.signal, handles[1] && untilLost(handles[1])];
-      for (const handle of handles) await scope.removeTicket(handle);
-      await eventually(() => expect(signal?.reason).to.include({ reason: 'missing' }));
-      expect(await lost).to.include({ reason: 'missing' });
-    },
-
-    'a loss reaches no listener after release()': needing('time', async (scope) => {
-      const handle = await scope.semaphore({ ...quick, extendEvery: 200 }).acquire();
-      let losses = 0;
-      const listener = (): void => void (losses += 1);
-      handle.on('lost', listener);
-      const { signal } = handle;
-      await scope.removeTicket(handle);
-      await handle.release();
-      handle.on('lost', listener);
-      await scope.time.pass(250);
-      expect(losses).to.equal(0);
-      expect(signal.aborted).to.equal(false);
-    }),
-
     'a loss reaches the other listeners and handles when a listener throws': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const handles = [await semaphore.acquire(), await semaphore.acquire()];
@@ -154,25 +91,6 @@ export const lossCases: CaseGroup = {
       expect(uncaught).to.have.members(failures);
       for (const { signal } of handles) expect(signal.aborted).to.equal(true);
       expect(await semaphore.acquire()).to.include({ held: true });
-    },
-
-    'a loss needs no listener, and lets one release, acquire and close': async (scope) => {
-      const semaphore = scope.semaphore(quick);
-      const [silent, handle] = [await semaphore.acquire(), await semaphore.acquire()];
-      const uncaught = await uncaughtDuring(async () => {
-        await scope.removeTicket(silent);
-        await eventually(() => expect(silent.held).to.equal(false));
-        await moment(10);
-      });
-      expect(uncaught).to.deep.equal([]);
-      const reaction = untilLost(handle).then(async () => {
-        const released = await handle.release();
-        const next = await semaphore.acquire();
-        await semaphore.close();
-        return [released, next.held];
-      });
-      await scope.lose(handle);
-      expect(await reaction).to.deep.equal([false, false]);
     },
 
     'an extension gives the ticket its own full ttl again, and no other ticket anything': async (
@@ -198,18 +116,5 @@ export const lossCases: CaseGroup = {
       await eventually(async () => expect(await leftThere(scope)).to.be.greaterThan(5000));
       expect(await semaphore.inspect()).to.include({ held: 10 });
     },
-
-    'an extension of a short ttl takes no life from the keys [P8]': needing(
-      'keys',
-      async (scope) => {
-        await scope.semaphore({ limit: 2, ttl: 60_000 }).acquire();
-        const short = await scope.elsewhere({ limit: 2, ttl: 10_000, extendEvery: 0 }).acquire();
-        await short.extend();
-        await short.release();
-        const keys = await scope.ownKeys();
-        expect(keys).to.include.keys('tickets', 'meta');
-        for (const [part, left] of keys) expect(left, part).to.be.greaterThan(50_000);
-      },
-    ),
   },
 };

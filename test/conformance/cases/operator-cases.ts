@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import type { Handle, HandleData, Semaphore } from '../../../src/index.js';
 import { ClosedError, HandleLostError } from '../../../src/index.js';
-import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
@@ -73,20 +72,6 @@ export const operatorCases: CaseGroup = {
       expect(await there.inspect()).to.include({ held: 0 });
     },
 
-    'adopt extends the ticket from then on, by the ttl of its new holder': async (scope) => {
-      const first = await scope.semaphore({ ttl: 5000, extendEvery: 0 }).acquire();
-      const there = scope.elsewhere({ ttl: 60_000, extendEvery: 20 });
-      const adopted = await there.adopt(sent(first));
-      for (let round = 0; round < 2; round += 1) {
-        await scope.ageTicket(adopted, 10_000);
-        await eventually(async () => {
-          const { holders } = await there.inspect();
-          expect(holders[0]?.expiresIn).to.be.greaterThan(50_000);
-        });
-      }
-      expect(adopted.held).to.equal(true);
-    },
-
     'the holder learns of it at its next extension, in the same process at once': async (scope) => {
       const [near, far] = scope.pair({ limit: 9 });
       for (const taking of TAKINGS) {
@@ -137,52 +122,6 @@ export const operatorCases: CaseGroup = {
       expect(await errorOf(adopted.extend(), HandleLostError)).to.include({ reason: 'revoked' });
     },
 
-    'a ticket can be adopted on and back; the last one holds it': async (scope) => {
-      const [here, there] = scope.pair({ limit: 2 });
-      let message = sent(await here.acquire({ permits: 2 }));
-      const handles: Handle[] = [];
-      // The last two take one and the same message.
-      for (const semaphore of [there, here, here, there, here]) {
-        handles.push(await semaphore.adopt(message));
-        if (handles.length < 4) message = sent(handles[handles.length - 1] as Handle);
-      }
-      const tokens = handles.map(({ fencingToken }) => fencingToken);
-      expect(tokens).to.deep.equal(tokens.toSorted((a, b) => a - b));
-      const current = handles.pop();
-      expect(current?.slots).to.deep.equal([0, 1]);
-      for (const handle of handles) {
-        const error = await errorOf(handle.extend(), HandleLostError);
-        await expectLost(handle, error, 'missing');
-      }
-      expect(await there.inspect()).to.include({ held: 2 });
-      expect(await current?.release()).to.equal(true);
-      await errorOf(there.adopt(message), HandleLostError);
-      expect(await there.inspect()).to.include({ held: 0 });
-    },
-
-    'adopt leaves waiters in place, also above the limit': async (scope) => {
-      const [here, there] = scope.pair({ limit: 3 });
-      const two = await here.acquire({ permits: 2 });
-      const first = await here.acquire();
-      await here.setLimit(1);
-      const waits = [there.acquire()];
-      await scope.untilWaiting(1);
-      waits.push(here.acquire());
-      await scope.untilWaiting(2);
-      const before = (await there.inspect()).waiters.map(({ id }) => id);
-      const adopted = await there.adopt(sent(first));
-      expect(adopted).to.include({ slot: 2, held: true });
-      expect(there.limit).to.equal(1);
-      expect(await first.release()).to.equal(false);
-      const state = await there.inspect();
-      expect(state).to.include({ limit: 1, held: 3, waiting: 2 });
-      expect(state.waiters.map(({ id }) => id)).to.deep.equal(before);
-      await two.release();
-      expect(await adopted.release()).to.equal(true);
-      await (await waits[0])?.release();
-      expect(await waits[1]).to.include({ held: true });
-    },
-
     'adopt into a semaphore that is or gets closed leaves or frees the ticket': async (scope) => {
       const [here, there] = scope.pair();
       const [first, closing] = [await here.acquire(), scope.elsewhere()];
@@ -193,26 +132,6 @@ export const operatorCases: CaseGroup = {
       await closing.close();
       expect(await adopting).to.be.instanceOf(ClosedError);
       await untilState(here, { held: 0 });
-    },
-
-    'revoke frees the permits of a ticket at once, for waiters in their order': async (scope) => {
-      const [here, there] = scope.pair({ limit: 4 });
-      const [three, one] = [await here.acquire({ permits: 3 }), await here.acquire()];
-      const served: string[] = [];
-      const first = there.acquire({ permits: 3 }).finally(() => served.push('first'));
-      await scope.untilWaiting(1);
-      const second = here.acquire().finally(() => served.push('second'));
-      await scope.untilWaiting(2);
-      expect(await there.revoke(three.id)).to.equal(true);
-      const next = await first;
-      expect(next.slots).to.deep.equal([0, 1, 2]);
-      expect(served).to.deep.equal(['first']);
-      expect(next.fencingToken).to.be.greaterThan(one.fencingToken);
-      await one.extend();
-      expect(await three.release()).to.equal(false);
-      expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
-      await next.release();
-      await second;
     },
   },
 };

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 
-import { AcquireTimeoutError, type Handle } from '../../../src/index.js';
+import { type Handle } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
-import { errorOf } from '../../support/rejection.js';
-import { type CaseGroup, needing } from '../case-group.js';
+import { type CaseGroup } from '../case-group.js';
 
 /** `most`: of how many permits the largest request is. */
 const LOADS = [
@@ -14,15 +13,6 @@ const LOADS = [
   { limit: 5, taken: 4, tasks: 20, most: 1 },
   { limit: 5, taken: 0, tasks: 60, most: 5 },
 ];
-
-function expectRising(handles: readonly Handle[]): void {
-  let last = 0;
-  for (const { fencingToken } of handles) {
-    expect(Number.isSafeInteger(fencingToken), `${fencingToken} is a safe integer`).to.equal(true);
-    expect(fencingToken).to.be.greaterThan(last);
-    last = fencingToken;
-  }
-}
 
 export const permitCases: CaseGroup = {
   title: 'permits, slots and fencing tokens',
@@ -41,45 +31,6 @@ export const permitCases: CaseGroup = {
       for (const i of [4, 1, 3]) await handles[i]?.release();
       expect((await here.acquire({ permits: 2, timeout: 0 })).slots).to.deep.equal([1, 3]);
       expect((await here.acquire(0)).slots).to.deep.equal([4]);
-    },
-
-    'count large and small requests against one limit, each as a whole': async (scope) => {
-      const [here, there] = scope.pair({ limit: 4 });
-      const two = await here.acquire({ permits: 2 });
-      const one = await there.acquire();
-      expect(await there.tryAcquire({ permits: 2 })).to.equal(null);
-      await errorOf(there.acquire({ permits: 2, timeout: 20 }), AcquireTimeoutError);
-      expect(await there.inspect()).to.include({ held: 3, waiting: 0 });
-      await two.release();
-      expect(one.slots).to.deep.equal([2]);
-      expect((await there.tryAcquire({ permits: 3 }))?.slots).to.deep.equal([0, 1, 3]);
-      expect(await here.tryAcquire()).to.equal(null);
-    },
-
-    'are taken and given back in one call, however many': needing('server', async (scope) => {
-      const semaphore = scope.semaphore({ limit: 500 });
-      await (await semaphore.acquire()).release();
-      const scripts = async (): Promise<number> => (await scope.server.calls())['evalsha'] ?? 0;
-      const before = await scripts();
-      const handle = await semaphore.acquire({ permits: 500 });
-      expect(await scripts()).to.equal(before + 1);
-      expect(new Set(handle.slots)).to.have.lengthOf(500);
-      await handle.extend();
-      await handle.release();
-      expect(await scripts()).to.equal(before + 3);
-    }),
-
-    'have tokens that are safe integers and rise with every grant [P2]': async (scope) => {
-      const [here, there] = scope.pair({ limit: 30 });
-      const handles: Handle[] = [];
-      // The last permit comes back after each round.
-      for (let round = 0; round < 4; round += 1) {
-        const three = [await here.acquire(0), await there.acquire(0), await here.acquire(0)];
-        handles.push(...three);
-        for (const handle of three.toReversed()) await handle.release();
-      }
-      handles.push(...(await Promise.all(Array.from({ length: 30 }, () => here.acquire({})))));
-      expectRising(handles);
     },
 
     'let a resource refuse a stale holder by slot [P2]': async (scope) => {

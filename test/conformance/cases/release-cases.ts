@@ -1,15 +1,9 @@
 import { expect } from 'chai';
 
 import type { Handle, Semaphore } from '../../../src/index.js';
-import {
-  AcquireTimeoutError,
-  BackendError,
-  ClosedError,
-  HandleLostError,
-} from '../../../src/index.js';
+import { AcquireTimeoutError, ClosedError } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
-import { type CaseGroup, needing } from '../case-group.js';
-import { thrownBy } from '../scope.js';
+import { type CaseGroup } from '../case-group.js';
 
 type Job<T> = (handle: Handle) => T | Promise<T>;
 
@@ -57,39 +51,6 @@ export const releaseCases: CaseGroup = {
       }
     },
 
-    'ends the handle at once, with one `released` event, for every later call': async (scope) => {
-      const handle = await scope.semaphore().acquire();
-      let released = 0;
-      handle.on('released', () => (released += 1));
-      const releasing = handle.release();
-      expect(handle).to.include({ held: false, expiresIn: 0 });
-      const error = thrownBy(() => handle.assertHeld());
-      expect(error).to.be.instanceOf(HandleLostError);
-      expect(error).to.include({ reason: 'closed', semaphore: scope.name, ticketId: handle.id });
-      expect(released).to.equal(0);
-      await releasing;
-      await handle.release();
-      await handle[Symbol.asyncDispose]();
-      expect(released).to.equal(1);
-      expect(handle.signal.aborted).to.equal(false);
-      const late = await errorOf(handle.extend(), HandleLostError);
-      expect(late).to.include({ code: 'HANDLE_LOST', reason: 'closed' });
-    },
-
-    'ends an extension under way, which brings nothing back [P7]': async (scope) => {
-      const semaphore = scope.semaphore({ limit: 2 });
-      for (let round = 0; round < 5; round += 1) {
-        const handle = await semaphore.acquire();
-        const extending = handle.extend().catch((error: unknown) => error);
-        if (round > 1) await Promise.resolve();
-        expect(await handle.release()).to.equal(true);
-        const outcome = await extending;
-        if (outcome !== undefined) expect(outcome).to.be.instanceOf(HandleLostError);
-        expect(handle.signal.aborted).to.equal(false);
-        expect(await semaphore.inspect()).to.include({ held: 0 });
-      }
-    },
-
     'run the function with a handle, give its result, and release': async (scope) => {
       const semaphore = scope.semaphore();
       for (const call of CALLS) {
@@ -125,26 +86,6 @@ export const releaseCases: CaseGroup = {
         expect(await reasonOf(failing)).to.equal(failure);
       }
     },
-
-    'give a failed release as the cause of the error [P7]': needing(
-      ['keys', 'server errors'],
-      async (scope) => {
-        const semaphore = scope.semaphore({ limit: 2 });
-        const spoil = (): Promise<void> => scope.keys.setString(scope.ownKey('tickets'), 'wrong');
-        const repair = (): Promise<void> => scope.keys.delete(scope.ownKey('tickets'));
-        for (const call of CALLS) {
-          const error = new Error('the job failed');
-          const failing = call(semaphore, () => spoil().then(() => Promise.reject(error)));
-          expect(await reasonOf(failing)).to.equal(error);
-          expect(error.cause).to.be.instanceOf(BackendError);
-          expect(error.cause).to.match(/WRONGTYPE/);
-          await repair();
-          if (call === CALLS[0]) continue;
-          expect(await call(semaphore, () => spoil().then(() => 'result'))).to.equal('result');
-          await repair();
-        }
-      },
-    ),
 
     'take timeout and permits as acquire and tryAcquire do': async (scope) => {
       const [here, there] = scope.pair({ limit: 3 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { AcquireTimeoutError, type Semaphore } from '../../../src/index.js';
-import { errorOf, reasonOf } from '../../support/rejection.js';
+import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import type { Scope } from '../scope.js';
 
@@ -54,48 +54,6 @@ export const waitingCases: CaseGroup = {
       // A holder of one that waits for two needs its own permit back, too.
       await holder.release();
       expect((await waiting).slots).to.deep.equal([0, 1]);
-    },
-
-    'lets no try take what a release just gave to a waiter [P3]': async (scope) => {
-      const [here, there] = scope.pair();
-      for (let round = 0; round < 5; round += 1) {
-        const holder = await there.acquire(0);
-        const waiting = here.acquire();
-        await scope.untilWaiting(1);
-        const [, tried] = await Promise.all([holder.release(), there.tryAcquire()]);
-        expect(tried).to.equal(null);
-        await (await waiting).release();
-      }
-    },
-
-    'does not let small requests starve a large one at the head [P3]': async (scope) => {
-      const [here, there] = scope.pair({ limit: 3 });
-      const holders = [await here.acquire(), await here.acquire(), await here.acquire()];
-      const served: string[] = [];
-      const large = here.acquire({ permits: 3 }).finally(() => served.push('large'));
-      await scope.untilWaiting(1);
-      const small = [1, 2, 3, 4].map(() => there.use(() => void served.push('small')));
-      await scope.untilWaiting(5);
-      for (const holder of holders) await holder.release();
-      const handle = await large;
-      expect(served).to.deep.equal(['large']);
-      await handle.release();
-      await Promise.all(small);
-      expect(served).to.deep.equal(['large', 'small', 'small', 'small', 'small']);
-    },
-
-    'serves those behind a large request that gave up [P3]': async (scope) => {
-      const [here, there] = scope.pair({ limit: 3 });
-      await here.acquire();
-      const controller = new AbortController();
-      const large = reasonOf(here.acquire({ permits: 3, signal: controller.signal }));
-      await scope.untilWaiting(1);
-      const behind = [there.acquire(), here.acquire()];
-      await scope.untilWaiting(3);
-      controller.abort('gave up');
-      expect(await large).to.equal('gave up');
-      const handles = await Promise.all(behind);
-      expect(handles.flatMap(({ slots }) => slots)).to.have.members([1, 2]);
     },
 
     'is ended by a push, long before the next try is due [P3]': needing('push', async (scope) => {

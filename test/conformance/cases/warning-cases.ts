@@ -85,14 +85,6 @@ export const warningCases: CaseGroup = {
       }
     }),
 
-    'get no warning of equal or other stripes': needing('operator calls', async (scope) => {
-      const all = [{}, {}, { name: scope.freshName(), stripes: 8 }, { prefix: 'p', stripes: 8 }];
-      const heard: string[][] = [];
-      for (const each of all) heard.push(await useKey(scope, { stripes: 16, ...each }));
-      await moment(5);
-      expect(heard.flat()).to.deep.equal([]);
-    }),
-
     'about stripes leave one key, for a day [P8]': needing('keys', async (scope) => {
       await useKey(scope, { stripes: 16 });
       await eventually(async () => {

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
-import { CallTimeoutError } from '../../../src/calling/call-timeout.js';
+import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
 import { firstCallLate, gaps, lossesOf, PLAIN, stubFixture } from '../stub-fixture.js';
 

@@ -4,11 +4,8 @@ import { join } from 'node:path';
 
 import { checkHistory } from '../checker/check-history.js';
 import { MalformedHistoryError } from '../checker/put-together.js';
-import { readCommandLine } from '../command-line.js';
 import { readHistory } from '../../history/read-history.js';
 import { Recorder } from '../history/recorder.js';
-import { planOf } from '../run-chaos.js';
-import { faultKindsOf } from '../topologies/catalog.js';
 import {
   makeTemporaryFolder,
   removeTemporaryFolder,
@@ -23,37 +20,6 @@ describe('the program of chaos runs', () => {
   });
 
   afterEach(() => removeTemporaryFolder(folder));
-
-  it('refuses arguments that it does not understand', () => {
-    expect(readCommandLine([])).to.include({ seed: 1, minutes: 1, ttl: 1000, topology: 'single' });
-    for (const args of ['--seed=x', '--minutes=0', '--ttl=50', '--topology=ring', '--sed=1']) {
-      expect(() => readCommandLine([args]), args).to.throw(
-        /--seed|--sed|--minutes|--ttl|--topology/,
-      );
-    }
-  });
-
-  it('plans by the seed alone: each kind once before any comes again, one fault at a time', () => {
-    for (const topology of ['single', 'sentinel', 'cluster', 'quorum'] as const) {
-      const options = { seed: 7, minutes: 3, topology };
-      const plan = planOf(options);
-      const kinds = faultKindsOf(topology);
-      expect(plan.slice(0, kinds.length).map(({ kind }) => kind)).to.have.members(kinds);
-      expect(planOf(options)).to.deep.equal(plan);
-      expect(planOf({ ...options, seed: 8 })).to.not.deep.equal(plan);
-      const short = planOf({ ...options, minutes: 1 });
-      expect(plan.slice(0, short.length)).to.deep.equal(short);
-      let [free, clock] = [0, 0];
-      for (const { at, lasts, kind, step = 0 } of plan) {
-        expect(at).to.be.at.least(free);
-        free = at + lasts;
-        clock += step;
-        expect(clock).to.be.oneOf([-5000, 0, 5000]);
-        if (kind === 'stop-process') expect(lasts, 'longer than the ttl').to.be.above(1000);
-      }
-      expect(free).to.be.at.most(3 * 60_000);
-    }
-  });
 
   it('reads files of several processes as one history, where a killed one may leave a part of a line', () => {
     const [first, second] = [new Recorder(folder, 'w1'), new Recorder(folder, 'w2')];

@@ -3,7 +3,8 @@ import { startServer, type TestServer } from '../../../test/support/redis-server
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import { injectProxyFault, networkKinds } from './proxy-faults.js';
-import { keepingData, partsOf, serverFaults } from './server-faults.js';
+import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
+import { keepingData, serverFaults } from './server-faults.js';
 import { type Address, type Topology, type Undo, WORKERS } from './topology.js';
 
 export const QUORUM_NODES = 3;
@@ -55,7 +56,9 @@ class QuorumTopology implements Topology {
   }
 
   async leftKeys(name: string): Promise<string[]> {
-    const parts = await Promise.all(this.#nodes.map(({ server }) => partsOf(server, name)));
+    const parts = await Promise.all(
+      this.#nodes.map(({ server }) => new StoredSemaphore(server, name).keys()),
+    );
     return [...new Set(parts.flat())];
   }
 

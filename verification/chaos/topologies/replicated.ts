@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
+import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import type { Detours } from './detours.js';
 import { FailOver, type ReplicatedServers } from './replicated-faults.js';
-import { partsOf, serverFaults } from './server-faults.js';
+import { serverFaults } from './server-faults.js';
 import type { Address, Topology, Undo } from './topology.js';
 
 interface ReplicatedOptions {
@@ -40,7 +40,7 @@ export class Replicated implements Topology {
   }
 
   async leftKeys(name: string): Promise<string[]> {
-    return partsOf(await this.#options.servers.master(), name);
+    return new StoredSemaphore(await this.#options.servers.master(), name).keys();
   }
 
   async prepare(fault: PlannedFault): Promise<void> {

@@ -55,14 +55,6 @@ export const serverFaults: Partial<Record<FaultKind, Injector>> = {
   },
 };
 
-/** The parts of the keys of a semaphore that stand on a server. */
-export async function partsOf(server: TestServer, name: string): Promise<string[]> {
-  const start = `redsem:{${name}}:`;
-  const keys = await server.command('KEYS', `${start}*`);
-  if (!Array.isArray(keys)) throw new Error('KEYS replies no list');
-  return keys.map((key) => String(key).slice(start.length));
-}
-
 function strike(command: (fault: PlannedFault, name: string) => string[]): Injector {
   return async (server, fault, name) => {
     await server.command(...command(fault, name));

@@ -1,10 +1,11 @@
 import { noFakeClock } from '../../../test/support/require-server.js';
 import { type FaultProxy, startProxy } from '../../../test/support/fault-proxy.js';
 import { startServer, type TestServer } from '../../../test/support/redis-server.js';
+import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import { injectProxyFault, networkKinds } from './proxy-faults.js';
-import { keepingData, partsOf, serverFaults } from './server-faults.js';
+import { keepingData, serverFaults } from './server-faults.js';
 import { type Address, type Topology, type Undo, WORKERS } from './topology.js';
 
 export const singleKinds: readonly FaultKind[] = [
@@ -47,7 +48,7 @@ class Single implements Topology {
   }
 
   leftKeys(name: string): Promise<string[]> {
-    return partsOf(this.#server, name);
+    return new StoredSemaphore(this.#server, name).keys();
   }
 
   inject(fault: PlannedFault, name: string): Promise<Undo | undefined> {

@@ -1,28 +1,28 @@
 import type { ReleaseCall } from '../backend.js';
 import { nodesWhere } from './majorities.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
 import type { Quorum } from './quorum.js';
 import type { DropReply } from './quorum-node.js';
 import type { Answer, Answers } from './round.js';
 import { repliesIn } from './round.js';
 
 /**
- * Gives tickets back on all nodes, `held` or perhaps never won; one for each id: whether a majority had it. Nodes that fail are told again in the
- * background. Throws when it cannot be told, and then a second try may find nothing.
+ * Gives tickets back on all nodes, `held` or perhaps never won; one for each id: whether a majority had it. Nodes that fail are reported again in the
+ * background. Throws when it cannot be reported, and then a second try may find nothing.
  */
-export async function returnTickets(
+export async function releaseTickets(
   quorum: Quorum,
   { key, ids }: ReleaseCall,
-  limit: number,
   held: boolean,
 ): Promise<boolean[]> {
   const origin = quorum.sets.originOf(key, held);
   const tickets = ids.map((id) => ({ id, attempt: Infinity }));
   const retryOn = (index: number): void => {
-    for (const { id, attempt } of tickets) quorum.undo(index, key, id, attempt);
+    for (const { id, attempt } of tickets) quorum.rollBack(index, key, id, attempt);
   };
   const answers = await quorum.ask<DropReply>({
-    limit,
-    send: (node) => node.drop({ key, origin, tickets }),
+    timeoutMs: MAX_NODE_TIMEOUT_MS,
+    send: (node, { timeoutMs }) => node.drop({ key, origin, tickets, timeoutMs }),
     decided: (given) => ids.every((_, i) => verdictOn(quorum, given, i) !== undefined),
     onLate: (index, answer) => {
       if ('error' in answer) retryOn(index);

@@ -1,0 +1,35 @@
+-- Gives tickets back on one master of a quorum.
+--
+-- KEYS  see quorum-store
+-- ARGV  of each semaphore: the caller's set if the tickets were held, - and the set if they never were, or ''; then for each ticket: id,
+--       the last attempt to give back, or '' for any
+-- Reply of each semaphore a digit for each ticket: 1 was live, 0 was not
+-- Cost  O(log slots held) for each permit
+
+-- include: time quorum-store
+local function drop(slots, meta, now_text, args)
+  local sem, digits = open(slots, meta, now_text), {}
+  for i = 2, #args, 2 do
+    local ticket = find(sem, args[i])
+    local mine = ticket and (args[i + 1] == '' or ticket.attempt <= args[i + 1] + 0)
+    if mine then
+      clear(sem, ticket)
+    end
+    digits[#digits + 1] = mine and '1' or '0'
+  end
+  local dropped, empty = table.concat(digits), redis.call('ZCARD', slots) == 0
+  if empty then
+    redis.call('PEXPIRE', meta, '86400000')
+  end
+  local never_held, set = string.match(args[1], '^(%-?)(.*)$')
+  if sem.sets ~= '' and (never_held == '-' and empty or never_held == '' and string.find(dropped, '1')) then
+    -- One in which a ticket was held is proven, another is forgotten.
+    local sets = string.gsub(sem.sets, '(%d+ )(=?)([^;]+);', function(till, mark, one)
+      return one == set and ((never_held == '' or mark == '=') and till .. '=' .. set .. ';' or '') or nil
+    end)
+    redis.call('HSET', meta, 'sets', sets)
+  end
+  return dropped
+end
+
+return run_on_each(KEYS, ARGV, drop)

@@ -1,0 +1,52 @@
+-- Fragment: what one master of a quorum keeps of semaphores, and how a call goes through several of them.
+--
+-- KEYS  of each semaphore: qslots, a sorted set, 'slot id' -> expiry (microseconds); qmeta, a hash: id of a ticket -> 'slots token attempt
+--       granted label' with slots as in 0,3,7; last -> the highest token given or heard of; limit -> that of the last caller; sets -> see
+--       quorum-sets. A ticket is held where both keys say so: losing either of them loses the tickets, no more. Ids have a dot.
+-- ARGV  of each semaphore: how many follow for it, and those
+-- Reply a line with the time (microseconds), and one for each semaphore: '!' and an error where it failed, which fails no other
+
+-- Drops what has expired. `used`, slot -> true, `count` and `lowest`, below which no slot is free, are not read yet.
+local function open(slots, meta, now_text)
+  local found = redis.call('HMGET', meta, 'last', 'limit', 'sets')
+  local sem = { slots = slots, meta = meta, now_text = now_text, now = now_text + 0, used = {}, count = 0, lowest = 0 }
+  sem.last, sem.last_limit, sem.sets = (found[1] or 0) + 0, found[2], found[3] or ''
+  local gone = redis.call('ZRANGEBYSCORE', slots, '-inf', found[1] and now_text or '+inf')
+  for i = 1, #gone do
+    redis.call('HDEL', meta, string.match(gone[i], ' (.*)'))
+    redis.call('ZREM', slots, gone[i])
+  end
+  return sem
+end
+
+local function clear(sem, ticket)
+  for slot in string.gmatch(ticket.slots, '%d+') do
+    if redis.call('ZREM', sem.slots, slot .. ' ' .. ticket.id) == 1 then
+      sem.used[slot + 0], sem.count, sem.lowest = nil, sem.count - 1, 0
+    end
+  end
+  redis.call('HDEL', sem.meta, ticket.id)
+end
+
+-- Only with all of its slots is a ticket what it was. `text`: what is said of it.
+local function find(sem, id)
+  local text, slots, attempt, granted = string.match(redis.call('HGET', sem.meta, id) or '', '^(([%d,]+) %d+ (%d+)) (%d+) ')
+  local ticket = slots and { id = id, text = text, slots = slots, attempt = attempt + 0, granted = granted }
+  for slot in string.gmatch(slots or '', '%d+') do
+    if not redis.call('ZSCORE', sem.slots, slot .. ' ' .. id) then
+      return clear(sem, ticket)
+    end
+  end
+  return ticket
+end
+
+local function run_on_each(keys, args, operation)
+  local now_text, from = server_time(), 1
+  local lines = { now_text }
+  for key = 1, #keys, 2 do
+    local done, reply = pcall(operation, keys[key], keys[key + 1], now_text, { unpack(args, from + 1, from + args[from]) })
+    lines[#lines + 1] = done and reply or '!' .. (type(reply) == 'table' and reply.err or 'ERR ' .. tostring(reply))
+    from = from + 1 + args[from]
+  end
+  return table.concat(lines, '\n')
+end
