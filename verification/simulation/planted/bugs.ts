@@ -112,7 +112,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'no-time-limit',
     origin: 'redis-semaphore: a command in the offline queue outlasts the timeout',
     what: 'A call that nobody answers is waited for ten times as long',
-    file: 'calling/call-timeout.ts',
+    file: 'time/call-timeout.ts',
     find: 'const timer = clock.schedule(onTimeout, limit, false);',
     replace: 'const timer = clock.schedule(onTimeout, 10 * limit, false);',
   },
