@@ -71,8 +71,14 @@ describe('the checker of histories', () => {
       { at: 21_003, process: 'p1', type: 'unknown', call: 2, error: 'BackendError' },
     ];
     const acts: HistoryEvent = {
-      ...{ ...about, at: 26_000, type: 'served', operation: 'setLimit', client: 'p1' },
-      ...{ time: 26_000, notAfter: 27_000, newLimit: 1 },
+      ...about,
+      at: 26_000,
+      type: 'served',
+      operation: 'setLimit',
+      client: 'p1',
+      time: 26_000,
+      notAfter: 27_000,
+      newLimit: 1,
     };
 
     it('says so', () => {
@@ -103,7 +109,12 @@ describe('the checker of histories', () => {
     const lost: HistoryEvent = { at: 120, process: 'server', type: 'server', change: 'empty' };
     const before = [granted(100, 100, 5), has(101, 5, 1090), stepped(110, -50), lost];
     const held: HistoryEvent = {
-      ...{ at: 801, process: 'p1', type: 'held', ticket: 'one.1', token: 5, until: 1790 },
+      at: 801,
+      process: 'p1',
+      type: 'held',
+      ticket: 'one.1',
+      token: 5,
+      until: 1790,
     };
     expect(rulesOf(...before, granted(800, 750, 6), held)).to.deep.equal(['told']);
     expect(rulesOf(...before, granted(800, 750, 5), held)).to.deep.equal([]);
