@@ -144,7 +144,11 @@ export class Calls {
     // What was killed has heard nothing.
     if (this.#troubles.isDead(client)) return;
     const late = Math.round(at - settled);
-    this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms too late after it has ended`);
+    this.#report(
+      'late-effect',
+      at,
+      `a setLimit of ${client} acts ${late} ms too late after it has ended`,
+    );
   }
 
   /** Whether a call has certainly asked the server, through the object that is open now. */

@@ -106,7 +106,7 @@ export const BUGS: readonly PlantedBug[] = [
     what: 'A wake-up that is set is not set earlier',
     file: 'time/shared-timer.ts',
     find: 'if (at >= this.at) return;',
-    replace: 'if (this.at < Infinity) return;',
+    replace: 'if (at >= this.at || this.at < Infinity) return;',
   },
   {
     name: 'no-time-limit',
