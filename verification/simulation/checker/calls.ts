@@ -6,6 +6,7 @@ import type {
   ServedEvent,
   UnknownEvent,
 } from '../../history/events.js';
+import { Arrivals } from './arrivals.js';
 import type { Troubles } from './troubles.js';
 import type { Report } from './report.js';
 
@@ -33,8 +34,7 @@ export class Calls {
   readonly #settled = new Map<string, number>();
   readonly #opened = new Map<string, number>();
   readonly #heard = new Map<string, number>();
-  /** How long a call of a process was on its way at most: it knows the server's clock no better. */
-  readonly #slowest = new Map<string, number>();
+  readonly #arrivals = new Arrivals();
   /** Those of whose objects the first setLimit could not yet say until when it may act. */
   readonly #timeless = new Set<string>();
   #stepped = false;
@@ -63,9 +63,7 @@ export class Calls {
       this.#stepped ||= event.change === 'stepped';
     } else if (event.type === 'served') {
       if (event.operation === 'setLimit' && event.late !== true) this.#judgeEffect(event);
-      const { client, at, sent = at } = event;
-      const slowest = this.#slowest.get(client) ?? 0;
-      if (event.unheard !== true) this.#slowest.set(client, Math.max(at - sent, slowest));
+      this.#arrivals.read(event);
     } else if (event.type === 'ok' || event.type === 'fail' || event.type === 'unknown') {
       if (event.type === 'unknown') this.#judgeFailure(event);
       this.#settle(event);
@@ -118,8 +116,8 @@ export class Calls {
         const due = event.at + 1.01 * this.#limitOf(event);
         // A wall clock that was stepped since the process last heard of the server may have been a machine that slept.
         const stepped = this.#troubles.steppedAt(process) > (this.#heard.get(place) ?? 0);
-        const slowest = this.#slowest.get(process) ?? 0;
-        const settled = stepped ? Infinity : Math.max(at, due) + slowest + APART;
+        const age = this.#arrivals.longest(process, event.at);
+        const settled = stepped ? Infinity : Math.max(at, due) + age + APART;
         this.#settled.set(place, Math.max(settled, this.#settled.get(place) ?? 0));
       } else if (type === 'ok' && event !== undefined && this.#asksThrough(event, place)) {
         this.#heard.set(place, at);

@@ -119,10 +119,10 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'lost-after-release',
     origin: 'mutant',
-    what: 'A released lease does not know that it is',
-    file: 'engine/lease.ts',
-    find: "if (this.#state.kind === 'held') this.#state = RELEASED;",
-    replace: 'void RELEASED;',
+    what: 'A released lease is extended as before, and lost then',
+    file: 'engine/lease-renewer.ts',
+    find: '    lease.markReleased();\n    this.#remove(lease);',
+    replace: '    void lease;',
   },
   {
     name: 'close-keeps-tickets',
@@ -259,8 +259,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: a release that fails is forgotten',
     what: 'A release without an answer is not tried again',
     file: 'engine/releaser.ts',
-    find: 'this.#nextTry.wakeAround(now + pause, now);',
-    replace: 'void pause;',
+    find: 'if (this.#failed.size < MOST_FAILED) this.#failed.add(item);',
+    replace: 'if (MOST_FAILED < 0) this.#failed.add(item);',
   },
   {
     name: 'late-adoption',
