@@ -4,10 +4,11 @@ import { text } from './options.js';
 import { MOST_NODES } from './backends/quorum/majorities.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
-import type { IoredisClient } from './backends/redis/adapters/ioredis.js';
+import type { IoredisClient } from './backends/redis/adapters/ioredis-client.js';
 import { ioredisConnection, isIoredis } from './backends/redis/adapters/ioredis.js';
-import type { NodeRedisClient } from './backends/redis/adapters/node-redis.js';
+import type { NodeRedisClient } from './backends/redis/adapters/node-redis-client.js';
 import { isNodeRedis, nodeRedisConnection } from './backends/redis/adapters/node-redis.js';
+import { hasMethods } from './backends/redis/adapters/shape.js';
 import type { RedisConnection } from './backends/redis/connection.js';
 import { guardedConnection } from './backends/redis/guarded-connection.js';
 import { nodeName } from './backends/quorum/node-name.js';
@@ -148,7 +149,7 @@ function isObject(target: unknown): target is object {
 }
 
 function isQuorumNode(target: object): target is QuorumNode {
-  return hasMethods(target, ['take', 'keep', 'drop', 'list']);
+  return hasMethods(target, 'take', 'keep', 'drop', 'list');
 }
 
 function connectionOf(target: object): RedisConnection {
@@ -159,15 +160,11 @@ function connectionOf(target: object): RedisConnection {
 }
 
 function isBackend(target: object): target is Backend {
-  return hasMethods(target, ['acquire', 'extend', 'release', 'inspect']);
+  return hasMethods(target, 'acquire', 'extend', 'release', 'inspect');
 }
 
 function isConnection(target: object): target is RedisConnection {
-  return hasMethods(target, ['runBySha', 'runByText']);
-}
-
-function hasMethods(target: object, names: readonly string[]): boolean {
-  return names.every((name) => name in target && typeof Reflect.get(target, name) === 'function');
+  return hasMethods(target, 'runBySha', 'runByText');
 }
 
 function unknownTarget(target: unknown): TypeError {

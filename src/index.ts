@@ -18,9 +18,11 @@ export type {
   InspectCall,
   InspectReply,
   Listening,
+  NamePage,
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
+  ReplicaRequirement,
   Reply,
   RevokeCall,
   RevokeReply,
@@ -30,6 +32,8 @@ export type {
   TicketRequest,
   WaiterState,
 } from './backends/backend.js';
+export type { ListOptions } from './list-semaphores.js';
+export { listSemaphores } from './list-semaphores.js';
 export type { Clock, Timer } from './time/clock.js';
 export { systemClock } from './time/clock.js';
 export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './loss-emitter.js';

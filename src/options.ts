@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { MOST_PERMITS } from './backends/backend.js';
+import { MOST_PERMITS } from './backends/protocol.js';
 import type { BackoffOptions } from './calling/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
@@ -63,7 +63,7 @@ export interface ResolvedAcquire {
 
 const DEFAULT_TTL = 30_000;
 const MINIMUM_TTL = 100;
-const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
+export const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
 
 export function resolveOptions(options: SemaphoreOptions, backendClock?: Clock): ResolvedOptions {
   if (typeof options !== 'object' || options === null) {
@@ -77,7 +77,7 @@ export function resolveOptions(options: SemaphoreOptions, backendClock?: Clock):
     ttl,
     extendEvery,
     retry: resolveRetry(options.retry ?? {}),
-    prefix: checkPrefix(options.prefix ?? 'redsem'),
+    prefix: checkPrefix(options.prefix),
     label: text('label', options.label ?? `${hostname()}:${process.pid}`, 0, 256),
     replicas: resolveReplicas(options.replicas),
     clock: checkClock(options.clock ?? backendClock ?? systemClock),
@@ -165,7 +165,7 @@ export function checkClock(clock: Clock): Clock {
   return clock;
 }
 
-function checkPrefix(prefix: unknown): string {
+export function checkPrefix(prefix: unknown = 'redsem'): string {
   const checked = text('prefix', prefix, 1, 128);
   if (/[{}]/.test(checked)) {
     throw new TypeError(`prefix: expected no braces, got ${shown(prefix)}`);

@@ -13,13 +13,19 @@ export interface Backend {
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]>;
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
   /**
-   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. Each call
-   * has one request that does not wait. Left out: each semaphore is asked by itself.
+   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. So is
+   * that to calls which cannot be one; each call is of another semaphore and has one request, for one permit, that does not wait.
+   * All are late once it is past the earliest `notAfter`. Left out: each semaphore is asked by itself.
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
-  /** Semaphores of the same lane may share a call: those of one hash slot of a cluster. Left out: all share. */
+  /** Semaphores of the same lane may share a call: not those on two servers. Left out: all share. */
   laneOf?(key: SemaphoreKey): string;
   inspect(call: InspectCall): Promise<InspectReply>;
+  /**
+   * A page of the names with this prefix that were used within a day, and where the next page begins: '' is the beginning and the
+   * end. A name may come more than once. Left out where the backend cannot tell.
+   */
+  listNames?(prefix: string, cursor: string): Promise<NamePage>;
   /** Stores the limit that counts for everyone. Left out, as the next two, where the backend cannot. */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
@@ -27,10 +33,10 @@ export interface Backend {
   /** Takes a ticket from its holder. */
   revoke?(call: RevokeCall): Promise<RevokeReply>;
   /**
-   * This backend, but a ticket counts only once so many replicas have it. The same object for the same options. Left out where
+   * This backend, but a ticket counts only once so many replicas have it. The same object for the same requirement. Left out where
    * replicas cannot be counted.
    */
-  withReplicas?(options: { readonly atLeast: number; readonly timeout: number }): Backend;
+  withReplicas?(required: ReplicaRequirement): Backend;
   /** Whether a pushed grant must be claimed by asking for it again, since another's call wrote it. */
   readonly confirmsPushedGrants?: boolean;
   /** What is set on the server so that it endangers the tickets, if that can be told. */
@@ -57,6 +63,12 @@ export interface Backend {
 export interface SemaphoreKey {
   readonly prefix: string;
   readonly name: string;
+}
+
+/** How many replicas must have a permit, and how long to wait for them, in milliseconds. */
+export interface ReplicaRequirement {
+  readonly atLeast: number;
+  readonly timeout: number;
 }
 
 export interface TicketRequest {
@@ -99,8 +111,6 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
-  /** How many replicas must have what was granted, and how long to wait for them; see `AcquireReply.tooFewReplicas`. */
-  readonly replicas?: { readonly atLeast: number; readonly timeout: number } | undefined;
   readonly requests: readonly TicketRequest[];
 }
 
@@ -118,8 +128,6 @@ export interface AcquireReply extends Reply {
   readonly nearestExpiry: number | undefined;
   /** One for each request, in the same order. */
   readonly verdicts: readonly AcquireVerdict[];
-  /** What was granted must not be held, for fewer replicas than the call wants have it. */
-  readonly tooFewReplicas?: Error | undefined;
 }
 
 export interface ExtendCall extends Call {
@@ -199,9 +207,17 @@ export interface InspectCall {
   readonly limit: number;
 }
 
+export interface NamePage {
+  readonly names: readonly string[];
+  readonly cursor: string;
+}
+
 /** What a semaphore holds at one moment; see `Semaphore.inspect`. */
 export interface InspectReply {
+  /** By `limitFrom`. */
   readonly limit: number;
+  /** `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`: nobody has asked, so it is the one given here. */
+  readonly limitFrom: 'setLimit' | 'caller' | 'options';
   readonly held: number;
   readonly waiting: number;
   readonly holders: readonly HolderState[];
@@ -260,9 +276,6 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Permits of one ticket at most: each has a slot that is named in replies and messages. */
-export const MOST_PERMITS: number = 2 ** 24;
-
 /** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
 export class UnfitServerError extends Error {
   constructor(what: string, cause?: unknown) {
@@ -271,9 +284,3 @@ export class UnfitServerError extends Error {
     this.name = 'UnfitServerError';
   }
 }
-
-/** How long a ticket lives that was granted to a waiter but not yet claimed by it, in milliseconds. */
-export const CLAIM_TIME = 5000;
-
-/** How long a process's queued requests count without a sign of life from it, in milliseconds. */
-export const WAITER_LEASE = 5000;

@@ -54,7 +54,7 @@ export class OperatorCalls {
     const reply = await retryUntilDeadline(this.#retry, 'inspecting', () =>
       this.#backend.inspect(this.#terms.call),
     );
-    this.#terms.noteLimit(reply.limit);
+    this.#terms.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;
   }
 

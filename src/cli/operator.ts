@@ -1,12 +1,10 @@
 import type { SemaphoreState } from '../index.js';
-import { Semaphore } from '../index.js';
-import { describe, UnavailableError, usageOf } from './failure.js';
-import { COMMAND_TIME, within } from './patience.js';
+import { listSemaphores, Semaphore } from '../index.js';
+import { describe, usageOf } from './failure.js';
 import type { Server } from './server.js';
-import { metaKey, metaPattern, nameInMetaKey } from './stored-names.js';
 
 /** As `inspect` tells it, but for the limit: null where nobody has said one. */
-export type Sight = Omit<SemaphoreState, 'limit'> & { readonly limit: number | null };
+export type Sight = Omit<SemaphoreState, 'limit' | 'limitFrom'> & { readonly limit: number | null };
 
 /** A semaphore whose keys somebody else has written, and what the server or the library says of it. */
 export interface Unreadable {
@@ -29,17 +27,10 @@ export class Operator {
 
   /** Names of all semaphores that were in use within the last day, in order. */
   async names(): Promise<string[]> {
-    const names = new Set<string>();
-    const pages = this.#server.keys(metaPattern(this.#prefix))[Symbol.asyncIterator]();
-    for (;;) {
-      const page = await own('SCAN', pages.next());
-      if (page.done === true) break;
-      for (const key of page.value) {
-        const name = nameInMetaKey(this.#prefix, key);
-        if (name !== undefined) names.add(name);
-      }
-    }
-    return [...names].toSorted();
+    const names: string[] = [];
+    const all = listSemaphores(this.#server.target, { prefix: this.#prefix });
+    for await (const name of all) names.push(name);
+    return names.toSorted();
   }
 
   async inspect(name: string): Promise<Sight> {
@@ -49,8 +40,8 @@ export class Operator {
       inspector = this.#semaphore(name, 1);
       this.#inspectors.set(name, inspector);
     }
-    const [limit, state] = await Promise.all([this.limitOf(name), inspector.inspect()]);
-    return { ...state, limit };
+    const { name: own, limit, limitFrom, ...rest } = await inspector.inspect();
+    return { name: own, limit: limitFrom === 'options' ? null : limit, ...rest };
   }
 
   /**
@@ -76,11 +67,7 @@ export class Operator {
 
   /** The limit that counts: the stored one, else that of whoever asked last; null where nobody did within a day. */
   async limitOf(name: string): Promise<number | null> {
-    const key = metaKey(this.#prefix, name);
-    const [stored, state] = await own('HMGET', this.#server.fields(key, ['stored', 'state']));
-    const text = stored ?? /^\d+ (\d+)/.exec(state ?? '')?.[1];
-    const limit = Number(text ?? Number.NaN);
-    return Number.isSafeInteger(limit) && limit > 0 ? limit : null;
+    return (await this.inspect(name)).limit;
   }
 
   async setLimit(name: string, limit: number): Promise<void> {
@@ -102,16 +89,6 @@ export class Operator {
 
   #semaphore(name: string, limit: number): Semaphore {
     return usageOf(() => new Semaphore(this.#server.target, name, { limit, prefix: this.#prefix }));
-  }
-}
-
-/** A command that goes by no semaphore: it gets a limit in time and a clear error. */
-async function own<T>(command: string, promise: Promise<T>): Promise<T> {
-  try {
-    return await within(COMMAND_TIME, command, promise);
-  } catch (error) {
-    if (error instanceof UnavailableError) throw error;
-    throw new UnavailableError(`${command} failed: ${describe(error)}`, error);
   }
 }
 

@@ -1,14 +1,10 @@
 import type { RedisTarget } from '../index.js';
 import type { ServerSettings } from './common-options.js';
 
-/** A connected client, and the two commands that are used beside the library's own. */
+/** A connected client. */
 export interface Server {
   /** What a `Semaphore` is made on. */
   readonly target: RedisTarget;
-  /** Keys that match a glob pattern, on every master of a cluster. A key may come more than once. */
-  keys(pattern: string): AsyncIterable<string[]>;
-  /** Fields of a hash; null for one that is not there. */
-  fields(key: string, names: readonly string[]): Promise<(string | null)[]>;
   /** Ends all connections at once; never throws. */
   disconnect(): void;
 }
@@ -30,21 +26,4 @@ export interface ClientAdapter {
 /** Pause before the next attempt to reconnect, in milliseconds. */
 export function reconnectDelay(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 10), 2000);
-}
-
-/** Entries that one SCAN looks at. */
-export const SCAN_COUNT = 1000;
-
-export type ScanReply = readonly [cursor: string, keys: string[]];
-
-/** The pages of a SCAN over one server. */
-export async function* scanPages(
-  scan: (cursor: string) => Promise<ScanReply>,
-): AsyncGenerator<string[]> {
-  let cursor = '0';
-  do {
-    const [next, keys] = await scan(cursor);
-    yield keys;
-    cursor = next;
-  } while (cursor !== '0');
 }

@@ -29,6 +29,7 @@ export async function acquireTogether(
   const [first] = parts;
   const calls = first?.engine.calls;
   if (calls === undefined || !parts.every(({ engine }) => engine.calls === calls)) return 'unable';
+  if (parts.some(({ permits }) => permits !== 1)) return 'unable';
   if (!calls.canTakeTogether(parts.map(({ engine }) => engine.terms))) return 'unable';
   const sent = parts.map(({ engine, permits }) => {
     const request = engine.waitLoop.newRequest({ permits, timeout: undefined, signal });

@@ -1,4 +1,5 @@
-import { CLAIM_TIME, UnfitServerError } from '../backends/backend.js';
+import { UnfitServerError } from '../backends/backend.js';
+import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
@@ -130,7 +131,7 @@ export class LeaseRenewer {
     if (lease.extension?.sent === false) return;
     const { calls, terms } = this.#parts;
     // Short enough for several tries within a lease, or within the claim time.
-    const claim = lease.claimed ? Infinity : CLAIM_TIME / 4;
+    const claim = lease.claimed ? Infinity : CLAIM_TIME_MS / 4;
     const limit = Math.min(callTimeout(terms.ttl), terms.ttl / 6, claim);
     const item = calls.extend(terms, lease, limit);
     this.#extensions += 1;

@@ -1,4 +1,4 @@
-import { WAITER_LEASE } from '../backends/backend.js';
+import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
@@ -112,7 +112,7 @@ export class Releaser {
   /** Makes sure that nothing stays behind under `id`. No caller waits for it. */
   withdraw(id: string): void {
     const { clock, terms } = this.#parts;
-    const life = Math.max(terms.ttl, WAITER_LEASE) + callTimeout(terms.ttl);
+    const life = Math.max(terms.ttl, WAITER_LEASE_MS) + callTimeout(terms.ttl);
     this.#start(new PendingRelease(id, clock.monotonic() + life, Infinity, false));
   }
 

@@ -1,5 +1,5 @@
 import type { PushedGrant, SemaphoreKey } from '../backends/backend.js';
-import { CLAIM_TIME } from '../backends/backend.js';
+import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { AcquireAnswer } from '../calling/acquire-lane.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
@@ -123,7 +123,7 @@ export class WaitLoop implements InboxReader {
     }
     const { clock, terms } = this.#parts;
     // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
-    const life = Math.min(CLAIM_TIME, terms.ttl);
+    const life = Math.min(CLAIM_TIME_MS, terms.ttl);
     const window = terms.serverClock.certaintyUntil(grant.expiresAt, life);
     if (window === undefined) return true;
     if (certaintyLeft(window.since, window.span, clock) <= 0) this.#onLateGrant(request);

@@ -64,7 +64,9 @@ export class OrderedAcquisition {
   /** @throws {AcquireTimeoutError} when one was still missing at the end; and whatever a semaphore's `acquire` throws */
   acquire(): Promise<void> {
     return this.#allOrNothing(async () => {
+      if ((await this.#tryInOneCall()) === true) return;
       if (this.#terms.timeout > 0) await this.#takeInOrder();
+      // Once more each by itself, for the error names the one that is not free.
       else if (!(await this.#tryInOrder())) throw this.#timeoutError();
     });
   }
@@ -77,7 +79,8 @@ export class OrderedAcquisition {
   async tryAcquire(): Promise<{ acquired: boolean; trouble: unknown }> {
     let acquired = false;
     await this.#allOrNothing(async () => {
-      acquired = await this.#tryInOrder();
+      const inOneCall = await this.#tryInOneCall();
+      acquired = inOneCall === 'unable' ? await this.#tryInOrder() : inOneCall;
       if (!acquired) await this.#giveBack(this.#parts);
     });
     return { acquired, trouble: this.#lastError };
@@ -117,7 +120,6 @@ export class OrderedAcquisition {
   }
 
   async #takeInOrder(): Promise<void> {
-    if ((await this.#tryInOneCall()) === true) return;
     let window = this.#parts.length;
     for (;;) {
       await this.#giveBack(this.#parts.filter((part) => this.#held.get(part)?.held === false));
@@ -142,8 +144,6 @@ export class OrderedAcquisition {
 
   /** Nothing is waited for. After a miss strictly in order: then somebody who tries at the same time gets through. */
   async #tryInOrder(): Promise<boolean> {
-    const inOneCall = await this.#tryInOneCall();
-    if (inOneCall !== 'unable') return inOneCall;
     const [first, ...others] = this.#parts;
     if (first === undefined) return true;
     if (!(await this.#tryOne(first))) return false;

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { stub } from 'sinon';
+import { softLimitAtStart, withSoftLimit } from '../../src/cli/child/open-files.js';
 import { isInForeground, listProcesses } from '../../src/cli/child/process-list.js';
 import { treeTarget } from '../../src/cli/child/signal-target.js';
 import { findExecutable } from '../support/find-executable.js';
@@ -58,5 +59,15 @@ describe('the processes under redsem run', () => {
     await untilExit(child);
     expect(child.signalCode).to.equal('SIGTERM');
     expect(target.isAlive()).to.equal(false);
+  });
+
+  it('have the limit on open files of the parent of redsem, if only Node.js has changed it and it can be set', () => {
+    const raised = { soft: 4096, hard: 4096 };
+    expect(softLimitAtStart(raised, { soft: 256, hard: 4096 })).to.equal(256);
+    const others = [raised, { soft: 256, hard: 512 }, { soft: 8192, hard: 4096 }];
+    for (const parent of others) expect(softLimitAtStart(raised, parent)).to.equal(undefined);
+    const command = ['/bin/sh', '-c', ':'];
+    expect(withSoftLimit(command, undefined)).to.equal(command);
+    expect(withSoftLimit(command, 256, '/nowhere')).to.equal(command);
   });
 });

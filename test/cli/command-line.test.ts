@@ -5,7 +5,7 @@ import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
-import { UsageError } from '../../src/cli/failure.js';
+import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
 import { table } from '../../src/cli/table.js';
 import { fit, widthOf } from '../../src/cli/text-width.js';
@@ -120,5 +120,22 @@ describe('the command line', () => {
     expect(fitted).to.deep.equal(['abcdef', 'abcde…', '漢字…', '']);
     const lines = table(['N', 'COUNT'], [['漢', '1'], ['abc', '22'], ['x']]);
     expect(lines).to.deep.equal(['N    COUNT', '漢   1', 'abc  22', 'x']);
+  });
+
+  it('says of any error what can be read', () => {
+    const refused = ['::1', '127.0.0.1'].map(
+      (host) => new Error(`connect ECONNREFUSED ${host}:6379`),
+    );
+    const openssl = { library: 'SSL routines', reason: 'tlsv13 alert certificate required' };
+    for (const [error, text] of [
+      [
+        new AggregateError(refused),
+        'connect ECONNREFUSED ::1:6379; connect ECONNREFUSED 127.0.0.1:6379',
+      ],
+      [new RangeError(), 'RangeError'],
+      ['text', 'text'],
+      [Object.assign(new Error('80EC:error:0A00045C\n'), openssl), `TLS: ${openssl.reason}`],
+    ] as const)
+      expect(describeError(error)).to.equal(text);
   });
 });

@@ -56,7 +56,7 @@ describe('slots won by majority', () => {
     // Only the first node has a later expiry.
     const state = { id: 'a.1.2', slots: [0, 1], fencingToken, expiresIn: 1000 - heldFor, heldFor };
     const holders = [{ ...state, label: 'label of a.1.2' }];
-    const whole = { limit: 3, held: 2, waiting: 0, waiters: [], holders };
+    const whole = { limit: 3, limitFrom: 'options', held: 2, waiting: 0, waiters: [], holders };
     expect(await fixture.inspect()).to.deep.equal(whole);
   });
 

@@ -74,7 +74,14 @@ class Side<Fixture extends PortFixture = PortFixture> {
     }
     this.#note(state.holders);
     this.#highest = Math.max(this.#highest, ...this.tokens.values());
-    return { ...state, holders: state.holders.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
+    const idle = state.held + state.waiting === 0 && state.limitFrom !== 'setLimit';
+    // How long the limit of an idle semaphore is remembered is each backend's own.
+    const limit = idle ? { limit: 1, limitFrom: 'options' } : {};
+    return {
+      ...state,
+      ...limit,
+      holders: state.holders.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    };
   }
 
   pushGrants(client: string, grants: readonly PushedGrant[]): void {

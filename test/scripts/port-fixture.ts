@@ -10,7 +10,7 @@ import type {
   SemaphoreKey,
   TicketRequest,
 } from '../../src/backends/backend.js';
-import { WAITER_LEASE } from '../../src/backends/backend.js';
+import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { MemoryBackend } from '../../src/backends/memory/memory-backend.js';
 import { ioredisConnection } from '../../src/backends/redis/adapters/ioredis.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
@@ -59,7 +59,7 @@ export abstract class PortFixture {
   limit: number;
   readonly ttl: number;
   /** The longest life that any call asked for, or that a waiter has. */
-  protected longest = WAITER_LEASE;
+  protected longest = WAITER_LEASE_MS;
 
   constructor({ limit = 3, ttl = 30_000, name, time }: FixtureOptions) {
     semaphores += 1;

@@ -8,7 +8,7 @@ import type {
   PushedGrant,
   SemaphoreKey,
 } from '../../src/backends/backend.js';
-import { WAITER_LEASE } from '../../src/backends/backend.js';
+import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { compare, plain } from './lock-step.js';
 import type { FullBackend, RedisFixture } from './port-fixture.js';
 import { MemoryFixture, request } from './port-fixture.js';
@@ -179,7 +179,10 @@ export class SharedCalls {
   async inspect(): Promise<void> {
     for (const key of this.keys) {
       await this.#both(async ({ backend }) => {
-        const { holders, ...state } = await backend.inspect({ key, limit: 1 });
+        const { holders, ...found } = await backend.inspect({ key, limit: 1 });
+        const idle = found.held + found.waiting === 0 && found.limitFrom !== 'setLimit';
+        // How long the limit of an idle semaphore is remembered is each backend's own.
+        const state = idle ? { ...found, limit: 1, limitFrom: 'options' } : found;
         // Since when it is held is read off the token, which in memory rises with those of other semaphores.
         const shown = holders.map(({ heldFor: _, ...holder }) => holder);
         return { ...state, holders: shown.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
@@ -198,10 +201,9 @@ export class SharedCalls {
 
   /** Whether its tickets are held already, or free by what memory says. */
   async #isFree({ key, limit: given, asks }: Asking): Promise<boolean> {
-    const { limit, held, waiting, holders } = await this.memory.backend.inspect({
-      key,
-      limit: given,
-    });
+    const state = await this.memory.backend.inspect({ key, limit: given });
+    const { held, waiting, holders } = state;
+    const limit = state.limitFrom === 'setLimit' ? state.limit : given;
     const own = asks.every(({ id }) => holders.some((holder) => holder.id === id));
     return own || (waiting === 0 && held + asks.length <= limit);
   }
@@ -214,5 +216,5 @@ export class SharedCalls {
 
 /** Whether a client was silent for so long that its requests may be gone. */
 export function isLapsed(queuedAt: number, now: number): boolean {
-  return now - queuedAt >= WAITER_LEASE;
+  return now - queuedAt >= WAITER_LEASE_MS;
 }

@@ -119,10 +119,11 @@ describe('what is no longer used takes no memory', () => {
       for (let i = from; i < to; i += 1) await mutex.use(`key ${i}`, () => undefined);
     };
     const heap = (): number => process.memoryUsage().heapUsed;
-    await useKeys(0, 200);
+    // The backend in memory keeps up to 1000 idle names.
+    await useKeys(0, 1500);
     let before = Infinity;
     await collectUntil(() => heap() >= before || ((before = heap()), false));
-    await useKeys(200, 5200);
+    await useKeys(1500, 6500);
     // A semaphore that is kept takes more than a kilobyte.
     await collectUntil(() => heap() - before < 2_500_000);
     await mutex.close();

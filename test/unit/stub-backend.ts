@@ -14,7 +14,7 @@ import type {
   ReleaseCall,
   ReleaseReply,
 } from '../../src/backends/backend.js';
-import { CLAIM_TIME } from '../../src/backends/backend.js';
+import { CLAIM_TIME_MS } from '../../src/backends/protocol.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 
 export interface Noted<Call> {
@@ -150,7 +150,7 @@ export class StubBackend implements Backend {
   }
 
   /** Pushes a grant of this id that expires in `life` milliseconds. */
-  push(id: string, life = CLAIM_TIME): void {
+  push(id: string, life = CLAIM_TIME_MS): void {
     this.#tokens += 1;
     const expiresAt = this.serverTime + life;
     this.#pushed = { id, fencingToken: this.#tokens, slots: [0], expiresAt };

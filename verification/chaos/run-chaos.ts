@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { CLAIM_TIME, WAITER_LEASE } from '../../src/backends/backend.js';
+import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../../src/backends/protocol.js';
 import { checkHistory } from './checker/check-history.js';
 import { RECONNECT } from './checker/precision.js';
 import { NEMESIS } from './checker/run-record.js';
@@ -76,7 +76,7 @@ async function perform(
   const recorder = new Recorder(folder, NEMESIS);
   const { nodes = 1 } = nodesOf(options.topology);
   // Without a queue nobody is granted a permit that it has to claim.
-  const claim = nodes === 1 ? CLAIM_TIME : 0;
+  const claim = nodes === 1 ? CLAIM_TIME_MS : 0;
   recorder.record({
     type: 'run',
     semaphores: [{ name: NAME, limit, ttl }],
@@ -112,7 +112,7 @@ async function perform(
  */
 function recoveryTime(plan: readonly PlannedFault[], ttl: number): number {
   const steps = plan.map(({ step = 0 }) => -step);
-  return Math.max(ttl, CLAIM_TIME) + WAITER_LEASE + RECONNECT + 1500 + Math.max(0, ...steps);
+  return Math.max(ttl, CLAIM_TIME_MS) + WAITER_LEASE_MS + RECONNECT + 1500 + Math.max(0, ...steps);
 }
 
 /** Until each slot was seen with a token that it did not have before, held by somebody who lives: the dead may have waited. */

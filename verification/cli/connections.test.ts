@@ -72,7 +72,7 @@ for (const client of ['redis', 'ioredis']) {
         for (const command of ['list', 'watch']) {
           const refused = await call(url, command);
           expect(refused).to.include({ code: 69, stdout: '' });
-          expect(refused.stderr).to.match(/^redsem: SCAN failed: NOPERM/);
+          expect(refused.stderr).to.match(/^redsem: listing semaphores failed: .*scan/i);
         }
         const third = await call(`${url}/3`, 'run', 'few', ...SCRIPT);
         expect(third).to.include({ code: 69, stdout: '' });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { ManualClock } from '../../src/index.js';
+import { listSemaphores, ManualClock } from '../../src/index.js';
 import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { leastRights } from '../../test/support/least-rights.js';
@@ -31,6 +31,23 @@ describeWithCluster('a cluster', (cluster) => {
         await cut();
         await eventually(async () => (await subscribers(inbox)) === 1);
       });
+    });
+  });
+
+  it('lists the names that are on all its masters', async () => {
+    await throughBothClients(connect, async (fixture) => {
+      const names = new Map<unknown, string>();
+      for (let name = newName(); names.size < 3; name = newName()) {
+        names.set((await placeOf(name)).from, name);
+      }
+      const target = await fixture.client();
+      for (const name of names.values()) {
+        await (await (await fixture.semaphore(name, { limit: 1 }, target)).acquire()).release();
+      }
+      const listed: string[] = [];
+      for await (const name of listSemaphores(target)) listed.push(name);
+      expect(listed).to.include.members([...names.values()]);
+      expect(new Set(listed)).to.have.property('size', listed.length);
     });
   });
 

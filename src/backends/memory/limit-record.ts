@@ -1,4 +1,4 @@
-import type { Call, Reply } from '../backend.js';
+import type { Call, InspectReply, Reply } from '../backend.js';
 
 /** What a reply says of limits. */
 export type Limits = Pick<Reply, 'storedLimit' | 'otherLimit'>;
@@ -11,10 +11,20 @@ export class LimitRecord {
   stored: number | undefined;
   /** That of the last caller. */
   #last = 0;
+  /** Whether anybody has ever held or waited: else nothing is known, as on Redis, where such a call writes nothing. */
+  used = false;
 
   /** The limit that counts for a caller who names `given`; 0: what the last caller named. */
   countsFor(given: number): number {
     return this.stored ?? (given === 0 ? this.#last : given);
+  }
+
+  /** The limit that is known here, and where it is from; else the one that is given. */
+  show(given: number): Pick<InspectReply, 'limit' | 'limitFrom'> {
+    if (this.stored !== undefined) return { limit: this.stored, limitFrom: 'setLimit' };
+    return this.used
+      ? { limit: this.#last, limitFrom: 'caller' }
+      : { limit: given, limitFrom: 'options' };
   }
 
   /** Notes the caller's limit, and gives what its reply says. `busy`: somebody holds or waits. */

@@ -11,6 +11,7 @@ import type {
   InspectCall,
   InspectReply,
   Listening,
+  NamePage,
   ReleaseCall,
   ReleaseReply,
   RevokeCall,
@@ -19,6 +20,7 @@ import type {
   SetLimitCall,
   SetLimitReply,
 } from '../backend.js';
+import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { checkClock } from '../../options.js';
@@ -26,9 +28,6 @@ import { allOrNone } from '../all-or-none.js';
 import { Inboxes } from './inboxes.js';
 import { MemorySemaphore } from './memory-semaphore.js';
 import { RisingNumbers } from './rising-numbers.js';
-
-/** In milliseconds. */
-const DAY = 86_400_000;
 
 /** Names that may stay without tickets: a call costs less where they do. */
 const MOST_IDLE = 1000;
@@ -117,12 +116,21 @@ export class MemoryBackend implements Backend {
     return this.#one(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
   }
 
+  async listNames(prefix: string): Promise<NamePage> {
+    const now = this.#now();
+    const start = placeOf({ prefix, name: '' });
+    const names = [...this.#semaphores].flatMap(([place, semaphore]) =>
+      place.startsWith(start) && !semaphore.isEmptyAt(now) ? place.slice(start.length) : [],
+    );
+    return { names, cursor: '' };
+  }
+
   async noteStripes({ prefix, name }: SemaphoreKey, stripes: number): Promise<readonly number[]> {
     const [place, now] = [placeOf({ prefix, name }), this.#now()];
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
     this.#stripes.set(place, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
-      for (const [number, at] of numbers) if (now - at > DAY) numbers.delete(number);
+      for (const [number, at] of numbers) if (now - at > KEYS_LIFE_MS) numbers.delete(number);
       if (numbers.size === 0) this.#stripes.delete(other);
     }
     return [...noted.keys()];

@@ -19,7 +19,7 @@ import type {
   SetLimitReply,
   TicketRequest,
 } from '../backend.js';
-import { CLAIM_TIME } from '../backend.js';
+import { CLAIM_TIME_MS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
 import { slotsOf } from './free-slots.js';
 import type { Inboxes } from './inboxes.js';
@@ -59,14 +59,14 @@ export class MemorySemaphore {
 
   /** Whether nobody would miss it, once what has expired is gone. */
   isEmptyAt(now: number): boolean {
-    this.#tickets.purge(now);
+    this.#purge(now);
     if (this.#tickets.size + this.#queue.size > 0) return false;
     return this.#limits.stored === undefined && !this.#tickets.remembersRevoked(now);
   }
 
   /** Whether each of its requests has a ticket already or would get one at once, for a permit each. Changes nothing. */
   isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
-    this.#tickets.purge(now);
+    this.#purge(now);
     const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
     if (wanted === 0) return true;
     return (
@@ -153,21 +153,31 @@ export class MemorySemaphore {
   }
 
   inspect(given: number, now: number): InspectReply {
-    this.#tickets.purge(now);
-    const limit = this.#limits.stored ?? given;
+    this.#purge(now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
     const waiters = this.#queue.living(now).map(({ id, permits, arrival, label }, position) => {
       const waitingFor = Math.max(0, now - arrival / 1000);
       return { id, permits, position, waitingFor, label };
     });
-    return { limit, held: this.#tickets.permits, waiting: waiters.length, holders, waiters };
+    const counts = { held: this.#tickets.permits, waiting: waiters.length };
+    return { ...this.#limits.show(given), ...counts, holders, waiters };
   }
 
   /** What every call begins with: the limit that counts, and what the caller is told of it. */
   #begin(call: Call, now: number) {
-    this.#tickets.purge(now);
+    this.#purge(now);
     const limit = this.#limits.countsFor(call.limit);
-    return { limit, told: this.#limits.note(call, this.#tickets.size + this.#queue.size > 0) };
+    return { limit, told: this.#limits.note(call, this.#isBusy()) };
+  }
+
+  #purge(now: number): void {
+    this.#limits.used ||= this.#isBusy();
+    this.#tickets.purge(now);
+  }
+
+  /** Whether somebody holds or waits. */
+  #isBusy(): boolean {
+    return this.#tickets.size + this.#queue.size > 0;
   }
 
   /** A request that was dropped (claim or lease over) returns to its old place. */
@@ -259,7 +269,7 @@ function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: n
 
 /** How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back. */
 function claimTime({ ttl }: Waiter): number {
-  return Math.min(ttl, CLAIM_TIME);
+  return Math.min(ttl, CLAIM_TIME_MS);
 }
 
 function holderState(ticket: Ticket, now: number): HolderState {

@@ -1,4 +1,4 @@
-import { WAITER_LEASE } from '../backend.js';
+import { WAITER_LEASE_MS } from '../protocol.js';
 import type { Named } from './heap-by-id.js';
 import { HeapById } from './heap-by-id.js';
 
@@ -37,7 +37,7 @@ export class WaitingLine extends HeapById<Waiter> {
   /** All leases are of the same length: those that end first were renewed first. */
   renewLease(client: string, now: number): void {
     this.#leases.delete(client);
-    this.#leases.set(client, now + WAITER_LEASE);
+    this.#leases.set(client, now + WAITER_LEASE_MS);
     for (const [other, until] of this.#leases) {
       if (until > now) return;
       this.#leases.delete(other);

@@ -39,7 +39,7 @@ export async function inspectNodes(
     .flatMap((seen) => holderFrom(seen, quorum.majorities) ?? [])
     .toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = holders.reduce((sum, { slots }) => sum + slots.length, 0);
-  return { limit, held, waiting: 0, holders, waiters: [] };
+  return { limit, limitFrom: 'options', held, waiting: 0, holders, waiters: [] };
 }
 
 /** `seen`: by each node. */

@@ -23,13 +23,11 @@ import type {
   TakeCall,
   TakeReply,
 } from './quorum-node.js';
+import { INSPECT_PAGE } from '../protocol.js';
 import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
 import type { ParseLine } from './redis-replies.js';
 import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.js';
 import { quorumDropScript, quorumHoldScript, quorumListScript } from './scripts.js';
-
-/** Slots that `list` reads with one command, so that a large semaphore does not block the server. */
-const PAGE_SIZE = 500;
 
 const MODE_LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
 const CLAIM_SIGNS: Record<SetClaim['record'], string> = {
@@ -107,7 +105,7 @@ export class RedisQuorumNode implements QuorumNode {
     const tickets = new Map<string, NodeTicket>();
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
-      const reply = await this.#run(quorumListScript, keys, [cursor, String(PAGE_SIZE)]);
+      const reply = await this.#run(quorumListScript, keys, [cursor, String(INSPECT_PAGE)]);
       const page = parseList(reply);
       for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
       ({ cursor, time } = page);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { CLAIM_TIME_MS, KEYS_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { luaSources } from './lua-sources.js';
 
 export interface Script {
@@ -12,27 +13,24 @@ const INCLUDE = /^-- include:(.*)$/;
 /** By name, the files of `lua/` here and in `backends/quorum`: an operation may include fragments of either. */
 const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 
+/** What stands in the files for numbers that are held elsewhere. */
+const NUMBERS: Readonly<Record<string, number>> = {
+  CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
+  WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
+  KEYS_LIFE_MS,
+};
+const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`, 'g');
+
 /** The lines of a file, with those of the files that it includes. */
-function compose(name: string): string[] {
+export function linesOf(name: string): string[] {
   return (sources.get(name) ?? []).flatMap((line) => {
     const included = INCLUDE.exec(line)?.[1];
-    return included === undefined ? line : included.split(' ').filter(Boolean).flatMap(compose);
+    if (included === undefined) return line.replace(NUMBER, (number) => String(NUMBERS[number]));
+    return included.split(' ').filter(Boolean).flatMap(linesOf);
   });
 }
 
 export function script(name: string, before: readonly string[] = []): Script {
-  const text = [...before, ...compose(name)].join('\n');
+  const text = [...before, ...linesOf(name)].join('\n');
   return { name, text, sha1: createHash('sha1').update(text).digest('hex') };
-}
-
-const inDialects = new Map<Script, Script>();
-
-/** The script as it runs where something stands in for the server, see `dialect.lua`. */
-export function inDialect(original: Script): Script {
-  let made = inDialects.get(original);
-  if (made === undefined) {
-    made = script(original.name, compose('dialect'));
-    inDialects.set(original, made);
-  }
-  return made;
 }

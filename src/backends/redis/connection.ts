@@ -18,6 +18,11 @@ export interface RedisConnection {
   /** Opens a subscription on a connection of its own. Left out where a client cannot subscribe: waiting is then by polling alone. */
   subscribe?(channel: string, events: SubscriptionEvents): Subscription;
   /**
+   * Of a cluster alone: a connection to each master. Keys of different hash tags are on different ones, so a call that names several
+   * semaphores is made only where this is left out.
+   */
+  eachMaster?(): Promise<readonly RedisConnection[]>;
+  /**
    * Stands in for the server's clock, in milliseconds since the epoch. Only for ioredis-mock, whose TIME
    * runs backwards; a real server's own TIME is always used.
    */

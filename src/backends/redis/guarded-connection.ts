@@ -1,7 +1,7 @@
 import type { RedisConnection, Subscription, SubscriptionEvents } from './connection.js';
 
-/** How long the end of a subscription is waited for, in milliseconds: a server that hangs does not confirm it. */
-const GOODBYE = 200;
+/** How long the end of a subscription is waited for: a server that hangs does not confirm it. */
+const UNSUBSCRIBE_TIMEOUT_MS = 200;
 
 /**
  * A connection that may be anybody's, or over a client that anybody has changed. Scripts run as it runs them: `runScript` takes
@@ -9,6 +9,7 @@ const GOODBYE = 200;
  */
 export function guardedConnection(connection: RedisConnection): RedisConnection {
   const replication = connection.replication?.bind(connection);
+  const eachMaster = connection.eachMaster?.bind(connection);
   const subscribe = connection.subscribe?.bind(connection);
   return {
     runBySha: (sha1, keys, args) => connection.runBySha(sha1, keys, args),
@@ -24,6 +25,7 @@ export function guardedConnection(connection: RedisConnection): RedisConnection 
       return connection.serverClock;
     },
     ...(replication !== undefined && { replication }),
+    ...(eachMaster !== undefined && { eachMaster }),
     ...(subscribe !== undefined && {
       subscribe: (channel, events) =>
         guardedSubscription((heard) => subscribe(channel, heard), events),
@@ -78,7 +80,9 @@ function guardedSubscription(
 async function ended(subscription: Subscription | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   // It keeps the process alive, for whoever waits for the end must get to it.
-  const goodbye = new Promise<void>((resolve) => (timer = setTimeout(resolve, GOODBYE)));
+  const goodbye = new Promise<void>(
+    (resolve) => (timer = setTimeout(resolve, UNSUBSCRIBE_TIMEOUT_MS)),
+  );
   try {
     await Promise.race([subscription?.close(), goodbye]);
   } catch {

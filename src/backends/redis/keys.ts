@@ -10,8 +10,12 @@ const QUORUM_PARTS = ['qslots', 'qmeta'] as const;
  * ever meet; a prefix has no braces, see `options.ts`.
  */
 export function keysOf(key: SemaphoreKey): readonly string[] {
-  return keysFor(key, PARTS);
+  let keys = known.get(key);
+  if (keys === undefined) known.set(key, (keys = keysFor(key, PARTS)));
+  return keys;
 }
+
+const known = new WeakMap<SemaphoreKey, readonly string[]>();
 
 /** Its keys on one master of a quorum: others than on a server of its own, so that the two never meet. */
 export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
@@ -23,9 +27,23 @@ export function stripesKeyOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, ['stripes']);
 }
 
+/** What the keys of all semaphores with one prefix begin with. */
+export function keysStart(prefix: string): string {
+  return `${prefix}:`;
+}
+
 function keysFor({ prefix, name }: SemaphoreKey, parts: readonly string[]): readonly string[] {
-  const tag = name.replace(/[{}%]/g, (sign) => ESCAPES[sign] ?? sign);
-  return parts.map((part) => `${prefix}:{${tag}}:${part}`);
+  return parts.map((part) => `${keysStart(prefix)}{${tagOf(name)}}:${part}`);
+}
+
+function tagOf(name: string): string {
+  return name.replace(/[{}%]/g, (sign) => ESCAPES[sign] ?? sign);
+}
+
+/** The name whose keys have this tag; undefined where none has. */
+export function nameOfTag(tag: string): string | undefined {
+  const name = nameOf(tag);
+  return name !== undefined && tagOf(name) === tag ? name : undefined;
 }
 
 /** The name that stands between the braces of its keys; undefined where none can. */

@@ -12,68 +12,67 @@ import type {
   InspectCall,
   InspectReply,
   Listening,
+  NamePage,
   ReleaseCall,
   ReleaseReply,
+  ReplicaRequirement,
   Reply,
   RevokeCall,
   RevokeReply,
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
-  TicketRequest,
   WaiterState,
 } from '../backend.js';
-import { systemClock } from '../../time/clock.js';
+import { allOrNone } from '../all-or-none.js';
 import { UnfitServerError } from '../backend.js';
+import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
-import {
-  parseAcquire,
-  parseAdopt,
-  parseExtend,
-  parseInspect,
-  parseNumbers,
-  parseRelease,
-  parseRevoke,
-  parseSetLimit,
-  UnexpectedReplyError,
-} from './replies.js';
+import type { InspectPage, ReplyPart } from './replies.js';
+import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
+import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
-import { isReadOnlyError, isRetryableError } from './redis-errors.js';
+import { isReadOnlyError, isRetryableError, ReadOnlyRule } from './redis-errors.js';
 import { runScript } from './script-runner.js';
 import type { Script } from './compose-script.js';
 import {
-  acquireScript,
-  adoptScript,
-  evictionScript,
-  extendScript,
-  inspectScript,
-  noteStripesScript,
-  releaseScript,
-  revokeScript,
-  setLimitScript,
-} from './scripts.js';
+  acquireOperation,
+  adoptOperation,
+  extendOperation,
+  releaseOperation,
+  revokeOperation,
+  setLimitOperation,
+} from './operations.js';
+import type { Operation, ScriptCall } from './script-call.js';
+import { readReplies, scriptCalls } from './script-call.js';
+import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
-
-/** Entries that `inspect` reads with one command, so that a large semaphore does not block the server. */
-const PAGE = 500;
-
-/** How long a server may say that it is read-only before that counts as final, in milliseconds. */
-const READ_ONLY_PATIENCE = 5000;
+import { WithReplicas } from './with-replicas.js';
 
 /** Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's slot. */
 export class RedisBackend implements Backend {
   readonly #connection: RedisConnection;
-  /** When a row of read-only replies began, and when the last one came. */
-  #readOnlySince = -Infinity;
-  #readOnlyAt = -Infinity;
-  readonly #keys = new WeakMap<SemaphoreKey, readonly string[]>();
+  readonly #readOnly = new ReadOnlyRule();
   readonly #check: ServerCheck;
+  /**
+   * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot by chance alone. Elsewhere all share.
+   */
+  readonly laneOf?: (key: SemaphoreKey) => string;
+  readonly #withReplicas = new Map<string, Backend>();
+  readonly withReplicas?: (required: ReplicaRequirement) => Backend;
   readonly listen?: (client: string, prefix: string, listener: GrantListener) => Listening;
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     this.#check = new ServerCheck(connection);
+    if (connection.eachMaster !== undefined) {
+      this.laneOf = (key) => keysOf(key)[0] ?? key.prefix;
+    }
+    const replication = connection.replication?.bind(connection);
+    if (replication !== undefined) {
+      this.withReplicas = (required) => this.#wrapped(replication, required);
+    }
     const subscribe = connection.subscribe?.bind(connection);
     if (subscribe === undefined) return;
     this.listen = (client, prefix, listener) =>
@@ -89,89 +88,52 @@ export class RedisBackend implements Backend {
       });
   }
 
-  get hasReplicas(): boolean {
-    return this.#connection.replication !== undefined;
-  }
-
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
-    return Promise.all(calls.map((call) => this.#acquireOne(call)));
+    return this.#run(acquireOperation, calls);
   }
 
-  #acquireOne(call: AcquireCall): Promise<AcquireReply> {
-    const { replicas } = call;
-    return replicas === undefined ? this.#acquire(call) : this.#acquireOnReplicas(call, replicas);
-  }
-
-  async #acquireOnReplicas(call: AcquireCall, replicas: Replicas): Promise<AcquireReply> {
-    const { atLeast, timeout } = replicas;
-    const acknowledged = this.#connection.replication?.();
-    const reply = await this.#acquire(call);
-    if (!reply.verdicts.some(({ kind }) => kind === 'granted')) return reply;
-    const count = (await acknowledged?.(atLeast, timeout)) ?? 0;
-    if (count >= atLeast) return reply;
-    return { ...reply, tooFewReplicas: new TooFewReplicasError(count, atLeast, timeout) };
-  }
-
-  #acquire(call: AcquireCall): Promise<AcquireReply> {
-    const { requests } = call;
-    const run = [...terms(call), encodeURIComponent(call.label), latest(call.notAfter)];
-    return this.#run(acquireScript, call, [...run, asText(requests)], (text) =>
-      parseAcquire(text, requests.length),
-    );
+  async acquireTogether(
+    calls: readonly AcquireCall[],
+  ): Promise<readonly AcquireReply[] | undefined> {
+    const together = allOrNone(calls);
+    if (together === undefined) return undefined;
+    const [call, ...others] = scriptCalls(together, acquireOperation, '*');
+    if (call === undefined || others.length > 0) return undefined;
+    const parts = await this.#send(acquireOperation.script, call);
+    if (saysBusy(parts)) return undefined;
+    const replies: AcquireReply[] = [];
+    readReplies(call, parts, acquireOperation, replies);
+    return replies;
   }
 
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
-    return Promise.all(calls.map((call) => this.#extendOne(call)));
-  }
-
-  #extendOne(call: ExtendCall): Promise<ExtendReply> {
-    const { ids, fencingTokens = [] } = call;
-    const run = [
-      ...terms(call),
-      `${JSON.stringify(ids)}|${JSON.stringify(fencingTokens.map(String))}`,
-    ];
-    return this.#run(extendScript, call, run, (text) => parseExtend(text, ids));
+    return this.#run(extendOperation, calls);
   }
 
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
-    return Promise.all(calls.map((call) => this.#releaseOne(call)));
-  }
-
-  async #releaseOne(call: ReleaseCall): Promise<ReleaseReply> {
-    const once = [...new Set(call.ids)];
-    const reply = await this.#release(call, once);
-    if (once.length === call.ids.length) return reply;
-    const { released } = reply;
-    const isFirst = (id: string, i: number) => call.ids.indexOf(id) === i;
-    const gone = new Set(once.filter((_, i) => released[i] === true));
-    return { ...reply, released: call.ids.map((id, i) => gone.has(id) && isFirst(id, i)) };
-  }
-
-  #release(call: ReleaseCall, ids: readonly string[]): Promise<ReleaseReply> {
-    const run = [String(call.limit), listed(ids)];
-    return this.#run(releaseScript, call, run, (text) => parseRelease(text, ids));
+    return this.#run(releaseOperation, calls);
   }
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
-    const args = [String(call.limit), String(call.newLimit), latest(call.notAfter)];
-    return this.#run(setLimitScript, call, args, parseSetLimit);
+    return this.#runAlone(setLimitOperation, call);
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {
-    const { label, id, newId, notAfter } = call;
-    const args = [...terms(call), encodeURIComponent(label), latest(notAfter), id, newId];
-    return this.#run(adoptScript, call, args, parseAdopt);
+    return this.#runAlone(adoptOperation, call);
   }
 
   revoke(call: RevokeCall): Promise<RevokeReply> {
-    return this.#run(revokeScript, call, [String(call.limit), call.id], parseRevoke);
+    return this.#runAlone(revokeOperation, call);
   }
 
   async inspect(call: InspectCall): Promise<InspectReply> {
     const holders = new Map<string, HolderState>();
     const waiters = new Map<string, WaiterState>();
-    const keys = this.#keysOf(call.key);
-    let { limit } = call;
+    const keys = keysOf(call.key);
+    let limit: Pick<InspectReply, 'limit' | 'limitFrom'> = {
+      limit: call.limit,
+      limitFrom: 'options',
+    };
     let [cursor, arrival] = ['0', '0'];
     const read = new Set<string>();
     while (cursor !== '' || arrival !== '') {
@@ -179,18 +141,28 @@ export class RedisBackend implements Backend {
       // A server that goes in circles is not followed for ever.
       if (read.has(place)) throw new UnexpectedReplyError('inspect', place);
       read.add(place);
-      const args = [cursor, arrival, String(PAGE)];
+      const args = [cursor, arrival, String(INSPECT_PAGE)];
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);
       for (const waiter of page.waiters) {
         waiters.set(waiter.id, { ...waiter, position: waiters.size });
       }
       ({ cursor, arrival } = page);
-      limit = page.storedLimit ?? limit;
+      limit = limitOf(page) ?? limit;
     }
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
-    return { limit, held, waiting: waiters.size, holders: bySlot, waiters: [...waiters.values()] };
+    return {
+      ...limit,
+      held,
+      waiting: waiters.size,
+      holders: bySlot,
+      waiters: [...waiters.values()],
+    };
+  }
+
+  listNames(prefix: string, cursor: string): Promise<NamePage> {
+    return namePage(this.#connection, prefix, cursor);
   }
 
   async noteStripes(key: SemaphoreKey, stripes: number): Promise<readonly number[]> {
@@ -201,7 +173,7 @@ export class RedisBackend implements Backend {
 
   /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */
   async findHazard(key: SemaphoreKey): Promise<string | undefined> {
-    const meta = this.#keysOf(key).slice(1, 2);
+    const meta = keysOf(key).slice(1, 2);
     const reply = await runScript(this.#connection, evictionScript, meta, []).catch(() => '');
     const [maxmemory, policy] = String(reply).split(' ');
     if (policy === undefined || policy === 'noeviction' || maxmemory === '0') return undefined;
@@ -211,76 +183,57 @@ export class RedisBackend implements Backend {
   isRetryable(error: unknown): boolean {
     if (error instanceof UnexpectedReplyError || error instanceof UnfitServerError) return false;
     if (this.#connection.isClosed?.() === true) return false;
-    if (!isReadOnlyError(error)) return isRetryableError(error);
-    // A failover passes; a client that was pointed at a replica stays read-only.
-    const now = systemClock.monotonic();
-    if (now - this.#readOnlyAt > READ_ONLY_PATIENCE) this.#readOnlySince = now;
-    this.#readOnlyAt = now;
-    return now - this.#readOnlySince < READ_ONLY_PATIENCE;
+    return isReadOnlyError(error) ? this.#readOnly.onReadOnly() : isRetryableError(error);
   }
 
-  #run<R extends Reply>(
-    script: Script,
-    call: Call,
-    rest: readonly string[],
-    parse: (reply: unknown) => R,
-  ): Promise<R> {
-    const args = [inboxChannels(call.key.prefix) + call.client, ...rest];
-    const keys = this.#keysOf(call.key);
-    const ran = runScript(this.#connection, script, keys, args).then((reply) => {
-      this.#readOnlyAt = -Infinity;
-      return parse(reply);
+  async #run<C extends Call, R extends Reply>(
+    operation: Operation<C, R>,
+    calls: readonly C[],
+  ): Promise<readonly R[]> {
+    const replies: R[] = [];
+    const sent = scriptCalls(calls, operation).map(async (call) => {
+      readReplies(call, await this.#send(operation.script, call), operation, replies);
     });
-    return this.#check.passed
-      ? ran
-      : this.#check.confirm(ran, ({ serverTime }) => serverTime, keys);
+    await Promise.all(sent);
+    return replies;
   }
 
-  #keysOf(key: SemaphoreKey): readonly string[] {
-    let keys = this.#keys.get(key);
-    if (keys === undefined) this.#keys.set(key, (keys = keysOf(key)));
-    return keys;
+  async #runAlone<C extends Call, R extends Reply>(
+    operation: Operation<C, R>,
+    call: C,
+  ): Promise<R> {
+    const [reply] = await this.#run(operation, [call]);
+    if (reply === undefined) throw new UnexpectedReplyError(operation.script.name, reply);
+    return reply;
+  }
+
+  #wrapped(
+    replication: NonNullable<RedisConnection['replication']>,
+    required: ReplicaRequirement,
+  ): Backend {
+    const place = `${required.atLeast} ${required.timeout}`;
+    let wrapped = this.#withReplicas.get(place);
+    if (wrapped === undefined) {
+      wrapped = new WithReplicas(this, replication, required);
+      this.#withReplicas.set(place, wrapped);
+    }
+    return wrapped;
+  }
+
+  #send(script: Script, { keys, args }: ScriptCall<unknown>): Promise<readonly ReplyPart[]> {
+    const sent = runScript(this.#connection, script, keys, args).then((reply) => {
+      this.#readOnly.onReply();
+      return partsOf(script.name, reply);
+    });
+    if (this.#check.passed) return sent;
+    return this.#check.confirm(sent, ([part]) => part?.serverTime, keys);
   }
 }
 
-type Replicas = NonNullable<AcquireCall['replicas']>;
-
-/** A permit was granted but too few replicas acknowledged it. */
-class TooFewReplicasError extends Error {
-  constructor(count: number, atLeast: number, timeout: number) {
-    super(`${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms`);
-    this.name = 'TooFewReplicasError';
-  }
-}
-
-/** Limit and ttl of a call as scripts take them. */
-function terms({ limit, ttl }: { readonly limit: number; readonly ttl: number }): string[] {
-  return [String(limit), microseconds(ttl)];
-}
-
-/** The last moment at which a call may act. Scripts compare it as text, with the server's time. */
-function latest(notAfter: number | undefined): string {
-  return notAfter === undefined ? '' : microseconds(notAfter).padStart(16, '0');
-}
-
-function microseconds(milliseconds: number): string {
-  return Math.round(milliseconds * 1000).toFixed(0);
-}
-
-/** See `acquire.lua`. */
-function asText(requests: readonly TicketRequest[]): string {
-  const ids = requests.map(({ id }) => id);
-  const [first] = requests;
-  const plain = requests.every(({ permits, arrival }) => permits === 1 && arrival === undefined);
-  if (plain && requests.length === 1) return `${first?.wait === true ? '' : '?'}${ids.join('')}`;
-  if (plain && requests.every(({ wait }) => wait)) return listed(ids);
-  const kinds = requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
-  const known = requests.some(({ arrival }) => arrival !== undefined);
-  const places = known ? JSON.stringify(requests.map(({ arrival = 0 }) => arrival)) : '';
-  return `${JSON.stringify(ids)}|${kinds}|${places}`;
-}
-
-/** Ids as scripts take them: a single one is read faster as it is. */
-function listed(ids: readonly string[]): string {
-  return ids.length === 1 ? ids.join('') : JSON.stringify(ids);
+/** As the backend knows it; undefined where it does not. */
+function limitOf({ storedLimit, otherLimit }: InspectPage) {
+  if (storedLimit !== undefined) return { limit: storedLimit, limitFrom: 'setLimit' } as const;
+  return otherLimit === undefined
+    ? undefined
+    : ({ limit: otherLimit, limitFrom: 'caller' } as const);
 }

@@ -1,3 +1,5 @@
+import { systemClock } from '../../time/clock.js';
+
 /**
  * Reply errors that pass by themselves: failover, start-up, resharding, a slow script, a full server's
  * back-off. The words may stand inside a longer text, for Redis 6.2 wraps what a script ran into.
@@ -21,4 +23,27 @@ export function isRetryableError(error: unknown): boolean {
 
 export function isReadOnlyError(error: unknown): boolean {
   return error instanceof Error && /(?:^|[\s:-])READONLY\b/.test(error.message);
+}
+
+/** How long a server may say that it is read-only before that counts as final. */
+const READ_ONLY_PATIENCE_MS = 5000;
+
+/** A failover passes; a client that was pointed at a replica stays read-only. */
+export class ReadOnlyRule {
+  /** When a row of read-only replies began, and when the last one came. */
+  #since = -Infinity;
+  #last = -Infinity;
+
+  /** A call has succeeded. */
+  onReply(): void {
+    this.#last = -Infinity;
+  }
+
+  /** The server said that it is read-only; tells whether trying again can help. */
+  onReadOnly(): boolean {
+    const now = systemClock.monotonic();
+    if (now - this.#last > READ_ONLY_PATIENCE_MS) this.#since = now;
+    this.#last = now;
+    return now - this.#since < READ_ONLY_PATIENCE_MS;
+  }
 }

@@ -13,7 +13,7 @@ import type {
   SetLimitReply,
   WaiterState,
 } from '../backend.js';
-import { MOST_PERMITS } from '../backend.js';
+import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
 
 /** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */
@@ -24,41 +24,60 @@ export class UnexpectedReplyError extends Error {
   }
 }
 
-export function parseAcquire(reply: unknown, requests: number): AcquireReply {
-  const { body, nearest, ...rest } = parseReply('acquire', reply);
-  const verdicts = list(body).flatMap((verdict) => parseVerdicts(verdict, reply));
-  if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', reply);
-  return { ...rest, nearestExpiry: nearest === '' ? undefined : milliseconds(nearest), verdicts };
+/** What a reply says of one semaphore: `body`, or `body/limit/grants/nearest expiry`. */
+export interface ReplyPart {
+  readonly text: string;
+  readonly serverTime: number;
 }
 
-export function parseExtend(reply: unknown, ids: readonly string[]): ExtendReply {
-  const { digits, ...rest } = parseDigits('extend', reply, ids.length);
-  const extended = Array.from(digits, (digit) => digit === '1');
-  const revoked = digits.includes('r') ? ids.filter((_id, i) => digits[i] === 'r') : undefined;
-  return { ...rest, extended, revoked };
+/** `time|part|part…`. */
+export function partsOf(script: string, reply: unknown): ReplyPart[] {
+  const [time = '', ...texts] = typeof reply === 'string' ? reply.split('|') : [];
+  if (!TIME.test(time) || texts.length === 0) throw new UnexpectedReplyError(script, reply);
+  const serverTime = milliseconds(time);
+  return texts.map((text) => ({ text, serverTime }));
 }
 
-export function parseRelease(reply: unknown, ids: readonly string[]): ReleaseReply {
-  const { digits, ...rest } = parseDigits('release', reply, ids.length);
-  return { ...rest, released: Array.from(digits, (digit) => digit === '1') };
+/** `time|number`: the first semaphore that is not plainly free, see `acquire.lua`. */
+export function saysBusy([part, ...more]: readonly ReplyPart[]): boolean {
+  return part !== undefined && more.length === 0 && /^\d{1,15}$/.test(part.text);
 }
 
-export function parseSetLimit(reply: unknown): SetLimitReply {
-  const { body, ...rest } = parseBody('set-limit', reply);
-  return { ...rest, late: body === 'l' };
+export function parseAcquire(part: ReplyPart, requests: number): AcquireReply {
+  const { common, body, nearest } = parsePart('acquire', part);
+  const verdicts = parseVerdicts(body);
+  if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', part.text);
+  const nearestExpiry = nearest === '' ? undefined : milliseconds(nearest);
+  return { ...common, nearestExpiry, verdicts };
 }
 
-export function parseAdopt(reply: unknown): AdoptReply {
-  const { body, ...rest } = parseBody('adopt', reply);
-  if (body === '') return { ...rest, ticket: undefined };
-  if (body === 'l') return { ...rest, ticket: undefined, late: true };
+export function parseExtend(part: ReplyPart, ids: readonly string[]): ExtendReply {
+  const { common, body } = parseLetters('extend', part, ids.length);
+  const revoked = body.includes('r') ? ids.filter((_id, i) => body[i] === 'r') : undefined;
+  return { ...common, extended: isOne(body), revoked };
+}
+
+export function parseRelease(part: ReplyPart, ids: readonly string[]): ReleaseReply {
+  const { common, body } = parseLetters('release', part, ids.length);
+  return { ...common, released: isOne(body) };
+}
+
+export function parseSetLimit(part: ReplyPart): SetLimitReply {
+  const { common, body } = parsePart('set-limit', part);
+  return { ...common, late: body === 'l' };
+}
+
+export function parseAdopt(part: ReplyPart): AdoptReply {
+  const { common, body } = parsePart('adopt', part);
+  if (body === '') return { ...common, ticket: undefined };
+  if (body === 'l') return { ...common, ticket: undefined, late: true };
   const [ticket = '', before = ''] = body.split(':');
-  return { ...rest, ticket: { ...parseTicket('adopt', ticket, reply), before } };
+  return { ...common, ticket: { ...parseTicket('adopt', ticket), before } };
 }
 
-export function parseRevoke(reply: unknown): RevokeReply {
-  const { digits, ...rest } = parseDigits('revoke', reply, 1);
-  return { ...rest, revoked: digits === '1' };
+export function parseRevoke(part: ReplyPart): RevokeReply {
+  const { common, body } = parseLetters('revoke', part, 1);
+  return { ...common, revoked: body === '1' };
 }
 
 /** Numbers with spaces between. */
@@ -69,8 +88,7 @@ export function parseNumbers(reply: unknown): number[] {
   return reply.split(' ').map(Number);
 }
 
-export interface InspectPage {
-  readonly storedLimit?: number | undefined;
+export interface InspectPage extends Pick<Reply, 'storedLimit' | 'otherLimit'> {
   /** Where the next page starts among the tickets and among the waiting requests; '' when done. */
   readonly cursor: string;
   readonly arrival: string;
@@ -131,28 +149,34 @@ const TIME = /^\d{1,16}$/;
 /** What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or nothing. */
 const LIMIT = /^(?:[so]\d+)?$/;
 
-/** `time|body`, or `time|body/limit/grants/nearest expiry`. */
-function parseReply(script: string, reply: unknown) {
-  const [time = '', semaphore = '', ...more] = typeof reply === 'string' ? reply.split('|') : [];
-  const [body = '', limit = '', grants = '', nearest = ''] = semaphore.split('/');
-  if (!TIME.test(time) || !LIMIT.test(limit) || more.length > 0) {
-    throw new UnexpectedReplyError(script, reply);
+interface ParsedPart {
+  readonly common: Reply;
+  readonly body: string;
+  readonly nearest: string;
+}
+
+const NO_GRANTS: readonly PushedGrant[] = [];
+
+function parsePart(script: string, { text, serverTime }: ReplyPart): ParsedPart {
+  // Nothing but the body, mostly.
+  if (!text.includes('/')) {
+    return { common: { serverTime, grants: NO_GRANTS }, body: text, nearest: '' };
   }
-  const rest = { grants: parseGrants(grants), nearest };
-  return { body, serverTime: milliseconds(time), ...parseLimit(limit), ...rest };
+  const [body = '', limit = '', grants = '', nearest = ''] = text.split('/');
+  if (!LIMIT.test(limit)) throw new UnexpectedReplyError(script, text);
+  const common = { serverTime, grants: parseGrants(grants), ...parseLimit(limit) };
+  return { common, body, nearest };
 }
 
-/** Of a call that does not wait for any expiry. */
-function parseBody(script: string, reply: unknown) {
-  const { body, serverTime, storedLimit, otherLimit, grants } = parseReply(script, reply);
-  return { body, serverTime, storedLimit, otherLimit, grants };
+/** A part whose body has a letter for each id. */
+function parseLetters(script: string, part: ReplyPart, ids: number): ParsedPart {
+  const parsed = parsePart(script, part);
+  if (parsed.body.length !== ids) throw new UnexpectedReplyError(script, part.text);
+  return parsed;
 }
 
-/** A reply whose body has a letter for each id. */
-function parseDigits(script: string, reply: unknown, ids: number) {
-  const { body: digits, ...rest } = parseBody(script, reply);
-  if (digits.length !== ids) throw new UnexpectedReplyError(script, reply);
-  return { digits, ...rest };
+function isOne(letters: string): boolean[] {
+  return letters.length === 1 ? [letters === '1'] : Array.from(letters, (letter) => letter === '1');
 }
 
 function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
@@ -163,10 +187,16 @@ function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
   };
 }
 
-/** `*n slot token`: so many tickets of one permit each, slots and tokens rising. */
-function parseVerdicts(text: string, reply: unknown): AcquireVerdict | AcquireVerdict[] {
+function parseVerdicts(body: string): AcquireVerdict[] {
+  return body.includes(';') || body.startsWith('*') || body === ''
+    ? list(body).flatMap(parseVerdictOrRow)
+    : [parseVerdict(body)];
+}
+
+/** `*n slot token`: n tickets of one permit each, slots and tokens rising. */
+function parseVerdictOrRow(text: string): AcquireVerdict | AcquireVerdict[] {
   const [, total, slot, token] = /^\*(\d{1,5}) (\d{1,15}) (\d{1,16})$/.exec(text) ?? [];
-  if (total === undefined) return parseVerdict(text, reply);
+  if (total === undefined) return parseVerdict(text);
   return Array.from({ length: Number(total) }, (_, i) => ({
     kind: 'granted',
     slots: [Number(slot) + i],
@@ -174,27 +204,27 @@ function parseVerdicts(text: string, reply: unknown): AcquireVerdict | AcquireVe
   }));
 }
 
-function parseVerdict(text: string, reply: unknown): AcquireVerdict {
+function parseVerdict(text: string): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (text.startsWith('q') || text.startsWith('o')) {
     const number = Number(text.slice(1));
     const over = text.startsWith('o');
     if (!Number.isSafeInteger(number) || (over && number < 1)) {
-      throw new UnexpectedReplyError('acquire', reply);
+      throw new UnexpectedReplyError('acquire', text);
     }
     return over ? { kind: 'over', limit: number } : { kind: 'queued', arrival: number };
   }
-  const { fencingToken, slots } = parseTicket('acquire', text, reply);
+  const { fencingToken, slots } = parseTicket('acquire', text);
   return { kind: 'granted', fencingToken, slots };
 }
 
 /** `slots token`. */
-function parseTicket(script: string, text: string, reply: unknown) {
+function parseTicket(script: string, text: string) {
   const space = text.indexOf(' ');
   const fencingToken = Number(text.slice(space + 1));
   if (space < 0 || !Number.isSafeInteger(fencingToken)) {
-    throw new UnexpectedReplyError(script, reply);
+    throw new UnexpectedReplyError(script, text);
   }
   return { fencingToken, slots: parseSlots(text.slice(0, space)) };
 }

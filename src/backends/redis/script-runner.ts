@@ -1,7 +1,7 @@
 import { UnfitServerError } from '../backend.js';
 import type { RedisConnection } from './connection.js';
 import type { Script } from './compose-script.js';
-import { inDialect } from './compose-script.js';
+import { argsFor, scriptFor } from './dialect.js';
 
 /** The server does not know a command, of a client or of a script; the last is from servers older than Redis 5. */
 const UNKNOWN = /unknown (?:\w+ )?command|not allowed after non deterministic/i;
@@ -22,8 +22,8 @@ export async function runScript(
   args: readonly string[],
 ): Promise<unknown> {
   try {
-    const { sha1 } = textFor(connection, script);
-    return await connection.runBySha(sha1, keys, withTime(connection, args));
+    const { sha1 } = scriptFor(connection, script);
+    return await connection.runBySha(sha1, keys, argsFor(connection, args));
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw named(error);
     return runText(connection, script, keys, args);
@@ -38,20 +38,11 @@ export async function runText(
   args: readonly string[],
 ): Promise<unknown> {
   try {
-    const { text } = textFor(connection, script);
-    return await connection.runByText(text, keys, withTime(connection, args));
+    const { text } = scriptFor(connection, script);
+    return await connection.runByText(text, keys, argsFor(connection, args));
   } catch (error) {
     throw named(error);
   }
-}
-
-/** Where something stands in for the server's clock, see `dialect.lua`. */
-function textFor(connection: RedisConnection, script: Script): Script {
-  return connection.serverClock === undefined ? script : inDialect(script);
-}
-
-function withTime({ serverClock }: RedisConnection, args: readonly string[]): readonly string[] {
-  return serverClock === undefined ? args : [...args, Math.round(serverClock() * 1000).toFixed(0)];
 }
 
 function named(error: unknown): unknown {

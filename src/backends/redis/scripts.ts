@@ -7,6 +7,7 @@ export const checkServerScript: Script = script('check-server');
 export const evictionScript: Script = script('eviction');
 export const extendScript: Script = script('extend');
 export const inspectScript: Script = script('inspect');
+export const listNamesScript: Script = script('list-names');
 export const noteStripesScript: Script = script('note-stripes');
 export const releaseScript: Script = script('release');
 export const revokeScript: Script = script('revoke');

@@ -5,8 +5,8 @@ import { UnexpectedReplyError } from './replies.js';
 import { runText } from './script-runner.js';
 import { checkServerScript } from './scripts.js';
 
-/** A clock that shows the same for so long, in milliseconds and in looks, stands still. */
-const PATIENCE = 20;
+/** A clock that has not moved after this time, or in this many looks, stands still. */
+const STANDSTILL_MS = 20;
 const MOST_LOOKS = 1000;
 
 /**
@@ -35,7 +35,7 @@ export class ServerCheck {
    */
   async confirm<R>(
     call: Promise<R>,
-    timeOf: (reply: R) => number,
+    timeOf: (reply: R) => number | undefined,
     keys: readonly string[],
   ): Promise<R> {
     const look = this.#lookOnce(keys);
@@ -63,7 +63,7 @@ export class ServerCheck {
     const began = systemClock.monotonic();
     for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
       if ((await this.#time(keys)) !== time) return;
-      if (systemClock.monotonic() - began > PATIENCE) break;
+      if (systemClock.monotonic() - began > STANDSTILL_MS) break;
     }
     throw new UnfitServerError(`the time that it gives to scripts stands still at ${time}`);
   }

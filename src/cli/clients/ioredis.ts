@@ -1,30 +1,22 @@
 import type { RedisTarget } from '../../index.js';
 import { UnavailableError } from '../failure.js';
 import { CONNECT_TIME } from '../patience.js';
-import type { ClientAdapter, Pending, ScanReply, Server } from '../server.js';
-import { reconnectDelay, SCAN_COUNT, scanPages } from '../server.js';
+import type { ClientAdapter, Pending, Server } from '../server.js';
+import { reconnectDelay } from '../server.js';
 
 /** What is used of the package `ioredis` (5, 6), by shape: nothing here may need it at compile time. */
 interface Ioredis {
   readonly Redis: new (options: object) => Client;
-  readonly Cluster: new (nodes: object[], options: object) => Cluster;
+  readonly Cluster: new (nodes: object[], options: object) => Client;
 }
 
-interface Commands {
-  scan(cursor: string, ...rest: string[]): Promise<ScanReply>;
-}
-
-type Client = Commands &
-  RedisTarget & {
-    connect(): Promise<unknown>;
-    on(event: 'error', listener: (error: unknown) => void): unknown;
-    ping(): Promise<unknown>;
-    select(database: number): Promise<unknown>;
-    hmget(key: string, ...fields: string[]): Promise<(string | null)[]>;
-    disconnect(reconnect?: boolean): void;
-  };
-
-type Cluster = Client & { nodes(role: 'master'): Commands[] };
+type Client = RedisTarget & {
+  connect(): Promise<unknown>;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  ping(): Promise<unknown>;
+  select(database: number): Promise<unknown>;
+  disconnect(reconnect?: boolean): void;
+};
 
 export function ioredisAdapter(client: unknown): ClientAdapter {
   if (!isIoredis(client)) throw new UnavailableError('the package ioredis has another interface');
@@ -70,19 +62,11 @@ function isRefusedSelect(error: unknown): boolean {
   return Reflect.get(Object(Reflect.get(Object(error), 'command')), 'name') === 'select';
 }
 
-function serverOf(made: Client | Cluster): Server {
+function serverOf(made: Client): Server {
   return {
     target: made,
-    keys: (pattern) => keys(made, pattern),
-    fields: (key, names) => made.hmget(key, ...names),
     disconnect: () => made.disconnect(),
   };
-}
-
-async function* keys(made: Client | Cluster, pattern: string): AsyncGenerator<string[]> {
-  for (const node of 'nodes' in made ? made.nodes('master') : [made]) {
-    yield* scanPages((cursor) => node.scan(cursor, 'MATCH', pattern, 'COUNT', String(SCAN_COUNT)));
-  }
 }
 
 function nodesOf({ settings: { addresses } }: Pending): object[] {

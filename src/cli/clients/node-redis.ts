@@ -1,38 +1,24 @@
 import type { RedisTarget } from '../../index.js';
 import type { ServerSettings } from '../common-options.js';
-import type { ClientAdapter, Pending, ScanReply, Server } from '../server.js';
-import { reconnectDelay, SCAN_COUNT, scanPages } from '../server.js';
+import type { ClientAdapter, Pending, Server } from '../server.js';
+import { reconnectDelay } from '../server.js';
 import { UnavailableError } from '../failure.js';
 import { CONNECT_TIME } from '../patience.js';
 
 /** What is used of the package `redis` (4, 5, 6), by shape: nothing here may need it at compile time. */
 interface NodeRedis {
   createClient(options: object): Client;
-  createCluster(options: object): Cluster;
+  createCluster(options: object): Client;
 }
 
-interface Connectable {
+type Client = RedisTarget & {
   connect(): Promise<unknown>;
   on(event: 'error', listener: (error: unknown) => void): unknown;
-  hmGet(key: string, fields: string[]): Promise<(string | null)[]>;
   /** From version 5 on. */
   destroy?(): void;
   /** Until version 4; deprecated later. */
   disconnect?(): Promise<void>;
-}
-
-type Client = Connectable & RedisTarget & Commands;
-
-/** Only SCAN is sent by it, for the method of that name differs from version to version. */
-interface Commands {
-  sendCommand(args: string[]): Promise<ScanReply>;
-}
-
-type Cluster = Connectable &
-  RedisTarget & {
-    readonly masters: readonly object[];
-    nodeClient(node: object): Commands | Promise<Commands>;
-  };
+};
 
 export function nodeRedisAdapter(client: unknown): ClientAdapter {
   if (!isNodeRedis(client)) throw new UnavailableError('the package redis has another interface');
@@ -54,29 +40,14 @@ function isNodeRedis(client: unknown): client is NodeRedis {
   );
 }
 
-function serverOf(made: Client | Cluster): Server {
+function serverOf(made: Client): Server {
   return {
     target: made,
-    keys: (pattern) => keys(made, pattern),
-    fields: (key, names) => made.hmGet(key, [...names]),
     disconnect: () => {
       if (made.destroy !== undefined) made.destroy();
       else made.disconnect?.().catch(() => undefined);
     },
   };
-}
-
-async function* keys(made: Client | Cluster, pattern: string): AsyncGenerator<string[]> {
-  for (const node of await nodesOf(made)) {
-    yield* scanPages((cursor) =>
-      node.sendCommand(['SCAN', cursor, 'MATCH', pattern, 'COUNT', String(SCAN_COUNT)]),
-    );
-  }
-}
-
-async function nodesOf(made: Client | Cluster): Promise<Commands[]> {
-  if (!('masters' in made)) return [made];
-  return Promise.all(made.masters.map(async (master) => made.nodeClient(master)));
 }
 
 function clientOptions(pending: Pending): object {

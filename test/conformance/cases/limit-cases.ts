@@ -31,6 +31,20 @@ export const limitCases: CaseGroup = {
       expect(warnings).to.deep.equal([]);
     },
 
+    'is shown with where it is from': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      const stranger = scope.semaphore({ limit: 9 });
+      const shown = async (): Promise<unknown[]> => {
+        const { limit, limitFrom } = await stranger.inspect();
+        return [limit, limitFrom, stranger.limit];
+      };
+      expect(await shown()).to.deep.equal([9, 'options', 9]);
+      await there.acquire();
+      expect(await shown()).to.deep.equal([2, 'caller', 9]);
+      await here.setLimit(5);
+      expect(await shown()).to.deep.equal([5, 'setLimit', 5]);
+    },
+
     'takes no permit away when it shrinks, gives slots below it': async (scope) => {
       const [here, there] = scope.pair({ limit: 3 });
       const handles = [await here.acquire(), await there.acquire(), await here.acquire()];

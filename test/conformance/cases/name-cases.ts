@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { expect } from 'chai';
 
 import type { Semaphore } from '../../../src/index.js';
+import { listSemaphores } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 
@@ -55,7 +56,12 @@ export const nameCases: CaseGroup = {
       const options = { limit: 7, ttl: 20_000 };
       const semaphore = scope.semaphore({ ...options, label: STRANGE });
       const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
-      expect(await semaphore.inspect()).to.deep.equal({ name: scope.name, limit: 7, ...nobody });
+      expect(await semaphore.inspect()).to.deep.equal({
+        name: scope.name,
+        limit: 7,
+        limitFrom: 'options',
+        ...nobody,
+      });
       const gone = await semaphore.acquire();
       const three = await semaphore.acquire({ permits: 3 });
       const unlabelled = await scope.semaphore({ ...options, label: '' }).acquire();
@@ -97,5 +103,20 @@ export const nameCases: CaseGroup = {
       await Promise.all(semaphores.map((semaphore) => semaphore.close()));
       await Promise.all(ends);
     }),
+
+    'are listed, each once, and none of another prefix': needing(
+      'operator calls',
+      async (scope) => {
+        const names = NAMES.filter((name) => Buffer.byteLength(name) < 512);
+        for (const prefix of ['l*?[i]\\s', 'l*?[i]\\', 'lists']) {
+          await takenOf(names.map((name) => scope.semaphore({ prefix }, name + prefix.length)));
+        }
+        const listed: string[] = [];
+        const all = listSemaphores(scope.target, { prefix: 'l*?[i]\\s' });
+        for await (const name of all) listed.push(name);
+        expect(listed.toSorted()).to.deep.equal(names.map((name) => `${name}8`).toSorted());
+        expect(() => listSemaphores(scope.target, { prefix: '{}' })).to.throw(TypeError, /^prefix/);
+      },
+    ),
   },
 };

@@ -255,7 +255,14 @@ describe('a grant that nobody wants', () => {
     const entry = (one: string) => ({ id: one, slots: [0], permits: 1, position: 0, ...state });
     const holders = [held.id, released.id, 'somebody.1', `${held.id}~${released.id}`].map(entry);
     const waiters = [id, givenUp].map(entry);
-    backend.onInspect = async () => ({ limit: 4, held: 4, waiting: 2, holders, waiters });
+    backend.onInspect = async () => ({
+      limit: 4,
+      limitFrom: 'caller',
+      held: 4,
+      waiting: 2,
+      holders,
+      waiters,
+    });
     backend.releases.length = 0;
     backend.setHealth(false);
     backend.setHealth(true);

@@ -1,9 +1,17 @@
-import type { Subscription, SubscriptionEvents } from '../connection.js';
-import { detectsFailover } from './ioredis-sentinel.js';
+import type { RedisConnection, Subscription, SubscriptionEvents } from '../connection.js';
+import type { SentinelLed } from './ioredis-sentinel.js';
 import type { Attempt } from './moving-subscription.js';
 import { movingSubscription } from './moving-subscription.js';
+import { withText } from './shape.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
+
+/** What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type fits. */
+export interface IoredisClient {
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  readonly status?: string;
+}
 
 /** What is used of a single `ioredis` client (5, 6) beyond its commands. */
 export interface Duplicable {
@@ -31,39 +39,34 @@ export const COPY_OPTIONS: CopyOptions = {
   failoverDetector: false,
 };
 
-/** The mock's own fields, none of which ioredis has: a real server must never be given a client's clock. */
-export function isMock(client: object): boolean {
-  return 'shaScripts' in client && 'keyData' in client && !('status' in client);
-}
-
-/** On copies of a single client, or of one that sentinels lead. */
-export function subscribeOnCopy(
-  client: Duplicable,
-  channel: string,
-  events: SubscriptionEvents,
-): Subscription {
-  const copy = (): Subscriber =>
-    isMock(client) ? client.duplicate() : client.duplicate(COPY_OPTIONS);
-  let lose: (() => void) | undefined;
-  const subscription = movingSubscription((onLost) => {
-    lose = onLost;
-    return new CopyAttempt(copy, channel, events, onLost);
-  }, events);
-  if (!detectsFailover(client)) return subscription;
-  const onClose = (): void => lose?.();
-  client.on('close', onClose);
+export function scriptsOf(client: IoredisClient): Pick<RedisConnection, 'runBySha' | 'runByText'> {
   return {
-    close: () => {
-      client.removeListener('close', onClose);
-      return subscription.close();
-    },
+    // async, for ioredis-mock throws at once where ioredis rejects.
+    runBySha: async (sha1, keys, args) =>
+      withText(await client.evalsha(sha1, keys.length, ...keys, ...args)),
+    runByText: async (script, keys, args) =>
+      withText(await client.eval(script, keys.length, ...keys, ...args)),
   };
 }
 
+/** On copies of a client. `led`: one that sentinels lead; where it loses its master, so does the copy, but hears of it later. */
+export function subscribeOnCopies(
+  copy: () => Subscriber,
+  channel: string,
+  events: SubscriptionEvents,
+  led?: SentinelLed,
+): Subscription {
+  return movingSubscription(
+    (onLost) => new CopyAttempt(copy, channel, events, onLost, led),
+    events,
+  );
+}
+
 /** The life of one copy of a client, which connects by itself and can be ended at any moment. */
-export class CopyAttempt implements Attempt {
+class CopyAttempt implements Attempt {
   readonly subscribed: Promise<void>;
-  readonly #channel: string;
+  readonly #onLost: () => void;
+  readonly #led: SentinelLed | undefined;
   readonly #made: Promise<Subscriber>;
   #ended: Promise<void> | undefined;
 
@@ -72,32 +75,33 @@ export class CopyAttempt implements Attempt {
     channel: string,
     events: SubscriptionEvents,
     onLost: () => void,
+    led: SentinelLed | undefined,
   ) {
-    this.#channel = channel;
+    this.#onLost = onLost;
+    this.#led = led;
+    led?.on('close', onLost);
     // A client that somebody has changed may throw, or give a promise.
     this.#made = Promise.resolve().then(copy);
-    this.subscribed = this.#open(events, onLost);
+    this.subscribed = this.#open(channel, events);
   }
 
   close(): Promise<void> {
-    this.#ended ??= this.#made.then(
-      (made) => endOf(made, this.#channel),
-      () => undefined,
-    );
+    this.#led?.removeListener('close', this.#onLost);
+    this.#ended ??= this.#made.then(endOf, () => undefined);
     return this.#ended;
   }
 
-  async #open(events: SubscriptionEvents, onLost: () => void): Promise<void> {
+  async #open(channel: string, events: SubscriptionEvents): Promise<void> {
     const made = await this.#made;
     // A connection that breaks is closed; other errors leave it as it is.
     made.on('error', () => undefined);
-    made.on('close', onLost);
-    made.on('end', onLost);
+    made.on('close', this.#onLost);
+    made.on('end', this.#onLost);
     for (const event of ['connect', 'ready']) made.on(event, () => unref(made));
     made.on('message', (_channel, message) => {
       if (message !== undefined) events.onMessage(message);
     });
-    await made.subscribe(this.#channel);
+    await made.subscribe(channel);
     unref(made);
   }
 }
@@ -110,17 +114,15 @@ function unref(copy: Subscriber): void {
   }
 }
 
-async function endOf(copy: Subscriber, channel: string): Promise<void> {
+async function endOf(copy: Subscriber): Promise<void> {
   try {
-    // ioredis-mock keeps the listeners of a connection that is gone.
-    if (isMock(copy)) await copy.unsubscribe(channel);
-    else if (copy.status === 'end') return;
+    if (copy.status === 'end') return;
   } catch {
     // Whether it has ended it cannot say.
   }
   try {
     copy.disconnect();
-    if (!isMock(copy)) await new Promise<void>((resolve) => void copy.on('end', () => resolve()));
+    await new Promise<void>((resolve) => void copy.on('end', () => resolve()));
   } catch {
     // What cannot be ended was not begun.
   }

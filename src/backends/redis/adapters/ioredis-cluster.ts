@@ -1,12 +1,12 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
-import type { Duplicable, Subscriber } from './ioredis-client.js';
-import { COPY_OPTIONS, CopyAttempt } from './ioredis-client.js';
-import { anyReady, movingSubscription } from './moving-subscription.js';
+import type { Duplicable, IoredisClient, Subscriber } from './ioredis-client.js';
+import { COPY_OPTIONS, subscribeOnCopies } from './ioredis-client.js';
+import { anyReady } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
 
 /** What is used of an ioredis `Cluster` (5, 6) beyond its commands. */
 export interface IoredisCluster {
-  nodes(role: 'master'): (Duplicable & { readonly status?: string })[];
+  nodes(role: 'master'): (Duplicable & IoredisClient)[];
 }
 
 export function isCluster(client: object): client is IoredisCluster {
@@ -27,5 +27,5 @@ export function subscribeOnNode(
     if (node === undefined) throw new Error('the cluster client knows no node that is ready');
     return node.duplicate(COPY_OPTIONS);
   };
-  return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
+  return subscribeOnCopies(copy, channel, events);
 }

@@ -1,7 +1,7 @@
 import { hasMethods } from './shape.js';
 
 /** What is used of an `ioredis` client (5, 6) that sentinels lead, beyond its commands. */
-interface SentinelLed {
+export interface SentinelLed {
   on(event: string, listener: () => void): unknown;
   removeListener(event: string, listener: () => void): unknown;
   connect(): Promise<unknown>;

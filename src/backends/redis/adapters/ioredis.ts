@@ -1,17 +1,11 @@
 import type { RedisConnection } from '../connection.js';
-import type { Duplicable } from './ioredis-client.js';
-import { isMock, subscribeOnCopy } from './ioredis-client.js';
+import type { Duplicable, IoredisClient } from './ioredis-client.js';
+import { COPY_OPTIONS, scriptsOf, subscribeOnCopies } from './ioredis-client.js';
 import { isCluster, subscribeOnNode } from './ioredis-cluster.js';
+import { isMock, mockConnection } from './ioredis-mock.js';
 import { detectsFailover, Revival } from './ioredis-sentinel.js';
 import { canWait, replicationOf } from './replication.js';
-import { hasMethods, withText } from './shape.js';
-
-/** What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type fits. */
-export interface IoredisClient {
-  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
-  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
-  readonly status?: string;
-}
+import { hasMethods } from './shape.js';
 
 export function isIoredis(target: object): target is IoredisClient {
   return hasMethods(target, 'evalsha', 'eval');
@@ -23,24 +17,23 @@ export function isIoredis(target: object): target is IoredisClient {
  * channels are built from our own prefix alone.
  */
 export function ioredisConnection(client: IoredisClient): RedisConnection {
-  const revival = detectsFailover(client) ? new Revival(client) : undefined;
+  if (isMock(client)) return mockConnection(client);
+  const led = detectsFailover(client) ? client : undefined;
+  const revival = led && new Revival(led);
   const connection: RedisConnection = {
-    // async, for ioredis-mock throws at once where ioredis rejects.
-    runBySha: async (sha1, keys, args) =>
-      withText(await client.evalsha(sha1, keys.length, ...keys, ...args)),
-    runByText: async (script, keys, args) =>
-      withText(await client.eval(script, keys.length, ...keys, ...args)),
+    ...scriptsOf(client),
     isClosed: () => client.status === 'end' && revival?.pending !== true,
-    serverClock: isMock(client) ? () => Date.now() : undefined,
   };
   if (isCluster(client)) {
     connection.subscribe = (channel, events) => subscribeOnNode(client, channel, events);
-  } else if (canSubscribe(client)) {
-    connection.subscribe = (channel, events) => subscribeOnCopy(client, channel, events);
+    connection.eachMaster = () => Promise.resolve(client.nodes('master').map(ioredisConnection));
+    return connection;
   }
-  if (!isCluster(client) && !isMock(client) && canWait(client)) {
-    connection.replication = replicationOf(client, ['close']);
+  if (canSubscribe(client)) {
+    const copy = () => client.duplicate(COPY_OPTIONS);
+    connection.subscribe = (...wanted) => subscribeOnCopies(copy, ...wanted, led);
   }
+  if (canWait(client)) connection.replication = replicationOf(client, ['close']);
   return connection;
 }
 

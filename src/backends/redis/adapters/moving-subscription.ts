@@ -1,11 +1,11 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
 
-/** Between a subscription that was lost and the next one, in milliseconds: polling takes over meanwhile. Doubles up to the most while none is confirmed. */
-const PAUSE = 250;
-const MOST_PAUSE = 2000;
+/** Between a subscription that was lost and the next one: polling takes over meanwhile. Doubles up to the most while none is confirmed. */
+const RESUBSCRIBE_DELAY_MS = 250;
+const LONGEST_RESUBSCRIBE_DELAY_MS = 2000;
 
-/** How long one subscription may take to be confirmed, in milliseconds; a node that hangs accepts a connection and says nothing. */
-const PATIENCE = 5000;
+/** How long one subscription may take to be confirmed; a node that hangs accepts a connection and says nothing. */
+const SUBSCRIBE_TIMEOUT_MS = 5000;
 
 /** One connection with one subscription: when it is lost it ends, and never comes back by itself. */
 export interface Attempt {
@@ -34,7 +34,7 @@ class MovingSubscription implements Subscription {
   /** Settles when the one before has ended. */
   #left: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #pause = PAUSE;
+  #pause = RESUBSCRIBE_DELAY_MS;
 
   constructor(open: (onLost: () => void) => Attempt, events: SubscriptionEvents) {
     this.#open = open;
@@ -54,7 +54,7 @@ class MovingSubscription implements Subscription {
     const attempt = this.#open(() => this.#moveLater(made));
     made = attempt;
     this.#current = attempt;
-    this.#timer = setTimeout(() => this.#moveLater(attempt), PATIENCE).unref();
+    this.#timer = setTimeout(() => this.#moveLater(attempt), SUBSCRIBE_TIMEOUT_MS).unref();
     void this.#follow(attempt);
   }
 
@@ -71,7 +71,7 @@ class MovingSubscription implements Subscription {
     }
     if (!this.#isCurrent(attempt)) return;
     clearTimeout(this.#timer);
-    this.#pause = PAUSE;
+    this.#pause = RESUBSCRIBE_DELAY_MS;
     this.#events.onHealth(true);
   }
 
@@ -81,7 +81,7 @@ class MovingSubscription implements Subscription {
     // Who heard of the loss may have closed it.
     if (this.#closed) return;
     this.#timer = setTimeout(() => this.#move(), this.#pause).unref();
-    this.#pause = Math.min(2 * this.#pause, MOST_PAUSE);
+    this.#pause = Math.min(2 * this.#pause, LONGEST_RESUBSCRIBE_DELAY_MS);
   }
 
   #leave(attempt: Attempt): void {

@@ -2,6 +2,21 @@ import type { Subscription, SubscriptionEvents } from '../connection.js';
 import type { Attempt } from './moving-subscription.js';
 import { movingSubscription } from './moving-subscription.js';
 
+interface ScriptArguments {
+  keys: string[];
+  arguments: string[];
+}
+
+/**
+ * What is used of a `redis` client, cluster, sentinel or pool (4, 5, 6; RESP2 and RESP3), by shape, so
+ * that every version's own type fits.
+ */
+export interface NodeRedisClient {
+  evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
+  eval(script: string, options: ScriptArguments): Promise<unknown>;
+  readonly isOpen?: boolean;
+}
+
 /** What is used of a single `redis` client (4, 5, 6) beyond its commands. */
 export interface Duplicable {
   duplicate(): Subscriber;
@@ -16,13 +31,12 @@ export interface Subscriber {
   unref?(): void;
 }
 
-/** On copies of a single client. */
-export function subscribeOnCopy(
-  client: Duplicable,
+/** On copies of a client. */
+export function subscribeOnCopies(
+  copy: () => Subscriber | Promise<Subscriber>,
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  const copy = (): Subscriber => client.duplicate();
   return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
 }
 
@@ -31,7 +45,7 @@ export function subscribeOnCopy(
  * reconnects. While it makes its socket it cannot be ended: 4 and 5 would only mark it as closed, and the
  * socket that comes then is nobody's. So what is closed while it connects ends when it tells of its socket, or that there is none.
  */
-export class CopyAttempt implements Attempt {
+class CopyAttempt implements Attempt {
   readonly subscribed: Promise<void>;
   readonly #onLost: () => void;
   #copy: Subscriber | undefined;

@@ -1,17 +1,19 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
-import { anyReady, movingSubscription } from './moving-subscription.js';
-import type { Duplicable, Subscriber } from './node-redis-client.js';
-import { CopyAttempt } from './node-redis-client.js';
+import { anyReady } from './moving-subscription.js';
+import type { Duplicable, NodeRedisClient, Subscriber } from './node-redis-client.js';
+import { subscribeOnCopies } from './node-redis-client.js';
 import { hasMethods } from './shape.js';
 
 interface Node {
   readonly client?: { readonly isReady?: boolean } | undefined;
 }
 
+type NodeClient = Duplicable & NodeRedisClient;
+
 /** What is used of `createCluster` (4, 5, 6) beyond its commands. */
 export interface NodeRedisCluster {
   readonly masters: readonly Node[];
-  nodeClient(node: Node): Duplicable | Promise<Duplicable>;
+  nodeClient(node: Node): NodeClient | Promise<NodeClient>;
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
 }
 
@@ -38,5 +40,5 @@ export function subscribeOnNode(
     if (node === undefined) throw new Error('the cluster client knows no node that is ready');
     return (await cluster.nodeClient(node)).duplicate();
   };
-  return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
+  return subscribeOnCopies(copy, channel, events);
 }

@@ -2,8 +2,8 @@ import type { Subscription, SubscriptionEvents } from '../connection.js';
 import { isRefusal } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
 
-/** Between two tries to subscribe, in milliseconds. */
-const PAUSE = 250;
+/** Between two tries to subscribe, and how long one may take. */
+const RETRY_DELAY_MS = 250;
 
 /** After these its connection is left to the client, which ends it when it is closed. */
 const TRIES_TO_END = 10;
@@ -103,7 +103,7 @@ class SentinelSubscription implements Subscription {
         // Who hears of that may have closed it.
         if (this.#closed) return;
         if (isRefusal(error)) return this.#events.onFailed();
-        await pass(PAUSE);
+        await pass(RETRY_DELAY_MS);
         if (this.#closed) return;
       }
     }
@@ -119,8 +119,8 @@ class SentinelSubscription implements Subscription {
     await this.#sentinel.eval('return 1', { keys: [], arguments: [] });
     await this.#sentinel.subscribe(this.#channel, this.#listener);
     await this.#sentinel.eval(PUBLISH, { keys: [], arguments: [this.#channel, ECHO] });
-    const silence = pass(PAUSE).then(() => {
-      throw new Error(`no echo within ${PAUSE} ms`);
+    const silence = pass(RETRY_DELAY_MS).then(() => {
+      throw new Error(`no echo within ${RETRY_DELAY_MS} ms`);
     });
     await Promise.race([heard, silence]);
   }
@@ -139,7 +139,7 @@ class SentinelSubscription implements Subscription {
       } catch (error) {
         // Without the right to unsubscribe, it stays until the client is closed.
         if (isRefusal(error)) return;
-        await pass(PAUSE);
+        await pass(RETRY_DELAY_MS);
       }
     }
   }

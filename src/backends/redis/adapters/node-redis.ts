@@ -1,26 +1,11 @@
 import type { RedisConnection } from '../connection.js';
-import type { Duplicable } from './node-redis-client.js';
-import { subscribeOnCopy } from './node-redis-client.js';
+import type { Duplicable, NodeRedisClient } from './node-redis-client.js';
+import { subscribeOnCopies } from './node-redis-client.js';
 import type { NodeRedisCluster } from './node-redis-cluster.js';
 import { isCluster, routesScriptsWrongly, subscribeOnNode } from './node-redis-cluster.js';
 import { isSentinel, subscribeOnSentinel } from './node-redis-sentinel.js';
 import { canWait, replicationOf } from './replication.js';
 import { hasMethods, withText } from './shape.js';
-
-interface ScriptArguments {
-  keys: string[];
-  arguments: string[];
-}
-
-/**
- * What is used of a `redis` client, cluster, sentinel or pool (4, 5, 6; RESP2 and RESP3), by shape, so
- * that every version's own type fits.
- */
-export interface NodeRedisClient {
-  evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
-  eval(script: string, options: ScriptArguments): Promise<unknown>;
-  readonly isOpen?: boolean;
-}
 
 /** A single client of them. */
 interface OneConnection {
@@ -42,9 +27,17 @@ export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
     ...(routesScriptsWrongly(client) ? routed(client) : scriptsOf(client)),
     isClosed: () => client.isOpen === false,
     ...(subscribe !== undefined && { subscribe }),
+    ...(isCluster(client) && { eachMaster: () => eachMaster(client) }),
     ...(isOneConnection(client) &&
       canWait(client) && { replication: replicationOf(client, ['error', 'reconnecting', 'end']) }),
   };
+}
+
+function eachMaster(cluster: NodeRedisCluster): Promise<RedisConnection[]> {
+  const connections = cluster.masters.map(async (master) =>
+    nodeRedisConnection(await cluster.nodeClient(master)),
+  );
+  return Promise.all(connections);
 }
 
 /** Not a cluster, a sentinel or a pool, which send a call over any of several. */
@@ -100,7 +93,9 @@ function subscriberOf(client: object): RedisConnection['subscribe'] {
   if (isCluster(client)) return (...wanted) => subscribeOnNode(client, ...wanted);
   if (isSentinel(client)) return (...wanted) => subscribeOnSentinel(client, ...wanted);
   // A pool has no `duplicate`: there waiting is by polling alone.
-  if (canSubscribe(client)) return (...wanted) => subscribeOnCopy(client, ...wanted);
+  if (canSubscribe(client)) {
+    return (...wanted) => subscribeOnCopies(() => client.duplicate(), ...wanted);
+  }
   return undefined;
 }
 

@@ -30,7 +30,7 @@ end
 local function renew(s)
   if s.recounted or redis.call('PTTL', s.tickets) < math.max((s.ends or 0) - s.now, 0) / 1000 + 43200000 then
     local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(9000000000000000', '0', 'WITHSCORES', 'LIMIT', '0', '1')[2]
-    local life = text_of(math.ceil(math.max((last or 0) - s.now, 0) / 1000) + 86400000)
+    local life = text_of(math.ceil(math.max((last or 0) - s.now, 0) / 1000) + KEYS_LIFE_MS)
     redis.call('PEXPIRE', s.tickets, life)
     redis.call('PEXPIRE', s.meta, life)
   end

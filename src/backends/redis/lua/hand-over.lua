@@ -36,7 +36,7 @@ local function hand_over(tickets, meta, queue, id, run, held, state)
     return nil
   end
   local token = last < now_text and now_text or string.format('%d', last + 1)
-  local expires, ticket = string.format('%d', now_text + math.min(life + 0, 5000000)), slot .. ' ' .. token
+  local expires, ticket = string.format('%d', now_text + math.min(life + 0, CLAIM_TIME_US)), slot .. ' ' .. token
   local rest = waiting == '1' and '' or string.format(';%d', waiting - 1)
   change_hands(tickets, meta, queue, id, head, ticket .. ' ' .. label, token .. ' ' .. own .. rest, expires)
   local line = head .. ' ' .. ticket .. ' ' .. expires

@@ -15,9 +15,9 @@ local function arrive(s, comers)
   -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
   redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
   s.waiting, s.waited = s.waiting + #comers / 2, true
-  add(comers, text_of(s.now + 5000000 - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
+  add(comers, text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
   redis.call('ZADD', s.queue, unpack(comers))
-  redis.call('PEXPIRE', s.queue, '86400000')
+  redis.call('PEXPIRE', s.queue, 'KEYS_LIFE_MS')
 end
 
 -- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall, data

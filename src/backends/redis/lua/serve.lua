@@ -15,7 +15,7 @@ end
 -- A ticket that nobody claims within 5 s comes back.
 local function grant_waiting(s, id, client, permits, record)
   local life, label = string.match(record or '', '^(%d+);(.*)$')
-  local expires = s.now + math.min((life or 5000000) + 0, 5000000)
+  local expires = s.now + math.min((life or CLAIM_TIME_US) + 0, CLAIM_TIME_US)
   local line = id .. ' ' .. grant(s, id, permits, label or '?', expires) .. ' ' .. text_of(expires)
   s.grants = s.grants or {}
   s.grants[client] = s.grants[client] or {}

@@ -34,9 +34,9 @@ local function queue_one(tickets, meta, queue, id, run, place, waiting)
   if waiting > 0 then
     redis.call('ZREMRANGEBYSCORE', queue, '-inf', string.format('%d', now - 9e15))
   end
-  local lease = string.format('%d', now + 5000000 - 9e15)
+  local lease = string.format('%d', now + WAITER_LEASE_US - 9e15)
   redis.call('ZADD', queue, place, id, lease, '@' .. string.match(run.inbox, '[^:]*$'))
-  redis.call('PEXPIRE', queue, '86400000')
+  redis.call('PEXPIRE', queue, 'KEYS_LIFE_MS')
   local expiry = redis.call('ZSCORE', tickets, redis.call('ZRANGE', tickets, '0', '0')[1])
   return 'q' .. place .. '///' .. string.format('%d', expiry)
 end

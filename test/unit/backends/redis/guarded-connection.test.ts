@@ -24,15 +24,23 @@ describe('a connection that somebody else has written', () => {
     return { messages, health, failures, subscription };
   }
 
-  it('has what it had, and no more; is taken for open where it cannot say', () => {
+  it('has what it had, and no more; is taken for open where it cannot say', async () => {
     const plain = guardedConnection(scripts);
-    expect(plain).to.not.have.any.keys('subscribe', 'replication');
+    expect(plain).to.not.have.any.keys('subscribe', 'replication', 'eachMaster');
     expect([plain.serverClock, plain.isClosed?.()]).to.deep.equal([undefined, false]);
     const replication = () => () => Promise.resolve(1);
-    const whole = { ...scripts, replication, serverClock: () => 7, isClosed: () => true };
+    const eachMaster = () => Promise.resolve([scripts]);
+    const whole = {
+      ...scripts,
+      replication,
+      eachMaster,
+      serverClock: () => 7,
+      isClosed: () => true,
+    };
     const guard = guardedConnection(whole);
     expect([typeof guard.replication, guard.serverClock?.()]).to.deep.equal(['function', 7]);
     expect(guard.isClosed?.()).to.equal(true);
+    expect(await guard.eachMaster?.()).to.deep.equal([scripts]);
     expect(guardedConnection({ ...whole, isClosed: fail }).isClosed?.()).to.equal(false);
   });
 

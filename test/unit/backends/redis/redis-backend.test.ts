@@ -33,6 +33,16 @@ describe('redis backend', () => {
     expect(asked.listen, 'where the connection cannot subscribe').to.equal(undefined);
   });
 
+  it('lets semaphores of one server share calls, and of a cluster none', () => {
+    expect(backend('').backend.laneOf).to.equal(undefined);
+    const eachMaster = () => Promise.resolve([]);
+    const { laneOf } = backend('', { eachMaster }).backend;
+    const keys = ['p x', 'p y', 'q x'].map((text) => text.split(' '));
+    const lanes = [...keys, ...keys].map(([prefix = '', name = '']) => laneOf?.({ prefix, name }));
+    expect(lanes.slice(3)).to.deep.equal(lanes.slice(0, 3));
+    expect(new Set(lanes)).to.have.property('size', 3);
+  });
+
   it('does not try again what a reply of another script or a closed client would not mend', async () => {
     const { backend: odd } = backend('PONG');
     const error: unknown = await odd.acquire([call]).catch((reason: unknown) => reason);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 
+import type { ReplyPart } from '../../../../src/backends/redis/replies.js';
 import {
   parseAcquire,
   parseExtend,
@@ -7,6 +8,7 @@ import {
   parseInspect,
   parseRelease,
   parseSlots,
+  partsOf,
   UnexpectedReplyError,
 } from '../../../../src/backends/redis/replies.js';
 
@@ -27,15 +29,12 @@ const GARBAGE: readonly unknown[] = [
 
 const NOW = '1700000000000001';
 
+const part = (text: string): ReplyPart => ({ text, serverTime: 1 });
+
 describe('replies', () => {
   it('that are garbage are refused, and shown, but not at full length', () => {
     for (const reply of [...GARBAGE, 'x'.repeat(100_000)]) {
-      for (const parse of [
-        () => parseAcquire(reply, 1),
-        () => parseExtend(reply, ['a.1']),
-        () => parseRelease(reply, ['a.1']),
-        () => parseInspect(reply),
-      ]) {
+      for (const parse of [() => partsOf('acquire', reply), () => parseInspect(reply)]) {
         expect(parse)
           .to.throw(UnexpectedReplyError, /^the script \w+ got an unexpected reply/)
           .with.property('message')
@@ -46,12 +45,12 @@ describe('replies', () => {
 
   it('with another number of verdicts than was asked for, or odd ones, are refused', () => {
     for (const verdicts of ['', 'b;b;b', 'x;b', '+;b', '1;b', 'q1.5;b', 'o0;b', 'n7', 'n1-2 3']) {
-      expect(() => parseAcquire(`${NOW}||${verdicts}|`, 2), verdicts).to.throw(
-        UnexpectedReplyError,
-      );
+      expect(() => parseAcquire(part(verdicts), 2), verdicts).to.throw(UnexpectedReplyError);
     }
-    for (const digits of ['1', '101']) {
-      expect(() => parseExtend(`${NOW}|${digits}|`, ['a.1', 'a.2'])).to.throw(UnexpectedReplyError);
+    for (const digits of ['1', '101', '11/x//']) {
+      const ids = ['a.1', 'a.2'];
+      expect(() => parseExtend(part(digits), ids)).to.throw(UnexpectedReplyError);
+      expect(() => parseRelease(part(digits), ids)).to.throw(UnexpectedReplyError);
     }
     for (const slots of ['', 'x', '9-7', '1,,2', '0-999999999999', '1-']) {
       expect(() => parseSlots(slots), slots).to.throw(UnexpectedReplyError);

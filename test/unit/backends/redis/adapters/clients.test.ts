@@ -67,6 +67,15 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       expect(connection.serverClock).to.equal(undefined);
     });
 
+    it('runs scripts on each master of a cluster, and knows that a single client is none', async () => {
+      expect(new FakeClient(kind).connection).not.to.have.property('eachMaster');
+      const { connection, calls } = new FakeClient(kind, true);
+      const masters = (await connection.eachMaster?.()) ?? [];
+      for (const master of masters) await master.runBySha('sha', ['k1', 'k2'], ['a']);
+      expect(calls).to.deep.equal(masters.map(() => sent[0]));
+      expect(masters).to.have.length(2);
+    });
+
     it('rejects where its client throws at once, and knows one that its owner closed', async () => {
       const { connection, fields } = new FakeClient(kind);
       fields[bySha] = () => {

@@ -85,8 +85,8 @@ export class FakeClient {
     const common = { eval: run('eval'), subscribe: () => Promise.resolve() };
     if (kind === 'ioredis') {
       const nodes = [
-        { status: 'reconnecting', duplicate: wrong },
-        { status: 'ready', duplicate },
+        { status: 'reconnecting', duplicate: wrong, evalsha: run('evalsha') },
+        { status: 'ready', duplicate, evalsha: run('evalsha') },
       ];
       this.fields = { ...common, status: 'ready', evalsha: run('evalsha'), duplicate };
       if (cluster) Object.assign(this.fields, { isCluster: true, nodes: () => nodes });
@@ -94,7 +94,10 @@ export class FakeClient {
       this.fields = { ...common, isOpen: true, evalSha: run('evalSha'), duplicate };
       const masters = [{ client: { isReady: false } }, { client: { isReady: true } }];
       const nodeClient = (node: unknown) =>
-        Promise.resolve({ duplicate: node === masters[1] ? duplicate : wrong });
+        Promise.resolve({
+          duplicate: node === masters[1] ? duplicate : wrong,
+          evalSha: run('evalSha'),
+        });
       const sendCommand = run('sendCommand');
       const destroy = (): void => undefined;
       if (cluster) Object.assign(this.fields, { masters, nodeClient, sendCommand, destroy });

@@ -1,0 +1,22 @@
+/**
+ * The numbers that all who share a semaphore must agree on, in milliseconds where the name says so. Scripts have them as
+ * `CLAIM_TIME_US` and the like, see `redis/compose-script.ts`.
+ */
+
+/** How long a ticket lives that was granted to a waiter but not yet claimed by it. */
+export const CLAIM_TIME_MS = 5000;
+
+/** How long a process's queued requests count without a sign of life from it. */
+export const WAITER_LEASE_MS = 5000;
+
+/** How long what is stored of a semaphore outlives its last ticket. */
+export const KEYS_LIFE_MS = 86_400_000;
+
+/** Permits of one ticket at most: each has a slot that is named in replies and messages. */
+export const MOST_PERMITS: number = 2 ** 24;
+
+/** Tickets and requests that `inspect` reads with one command, so that a large semaphore does not block the server. */
+export const INSPECT_PAGE = 500;
+
+/** Keys that `listNames` looks at with one command. */
+export const LIST_PAGE = 1000;

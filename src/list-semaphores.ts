@@ -1,0 +1,59 @@
+import type { Backend } from './backends/backend.js';
+import type { RetryOptions } from './calling/retry.js';
+import { retryUntilDeadline } from './calling/retry.js';
+import type { RedisTarget } from './clients.js';
+import { backendOf } from './clients.js';
+import { BackendError } from './errors.js';
+import { checkPrefix, DEFAULT_RETRY } from './options.js';
+import { systemClock } from './time/clock.js';
+import { shown } from './validation.js';
+
+export interface ListOptions {
+  /** As in `SemaphoreOptions`. Default `redsem`. */
+  readonly prefix?: string;
+}
+
+/** How long one page may take, in milliseconds. */
+const PAGE_TIMEOUT_MS = 5000;
+
+/**
+ * The names of all semaphores that were used within a day, each once, in no order. Redis is asked by SCAN, page by page, for as long
+ * as somebody reads on: nothing is blocked, but a large database takes its time. Needs the right to SCAN beside those of semaphores.
+ * @param target as for a `Semaphore`; not several masters
+ * @throws {TypeError | RangeError} at once, naming option, expectation and value
+ * @throws {BackendError} while it is read: when the backend fails, does not answer within 5 s, or has no such list
+ */
+export function listSemaphores(
+  target: RedisTarget | Backend,
+  options: ListOptions = {},
+): AsyncGenerator<string, void, undefined> {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`options: expected an object, got ${shown(options)}`);
+  }
+  return names(backendOf(target), checkPrefix(options.prefix));
+}
+
+async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
+  const { clock = systemClock } = backend;
+  const patience: RetryOptions = {
+    clock,
+    retry: DEFAULT_RETRY,
+    limit: PAGE_TIMEOUT_MS,
+    isRetryable: (error) => backend.isRetryable?.(error) ?? true,
+  };
+  const listNames = backend.listNames?.bind(backend);
+  if (listNames === undefined) throw new BackendError('this backend has no list of semaphores');
+  const known = new Set<string>();
+  let cursor = '';
+  do {
+    const from = cursor;
+    const list = () => listNames(prefix, from);
+    const page = await retryUntilDeadline(patience, 'listing semaphores', list);
+    for (const name of page.names) {
+      if (known.has(name)) continue;
+      known.add(name);
+      yield name;
+    }
+    ({ cursor } = page);
+  } while (cursor !== '');
+}

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+
+import type { RedisTarget } from '../../src/index.js';
+import { BackendError, listSemaphores, Semaphore } from '../../src/index.js';
+import { errorOf } from '../support/rejection.js';
+import { describeWithServer } from '../support/require-server.js';
+
+async function listed(target: RedisTarget): Promise<string[]> {
+  const names: string[] = [];
+  for await (const name of listSemaphores(target)) names.push(name);
+  return names.toSorted();
+}
+
+describeWithServer('names of semaphores, on Redis', (server) => {
+  const clients: Redis[] = [];
+  const open = (options: { keyPrefix?: string } = {}): Redis => {
+    const client = new Redis({ port: server().port, ...options });
+    // The server stops before its clients do.
+    client.on('error', () => {});
+    clients.push(client);
+    return client;
+  };
+
+  after(() => {
+    for (const client of clients) client.disconnect();
+  });
+
+  it('are found among many keys of others, page by page', async () => {
+    const client = open();
+    await client.mset(Array.from({ length: 3000 }, (_, i) => [`other-${i}`, '']).flat());
+    await client.mset('redsem:{a}b}:meta', '', 'redsem:{a%20b}:meta', '', 'redsem:{a}:meta:x', '');
+    const names = ['%', '}|;\n', 'plain', '\u{1F600}'];
+    for (const name of names) await new Semaphore(client, name, { limit: 1 }).setLimit(2);
+    const before = Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);
+    expect(await listed(client)).to.deep.equal(names.toSorted());
+    const now = Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);
+    expect(now - before).to.be.within(3, 20);
+  });
+
+  it('are those under the keyPrefix of an ioredis client', async () => {
+    const client = open({ keyPrefix: 'app*:' });
+    await new Semaphore(client, 'under it', { limit: 1 }).setLimit(2);
+    expect(await listed(client)).to.deep.equal(['under it']);
+    expect(await listed(open())).not.to.include('under it');
+  });
+
+  it('cannot be listed without the right to SCAN, nor on several masters', async () => {
+    const user = ['SETUSER', 'no-scan', 'reset', 'on', 'nopass', '~*', '&*', '+@all', '-scan'];
+    await open().call('ACL', user);
+    const client = new Redis({ port: server().port, username: 'no-scan', password: 'any' });
+    clients.push(client);
+    const error = await errorOf(listed(client), BackendError);
+    expect(error.message).to.match(/^listing semaphores failed: .*scan/i);
+    const none = await errorOf(listed([open(), open(), open()]), BackendError);
+    expect(none.message).to.equal('this backend has no list of semaphores');
+  });
+});

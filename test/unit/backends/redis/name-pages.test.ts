@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+
+import type { RedisConnection } from '../../../../src/backends/redis/connection.js';
+import { namePage } from '../../../../src/backends/redis/name-pages.js';
+import { UnexpectedReplyError } from '../../../../src/backends/redis/replies.js';
+import { errorOf } from '../../../support/rejection.js';
+
+/** Whose scripts get these replies, one after the other. */
+function server(...replies: unknown[]) {
+  const calls: (readonly string[])[] = [];
+  const run: RedisConnection['runBySha'] = (_script, keys, args) => {
+    calls.push([...keys, '|', ...args]);
+    return Promise.resolve(replies[calls.length - 1]);
+  };
+  return { calls, connection: { runBySha: run, runByText: run } satisfies RedisConnection };
+}
+
+async function allOf(connection: RedisConnection): Promise<readonly string[]> {
+  const names: string[] = [];
+  let cursor = '';
+  do {
+    const page = await namePage(connection, 'p', cursor);
+    names.push(...page.names);
+    ({ cursor } = page);
+  } while (cursor !== '');
+  return names;
+}
+
+describe('names, page by page', () => {
+  it('are those of tags that the keys of a semaphore can have', async () => {
+    const { calls, connection } = server('7}a}%7Bb%7D}%7bc}x%', '9', `0}%25}${'x'.repeat(513)}`);
+    expect(await allOf(connection)).to.deep.equal(['a', '{b}', '%']);
+    expect(calls.map((call) => call.slice(0, 3))).to.deep.equal(
+      ['0', '7', '9'].map((cursor) => ['p:', '|', cursor]),
+    );
+  });
+
+  it('are asked for on each master of a cluster, by no key', async () => {
+    const [one, two] = [server('5}a', '0}b'), server('0}c')];
+    const masters = [one.connection, two.connection];
+    const eachMaster = () => Promise.resolve(masters);
+    expect(await allOf({ ...server().connection, eachMaster })).to.deep.equal(['a', 'b', 'c']);
+    const asked = [...one.calls, ...two.calls].map(([bar, cursor, , start]) => [
+      bar,
+      cursor,
+      start,
+    ]);
+    expect(asked).to.deep.equal(['0', '5', '0'].map((cursor) => ['|', cursor, 'p:']));
+  });
+
+  it('are not read off the reply of something else, and a right that is missing is named', async () => {
+    for (const reply of [undefined, ['0'], '', 'OK', '-1}a']) {
+      await errorOf(namePage(server(reply).connection, 'p', ''), UnexpectedReplyError);
+    }
+    const said = "ERR The user executing the script can't run this command or subcommand";
+    const runBySha = () => Promise.reject(new Error(said));
+    const refused = { ...server().connection, runBySha };
+    expect((await errorOf(namePage(refused, 'p', ''), Error)).message).to.match(/^NOPERM .*SCAN/);
+  });
+});
