@@ -93,6 +93,11 @@ export class AcquireRequest implements WantedTicket, Linked<AcquireRequest> {
     this.attempts += 1;
   }
 
+  /** The call under way was answered, or has failed. */
+  onReply(): void {
+    if (this.state === 'sent') this.state = 'waiting';
+  }
+
   queue(arrival: number | undefined): void {
     this.#queued = true;
     this.arrival = arrival;

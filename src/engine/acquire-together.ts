@@ -46,11 +46,13 @@ async function deliver(calls: TicketCalls, sent: readonly Sent[]): Promise<void>
   try {
     const granted = await calls.acquireTogether(sent.map(({ item }) => item));
     for (const { engine, request, item } of sent) {
+      request.onReply();
       if (granted) engine.waitLoop.onAnswer(request, await item.answer);
       else engine.waitLoop.onRefused(request);
     }
   } catch (error) {
     for (const { engine, request, item } of sent) {
+      request.onReply();
       engine.waitLoop.onError(request, error);
       if (!(error instanceof CallTimeoutError)) continue;
       void item.late().then((answer) => engine.waitLoop.onAnswer(request, answer));

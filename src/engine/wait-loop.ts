@@ -185,8 +185,11 @@ export class WaitLoop implements InboxReader {
     const item = calls.acquire(terms, request);
     request.onSend(item, clock.monotonic());
     try {
-      this.onAnswer(request, await item.answer);
+      const answer = await item.answer;
+      request.onReply();
+      this.onAnswer(request, answer);
     } catch (error) {
+      request.onReply();
       this.onError(request, error);
       if (error instanceof CallTimeoutError) this.onAnswer(request, await item.late());
     }
@@ -247,11 +250,12 @@ export class WaitLoop implements InboxReader {
   }
 
   #park(request: AcquireRequest): void {
+    // What came late, of an earlier call or by a push, changes nothing for the call that is under way.
+    if (request.state === 'sent') return;
     if (request.resend) {
       request.resend = false;
       return void this.#send(request);
     }
-    request.state = 'waiting';
     if (request.attempts === 1 && telemetry.wait.active) {
       const { id, permits } = request;
       telemetry.wait.publish({ name: this.key.name, id, permits });

@@ -113,9 +113,9 @@ export class OrderedAcquisition {
       return handles !== null;
     } catch (error) {
       if (!(error instanceof BackendError) || this.#scope.signal.aborted) throw error;
-      // Each by itself shows which one it is, and may succeed.
       this.#lastError = error.cause ?? error;
-      return 'unable';
+      // Each by itself shows which one it is, and may succeed. No answer is the end of a single try.
+      return error.cause instanceof CallTimeoutError ? false : 'unable';
     }
   }
 

@@ -41,7 +41,7 @@ describe('simulated server', () => {
   const extending = (name: string, ...ids: string[]) => ({ ...callOn(name), ids, ttl: 30_000 });
 
   const execute = (operation: OperationName, ...calls: Call[]): Promise<unknown> =>
-    server.execute('p0', operation, calls, false);
+    server.execute('p0', operation, calls, { sent: scheduler.now, unheard: false });
 
   const served = (): ServedEvent[] => history.events.filter((event) => event.type === 'served');
 

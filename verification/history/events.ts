@@ -188,6 +188,8 @@ export interface ServedEvent extends Written {
   readonly grants: readonly QueueGrant[];
   readonly newLimit?: number;
   readonly late?: boolean;
+  /** When its client sent it. */
+  readonly sent?: number;
   /** Its answer reaches nobody. */
   readonly unheard?: boolean;
   readonly adopted?: ServedGrant & { readonly before: string };

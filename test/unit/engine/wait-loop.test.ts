@@ -198,6 +198,20 @@ describe('waiting', () => {
       }
     });
 
+    it('asks for nothing twice while the next call is under way', async () => {
+      const { backend, clock, acquire } = stubFixture({ ttl: 10_000 });
+      const answer = firstCallLate(backend, () => never());
+      acquire(60_000);
+      await clock.advance(5100);
+      expect(backend.acquires, 'the second call is under way').to.have.length(2);
+      answer((call) => backend.allQueued(call));
+      await clock.advance(4000);
+      expect(backend.acquires).to.have.length(2);
+      await clock.advance(1100);
+      expect(backend.acquires, 'tried again once that has failed').to.have.length(3);
+      expect(backend.acquires[2]?.call.requests).to.have.length(1);
+    });
+
     for (const [what, sameTicket, released, lost] of [
       ['keeps what it holds when it grants the same', true, false, false],
       ['loses what it holds when it grants another: the data was lost', false, false, true],

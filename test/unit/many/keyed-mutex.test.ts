@@ -154,6 +154,20 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(acquiring.value).to.include({ held: true });
   });
 
+  it('makes no second try when nobody answers the one call of a single try', async () => {
+    let calls = 0;
+    const acquireTogether = (): Promise<never> => {
+      calls += 1;
+      return never();
+    };
+    const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+    const trying = watch(backend.clock, hanging.tryAcquire(['a', 'b']));
+    await backend.clock.advance(5000);
+    expect([trying.at, calls, backend.acquires.length]).to.deep.equal([5000, 1, 0]);
+    expect(trying.error).to.be.instanceOf(BackendError);
+    expect(String((trying.error as Error).cause)).to.match(/no reply/);
+  });
+
   it('ends at once when one key fails for good, without waiting for the others', async () => {
     const failure = new Error('WRONGTYPE');
     backend.isRetryable = () => false;

@@ -164,7 +164,7 @@ export class Beliefs implements TicketWatcher {
       broken: undefined,
     };
     this.holds.set(key, hold);
-    this.#judgeCertainty(hold, at);
+    this.#judgeCertainty(hold, at, server);
     const end = this.#ended.get(key);
     if (end !== undefined && !['expired', 'released'].includes(end.cause)) hold.broken = end;
     else if (end !== undefined) this.#judgeEnd(hold, end, at);
@@ -230,7 +230,7 @@ export class Beliefs implements TicketWatcher {
     hold.until = until;
     const stepped = this.#troubles.steppedAt(process) > -Infinity;
     hold.noticeBy = stepped ? Math.max(hold.noticeBy, until) : until;
-    this.#judgeCertainty(hold, at);
+    this.#judgeCertainty(hold, at, server);
     const end = this.#ended.get(`${ticket} ${token}`);
     if (end !== undefined && until > before) this.#judgeEnd(hold, end, at);
     if (until > before) this.#judgeExpiry(hold, at, server);
@@ -238,7 +238,11 @@ export class Beliefs implements TicketWatcher {
   }
 
   /** Whatever a holder has heard, it was sent before: nobody is certain for longer than a ttl from now. */
-  #judgeCertainty({ id, until, semaphore, broken }: Hold, at: number): void {
+  #judgeCertainty(
+    { id, token, until, semaphore, broken }: Hold,
+    at: number,
+    server: ServerModel,
+  ): void {
     const ttl = this.#ttls.get(semaphore) ?? Infinity;
     const most = ttl * 1.01;
     if (until - at > most) {
@@ -248,7 +252,9 @@ export class Beliefs implements TicketWatcher {
         `${id} is certain for ${Math.round(until - at)} ms, with a ttl of ${ttl}`,
       );
     }
-    if (broken !== undefined && until > broken.at + most) {
+    // Where tokens have begun again, its request may have got the very token once more: nobody can see that it was lost.
+    const same = this.#tokensRepeat && server.find(semaphore, id)?.token === token;
+    if (broken !== undefined && until > broken.at + most && !same) {
       this.#report(
         'told',
         at,
@@ -300,7 +306,11 @@ export class Beliefs implements TicketWatcher {
   #onServer({ change, step = 0 }: ServerEvent): void {
     if (change === 'stepped') this.#steppedBack ||= step < 0;
     else this.#hasLostData = true;
-    if (this.#steppedBack && this.#hasLostData) this.#lastOnSlot.clear();
+    if (this.#tokensRepeat) this.#lastOnSlot.clear();
+  }
+
+  get #tokensRepeat(): boolean {
+    return this.#steppedBack && this.#hasLostData;
   }
 
   #release(ids: string, at: number): void {

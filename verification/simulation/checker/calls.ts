@@ -6,6 +6,7 @@ import type {
   ServedEvent,
   UnknownEvent,
 } from '../../history/events.js';
+import { Arrivals } from './arrivals.js';
 import type { Troubles } from './troubles.js';
 import type { Report } from './report.js';
 
@@ -20,8 +21,8 @@ const CALL_LIMIT = 5000;
 /** What a call may be late by: 50 ms, and what a few timers in a row may add. */
 const SLACK = 60;
 
-/** What a client knows of the clock of the server is as old as the reply that told it was slow, in milliseconds. */
-const SLOW = 2500;
+/** What clocks that run apart may make since a process last heard of the server, in milliseconds. */
+const APART = 1000;
 
 /** No call outlives its own time, whatever server and network do. */
 export class Calls {
@@ -29,10 +30,11 @@ export class Calls {
   readonly #report: Report;
   readonly #open = new Map<string, OpenCall>();
   readonly #ttls = new Map<string, number>();
-  /** When the last setLimit of a process on a semaphore ended, since when it has its object, and when it last heard of the server through that. */
+  /** When the last setLimit of a process on a semaphore may act at the latest, since when it has its object, and when it last heard of the server through that. */
   readonly #settled = new Map<string, number>();
   readonly #opened = new Map<string, number>();
   readonly #heard = new Map<string, number>();
+  readonly #arrivals = new Arrivals();
   /** Those of whose objects the first setLimit could not yet say until when it may act. */
   readonly #timeless = new Set<string>();
   #stepped = false;
@@ -61,6 +63,7 @@ export class Calls {
       this.#stepped ||= event.change === 'stepped';
     } else if (event.type === 'served') {
       if (event.operation === 'setLimit' && event.late !== true) this.#judgeEffect(event);
+      this.#arrivals.read(event);
     } else if (event.type === 'ok' || event.type === 'fail' || event.type === 'unknown') {
       if (event.type === 'unknown') this.#judgeFailure(event);
       this.#settle(event);
@@ -113,7 +116,8 @@ export class Calls {
         const due = event.at + 1.01 * this.#limitOf(event);
         // A wall clock that was stepped since the process last heard of the server may have been a machine that slept.
         const stepped = this.#troubles.steppedAt(process) > (this.#heard.get(place) ?? 0);
-        const settled = stepped ? Infinity : Math.max(at, due);
+        const age = this.#arrivals.longest(process, event.at);
+        const settled = stepped ? Infinity : Math.max(at, due) + age + APART;
         this.#settled.set(place, Math.max(settled, this.#settled.get(place) ?? 0));
       } else if (type === 'ok' && event !== undefined && this.#asksThrough(event, place)) {
         this.#heard.set(place, at);
@@ -134,10 +138,15 @@ export class Calls {
     const settled = this.#settled.get(place);
     // The first call of an object knows no clock of the server; and one that was stepped nobody knows.
     const timeless = notAfter === undefined && this.#timeless.has(place);
-    if (open || settled === undefined || this.#stepped || timeless) return;
-    if (at <= settled + SLOW) return;
+    if (open || settled === undefined || this.#stepped || timeless || at <= settled) return;
+    // What was killed has heard nothing.
+    if (this.#troubles.isDead(client)) return;
     const late = Math.round(at - settled);
-    this.#report('late-effect', at, `a setLimit of ${client} acts ${late} ms after it has ended`);
+    this.#report(
+      'late-effect',
+      at,
+      `a setLimit of ${client} acts ${late} ms too late after it has ended`,
+    );
   }
 
   /** Whether a call has certainly asked the server, through the object that is open now. */

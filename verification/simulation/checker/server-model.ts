@@ -47,6 +47,9 @@ const WAITER_LEASE = 5000;
 /** How long a call may be on its way, in milliseconds. */
 const ON_ITS_WAY = 14_000;
 
+/** How long an answer or a push may be on its way to a process, in milliseconds. */
+const NEWS = 2000;
+
 const nothing = (): void => undefined;
 const silent: TicketWatcher = { onTicketEnd: nothing, onTicketBack: nothing };
 
@@ -388,6 +391,8 @@ export class ServerModel {
   #offset = 0;
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
+  /** Whose requests were answered since the clock was last set forward, and since when; undefined: it never was. */
+  #informed: Map<string, number> | undefined;
   #steppedBack = false;
   #hasLostData = false;
   #backward = { at: -Infinity, by: 0 };
@@ -420,6 +425,7 @@ export class ServerModel {
       this.#log.push(event);
       this.#judgeTokens(event);
       this.#of(event.semaphore).apply(event, this.#report, this.#watcher);
+      this.#doubtNews(event);
     } else if (event.type === 'server') this.#change(event);
   }
 
@@ -454,7 +460,7 @@ export class ServerModel {
   #change({ change, at, step = 0, upTo = 0 }: ServerEvent): void {
     if (change === 'stepped') {
       this.#offset += step;
-      if (step > 0) this.#doubtAll();
+      if (step > 0) this.#setForward();
       else this.#setBack(at, -step);
       return;
     }
@@ -499,6 +505,26 @@ export class ServerModel {
 
   #tickets(): LiveTicket[] {
     return [...this.semaphores.values()].flatMap(({ tickets }) => [...tickets.values()]);
+  }
+
+  #setForward(): void {
+    this.#doubtAll();
+    this.#informed = new Map();
+  }
+
+  /** Whoever does not know yet that the clock was set forward takes a grant that is on its way for younger than it is. */
+  #doubtNews({ at, semaphore, requests = [], grants, unheard }: ServedEvent): void {
+    const informed = this.#informed;
+    if (informed === undefined) return;
+    for (const { id } of grants) {
+      const ticket = this.find(semaphore, id);
+      const since = informed.get(clientOf(id)) ?? at;
+      if (ticket !== undefined && at - since < NEWS) ticket.doubtful = true;
+    }
+    if (unheard === true) return;
+    for (const { id } of requests) {
+      if (!informed.has(clientOf(id))) informed.set(clientOf(id), at);
+    }
   }
 
   #setBack(at: number, by: number): void {

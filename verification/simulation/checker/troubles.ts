@@ -16,6 +16,9 @@ const ECHO = new Map([
   ['damaged', 1500],
 ]);
 
+/** Until a process that stood still has noticed what broke meanwhile, in milliseconds. */
+const AWAKE = 50;
+
 /** After these an answer may reach nobody, though it was sent. */
 const REPEATING = new Set(['cut', 'restart-with-data', 'restart-empty', 'restart-old']);
 
@@ -83,7 +86,8 @@ export class Troubles {
     semaphores: readonly string[],
   ): number {
     const of = semaphores.map((name) => latest(map, `of ${name}`));
-    return Math.max(latest(map, process), latest(map, ''), this.stalledUntil(process), ...of);
+    const awake = this.stalledUntil(process) + AWAKE;
+    return Math.max(latest(map, process), latest(map, ''), awake, ...of);
   }
 }
 

@@ -37,3 +37,5 @@ function settingsOf(seed: number, nodes: number): Settings {
 
 const [seconds = '60', nodes = '1', first = '1'] = process.argv.slice(2);
 console.log(JSON.stringify(await hunt(Number(seconds), Number(nodes), Number(first))));
+// What a bug has left behind does not count any more.
+process.exit();

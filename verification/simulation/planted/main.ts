@@ -47,12 +47,12 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row
   const nodes = String(bug.nodes ?? 1);
   let passed = 0;
   for (let first = 1; ;) {
-    const found = await ask<Quarry>(file, [String(PATIENCE - passed), nodes, String(first)]);
+    const found = await ask(file, [String(PATIENCE - passed), nodes, String(first)]);
     passed += found.seconds;
     const quarry = { ...found, seconds: passed };
     const seed = quarry.settings?.seed;
     if (seed === undefined) return { bug, quarry };
-    const without = await ask<Quarry>(clean, ['-1', nodes, String(seed)]);
+    const without = await ask(clean, ['-1', nodes, String(seed)]);
     if (without.settings === undefined) return { bug, quarry };
     console.log(
       `seed ${seed} fails without ${bug.name} as well: ${without.rule}, ${without.message}`,
@@ -61,9 +61,24 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row
   }
 }
 
-async function ask<T>(file: string, args: readonly string[]): Promise<T> {
-  const { stdout } = await execute(process.execPath, [file, ...args], { maxBuffer: 1 << 26 });
-  return JSON.parse(stdout) as T;
+/** With some bugs a seed has no end. */
+const ENDLESS: Quarry = {
+  settings: undefined,
+  rule: '',
+  message: '',
+  seconds: 3 * PATIENCE,
+  seeds: 0,
+};
+
+async function ask(file: string, args: readonly string[]): Promise<Quarry> {
+  const limits = { maxBuffer: 1 << 26, timeout: ENDLESS.seconds * 1000 };
+  try {
+    const { stdout } = await execute(process.execPath, [file, ...args], limits);
+    return JSON.parse(stdout) as Quarry;
+  } catch (error) {
+    if (error instanceof Error && 'killed' in error && error.killed === true) return ENDLESS;
+    throw error;
+  }
 }
 
 function lineOf({ bug, quarry }: Row): string {

@@ -1,7 +1,7 @@
 import type { Call } from '../../../src/index.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { Damage } from './damage.js';
-import type { Gate } from './link.js';
+import type { Gate, Way } from './link.js';
 import type { Scheduler } from './scheduler.js';
 import { OPERATIONS, type OperationName, type Push, type SimulatedServer } from './server.js';
 
@@ -36,10 +36,10 @@ export class ServerGate extends Door implements Gate {
     this.server = server;
   }
 
-  execute(process: string, operation: string, call: object, unheard: boolean): Promise<unknown> {
+  execute(process: string, operation: string, call: object, way: Way): Promise<unknown> {
     const name = OPERATIONS.find((one): one is OperationName => one === operation);
     if (name === undefined) throw new Error(`the server has no ${operation}`);
-    return this.server.execute(process, name, call as Call | readonly Call[], unheard);
+    return this.server.execute(process, name, call as Call | readonly Call[], way);
   }
 
   disconnectAll(): void {

@@ -7,18 +7,26 @@ import type { Scheduler } from './scheduler.js';
 import type { OperationName, Push } from './server.js';
 import { Weather } from './weather.js';
 
+/** How a call has come. */
+export interface Way {
+  /** When it was made. */
+  readonly sent: number;
+  /** Its answer will reach nobody. */
+  readonly unheard: boolean;
+}
+
 /** What a network leads to. */
 export interface Gate {
   /** Runs `arrive` when the server reads again: at once unless it hangs. */
   whenAwake(arrive: () => void | Promise<void>): void | Promise<void>;
   /** False while nobody can connect. */
   readonly up: boolean;
-  /** `unheard`: its answer will reach nobody. */
-  execute(process: string, operation: string, call: object, unheard: boolean): Promise<unknown>;
+  execute(process: string, operation: string, call: object, way: Way): Promise<unknown>;
   subscribe(client: string, prefix: string, listener: (push: Push) => void): () => void;
 }
 
 interface Pending {
+  readonly sent: number;
   readonly operation: string;
   readonly call: object;
   readonly resolve: (reply: unknown) => void;
@@ -63,7 +71,8 @@ export class Link {
 
   call(operation: string, call: object): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const pending = { operation, call: copyCall(call), resolve, reject };
+      const sent = this.#scheduler.now;
+      const pending = { sent, operation, call: copyCall(call), resolve, reject };
       this.#pending.add(pending);
       if (this.#connected) this.#send(pending);
       else if (!this.resends) this.#fail(pending);
@@ -166,11 +175,12 @@ export class Link {
 
   /** Gives what its reply, or the error in its place, does when it arrives. */
   async #execute(
-    { operation, call, resolve, reject }: Pending,
+    { sent, operation, call, resolve, reject }: Pending,
     unheard: boolean,
   ): Promise<() => void> {
     try {
-      const reply = await this.#gate.execute(this.process.name, operation, call, unheard);
+      const way = { sent, unheard };
+      const reply = await this.#gate.execute(this.process.name, operation, call, way);
       return () => resolve(reply);
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -3,6 +3,7 @@ import type { History } from '../history.js';
 import type { QueueGrant, SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
 import { Damage, DamagedError, entriesOf } from './damage.js';
+import type { Way } from './link.js';
 import { plainCopy } from './plain-copy.js';
 import { sumOf } from '../sum-of.js';
 import type { Scheduler } from './scheduler.js';
@@ -58,11 +59,10 @@ export interface ServerOptions {
 }
 
 /** Who asked for what, and whether anybody will hear the answer. */
-interface Asked {
+interface Asked extends Way {
   readonly process: string;
   readonly operation: OperationName;
   readonly time: number;
-  readonly unheard: boolean;
 }
 
 /**
@@ -108,13 +108,13 @@ export class SimulatedServer {
     process: string,
     operation: OperationName,
     given: Call | readonly Call[],
-    unheard: boolean,
+    way: Way,
   ): Promise<unknown> {
     const calls = plainCopy(entriesOf(given));
     if (operation !== 'inspect') for (const call of calls) this.#know(call);
     await this.#ready;
     await this.#store.settled?.();
-    const asked = { process, operation, time: this.clock.monotonic(), unheard };
+    const asked = { ...way, process, operation, time: this.clock.monotonic() };
     const sound = this.#damage.firstIn(calls);
     const damaged = calls[sound];
     if (damaged === undefined) {
@@ -242,7 +242,7 @@ export class SimulatedServer {
   }
 
   #record(call: Call, reply: AnyReply, asked: Asked, heard: boolean): void {
-    const { process: client, time, unheard } = asked;
+    const { process: client, time, sent, unheard } = asked;
     const operation = asked.operation === 'acquireTogether' ? 'acquire' : asked.operation;
     const { name } = call.key;
     this.#history.record({
@@ -257,6 +257,7 @@ export class SimulatedServer {
         ...reply.grants.map((grant) => grantOf(grant, heard)),
         ...(this.#pushed.get(name) ?? []),
       ],
+      sent,
       ...(unheard && { unheard }),
     });
   }
