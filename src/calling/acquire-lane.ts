@@ -44,9 +44,10 @@ export class AcquireLane extends Lane<AcquireItem, AcquireReply> {
   protected override run(
     groups: readonly LaneGroup<AcquireItem>[],
   ): Promise<readonly AcquireReply[]> {
-    const now = this.parts.clock.monotonic();
+    const wanted = groups.flatMap(({ items }) => items);
+    const notAfter = latestUse(wanted, this.parts.clock.monotonic(), this.limit);
     return this.#backend.acquire(
-      groups.map(({ terms, items }) => acquireCall(terms, items, now, this.limit)),
+      groups.map(({ terms, items }) => acquireCall(terms, items, notAfter)),
     );
   }
 
@@ -59,17 +60,25 @@ export class AcquireLane extends Lane<AcquireItem, AcquireReply> {
   }
 }
 
-/** A call that is delayed on its way must not act for requests that nobody wants any more. */
-export function acquireCall(
-  terms: CallTerms,
+/**
+ * Server time after which nobody wants what they ask for: a call that is delayed on its way must not act then. One for all, so
+ * that the script gets one set of terms.
+ */
+export function latestUse(
   items: readonly AcquireItem[],
   now: number,
   limit: number,
-): AcquireCall {
-  const { call, ttl, label, serverClock } = terms;
+): number | undefined {
   let last = 0;
   for (const { wanted } of items) last = Math.max(last, wanted.deadline);
-  const notAfter = serverClock.latestIn(Math.min(Math.max(last - now, 0), limit));
+  return items[0]?.terms.serverClock.latestIn(Math.min(Math.max(last - now, 0), limit));
+}
+
+export function acquireCall(
+  { call, ttl, label }: CallTerms,
+  items: readonly AcquireItem[],
+  notAfter: number | undefined,
+): AcquireCall {
   return { ...call, ttl, label, notAfter, requests: items.map(({ wanted }) => wanted) };
 }
 

@@ -9,7 +9,13 @@ import type { Clock, Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
 import type { WantedTicket } from './acquire-lane.js';
-import { acquireCall, AcquireItem, AcquireLane, settleAcquired } from './acquire-lane.js';
+import {
+  acquireCall,
+  AcquireItem,
+  AcquireLane,
+  latestUse,
+  settleAcquired,
+} from './acquire-lane.js';
 import { CallTerms } from './call-terms.js';
 import { callTimeout, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 import type { HeldTicket } from './extend-lane.js';
@@ -139,7 +145,8 @@ export class TicketCalls {
     const sent = instant(clock);
     const limit = Math.min(...items.map(({ terms }) => callTimeout(terms.ttl)));
     for (const item of items) item.sent = true;
-    const calls = items.map((item) => acquireCall(item.terms, [item], sent.monotonic, limit));
+    const notAfter = latestUse(items, sent.monotonic, limit);
+    const calls = items.map((item) => acquireCall(item.terms, [item], notAfter));
     const call = this.#backend.acquireTogether?.(calls) ?? Promise.resolve(undefined);
     try {
       return this.#settleTogether(items, await withTimeout(clock, limit, call), sent);
