@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
-import { Semaphore } from '../../src/index.js';
+import { acquireScript } from '../../src/backends/redis/scripts.js';
+import { KeyedMutex, Semaphore } from '../../src/index.js';
 import { clientKinds, type OpenClient, openClient } from '../support/open-client.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type CommandMonitor, startMonitor } from '../support/command-monitor.js';
@@ -37,6 +38,79 @@ describeWithServer('what goes over the wire', (server) => {
       expect(await watched.names()).to.deep.equal(['evalsha', 'evalsha']);
       await sem.close();
       expect(await watched.names()).to.deep.equal([]);
+    });
+
+    it(`is one command for a hundred semaphores; a damaged one fails alone (${kind})`, async () => {
+      client = await openClient(kind, server().url);
+      const { target } = client;
+      const watched = await startMonitor(server());
+      monitor = watched;
+      const prefix = `hundred-${kind}`;
+      const all = Array.from({ length: 100 }, (_, i) => {
+        return new Semaphore(target, `s${i}`, { limit: 1, prefix });
+      });
+      const round = async (): Promise<number[]> => {
+        const outcomes = await Promise.allSettled(
+          all.map((semaphore) => semaphore.acquire(20_000)),
+        );
+        const failed = outcomes.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []));
+        const held = outcomes.flatMap((outcome) => ('value' in outcome ? outcome.value : []));
+        await Promise.all(held.map((handle) => handle.release()));
+        return failed;
+      };
+      await round();
+      await watched.names();
+      expect(await round()).to.deep.equal([]);
+      expect(await watched.names()).to.deep.equal(['evalsha', 'evalsha']);
+      await server().command('DEL', `${prefix}:{s50}:tickets`);
+      await server().command('SET', `${prefix}:{s50}:tickets`, 'damaged');
+      await watched.names();
+      const acquires = async (): Promise<number> => {
+        const commands = await watched.commands();
+        return commands.filter(({ rest }) => rest.includes(acquireScript.sha1)).length;
+      };
+      expect(await round()).to.deep.equal([50]);
+      expect(await acquires(), 'all in one, then each alone').to.equal(101);
+      expect(await round()).to.deep.equal([50]);
+      expect(await acquires(), 'the damaged one, and all others').to.equal(2);
+      await Promise.all(all.map((semaphore) => semaphore.close()));
+    });
+
+    it(`is one command for ten keys of a keyed mutex, free or not (${kind})`, async () => {
+      client = await openClient(kind, server().url);
+      const watched = await startMonitor(server());
+      monitor = watched;
+      const mutex = new KeyedMutex(client.target, { name: `ten-${kind}` });
+      const keys = Array.from({ length: 10 }, (_, i) => `key ${i}`);
+      await mutex.use(keys, () => undefined);
+      await watched.names();
+      const handle = await mutex.acquire(keys, 20_000);
+      expect(await watched.names()).to.deep.equal(['evalsha']);
+      expect(await mutex.tryAcquire(keys)).to.equal(null);
+      expect(await watched.names()).to.deep.equal(['evalsha']);
+      expect(await handle.release()).to.equal(true);
+      expect(await watched.names()).to.deep.equal(['evalsha']);
+      await mutex.close();
+    });
+
+    it(`refuses at most one of two sets of keys that overlap (${kind})`, async () => {
+      client = await openClient(kind, server().url);
+      const other = await openClient(kind, server().url);
+      const mutexes = [client, other].map(
+        ({ target }) => new KeyedMutex(target, { name: `overlap-${kind}` }),
+      );
+      const sets = [
+        ['a', 'b', 'c'],
+        ['c', 'b', 'd'],
+      ];
+      for (let round = 0; round < 50; round += 1) {
+        const tries = mutexes.map((mutex, i) => mutex.tryAcquire(sets[i] ?? []));
+        const held = (await Promise.all(tries)).filter((handle) => handle !== null);
+        expect(held).to.have.length(1);
+        await held[0]?.release();
+      }
+      await Promise.all(mutexes.map((mutex) => mutex.close()));
+      await other.close();
     });
   }
 });
