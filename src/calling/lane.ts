@@ -14,6 +14,7 @@ const MOST_UNDER_WAY = 2;
 export interface Sendable {
   readonly terms: CallTerms;
   sent: boolean;
+  repeated: boolean;
   readonly cancelled: boolean;
   reject(error: unknown): void;
 }
@@ -25,6 +26,8 @@ export class LaneItem<Answer> implements Sendable {
   readonly answer: Promise<Answer>;
   /** Whether it has left. */
   sent = false;
+  /** Whether it was sent again, after a call that was refused: that one may have done it all the same. */
+  repeated = false;
   cancelled = false;
   resolve!: (answer: Answer) => void;
   reject!: (error: unknown) => void;
@@ -140,11 +143,18 @@ export abstract class Lane<Item extends Sendable, R extends Reply> {
         this.#reject(groups, error);
         void call.then((replies) => this.#settle(groups, replies, sent)).catch(() => undefined);
       } else if (this.parts.isRetryable(error)) this.#reject(groups, error);
-      else if (groups.length > 1) for (const group of groups) void this.#serve([group]);
+      else if (groups.length > 1) this.#repeatEach(groups);
       else {
         for (const { terms } of groups) terms.keepAlone(clock.monotonic());
         this.#reject(groups, error);
       }
+    }
+  }
+
+  #repeatEach(groups: readonly LaneGroup<Item>[]): void {
+    for (const group of groups) {
+      for (const item of group.items) item.repeated = true;
+      void this.#serve([group]);
     }
   }
 

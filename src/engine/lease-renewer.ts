@@ -33,7 +33,7 @@ export interface LeaseRenewerParts {
 
 /** A caller of `extend`. */
 interface Awaiting {
-  /** The number of the last extension before: one that was sent earlier does not count. */
+  /** The number of the lease's last extension before: one that was sent earlier does not count. */
   readonly asked: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
@@ -48,7 +48,6 @@ export class LeaseRenewer {
   readonly #leases = new IndexedList<Lease>();
   readonly #nextBeat: Wakeup;
   readonly #awaiting = new Map<Lease, Awaiting[]>();
-  #extensions = 0;
   /** Holders whose leases ran out are being notified. */
   #expiring = false;
 
@@ -121,7 +120,7 @@ export class LeaseRenewer {
     return new Promise((resolve, reject) => {
       void this.#extend(lease);
       const others = this.#awaiting.get(lease) ?? [];
-      const asked = this.#extensions - 1;
+      const asked = lease.extensions - 1;
       this.#awaiting.set(lease, [...others, { asked, resolve, reject }]);
     });
   }
@@ -134,8 +133,8 @@ export class LeaseRenewer {
     const claim = lease.claimed ? Infinity : CLAIM_TIME_MS / 4;
     const limit = Math.min(callTimeout(terms.ttl), terms.ttl / 6, claim);
     const item = calls.extend(terms, lease, limit);
-    this.#extensions += 1;
-    const number = this.#extensions;
+    lease.extensions += 1;
+    const number = lease.extensions;
     lease.extension = item;
     try {
       const answer = await item.answer;

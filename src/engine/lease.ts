@@ -55,6 +55,8 @@ export class Lease implements Linked<Lease> {
   extension: ExtendItem | undefined = undefined;
   /** Why the last extension failed, if it did. */
   lastError: unknown = undefined;
+  /** How many extensions were made. */
+  extensions = 0;
   /** Extensions that failed in a row. */
   failures = 0;
   /** Its neighbours among those of its renewer. */

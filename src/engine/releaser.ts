@@ -138,7 +138,9 @@ export class Releaser {
     const { calls, terms } = this.#parts;
     const call = calls.release(terms, item.id);
     try {
-      this.#onAnswer(item, await call.answer);
+      const released = await call.answer;
+      item.unsure ||= call.repeated;
+      this.#onAnswer(item, released);
     } catch (error) {
       this.#onError(item, error);
       if (error instanceof CallTimeoutError) this.#onAnswer(item, await call.late());

@@ -92,6 +92,32 @@ describe('a lane', () => {
     expect(await round()).to.deep.equal([[50], 101]);
   });
 
+  it('has given back what a shared call gave back before it failed for another semaphore', async () => {
+    const backend = new StubBackend();
+    const damaged = new Error('WRONGTYPE');
+    backend.isRetryable = (error) => error !== damaged;
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const held = await Promise.all(semaphores(backend, 2).map((one) => one.acquire()));
+    const gone = new Set<string>();
+    backend.onRelease = (call) => {
+      if (call.key.name === 's1') return Promise.reject(damaged);
+      const reply = backend.released(call, !gone.has(call.key.name));
+      gone.add(call.key.name);
+      return reply;
+    };
+    const [healthy, refused] = held.map((handle) => watch(backend.clock, handle.release()));
+    await backend.clock.advance(0);
+    expect(backend.releases.map(({ call }) => call.key.name)).to.deep.equal([
+      's0',
+      's1',
+      's0',
+      's1',
+    ]);
+    expect(healthy?.value).to.equal(true);
+    expect(refused?.error).to.be.instanceOf(BackendError).with.property('cause', damaged);
+    await backend.clock.advance(10_000);
+  });
+
   it('tries all together again after an error that passes', async () => {
     const backend = new StubBackend();
     const away = new Error('away');

@@ -70,6 +70,16 @@ describe('extending', () => {
     expect(backend.extends).to.have.length(2);
   });
 
+  it('on demand twice shares a call that gathers, also where another permit asked in between', async () => {
+    const { backend, clock, semaphore, handle } = await heldFixture({ extendEvery: 0 });
+    const other = await semaphore.acquire();
+    const asked = [handle, other, handle].map((one) => watch(clock, one.extend()));
+    await clock.advance(0);
+    expect(asked.map(({ done }) => done)).to.deep.equal([true, true, true]);
+    expect(backend.extends.map(({ call }) => call.ids)).to.deep.equal([[handle.id, other.id]]);
+    await other.release();
+  });
+
   describe('that fails', () => {
     it('is no loss: it is tried again inside the lease, and then as before', async () => {
       const { backend, clock, handle, losses } = await heldFixture();
