@@ -199,11 +199,11 @@ export class ModelledSemaphore {
 
   /** What was dropped returns to the place that it names. */
   #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, arrival, place = arrival, verdict } of requests) {
-      if (arrival === undefined || place === undefined || verdict === 'late') continue;
+    for (const { id, permits, arrival, place, verdict } of requests) {
+      if (arrival === undefined || verdict === 'late') continue;
       // A command that came twice and named no place may have given it another one meanwhile.
-      if (this.#dropped.has(id)) this.#leave(id);
-      this.#place({ id, permits, arrival: place });
+      if (place === arrival && this.#dropped.has(id)) this.#leave(id);
+      this.#place({ id, permits, arrival });
       this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
