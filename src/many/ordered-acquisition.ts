@@ -102,6 +102,7 @@ export class OrderedAcquisition {
 
   /** True: everything is held. False: one was not free, and nothing is held. */
   async #tryInOneCall(): Promise<boolean | 'unable'> {
+    const sent = this.#terms.clock.monotonic();
     try {
       const handles = await Semaphore.tryTogether(this.#parts, this.#scope.signal);
       if (handles === 'unable') return handles;
@@ -112,6 +113,8 @@ export class OrderedAcquisition {
       });
       return handles !== null;
     } catch (error) {
+      this.#attempts += 1;
+      if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       if (!(error instanceof BackendError) || this.#scope.signal.aborted) throw error;
       this.#lastError = error.cause ?? error;
       // Each by itself shows which one it is, and may succeed. No answer is the end of a single try.
@@ -173,13 +176,16 @@ export class OrderedAcquisition {
         this.#lastError = error.cause ?? this.#lastError;
         return false;
       }
-      if (error instanceof DeadlineExceeded) {
-        this.#lastError ??= new CallTimeoutError(this.#terms.clock.monotonic() - sent);
-      }
+      if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       // Those that are tried beside it are no longer wanted.
       this.#scope.end(error);
       throw error;
     }
+  }
+
+  /** The deadline has come before the answer to a call. */
+  #noteSilence(sent: number): void {
+    this.#lastError ??= new CallTimeoutError(this.#terms.clock.monotonic() - sent);
   }
 
   async #wait(part: Part): Promise<void> {

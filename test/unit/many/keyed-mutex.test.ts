@@ -154,6 +154,14 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(acquiring.value).to.include({ held: true });
   });
 
+  it('has the silence of the one call for all keys as the cause of its timeout', async () => {
+    const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether: never }), { name });
+    const late = watch(backend.clock, hanging.acquire(['a', 'b'], 300));
+    await backend.clock.advance(300);
+    expect(late.error).to.be.instanceOf(AcquireTimeoutError).with.property('attempts', 1);
+    expect(String((late.error as Error).cause)).to.match(/no reply/);
+  });
+
   it('makes no second try when nobody answers the one call of a single try', async () => {
     let calls = 0;
     const acquireTogether = (): Promise<never> => {
