@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
 import { BackendError } from '../../src/index.js';
+import * as quorumScripts from '../../src/backends/quorum/scripts.js';
 import * as scripts from '../../src/backends/redis/scripts.js';
 import { leastRights } from '../../test/support/least-rights.js';
 import { describeWithServer } from '../../test/support/require-server.js';
@@ -27,9 +28,10 @@ describeWithServer("a user's rights", (server) => {
   }
 
   it('are no more than the scripts and the subscriber use', () => {
-    // That one is a question which the user may be refused.
-    const used = Object.values(scripts)
-      .filter((script) => script !== scripts.evictionScript)
+    // Those are questions which the user may be refused: the eviction policy, and the names in use.
+    const refusable: readonly unknown[] = [scripts.evictionScript, scripts.listNamesScript];
+    const used = [...Object.values(scripts), ...Object.values(quorumScripts)]
+      .filter((script) => !refusable.includes(script))
       .flatMap(({ text }) => [...text.matchAll(/(?<!p)call\('([A-Z]+)'/g)])
       .map(([, command = '']) => `+${command.toLowerCase()}`);
     const listed = leastRights.filter((right) => right.startsWith('+'));
