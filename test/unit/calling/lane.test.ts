@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { useFakeTimers } from 'sinon';
+
 import { BackendError, Semaphore } from '../../../src/index.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN } from '../stub-fixture.js';
@@ -48,6 +50,17 @@ describe('a lane', () => {
         resolve(backend.clock.advance(20));
       });
     });
+  });
+
+  it('is not held up by fake ticks that never come', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const [one] = semaphores(backend, 1);
+    const fake = useFakeTimers({ toFake: ['nextTick'] });
+    const first = one?.acquire(10);
+    fake.restore();
+    for (const handle of await Promise.all([first, one?.acquire(10)])) await handle?.release();
+    expect(backend.portCalls).to.include({ acquire: 1, release: 2 });
   });
 
   it('is free again when a call is silent for its time, for other semaphores, too', async () => {
