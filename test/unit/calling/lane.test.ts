@@ -105,6 +105,25 @@ describe('a lane', () => {
     expect(await round()).to.deep.equal([[50], 101]);
   });
 
+  it('keeps a damaged semaphore apart also when each request makes an object for it', async () => {
+    const backend = new StubBackend();
+    const damaged = new Error('WRONGTYPE');
+    backend.isRetryable = (error) => error !== damaged;
+    backend.onAcquire = (call) =>
+      call.key.name === 's2' ? Promise.reject(damaged) : backend.allGranted(call);
+    const round = async () => {
+      const before = backend.portCalls.acquire;
+      const outcomes = await Promise.allSettled(semaphores(backend, 3).map((one) => one.acquire()));
+      for (const outcome of outcomes) {
+        if (outcome.status === 'fulfilled') await outcome.value.release();
+      }
+      return backend.portCalls.acquire - before;
+    };
+    expect([await round(), await round(), await round()]).to.deep.equal([4, 2, 2]);
+    backend.clock.stall(5000);
+    expect([await round(), await round()]).to.deep.equal([4, 2]);
+  });
+
   it('has given back what a shared call gave back before it failed for another semaphore', async () => {
     const backend = new StubBackend();
     const damaged = new Error('WRONGTYPE');
