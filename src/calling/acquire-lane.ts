@@ -79,7 +79,10 @@ export function acquireCall(
   items: readonly AcquireItem[],
   notAfter: number | undefined,
 ): AcquireCall {
-  return { ...call, ttl, label, notAfter, requests: items.map(({ wanted }) => wanted) };
+  const { key, limit, client } = call;
+  const requests = items.map(({ wanted }) => wanted);
+  // Field by field: a spread costs several times as much on this path.
+  return { key, limit, client, ttl, label, notAfter, requests };
 }
 
 export function settleAcquired(

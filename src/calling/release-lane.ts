@@ -25,7 +25,10 @@ export class ReleaseLane extends Lane<ReleaseItem, ReleaseReply> {
     groups: readonly LaneGroup<ReleaseItem>[],
   ): Promise<readonly ReleaseReply[]> {
     return this.#backend.release(
-      groups.map(({ terms, items }) => ({ ...terms.call, ids: items.map(({ id }) => id) })),
+      groups.map(({ terms: { call }, items }) => {
+        const { key, limit, client } = call;
+        return { key, limit, client, ids: items.map(({ id }) => id) };
+      }),
     );
   }
 

@@ -221,7 +221,8 @@ export class LeaseRenewer {
   #remove(lease: Lease): void {
     if (this.#leases.remove(lease) && this.#leases.size === 0) this.#nextBeat.stop();
     lease.extension?.cancel();
-    this.#settle(lease, Infinity, lease.lossError());
+    // Only for callers that wait: an error with its stack costs more than all else here.
+    if (this.#awaiting.has(lease)) this.#settle(lease, Infinity, lease.lossError());
   }
 
   /** Its handle was garbage collected. */

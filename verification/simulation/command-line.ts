@@ -111,7 +111,7 @@ function numbers(option: string, text: string): number[] {
   return text.split(',').map((part) => number(option, part, -1));
 }
 
-function faultsNamed(text: string): FaultKind[] {
+export function faultsNamed(text: string): FaultKind[] {
   if (text === 'all') return [...FAULTS];
   if (text === 'none') return [];
   return text.split(',').map((name) => {

@@ -199,8 +199,10 @@ export class ModelledSemaphore {
 
   /** What was dropped returns to the place that it names. */
   #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, arrival, verdict } of requests) {
+    for (const { id, permits, arrival, place, verdict } of requests) {
       if (arrival === undefined || verdict === 'late') continue;
+      // A command that came twice and named no place may have given it another one meanwhile.
+      if (place === arrival && this.#dropped.has(id)) this.#leave(id);
       this.#place({ id, permits, arrival });
       this.#dropped.delete(id);
     }

@@ -1,3 +1,5 @@
+import type { FaultKind } from '../faults/kinds.js';
+
 /** A bug that is put into the sources, to see whether the simulator finds it. */
 export interface PlantedBug {
   readonly name: string;
@@ -12,4 +14,6 @@ export interface PlantedBug {
   readonly replace: string;
   /** Independent masters that it takes; default 1. */
   readonly nodes?: number;
+  /** The only faults that strike, for a bug that few of them bring to light; default: all. */
+  readonly faults?: readonly FaultKind[];
 }

@@ -59,6 +59,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'engine/wait-loop.ts',
     find: "if (lease?.state.kind !== 'held') releaser.withdraw(id);",
     replace: '',
+    faults: ['straggle', 'slow', 'lose-replies'],
   },
   {
     name: 'late-call-takes-back',
@@ -171,6 +172,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'calling/operator-calls.ts',
     find: 'setLimit({ ...call, notAfter })',
     replace: 'setLimit(notAfter === undefined ? { ...call, notAfter } : call)',
+    faults: ['hang', 'straggle', 'duplicate'],
   },
   {
     name: 'tail-of-the-queue',
@@ -203,6 +205,7 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'backends/memory/memory-semaphore.ts',
     find: 'if (ticket === undefined || ticket.fencingToken !== token) return false;',
     replace: 'if (ticket === undefined || token === undefined) return false;',
+    faults: ['restart-old', 'restart-empty', 'straggle', 'duplicate'],
   },
   {
     name: 'overtaking',
@@ -269,5 +272,6 @@ export const BUGS: readonly PlantedBug[] = [
     file: 'backends/memory/memory-semaphore.ts',
     find: 'const found = late ? undefined : this.#tickets.find(call.newId, call.id);',
     replace: 'const found = this.#tickets.find(call.newId, call.id);',
+    faults: ['hang', 'straggle', 'duplicate'],
   },
 ];

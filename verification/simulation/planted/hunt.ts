@@ -1,7 +1,8 @@
 // Before anything of src.
 import '../deterministic.js';
 
-import { FAULTS } from '../faults/kinds.js';
+import { faultsNamed } from '../command-line.js';
+import type { FaultKind } from '../faults/kinds.js';
 import { run } from '../run.js';
 import type { Settings } from '../settings.js';
 
@@ -15,12 +16,17 @@ export interface Quarry {
 }
 
 /** Takes one seed after the other until a promise is broken, or the time is over; the first in any case. */
-async function hunt(seconds: number, nodes: number, first: number): Promise<Quarry> {
+async function hunt(
+  seconds: number,
+  nodes: number,
+  faults: readonly FaultKind[],
+  first: number,
+): Promise<Quarry> {
   const started = performance.now();
   const passed = (): number => (performance.now() - started) / 1000;
   let seed = first;
   do {
-    const settings = settingsOf(seed, nodes);
+    const settings = { seed, minutes: 0.5, processes: 3 + (seed % 4), nodes, faults };
     const { violations } = await run(settings);
     seed += 1;
     const [violation] = violations;
@@ -31,11 +37,8 @@ async function hunt(seconds: number, nodes: number, first: number): Promise<Quar
   return { settings: undefined, rule: '', message: '', seconds: passed(), seeds: 0 };
 }
 
-function settingsOf(seed: number, nodes: number): Settings {
-  return { seed, minutes: 0.5, processes: 3 + (seed % 4), nodes, faults: FAULTS };
-}
-
-const [seconds = '60', nodes = '1', first = '1'] = process.argv.slice(2);
-console.log(JSON.stringify(await hunt(Number(seconds), Number(nodes), Number(first))));
+const [seconds = '60', nodes = '1', faults = 'all', first = '1'] = process.argv.slice(2);
+const quarry = await hunt(Number(seconds), Number(nodes), faultsNamed(faults), Number(first));
+console.log(JSON.stringify(quarry));
 // What a bug has left behind does not count any more.
 process.exit();
