@@ -2,10 +2,8 @@ import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
 import type { ServerClock } from '../time/server-clock.js';
+import type { DamagedNames } from './damaged-names.js';
 import type { GrantDispatch } from './grant-dispatch.js';
-
-/** How long a semaphore whose calls fail stays out of those of others, in milliseconds. */
-const ALONE_MS = 5000;
 
 export interface CallTermsParts {
   readonly call: Call;
@@ -14,6 +12,7 @@ export interface CallTermsParts {
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
+  readonly damaged: DamagedNames;
   readonly dispatch: GrantDispatch;
 }
 
@@ -24,19 +23,20 @@ export class CallTerms {
   readonly label: string;
   readonly lane: string;
   readonly serverClock: ServerClock;
+  readonly #damaged: DamagedNames;
   readonly #dispatch: GrantDispatch;
   #limit: number;
   #otherLimit: number | undefined;
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
-  #aloneUntil = -Infinity;
 
   constructor(parts: CallTermsParts) {
-    const { call, ttl, label, lane, serverClock, dispatch } = parts;
+    const { call, ttl, label, lane, serverClock, damaged, dispatch } = parts;
     this.call = call;
     this.ttl = ttl;
     this.label = label;
     this.lane = lane;
     this.serverClock = serverClock;
+    this.#damaged = damaged;
     this.#dispatch = dispatch;
     this.#limit = call.limit;
   }
@@ -89,11 +89,11 @@ export class CallTerms {
   }
 
   isAlone(now: number): boolean {
-    return now < this.#aloneUntil;
+    return this.#damaged.has(this.key, now);
   }
 
   /** A call for it alone was refused: it must not fail those of others. */
   keepAlone(now: number): void {
-    this.#aloneUntil = now + ALONE_MS;
+    this.#damaged.add(this.key, now);
   }
 }

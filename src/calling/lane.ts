@@ -1,6 +1,6 @@
 import type { Reply } from '../backends/backend.js';
 import type { Clock, Instant } from '../time/clock.js';
-import { instant } from '../time/clock.js';
+import { instant, nextTick } from '../time/clock.js';
 import type { CallTerms } from './call-terms.js';
 import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
@@ -104,7 +104,7 @@ export abstract class Lane<Item extends Sendable, R extends Reply> {
   #flushSoon(): void {
     if (this.#flushing || this.#underWay >= MOST_UNDER_WAY) return;
     this.#flushing = true;
-    process.nextTick(this.#flush);
+    nextTick(this.#flush);
   }
 
   readonly #flush = (): void => {

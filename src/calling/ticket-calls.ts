@@ -18,6 +18,7 @@ import {
 } from './acquire-lane.js';
 import { CallTerms } from './call-terms.js';
 import { callTimeout, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
+import { DamagedNames } from './damaged-names.js';
 import type { HeldTicket } from './extend-lane.js';
 import { ExtendItem, ExtendLane } from './extend-lane.js';
 import { GrantDispatch } from './grant-dispatch.js';
@@ -48,6 +49,7 @@ export class TicketCalls {
   // Its readers, its subscription and its timers keep an inbox alive: unused prefixes take no memory.
   readonly #inboxes = new WeakGroups<GrantInbox>();
   readonly #serverClock: ServerClock;
+  readonly #damaged = new DamagedNames();
   readonly #parts: LaneParts;
   readonly #acquires: Lanes<AcquireItem, AcquireReply>;
   readonly #extends: Lanes<ExtendItem, ExtendReply>;
@@ -96,8 +98,9 @@ export class TicketCalls {
     const serverClock =
       this.#backend.laneOf === undefined ? this.#serverClock : new ServerClock(clock);
     const call = { key, limit, client: this.#numbers.client };
+    const damaged = this.#damaged;
     const { dispatch } = this;
-    return new CallTerms({ call, ttl, label, lane, serverClock, dispatch });
+    return new CallTerms({ call, ttl, label, lane, serverClock, damaged, dispatch });
   }
 
   isRetryable(error: unknown): boolean {

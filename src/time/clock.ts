@@ -37,6 +37,12 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * Node's own, also while a test fakes it: calls gather until the next tick, and one that a fake never made would keep all
+ * calls of the process from leaving, long after that test.
+ */
+export const nextTick: typeof process.nextTick = process.nextTick.bind(process);
+
 /** By chance, 0 ≤ x < 1. */
 export function randomBy(clock: Clock): number {
   return clock.random?.() ?? Math.random();

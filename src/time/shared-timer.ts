@@ -21,6 +21,8 @@ class SharedTimer {
   readonly #wakeups = new Heap<Wakeup>((wakeup) => wakeup.at);
   #timer: Timer | undefined;
   #at = Infinity;
+  /** What was the process's timer function then: a fake one may be gone, or there, by now. */
+  #setBy: unknown;
 
   static of(clock: Clock, keepAlive: boolean): SharedTimer {
     let both = shared.get(clock);
@@ -39,7 +41,8 @@ class SharedTimer {
   add(wakeup: Wakeup, now: number): void {
     this.#wakeups.add(wakeup);
     // One that should have fired may belong to a fake clock that is gone.
-    if (wakeup.at < this.#at || this.#at <= now) this.#set(now);
+    const isLate = this.#at <= now || this.#setBy !== setTimeout;
+    if (wakeup.at < this.#at || isLate) this.#set(now);
   }
 
   remove(wakeup: Wakeup): void {
@@ -53,6 +56,7 @@ class SharedTimer {
     const at = this.#wakeups.lowest?.at;
     if (at === undefined) return;
     this.#at = at;
+    this.#setBy = setTimeout;
     // Timers may fire a little early, and long ones are set in parts.
     const delay = Math.min(Math.ceil(at - now), LONGEST_TIMER);
     this.#timer = this.#clock.schedule(this.#onTimer, delay, this.#keepAlive);

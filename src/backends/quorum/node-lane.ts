@@ -1,4 +1,5 @@
 import type { Clock } from '../../time/clock.js';
+import { nextTick } from '../../time/clock.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
 
 /** Permits of several items in one call: a node needs a millisecond or so for them, in which it does nothing else. */
@@ -66,7 +67,7 @@ export class NodeLane<Item extends LaneItem, Reply> {
   #wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
-    process.nextTick(() => {
+    nextTick(() => {
       this.#isWoken = false;
       this.#flush();
     });

@@ -1,6 +1,6 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../../time/clock.js';
-import { randomBy } from '../../time/clock.js';
+import { nextTick, randomBy } from '../../time/clock.js';
 import { parseTicketId } from '../ticket-id.js';
 import { withTimeout } from '../../time/call-timeout.js';
 import { MAX_PERMITS_PER_CALL, MAX_TICKETS_PER_CALL } from './batch-size.js';
@@ -63,7 +63,7 @@ export class Rollback {
   #gather(): void {
     if (this.#isGathering) return;
     this.#isGathering = true;
-    process.nextTick(() => {
+    nextTick(() => {
       this.#isGathering = false;
       void this.#send();
     });

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { useFakeTimers } from 'sinon';
+
 import { BackendError, Semaphore } from '../../../src/index.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN } from '../stub-fixture.js';
@@ -50,6 +52,17 @@ describe('a lane', () => {
     });
   });
 
+  it('is not held up by fake ticks that never come', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const [one] = semaphores(backend, 1);
+    const fake = useFakeTimers({ toFake: ['nextTick'] });
+    const first = one?.acquire(10);
+    fake.restore();
+    for (const handle of await Promise.all([first, one?.acquire(10)])) await handle?.release();
+    expect(backend.portCalls).to.include({ acquire: 1, release: 2 });
+  });
+
   it('is free again when a call is silent for its time, for other semaphores, too', async () => {
     const backend = new StubBackend();
     backend.onAcquire = (call) => (call.key.name === 's2' ? backend.allGranted(call) : never());
@@ -90,6 +103,25 @@ describe('a lane', () => {
     expect(await round()).to.deep.equal([[50], 2]);
     backend.clock.stall(5000);
     expect(await round()).to.deep.equal([[50], 101]);
+  });
+
+  it('keeps a damaged semaphore apart also when each request makes an object for it', async () => {
+    const backend = new StubBackend();
+    const damaged = new Error('WRONGTYPE');
+    backend.isRetryable = (error) => error !== damaged;
+    backend.onAcquire = (call) =>
+      call.key.name === 's2' ? Promise.reject(damaged) : backend.allGranted(call);
+    const round = async () => {
+      const before = backend.portCalls.acquire;
+      const outcomes = await Promise.allSettled(semaphores(backend, 3).map((one) => one.acquire()));
+      for (const outcome of outcomes) {
+        if (outcome.status === 'fulfilled') await outcome.value.release();
+      }
+      return backend.portCalls.acquire - before;
+    };
+    expect([await round(), await round(), await round()]).to.deep.equal([4, 2, 2]);
+    backend.clock.stall(5000);
+    expect([await round(), await round()]).to.deep.equal([4, 2]);
   });
 
   it('has given back what a shared call gave back before it failed for another semaphore', async () => {

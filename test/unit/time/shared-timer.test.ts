@@ -1,5 +1,8 @@
 import { expect } from 'chai';
+import { useFakeTimers } from 'sinon';
+
 import { ManualClock } from '../../../src/index.js';
+import { systemClock } from '../../../src/time/clock.js';
 import { Wakeup } from '../../../src/time/shared-timer.js';
 
 describe('wake-ups', () => {
@@ -63,6 +66,19 @@ describe('wake-ups', () => {
     expect(rang.map(([, at]) => at)).to.deep.equal([5, 10, 15]);
     await clock.advance(3_000_000_000);
     expect(rang.at(-1)?.[0]).to.equal('far');
+  });
+
+  it('are not held up by a fake timer that is gone, however late it would have come', async () => {
+    const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const now = systemClock.monotonic();
+    const left = new Wakeup(systemClock, true, () => undefined);
+    left.wakeBy(now + 1, now);
+    fake.restore();
+    const rang = new Promise<void>((resolve) => {
+      new Wakeup(systemClock, true, resolve).wakeBy(now + 2, now);
+    });
+    await rang;
+    expect(left.at).to.equal(Infinity);
   });
 
   it('are not held up by a timer of a clock that was replaced', async () => {
