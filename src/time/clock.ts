@@ -37,6 +37,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** What makes the process's timers now, for tests replace it. */
+export function timerSource(): unknown {
+  return setTimeout;
+}
+
 /**
  * Node's own, also while a test fakes it: calls gather until the next tick, and one that a fake never made would keep all
  * calls of the process from leaving, long after that test.

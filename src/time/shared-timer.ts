@@ -1,5 +1,5 @@
 import type { Clock, Timer } from './clock.js';
-import { LONGEST_TIMER } from './clock.js';
+import { LONGEST_TIMER, timerSource } from './clock.js';
 import { Heap } from './heap.js';
 
 /** By clock: the timer that keeps the process alive, and the one that does not. */
@@ -41,7 +41,7 @@ class SharedTimer {
   add(wakeup: Wakeup, now: number): void {
     this.#wakeups.add(wakeup);
     // One that should have fired may belong to a fake clock that is gone.
-    const isLate = this.#at <= now || this.#setBy !== setTimeout;
+    const isLate = this.#at <= now || this.#setBy !== timerSource();
     if (wakeup.at < this.#at || isLate) this.#set(now);
   }
 
@@ -56,7 +56,7 @@ class SharedTimer {
     const at = this.#wakeups.lowest?.at;
     if (at === undefined) return;
     this.#at = at;
-    this.#setBy = setTimeout;
+    this.#setBy = timerSource();
     // Timers may fire a little early, and long ones are set in parts.
     const delay = Math.min(Math.ceil(at - now), LONGEST_TIMER);
     this.#timer = this.#clock.schedule(this.#onTimer, delay, this.#keepAlive);
