@@ -44,10 +44,17 @@ export class AcquireLane extends Lane<AcquireItem, AcquireReply> {
   protected override run(
     groups: readonly LaneGroup<AcquireItem>[],
   ): Promise<readonly AcquireReply[]> {
-    const wanted = groups.flatMap(({ items }) => items);
-    const notAfter = latestUse(wanted, this.parts.clock.monotonic(), this.limit);
+    const now = this.parts.clock.monotonic();
+    const serverNow = groups[0]?.terms.serverClock.latestIn(0);
     return this.#backend.acquire(
-      groups.map(({ terms, items }) => acquireCall(terms, items, notAfter)),
+      groups.map(({ terms, items }) => {
+        const wantedFor = Math.min(timeWanted(items, now), this.limit);
+        return acquireCall(
+          terms,
+          items,
+          serverNow === undefined ? undefined : serverNow + wantedFor,
+        );
+      }),
     );
   }
 
@@ -61,17 +68,15 @@ export class AcquireLane extends Lane<AcquireItem, AcquireReply> {
 }
 
 /**
- * Server time after which nobody wants what they ask for: a call that is delayed on its way must not act then. One for all, so
- * that the script gets one set of terms.
+ * For how long somebody wants what they ask for, in milliseconds: a call that is delayed on its way must not act after that. Rounded
+ * up by at most a thirty-second part, so that most semaphores of a call have the same and the script gets few sets of terms.
  */
-export function latestUse(
-  items: readonly AcquireItem[],
-  now: number,
-  limit: number,
-): number | undefined {
-  let last = 0;
+export function timeWanted(items: readonly AcquireItem[], now: number): number {
+  let last = now + 1;
   for (const { wanted } of items) last = Math.max(last, wanted.deadline);
-  return items[0]?.terms.serverClock.latestIn(Math.min(Math.max(last - now, 0), limit));
+  if (last === Infinity) return last;
+  const step = 2 ** (Math.floor(Math.log2(last - now)) - 5);
+  return Math.ceil((last - now) / step) * step;
 }
 
 export function acquireCall(

@@ -13,7 +13,7 @@ import {
   acquireCall,
   AcquireItem,
   AcquireLane,
-  latestUse,
+  timeWanted,
   settleAcquired,
 } from './acquire-lane.js';
 import { CallTerms } from './call-terms.js';
@@ -148,7 +148,8 @@ export class TicketCalls {
     const sent = instant(clock);
     const limit = Math.min(...items.map(({ terms }) => callTimeout(terms.ttl)));
     for (const item of items) item.sent = true;
-    const notAfter = latestUse(items, sent.monotonic, limit);
+    const wantedFor = Math.min(timeWanted(items, sent.monotonic), limit);
+    const notAfter = items[0]?.terms.serverClock.latestIn(wantedFor);
     const calls = items.map((item) => acquireCall(item.terms, [item], notAfter));
     const call = this.#backend.acquireTogether?.(calls) ?? Promise.resolve(undefined);
     try {

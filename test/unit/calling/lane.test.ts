@@ -150,6 +150,20 @@ describe('a lane', () => {
     await backend.clock.advance(10_000);
   });
 
+  it('says of each semaphore for how long its requests are wanted, not for the longest of all', async () => {
+    const backend = new StubBackend();
+    const [first, second] = semaphores(backend, 2);
+    void first?.acquire(20).catch(() => undefined);
+    await backend.clock.advance(30);
+    const called = backend.acquires.length;
+    void first?.acquire(20).catch(() => undefined);
+    void second?.acquire(2000).catch(() => undefined);
+    await backend.clock.advance(0);
+    const [short, long] = backend.acquires.slice(called).map(({ call }) => call.notAfter ?? NaN);
+    expect((long ?? NaN) - (short ?? NaN)).to.be.within(1900, 2070);
+    await backend.clock.advance(3000);
+  });
+
   it('tries all together again after an error that passes', async () => {
     const backend = new StubBackend();
     const away = new Error('away');
