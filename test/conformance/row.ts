@@ -14,6 +14,8 @@ export type Ability =
   | 'queue'
   /** `setLimit`, `adopt`, `revoke`, and notes of stripes. */
   | 'operator calls'
+  /** `listSemaphores`. */
+  | 'listing'
   /** Failed commands say why, in the words of the server. */
   | 'server errors'
   /** There is one server process, which belongs to the tests. */

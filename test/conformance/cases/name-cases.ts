@@ -104,19 +104,16 @@ export const nameCases: CaseGroup = {
       await Promise.all(ends);
     }),
 
-    'are listed, each once, and none of another prefix': needing(
-      'operator calls',
-      async (scope) => {
-        const names = NAMES.filter((name) => Buffer.byteLength(name) < 512);
-        for (const prefix of ['l*?[i]\\s', 'l*?[i]\\', 'lists']) {
-          await takenOf(names.map((name) => scope.semaphore({ prefix }, name + prefix.length)));
-        }
-        const listed: string[] = [];
-        const all = listSemaphores(scope.target, { prefix: 'l*?[i]\\s' });
-        for await (const name of all) listed.push(name);
-        expect(listed.toSorted()).to.deep.equal(names.map((name) => `${name}8`).toSorted());
-        expect(() => listSemaphores(scope.target, { prefix: '{}' })).to.throw(TypeError, /^prefix/);
-      },
-    ),
+    'are listed, each once, and none of another prefix': needing('listing', async (scope) => {
+      const names = NAMES.filter((name) => Buffer.byteLength(name) < 512);
+      for (const prefix of ['l*?[i]\\s', 'l*?[i]\\', 'lists']) {
+        await takenOf(names.map((name) => scope.semaphore({ prefix }, name + prefix.length)));
+      }
+      const listed: string[] = [];
+      const all = listSemaphores(scope.target, { prefix: 'l*?[i]\\s' });
+      for await (const name of all) listed.push(name);
+      expect(listed.toSorted()).to.deep.equal(names.map((name) => `${name}8`).toSorted());
+      expect(() => listSemaphores(scope.target, { prefix: '{}' })).to.throw(TypeError, /^prefix/);
+    }),
   },
 };

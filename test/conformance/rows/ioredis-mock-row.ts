@@ -11,6 +11,7 @@ export function ioredisMockRow(): Row {
   return {
     title: 'ioredis-mock',
     lacks: {
+      listing: 'its SCAN takes patterns in another way',
       'server errors': 'it replaces the text of what failed inside a script by its own',
       server: 'it has no server process',
     },

@@ -10,6 +10,7 @@ const LACKS: Lacks = {
   queue:
     'requests that wait ask again and again, in no order, and only their own process knows of them',
   'operator calls': 'a quorum offers none of them',
+  listing: 'each node has names of its own',
   'server errors': 'several servers say why, see verification/quorum',
 };
 

@@ -30,7 +30,7 @@ local function recall(s, ids, records, places, run)
   end
   local scores = s.waiting > 0 and ids[1] and redis.call('ZMSCORE', s.queue, unpack(ids)) or {}
   for i = 1, #ids do
-    local id, place = ids[i], scores[i] or (places[i] or 0) + 0
+    local id, place = ids[i], (scores[i] or places[i] or 0) + 0
     if not own[id] and (scores[i] or place > 0 and not string.match(records[i] or '', '^[%d,-]+ %d+ ')) then
       -- Nobody's number may bring those of all others to where a float has no next one.
       place = text_of(math.min(place, 9e15))
