@@ -10,10 +10,14 @@ local function parse(text)
   return cjson.decode(ids), kinds, places == '' and {} or cjson.decode(places)
 end
 
+-- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+local function drop_dead_leases(s)
+  redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
+end
+
 -- Writes those that joined, and the lease of this client, with which all its requests count.
 local function arrive(s, comers)
-  -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-  redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
+  drop_dead_leases(s)
   s.waiting, s.waited = s.waiting + #comers / 2, true
   add(comers, text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
   redis.call('ZADD', s.queue, unpack(comers))
@@ -54,6 +58,7 @@ local function answer(s, id, record, kind, run, comers)
   local ticket = string.match(record or '', '^([%d,-]+ %d+) ')
   local expires = s.now + run.ttl
   if ticket then
+    drop_dead_leases(s)
     add(s.adds, text_of(expires), id)
     s.ends = math.max(s.ends or 0, expires)
     return ticket
