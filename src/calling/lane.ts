@@ -7,7 +7,7 @@ import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 /** Most ids in one call, so that it keeps the server for no longer than some milliseconds. */
 export const MOST_IDS = 100;
 
-/** Most ids in a call for one semaphore alone: there one more costs a tenth, and what is taken together keeps its slots in order. */
+/** Most ids in a call for one semaphore alone: released in smaller parts, they leave holes between its slots, which cost the server more. */
 const MOST_IDS_OF_ONE = 1000;
 
 /** How many calls are under way at once: one runs while the next is on its way. */
@@ -114,9 +114,11 @@ export abstract class Lane<Item extends Sendable, R extends Reply> {
     this.#flushing = false;
     const now = this.parts.clock.monotonic();
     while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) {
-      const groups = grouped(this.#next());
-      const shared = groups.filter(({ terms }) => !terms.isAlone(now));
-      for (const group of groups) if (!shared.includes(group)) void this.#serve([group]);
+      const shared: LaneGroup<Item>[] = [];
+      for (const group of grouped(this.#next())) {
+        if (group.terms.isAlone(now)) void this.#serve([group]);
+        else shared.push(group);
+      }
       if (shared.length > 0) void this.#send(shared);
     }
   };

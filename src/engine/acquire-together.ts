@@ -37,7 +37,7 @@ export async function acquireTogether(
     request.onSend(item, request.started);
     return { engine, request, item };
   });
-  // Whoever is aborted does not wait for the call.
+  // An aborted caller does not wait for the call.
   void deliver(calls, sent);
   return allOrNone(sent);
 }
@@ -45,11 +45,14 @@ export async function acquireTogether(
 async function deliver(calls: TicketCalls, sent: readonly Sent[]): Promise<void> {
   try {
     const granted = await calls.acquireTogether(sent.map(({ item }) => item));
-    for (const { engine, request, item } of sent) {
+    // All of them at once: one that fails leaves no other rejection unhandled.
+    const answers = granted ? await Promise.all(sent.map(({ item }) => item.answer)) : [];
+    sent.forEach(({ engine, request }, i) => {
+      const answer = answers[i];
       request.onReply();
-      if (granted) engine.waitLoop.onAnswer(request, await item.answer);
-      else engine.waitLoop.onRefused(request);
-    }
+      if (answer === undefined) engine.waitLoop.onRefused(request);
+      else engine.waitLoop.onAnswer(request, answer);
+    });
   } catch (error) {
     for (const { engine, request, item } of sent) {
       request.onReply();

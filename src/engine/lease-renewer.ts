@@ -193,7 +193,7 @@ export class LeaseRenewer {
     if (error instanceof UnfitServerError) this.lose(lease, 'expired', failure);
   }
 
-  /** `number`: of the extension that settles them; who asked after it was sent waits for the next one. */
+  /** `number`: of the extension that settles them; callers that asked after it was sent wait for the next one. */
   #settle(lease: Lease, number: number, error?: Error): void {
     const awaiting = this.#awaiting.get(lease);
     if (awaiting === undefined) return;

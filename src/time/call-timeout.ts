@@ -24,13 +24,3 @@ export function withTimeout<R>(clock: Clock, limit: number, call: Promise<R>): P
     void call.then(resolve, reject).then(() => timer.cancel());
   });
 }
-
-/** Resolves when `settled` does, or after `limit` milliseconds, having called `onSilence`. */
-export async function withinLimit(
-  clock: Clock,
-  limit: number,
-  settled: Promise<void>,
-  onSilence: (error: unknown) => void,
-): Promise<void> {
-  await withTimeout(clock, limit, settled).catch(onSilence);
-}

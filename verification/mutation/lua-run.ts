@@ -1,29 +1,19 @@
+import { join } from 'node:path';
 import type { KillerOrder } from './killer.js';
 import type { LuaMutant } from './lua-mutants.js';
 import { luaMutants } from './lua-mutants.js';
 import type { Mutant, Result } from './mutant.js';
 import { KillerProcess } from './killer-process.js';
-import { ScratchTree } from './scratch-tree.js';
+import { filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
 import type { Progress } from './typescript-run.js';
 
-const NAMES = [
-  'acquire',
-  'adopt',
-  'clock',
-  'extend',
-  'grant-all',
-  'ids',
-  'inspect',
-  'purge',
-  'release',
-  'release-all',
-  'revoke',
-  'serve',
-];
+/** Those that stand in for a server, or only look at one, hold no permits. */
+const LEFT_OUT = /^(?:check-server|dialect|eviction|list-names|note-stripes)\./;
+const LUA_FOLDER = 'src/backends/redis/lua';
 
-export const LUA_FILES: readonly string[] = [...NAMES, 'set-limit', 'state', 'write'].map(
-  (name) => `src/backends/redis/lua/${name}.lua`,
-);
+export const LUA_FILES: readonly string[] = filesBelow(join(ROOT, LUA_FOLDER))
+  .filter((file) => !LEFT_OUT.test(file))
+  .map((file) => `${LUA_FOLDER}/${file}`);
 
 /** The tests that may notice, the quick ones first; each stage runs only for what the one before let live. */
 const STAGES: readonly (readonly string[])[] = [

@@ -2,17 +2,18 @@ import { join } from 'node:path';
 import { KillerProcess } from './killer-process.js';
 import type { KillerOrder, TestRecord } from './killer.js';
 import type { Mutant, Result } from './mutant.js';
-import { filesBelow, ScratchTree } from './scratch-tree.js';
+import { filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
 import { instrument } from './typescript-mutants.js';
 
 /** The code that holds permits and the code that talks to the scripts. */
-const HOLDING = ['lease', 'handle', 'heartbeat', 'coordinator', 'wait-loop', 'ticket-returns'];
-const AROUND_IT = ['server-clock', 'permit-request', 'inbox', 'time-limit', 'wake-timer'];
-const SMALL = ['group-commit', 'linked-list', 'lazy-emitter'];
-const REDIS = ['replies', 'redis-backend', 'run-script', 'retryable-error', 'keys'];
+const HOLDING = filesBelow(join(ROOT, 'src/engine')).map((file) => `engine/${file}`);
+const CALLING = filesBelow(join(ROOT, 'src/calling')).map((file) => `calling/${file}`);
+const AROUND_IT = ['handle', 'loss-emitter', 'time/server-clock', 'time/shared-timer'];
+const REDIS = ['replies', 'redis-backend', 'script-call', 'script-runner', 'redis-errors', 'keys'];
 
 export const TYPESCRIPT_FILES: readonly string[] = [
-  ...[...HOLDING, ...AROUND_IT, ...SMALL].map((name) => `src/${name}.ts`),
+  ...[...HOLDING, ...CALLING].map((file) => `src/${file}`),
+  ...AROUND_IT.map((name) => `src/${name}.ts`),
   ...REDIS.map((name) => `src/backends/redis/${name}.ts`),
 ];
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { AcquireCall } from '../../../src/backends/backend.js';
 import { spy } from 'sinon';
 
 import type { CompositeHandle } from '../../../src/index.js';
@@ -174,6 +175,33 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect([trying.at, calls, backend.acquires.length]).to.deep.equal([5000, 1, 0]);
     expect(trying.error).to.be.instanceOf(BackendError);
     expect(String((trying.error as Error).cause)).to.match(/no reply/);
+  });
+
+  it('gives back what the one call took after its time', async () => {
+    const reply = later<void>();
+    const acquireTogether = async (calls: readonly AcquireCall[]) => {
+      await reply.promise;
+      return calls.map((call) => backend.allGranted(call));
+    };
+    const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+    const trying = watch(backend.clock, hanging.tryAcquire(['a', 'b']));
+    await backend.clock.advance(5000);
+    expect(trying.error).to.be.instanceOf(BackendError);
+    const before = backend.givenBack.length;
+    reply.resolve();
+    await backend.clock.advance(0);
+    expect(backend.givenBack.length - before, 'once more, behind the late grants').to.equal(2);
+  });
+
+  it('holds nothing and leaves no rejection unhandled when the one call lacks verdicts', async () => {
+    const acquireTogether = (calls: readonly AcquireCall[]) =>
+      Promise.resolve(calls.map((call) => ({ ...backend.allGranted(call), verdicts: [] })));
+    const lacking = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+    backend.onAcquire = (call) => backend.allBusy(call);
+    const trying = watch(backend.clock, lacking.tryAcquire(['a', 'b', 'c']));
+    await backend.clock.advance(5000);
+    expect([trying.done, trying.value ?? null]).to.deep.equal([true, null]);
+    expect(backend.givenBack).to.have.length(3);
   });
 
   it('ends at once when one key fails for good, without waiting for the others', async () => {
