@@ -139,7 +139,7 @@ export class GrantInbox {
       this.#interrupted = !this.#healthy;
       for (const reader of this.#waiting) {
         reader.onHealth(this.#healthy);
-        if (restored) void this.#dispatch.giveBackStrays(reader.key, reader.limit);
+        if (restored) this.#dispatch.searchStrays(reader.key, reader.limit);
       }
     },
     onFailed: (): void => {

@@ -170,10 +170,12 @@ export function deliver<Item, R extends Reply>(
   sent: Instant,
   late: boolean,
 ): void {
-  for (const [i, { sender, items }] of groups.entries()) {
-    const reply = replies[i];
+  let place = 0;
+  for (const { sender, items } of groups) {
+    const reply = replies[place++];
     if (reply === undefined) {
-      if (!late) sender.onFailure(items, new Error('the backend sent fewer replies than it got calls'));
+      if (!late)
+        sender.onFailure(items, new Error('the backend sent fewer replies than it got calls'));
       continue;
     }
     sender.terms.observe(sent, reply);

@@ -155,9 +155,10 @@ export class Releaser implements ReleaseSender {
 
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
   onReply(items: readonly PendingRelease[], { released }: ReleaseReply): void {
-    for (const [i, item] of items.entries()) {
+    let place = 0;
+    for (const item of items) {
       item.unsure ||= item.repeated;
-      const done = released[i] === true;
+      const done = released[place++] === true;
       this.#end(item, done || (item.unsure && this.#parts.clock.monotonic() < item.until));
     }
     this.#pauses = 0;

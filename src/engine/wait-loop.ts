@@ -1,4 +1,9 @@
-import type { AcquireReply, AcquireVerdict, PushedGrant, SemaphoreKey } from '../backends/backend.js';
+import type {
+  AcquireReply,
+  AcquireVerdict,
+  PushedGrant,
+  SemaphoreKey,
+} from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { AcquireLane, AcquireSender } from '../calling/acquire-lane.js';
 import type { BackoffOptions } from '../calling/backoff.js';
@@ -155,8 +160,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
     late: boolean,
   ): void {
     this.#nearestExpiry = reply.nearestExpiry;
-    for (const [i, request] of requests.entries()) {
-      const verdict = reply.verdicts[i];
+    let place = 0;
+    for (const request of requests) {
+      const verdict = reply.verdicts[place++];
       if (!late) request.onReply();
       if (verdict === undefined) this.#onError(request, new Error('the backend gave no verdict'));
       else this.#onVerdict(request, verdict, sent);
@@ -327,6 +333,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #startPause(number: number): void {
+    if (number === 0 && this.#pauses === 0) return;
     this.#pauses = number;
     this.#random = randomBy(this.#parts.clock);
   }
