@@ -1,7 +1,16 @@
 /** Every `code` that an error of this package can carry. */
-export type RedsemErrorCode = 'ACQUIRE_TIMEOUT' | 'HANDLE_LOST' | 'BACKEND' | 'QUORUM' | 'CLOSED';
+export type RedsemErrorCode =
+  'ACQUIRE_TIMEOUT' | 'HANDLE_LOST' | 'BACKEND' | 'QUORUM' | 'CLOSED' | 'INVALID_ARGUMENT';
 
 const BRAND = Symbol.for('redsem.error');
+
+/** Where each code has a heading of its name. */
+const DOCS = 'docs/reference/errors.md';
+
+/** Ends a message with the place that explains its code. */
+export function withDocs(code: RedsemErrorCode, message: string): string {
+  return `${message}; see ${DOCS}#${code.toLowerCase()}`;
+}
 
 /** The base of every error that this package makes. Bad arguments are plain `TypeError`s and `RangeError`s. */
 export class RedsemError extends Error {

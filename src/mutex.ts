@@ -1,6 +1,6 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
-import { shown } from './validation.js';
+import { rangeError, shown, typeError } from './validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
@@ -27,7 +27,7 @@ export class Mutex extends Semaphore {
    * @throws {RangeError} for any other: that would be no mutex
    */
   override async setLimit(limit: number): Promise<void> {
-    if (limit !== 1) throw new RangeError(`limit: expected 1 of a mutex, got ${shown(limit)}`);
+    if (limit !== 1) throw rangeError(`limit: expected 1 of a mutex, got ${shown(limit)}`);
     await super.setLimit(limit);
   }
 }
@@ -35,11 +35,11 @@ export class Mutex extends Semaphore {
 /** The options of a semaphore of one permit. */
 export function withLimitOne(options: MutexOptions): SemaphoreOptions {
   if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`options: expected an object, got ${shown(options)}`);
+    throw typeError(`options: expected an object, got ${shown(options)}`);
   }
   const { limit = 1 }: Partial<SemaphoreOptions> = options;
   if (limit !== 1) {
-    throw new RangeError(`limit: expected none, for a mutex has one permit, got ${shown(limit)}`);
+    throw rangeError(`limit: expected none, for a mutex has one permit, got ${shown(limit)}`);
   }
   return { ...options, limit };
 }

@@ -21,6 +21,7 @@ import {
   resolveTry,
 } from './options.js';
 import { telemetry } from './telemetry.js';
+import { rangeError, typeError } from './validation.js';
 
 /** What `inspect` tells: permits held, requests waiting, and who. */
 export interface SemaphoreState extends InspectReply {
@@ -251,7 +252,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { mostPermits = Infinity } = this.#backend;
     if (permits <= mostPermits) return;
     const most = `${mostPermits} on several masters`;
-    throw new RangeError(`permits: expected at most ${most}, got ${permits}`);
+    throw rangeError(`permits: expected at most ${most}, got ${permits}`);
   }
 
   #keep(lease: Lease | undefined): Handle {
@@ -310,7 +311,7 @@ function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend 
   if (replicas === undefined) return backend;
   const wrapped = backend.withReplicas?.(replicas);
   if (wrapped !== undefined) return wrapped;
-  throw new TypeError(
-    'replicas: expected a client of one Redis server or of a sentinel through ioredis',
+  throw typeError(
+    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
   );
 }

@@ -4,6 +4,8 @@ import { BackendError, ClosedError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { inSlices } from '../time/in-slices.js';
 import { KeyedHandle } from './keyed-handle.js';
+import type { OptionNames } from '../known-options.js';
+import { SEMAPHORE_OPTIONS } from '../known-options.js';
 import { LockNames } from './lock-names.js';
 import { stripeHasher } from './key-stripes.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
@@ -47,6 +49,9 @@ export interface KeyedMutexEvents {
    */
   warning: [warning: KeyedMutexWarning];
 }
+
+const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
+const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
 
 /** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
 const HALF_DAY = 43_200_000;
@@ -94,7 +99,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    */
   constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
     super();
-    const resolved = resolveOptions(withLimitOne(options), clockOf(target));
+    const resolved = resolveOptions(withLimitOne(options), clockOf(target), OPTIONS);
     const { name = 'default', stripes, ...others } = options;
     this.#names = new LockNames(name);
     if (stripes !== undefined) integer('stripes', stripes, 1);
@@ -115,7 +120,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @throws the signal's own reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
-    const { timeout, signal } = resolveAcquire(options);
+    const { timeout, signal } = resolveAcquire(options, CALL_OPTIONS);
     const wanted = await this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);

@@ -94,7 +94,7 @@ describe('more permits than there are', () => {
     ]) {
       await clock.advance(0);
       expect(asking.error).to.be.instanceOf(RangeError);
-      expect(String(asking.error)).to.include('permits: expected at most the limit, 7, got 8');
+      expect(String(asking.error)).to.include('permits: expected at most the limit of "jobs", 7 ');
     }
     expect([backend.givenBack, clock.timers]).to.deep.equal([[], 0]);
     backend.onAcquire = (call) => {
