@@ -5,6 +5,8 @@ export type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
+  AddPermitsCall,
+  AddPermitsReply,
   AdoptCall,
   AdoptedTicket,
   AdoptReply,

@@ -23,12 +23,24 @@ export class Mutex extends Semaphore {
   }
 
   /**
-   * Stores the limit 1, in case a semaphore of the same name has stored another.
-   * @throws {RangeError} for any other: that would be no mutex
+   * Pauses the mutex with 0: nobody gets it. Stores the limit 1 again with 1, also where a semaphore of the same name has
+   * stored another.
+   * @throws {RangeError} for any other limit: that would be no mutex
    */
   override async setLimit(limit: number): Promise<void> {
-    if (limit !== 1) throw rangeError(`limit: expected 1 of a mutex, got ${shown(limit)}`);
+    if (limit !== 0 && limit !== 1) {
+      throw rangeError(`limit: expected 0 or 1 of a mutex, got ${shown(limit)}`);
+    }
     await super.setLimit(limit);
+  }
+
+  /**
+   * A mutex has one permit: use `setLimit`.
+   * @throws {RangeError} always
+   */
+  override addPermits(delta: number): Promise<number> {
+    const message = `delta: expected setLimit(0) or setLimit(1) of a mutex, got ${shown(delta)}`;
+    return Promise.reject(rangeError(message));
   }
 }
 

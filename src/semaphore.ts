@@ -192,16 +192,37 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Changes the limit for every process that uses this name, from its next call on, whatever limit it was made with. When
-   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. Kept until a day after the
-   * last use.
-   * @param limit an integer, minimum 1
+   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. 0 pauses the semaphore: holders
+   * keep their permits, nobody gets one, and requests wait until another limit is set. Kept until a day after the last use.
+   * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
+   * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setLimit(limit: number): Promise<void> {
-    integer('limit', limit, 1);
+    integer('limit', limit, 0);
     this.#assertOpen();
     await this.#engine.operator.setLimit(limit);
+  }
+
+  /**
+   * Changes the limit by a number, in one step: no change of another process is overwritten. It starts from the limit that
+   * counts: what is stored, else the one given to this object. As `setLimit` otherwise.
+   * @param delta an integer; negative takes permits away
+   * @returns the new limit
+   * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
+   * @throws {TypeError} for anything that is no number
+   * @throws {ClosedError} when the semaphore is closed
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask `inspect` for the limit
+   */
+  async addPermits(delta: number): Promise<number> {
+    integer('delta', delta, -Number.MAX_SAFE_INTEGER);
+    this.#assertOpen();
+    const { limit = 0, refused } = await this.#engine.addPermits(delta);
+    if (refused !== true) return limit;
+    throw rangeError(
+      `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,
+    );
   }
 
   /**

@@ -93,6 +93,11 @@ export class SemaphoreEngine implements GrantReader {
     return lease;
   }
 
+  /** The new limit, or that which counts where the change cannot be made. */
+  addPermits(delta: number): Promise<{ limit: number | undefined; refused?: boolean }> {
+    return this.operator.addPermits(delta, this.calls.newTicketId(1));
+  }
+
   async revoke(id: string): Promise<boolean> {
     const revoked = await this.operator.revoke(id);
     if (revoked) this.calls.dispatch.lose(this.terms.key, id, 'revoked');

@@ -147,7 +147,7 @@ describe('options', () => {
     for (const [message, make] of Object.entries(made)) {
       expect(refusal(make)).to.match(new RegExp(`^TypeError: ${message}`));
     }
-    expect(refusal(() => new MemoryBackend(5 as object))).to.match(
+    expect(refusal(() => new MemoryBackend(5 as never))).to.match(
       /^TypeError: options: expected an object, got 5/,
     );
   });

@@ -31,6 +31,7 @@ describe('setLimit, adopt and revoke', () => {
     const { clock, semaphore: plain } = stubFixture();
     for (const [method, run] of [
       ['setLimit', () => plain.setLimit(2)],
+      ['addPermits', () => plain.addPermits(2)],
       ['adopt', () => plain.adopt(data)],
       ['revoke', () => plain.revoke('other.1')],
     ] as const) {

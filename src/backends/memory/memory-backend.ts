@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers';
 import type {
   AcquireCall,
   AcquireReply,
+  AddPermitsCall,
+  AddPermitsReply,
   AdoptCall,
   AdoptReply,
   Backend,
@@ -106,6 +108,10 @@ export class MemoryBackend implements Backend {
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
     return this.#one(call.key, (semaphore, now) => semaphore.setLimit(call, now));
+  }
+
+  addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
+    return this.#one(call.key, (semaphore, now) => semaphore.addPermits(call, now));
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {

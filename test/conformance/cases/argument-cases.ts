@@ -172,7 +172,9 @@ export const argumentCases: CaseGroup = {
       await expectRefused('ttl', [[], [5]], thrownBy, (ttl) => make({ ttl }));
       await using mutex = make({});
       const set = (limit: never): Promise<void> => mutex.setLimit(limit);
-      await expectRefused('limit', [[], [2, 0, '1', NaN]], rejection, set);
+      await expectRefused('limit', [[], [2, -1, '1', NaN]], rejection, set);
+      const add = (delta: never): Promise<number> => mutex.addPermits(delta);
+      await expectRefused('delta', [[], [1, -1]], rejection, add);
     },
 
     'of calls, which take nothing': async (scope) => {
@@ -200,8 +202,13 @@ export const argumentCases: CaseGroup = {
       const semaphore = scope.semaphore({ limit: 2 });
       const limits: Bad = [
         ['3', undefined, null],
-        [0, -1, 1.5, NaN, Infinity],
+        [-1, 1.5, NaN, Infinity],
       ];
+      const deltas: Bad = [
+        ['3', undefined],
+        [1.5, NaN, Infinity, -3, Number.MAX_SAFE_INTEGER],
+      ];
+      await expectRefused('delta', deltas, rejection, (delta) => semaphore.addPermits(delta));
       await expectRefused('limit', limits, rejection, (limit) => semaphore.setLimit(limit));
       expect((await semaphore.inspect()).limit).to.equal(2);
       const expectNoTicket = async (ticket: unknown, option: string, value: unknown) => {
@@ -223,6 +230,7 @@ export const argumentCases: CaseGroup = {
       }
       await semaphore.close();
       await errorOf(semaphore.setLimit(2), ClosedError);
+      await errorOf(semaphore.addPermits(2), ClosedError);
       await errorOf(semaphore.revoke('nobody.1'), ClosedError);
     }),
 
