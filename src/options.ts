@@ -39,6 +39,14 @@ export interface AcquireOptions {
   readonly permits?: number;
 }
 
+export interface CloseOptions {
+  /**
+   * Milliseconds for which holders keep their permits, extended as before, until they release them. Default 0, maximum
+   * 2 147 483 647.
+   */
+  readonly drain?: number;
+}
+
 export interface ReplicaOptions {
   readonly atLeast: number;
   readonly timeout?: number;
@@ -69,6 +77,7 @@ export const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jit
 
 const RETRY_OPTIONS: OptionNames = new Set(['min', 'max', 'factor', 'jitter']);
 const REPLICA_OPTIONS: OptionNames = new Set(['atLeast', 'timeout']);
+const CLOSE_OPTIONS: OptionNames = new Set(['drain']);
 const TRY_OPTIONS: OptionNames = new Set(['permits']);
 
 /** `known`: the options that the constructor takes. */
@@ -127,6 +136,12 @@ export function resolveAcquire(
     throw typeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
   }
   return { timeout, signal, permits: checkPermits(options.permits ?? 1) };
+}
+
+/** How long `close` leaves to holders, in milliseconds. */
+export function resolveClose(options: CloseOptions): number {
+  checkOptions(options, CLOSE_OPTIONS);
+  return milliseconds('drain', options.drain ?? 0, 0, LONGEST_TIMER);
 }
 
 /** How many permits `tryAcquire` asks for. */

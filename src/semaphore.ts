@@ -11,12 +11,13 @@ import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
-import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
+import type { AcquireOptions, CloseOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
   checkFunction,
   checkName,
   integer,
   resolveAcquire,
+  resolveClose,
   resolveOptions,
   resolveTry,
 } from './options.js';
@@ -255,16 +256,22 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. Where they are more than
-   * some hundred, the others follow in the next turns of the event loop, and each handle is held until it is told. The
-   * client stays open. Idempotent; never rejects.
+   * Takes the permits from its handles at once, also while their work still runs; with `drain`, holders first get that time to
+   * release them. New and waiting requests are rejected with a `ClosedError` at once. A handle that is still held at the end
+   * emits `lost` with reason `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than some
+   * hundred, the others follow in the next turns of the event loop. The client stays open. A second `close()` without
+   * `drain` ends the first one's time. Resolves when all is given back, or after min(ttl, 5000) ms more.
+   * @param options `drain` in milliseconds, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  close(): Promise<void> {
-    this.#closed ??= this.#doClose();
-    return this.#closed;
+  async close(options: CloseOptions = {}): Promise<void> {
+    const drain = resolveClose(options);
+    if (this.#closed === undefined) this.#closed = this.#doClose(drain);
+    else if (drain === 0) this.#engine.drain.end();
+    await this.#closed;
   }
 
-  /** Closes. */
+  /** `close()` without `drain`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -321,9 +328,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (this.#closed !== undefined) throw new ClosedError(this.name);
   }
 
-  async #doClose(): Promise<void> {
+  async #doClose(drain: number): Promise<void> {
     this.#stopHazards?.();
-    await this.#engine.close(() => new ClosedError(this.name));
+    await this.#engine.close(() => new ClosedError(this.name), drain);
   }
 }
 

@@ -50,6 +50,7 @@ export class LeaseRenewer {
   readonly #awaiting = new Map<Lease, Awaiting[]>();
   /** Holders whose leases ran out are being notified. */
   #expiring = false;
+  #onEmpty: (() => void) | undefined;
 
   constructor(parts: LeaseRenewerParts) {
     this.#parts = parts;
@@ -69,6 +70,16 @@ export class LeaseRenewer {
     this.#leases.add(lease);
     this.#wakeFor(lease, now);
     return true;
+  }
+
+  /** How many are held. */
+  get size(): number {
+    return this.#leases.size;
+  }
+
+  /** Calls back when the last one has ended. */
+  onceEmpty(listener: () => void): void {
+    this.#onEmpty = listener;
   }
 
   find(id: string): Lease | undefined {
@@ -219,7 +230,10 @@ export class LeaseRenewer {
   }
 
   #remove(lease: Lease): void {
-    if (this.#leases.remove(lease) && this.#leases.size === 0) this.#nextBeat.stop();
+    if (this.#leases.remove(lease) && this.#leases.size === 0) {
+      this.#nextBeat.stop();
+      this.#onEmpty?.();
+    }
     lease.extension?.cancel();
     // Only for callers that wait: an error with its stack costs more than all else here.
     if (this.#awaiting.has(lease)) this.#settle(lease, Infinity, lease.lossError());

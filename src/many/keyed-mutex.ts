@@ -10,8 +10,14 @@ import { LockNames } from './lock-names.js';
 import { stripeHasher } from './key-stripes.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { Mutex, withLimitOne } from '../mutex.js';
-import type { AcquireOptions } from '../options.js';
-import { checkFunction, integer, resolveAcquire, resolveOptions } from '../options.js';
+import type { AcquireOptions, CloseOptions } from '../options.js';
+import {
+  checkFunction,
+  integer,
+  resolveAcquire,
+  resolveClose,
+  resolveOptions,
+} from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
@@ -87,7 +93,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   readonly #stripes: number | undefined;
   // Kept by their permits and requests alone: unused keys take no memory.
   readonly #mutexes = new WeakGroups<Lock>();
-  #closed: Promise<void> | undefined;
+  #closed: Promise<unknown> | undefined;
   readonly #prefix: string;
   #stripesNotedAt = -Infinity;
   #otherStripes: number | undefined;
@@ -170,12 +176,16 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. The
-   * client stays open. Idempotent; never rejects.
+   * Takes the keys from its handles at once, also while their work still runs; with `drain`, holders first get that time to
+   * release them. Otherwise as `close` of a semaphore.
+   * @param options `drain` in milliseconds, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  close(): Promise<void> {
-    this.#closed ??= this.#doClose();
-    return this.#closed;
+  async close(options: CloseOptions = {}): Promise<void> {
+    resolveClose(options);
+    // Again also where it is closed: a second one may end the first one's drain.
+    this.#closed = Promise.all([this.#closed, this.#doClose(options)]);
+    await this.#closed;
   }
 
   /** Closes. */
@@ -276,9 +286,9 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     if (this.#closed !== undefined) throw new ClosedError(this.name);
   }
 
-  async #doClose(): Promise<void> {
+  async #doClose(options: CloseOptions): Promise<void> {
     const closing: Promise<void>[] = [];
-    await inSlices(this.#mutexes.all(), (mutex) => void closing.push(mutex.close()));
+    await inSlices(this.#mutexes.all(), (mutex) => void closing.push(mutex.close(options)));
     await Promise.all(closing);
   }
 }

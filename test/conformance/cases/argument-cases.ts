@@ -193,6 +193,8 @@ export const argumentCases: CaseGroup = {
         if (option === 'permits') calls.push(...tries);
         await expectRefused(option, bad, rejection, ...calls);
       }
+      const closing = (drain: never): Promise<void> => semaphore.close({ drain });
+      await expectRefused('drain', [['5'], [-1, NaN, Infinity, 2 ** 31]], rejection, closing);
       const uses: Call[] = [(fn) => semaphore.use(fn), (fn) => semaphore.tryUse(fn)];
       await expectRefused('fn', [[5, 'job'], []], rejection, ...uses);
       expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
