@@ -264,11 +264,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  async close(options: CloseOptions = {}): Promise<void> {
-    const drain = resolveClose(options);
-    if (this.#closed === undefined) this.#closed = this.#doClose(drain);
-    else if (drain === 0) this.#engine.drain.end();
-    await this.#closed;
+  close(options: CloseOptions = {}): Promise<void> {
+    let drain: number;
+    try {
+      drain = resolveClose(options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (this.#closed !== undefined && drain === 0) this.#engine.drain.end();
+    this.#closed ??= this.#doClose(drain);
+    return this.#closed;
   }
 
   /** `close()` without `drain`. */

@@ -15,7 +15,7 @@ export class Drain {
 
   /** Resolves when nothing is held any more, when `duration` milliseconds are over, or when it is ended. */
   run(duration: number): Promise<void> {
-    if (duration === 0 || this.#renewer.size === 0) return Promise.resolve();
+    if (this.#renewer.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#resolve = resolve;
       // It keeps the process alive: whoever awaits `close` must get to what follows it.

@@ -138,11 +138,16 @@ export class SemaphoreEngine implements GrantReader {
    * rejects.
    */
   async close(reason: () => Error, drain: number): Promise<void> {
-    await Promise.all([this.waitLoop.abandonAll(reason), this.drain.run(drain)]);
-    await this.renewer.loseAll('closed');
+    await Promise.all([this.waitLoop.abandonAll(reason), this.#loseAllAfter(drain)]);
     // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
     const inboxClosed = this.calls.inbox(this.terms.key.prefix).close();
     await this.#releaser.drained();
     await inboxClosed;
+  }
+
+  /** The first ones at once where there is no time. */
+  async #loseAllAfter(drain: number): Promise<void> {
+    if (drain > 0) await this.drain.run(drain);
+    await this.renewer.loseAll('closed');
   }
 }

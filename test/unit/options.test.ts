@@ -179,10 +179,14 @@ describe('errors', () => {
     [
       new AcquireTimeoutError({ ...details, attempts: 1 }, cause),
       'ACQUIRE_TIMEOUT',
-      'no permit of "jobs" came free within 500 ms (1 try in 500 ms); last error: connect ECONNREFUSED',
+      'cannot reach Redis: no permit of "jobs" came free within 500 ms (1 try in 500 ms); last error: connect ECONNREFUSED',
     ],
     [lost('expired'), 'HANDLE_LOST', 'its lease ran out before an extension was confirmed'],
-    [lost('missing'), 'HANDLE_LOST', 'the backend no longer has its ticket'],
+    [
+      lost('missing'),
+      'HANDLE_LOST',
+      'the backend no longer has its ticket (its keys were lost, evicted or deleted, the ticket was adopted elsewhere, or it expired while this process stalled)',
+    ],
     [lost('revoked'), 'HANDLE_LOST', 'it was revoked'],
     [lost('closed'), 'HANDLE_LOST', 'its semaphore was closed'],
     [failed(cause), 'BACKEND', 'it failed: connect ECONNREFUSED'],
@@ -190,11 +194,22 @@ describe('errors', () => {
     [failed(new AggregateError(two, 'all')), 'BACKEND', 'it failed: all'],
     [failed(new TypeError('')), 'BACKEND', 'it failed: TypeError'],
     [failed(), 'BACKEND', 'it failed'],
-    [new ClosedError('jo"bs'), 'CLOSED', String.raw`the semaphore "jo\"bs" is closed`],
+    [
+      new ClosedError('jo"bs'),
+      'CLOSED',
+      String.raw`the semaphore "jo\"bs" is closed by close(); make a new one`,
+    ],
+    [
+      failed(new Error("NOPERM this user has no permissions to run the 'eval' command")),
+      'BACKEND',
+      "it failed: NOPERM this user has no permissions to run the 'eval' command; grant the user this command and its keys (ACL SETUSER)",
+    ],
   ] as const) {
     it(`say: ${message}`, () => {
       const text =
-        code === 'HANDLE_LOST' ? `the permit of "jobs" is lost: ${message} (ticket a.1)` : message;
+        (code === 'HANDLE_LOST'
+          ? `the permit of "jobs" is lost: ${message}; stop the work that it covers (ticket a.1)`
+          : message) + `; see docs/reference/errors.md#${code.toLowerCase()}`;
       expect(error).to.include({ code, message: text, name: error.constructor.name });
       expect(error).to.be.instanceOf(RedsemError).and.instanceOf(Error);
       expect(isRedsemError(error)).to.equal(true);
