@@ -5,6 +5,7 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
+  GrantListener,
   InspectReply,
   PushedGrant,
   SemaphoreKey,
@@ -58,6 +59,7 @@ export abstract class PortFixture {
   readonly time: Time;
   limit: number;
   readonly ttl: number;
+  readonly #listens: { close(): Promise<void> }[] = [];
   /** The longest life that any call asked for, or that a waiter has. */
   protected longest = WAITER_LEASE_MS;
 
@@ -159,12 +161,22 @@ export abstract class PortFixture {
   async pushesTo(client: string): Promise<PushedGrant[]> {
     const pushed: PushedGrant[] = [];
     await new Promise<void>((resolve) => {
-      this.backend.listen(client, this.key.prefix, {
+      this.listen(client, {
         onGrants: (grants) => pushed.push(...grants),
         onHealth: () => resolve(),
       });
     });
     return pushed;
+  }
+
+  /** Until `close`. */
+  listen(client: string, listener: GrantListener): void {
+    this.#listens.push(this.backend.listen(client, this.key.prefix, listener));
+  }
+
+  /** A subscription that nobody closes keeps on looking for its server, with timers in the process of other tests. */
+  async close(): Promise<void> {
+    await Promise.all(this.#listens.splice(0).map((one) => one.close()));
   }
 
   #call(firstId: string | undefined, options: CallOptions) {
@@ -302,9 +314,11 @@ const SIGN = ['.', '9000000000000000'];
 const opened = new Set<RedisFixture>();
 
 /** Ends the connections of all fixtures. */
-export function closeFixtures(): void {
-  for (const { redis } of opened) redis.disconnect();
+export async function closeFixtures(): Promise<void> {
+  const fixtures = [...opened];
   opened.clear();
+  await Promise.all(fixtures.map((fixture) => fixture.close()));
+  for (const { redis } of fixtures) redis.disconnect();
 }
 
 /** The same scenarios on both backends. */

@@ -1,17 +1,20 @@
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { expect } from 'chai';
 
 import { checkPlace } from '../../verification/simulation/planted/build.js';
 import { BUGS } from '../../verification/simulation/planted/bugs.js';
+import { programOf } from '../support/program-file.js';
 import { describeWithServer } from '../support/require-server.js';
 
 const execute = promisify(execFile);
+const MAIN = fileURLToPath(new URL('../../verification/simulation/main.ts', import.meta.url));
 
 /** In a process of its own: it makes weak references strong. */
 async function simulate(...args: readonly string[]): Promise<string> {
-  const command = ['--import', 'tsx', 'verification/simulation/main.ts', '--no-shrink', ...args];
+  const command = [...programOf(MAIN), '--no-shrink', ...args];
   const run = execute(process.execPath, command, { maxBuffer: 1 << 26 });
   const { stdout } = await run.catch((error: { stdout: string }) => error);
   return stdout;
