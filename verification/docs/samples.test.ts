@@ -117,7 +117,7 @@ describeWithServer('samples in the README and the docs, with the packed package'
 
 it('links in the docs, and files that are named in backquotes, lead to files that are there', () => {
   // Its left column names files that are gone; test/tooling looks at the others.
-  const table = 'docs/proof/where-each-promise-is-proven.md';
+  const table = 'docs/evidence/where-each-promise-is-proven.md';
   const missing = pages.flatMap(({ path, text }) => {
     if (path === table) return [];
     const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link);
