@@ -56,11 +56,13 @@ describeWithServer('samples in the README and the docs, with the packed package'
       '@types/sinon',
     ];
     project = await PackedProject.create([...packages, '@opentelemetry/sdk-trace-base']);
+    for (const [i, { code }] of samples.entries()) await project.write(`samples/${i}.ts`, code);
   });
 
   after(() => project?.remove());
 
-  function run(file: string): Promise<ProgramResult> {
+  async function run(file: string): Promise<ProgramResult> {
+    await server().command('FLUSHALL');
     const env = { REDIS_URL: server().url, NODE_OPTIONS: '' };
     const tsx = import.meta.resolve('tsx');
     return runProgram([process.execPath, '--import', tsx, file], { env, cwd: project.directory });
@@ -79,7 +81,6 @@ describeWithServer('samples in the README and the docs, with the packed package'
   });
 
   it('compile in a strict project, with the tables of the page on migrating', async () => {
-    for (const [i, { code }] of samples.entries()) await project.write(`samples/${i}.ts`, code);
     await project.write('samples/migration.ts', migrationLines());
     await project.compile(['samples'], OPTIONS);
   });
@@ -103,8 +104,9 @@ describeWithServer('samples in the README and the docs, with the packed package'
 
     it('compile in a strict project, and write out no shape of a framework', async () => {
       const packages = ['express', 'bullmq', '@nestjs/core', '@nestjs/testing'];
-      packages.forEach((name, i) => expect(recipes[i]?.code).to.include(` from '${name}';`));
-      expect(recipes).to.have.length(packages.length);
+      const shown = recipes.filter(({ title }) => !title.endsWith('other client'));
+      packages.forEach((name, i) => expect(shown[i]?.code).to.include(` from '${name}';`));
+      expect(shown).to.have.length(packages.length);
       await project.compile(['recipes'], OPTIONS);
     });
 
@@ -119,9 +121,10 @@ describeWithServer('samples in the README and the docs, with the packed package'
 describe('links in the docs', () => {
   it('lead to files and headings that are there, and so do files named in backquotes', () => {
     expect(pages.flatMap(deadLinks)).to.deep.equal([]);
-    const page = { path: 'README.md', text: '# A b\n[1](#a-b) [2](#c) [3](none.md) `src/none.ts`' };
-    const dead = ['README.md: #c', 'README.md: none.md', 'README.md: src/none.ts'];
-    expect(deadLinks({ ...page, path: 'README.md' })).to.include.members(dead.slice(1));
+    const text = '[1](#errors) [2](#none) [3](none.md) [4](docs/faq.md#none) `src/none.ts`';
+    const dead = ['#none', 'none.md', 'docs/faq.md#none', 'src/none.ts'];
+    const path = 'README.md';
+    expect(deadLinks({ path, text })).to.deep.equal(dead.map((each) => `${path}: ${each}`));
   });
 
   it('reach every error and warning code by an anchor, and every page from the README in two', () => {
