@@ -182,6 +182,11 @@ export class LockStep {
     await this.#both(({ fixture }) => fixture.setLimit(limit, options));
   }
 
+  async addPermits(member: Member, delta: number, id: string, notAfter?: number): Promise<void> {
+    const options = { ...this.#of(member), notAfter };
+    await this.#both(({ fixture }) => fixture.addPermits(delta, id, options));
+  }
+
   /** Its new id, if the ticket was there. */
   async adopt(member: Member, id: string, own: string, notAfter?: number) {
     const options = { ...this.#of(member), notAfter };

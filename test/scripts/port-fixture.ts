@@ -43,7 +43,7 @@ export interface FixtureOptions {
 }
 
 export type FullBackend = Backend &
-  Required<Pick<Backend, 'setLimit' | 'adopt' | 'revoke' | 'listen'>>;
+  Required<Pick<Backend, 'setLimit' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
 export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
 
 /** How much longer than anything else of a semaphore its `meta` stays, in milliseconds. */
@@ -105,6 +105,11 @@ export abstract class PortFixture {
   setLimit(newLimit: number, options: CallOptions = {}) {
     const { notAfter } = options;
     return this.backend.setLimit({ ...this.#call(undefined, options), newLimit, notAfter });
+  }
+
+  addPermits(delta: number, id: string, options: CallOptions = {}) {
+    const { notAfter } = options;
+    return this.backend.addPermits({ ...this.#call(undefined, options), delta, id, notAfter });
   }
 
   /** `own`: the start of its new id, as `b.1`. */

@@ -113,7 +113,7 @@ class Program {
       case 'setLimit': {
         const [entry] = entries;
         const terms = this.#terms(client, entry?.semaphore ?? 0, 0);
-        return this.pair.setLimit(terms, 1 + (dice % 6));
+        return this.pair.setLimit(terms, dice % 6);
       }
       case 'pass':
         return;
