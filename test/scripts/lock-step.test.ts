@@ -309,7 +309,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
       const property = fc.asyncProperty(programs(habits), async (steps) => {
         await run(habits, steps);
       });
-      await check(property, 25);
+      await check(property, 15);
     });
   }
 

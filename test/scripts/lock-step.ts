@@ -235,8 +235,8 @@ export class LockStep {
 
   /** Who holds and who waits, and that no key goes too early or stays. */
   async inspect(what: string): Promise<void> {
-    await this.#both((side) => side.inspect());
-    await this.redis.fixture.expectSafeExpiry(what, this.#behind);
+    const { holders } = await this.#both((side) => side.inspect());
+    await this.redis.fixture.expectSafeExpiry(what, this.#behind, holders);
   }
 
   /** After the last ticket and request: `meta` alone stays, with nothing of them but labels of a queue that was lost. */
