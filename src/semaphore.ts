@@ -4,6 +4,7 @@ import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
 import { acquireTogether } from './engine/acquire-together.js';
+import type { AcquireParams } from './engine/acquire-request.js';
 import type { Lease } from './engine/lease.js';
 import { SemaphoreEngine } from './engine/semaphore-engine.js';
 import { runAndRelease } from './engine/use.js';
@@ -61,6 +62,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #backend: Backend;
   readonly #engine: SemaphoreEngine;
   readonly #onReleaseFailed = (cause: unknown): void => this.warnOfRelease(cause);
+  readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
 
@@ -106,13 +108,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return telemetry.acquire.tracePromise(() => this.#acquire(options), context);
   }
 
-  async #acquire(options?: number | AcquireOptions): Promise<Handle> {
-    this.#assertOpen();
-    const { timeout, signal, permits } = resolveAcquire(options);
-    signal?.throwIfAborted();
-    this.#checkPermits(permits);
-    const lease = await this.#engine.acquire({ permits, timeout, signal });
-    return this.#keep(lease);
+  // No async function: on this path each promise counts.
+  #acquire(options?: number | AcquireOptions): Promise<Handle> {
+    let params: AcquireParams;
+    try {
+      this.#assertOpen();
+      params = resolveAcquire(options);
+      params.signal?.throwIfAborted();
+      this.#checkPermits(params.permits);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#engine.acquire(params).then(this.#toHandle);
   }
 
   /**
