@@ -103,7 +103,7 @@ export class Handle extends LossEmitter {
     return this.#keeper.look(this.#lease);
   }
 
-  /** @throws {HandleLostError} when the permit is no longer certain; with reason `closed` after `release()`. */
+  /** @throws {HandleLostError} when the permit is no longer certain; with reason `released` after `release()`. */
   assertHeld(): void {
     if (!this.held) throw this.#lease.lossError();
   }

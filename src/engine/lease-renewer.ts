@@ -53,6 +53,7 @@ export class LeaseRenewer implements ExtendSender {
   readonly #awaiting = new Map<Lease, Awaiting[]>();
   /** Holders whose leases ran out are being notified. */
   #expiring = false;
+  #onEmpty: (() => void) | undefined;
 
   constructor(parts: LeaseRenewerParts) {
     this.#parts = parts;
@@ -73,6 +74,16 @@ export class LeaseRenewer implements ExtendSender {
     this.#leases.add(lease);
     this.#wakeFor(lease, now, remaining);
     return true;
+  }
+
+  /** How many are held. */
+  get size(): number {
+    return this.#leases.size;
+  }
+
+  /** Calls back when the last one has ended. */
+  onceEmpty(listener: () => void): void {
+    this.#onEmpty = listener;
   }
 
   find(id: string): Lease | undefined {
@@ -237,7 +248,10 @@ export class LeaseRenewer implements ExtendSender {
   }
 
   #remove(lease: Lease): void {
-    if (this.#leases.remove(lease) && this.#leases.size === 0) this.#nextBeat.stop();
+    if (this.#leases.remove(lease) && this.#leases.size === 0) {
+      this.#nextBeat.stop();
+      this.#onEmpty?.();
+    }
     if (lease.extension !== undefined) lease.extension.cancelled = true;
     // Only for callers that wait: an error with its stack costs more than all else here.
     if (this.#awaiting.has(lease)) this.#settle(lease, Infinity, lease.lossError());

@@ -155,6 +155,6 @@ export class Lease implements Linked<Lease> {
   /** What `assertHeld` throws, once it is over. */
   lossError(): HandleLostError {
     if (this.#state.kind === 'lost') return this.#state.error;
-    return new HandleLostError(this.name, this.id, 'closed');
+    return new HandleLostError(this.name, this.id, 'released');
   }
 }

@@ -187,7 +187,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     } else if (verdict.kind === 'busy') {
       this.onRefused(request);
     } else if (verdict.kind === 'over') {
-      this.#reject(request, tooManyPermits(request.permits, verdict.limit));
+      this.#reject(request, tooManyPermits(this.key.name, request.permits, verdict.limit));
     } else {
       if (verdict.kind === 'queued') request.queue(verdict.arrival);
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is known better.

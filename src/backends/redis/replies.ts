@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import type {
   AcquireReply,
   AcquireVerdict,
+  AddPermitsReply,
   AdoptReply,
   EndedTicket,
   ExtendReply,
@@ -68,6 +69,15 @@ export function parseRelease(part: ReplyPart, ids: readonly string[]): ReleaseRe
 export function parseSetLimit(part: ReplyPart): SetLimitReply {
   const { common, body } = parsePart('set-limit', part);
   return { ...common, late: body === 'l' };
+}
+
+export function parseAddPermits(part: ReplyPart): AddPermitsReply {
+  const { common, body } = parsePart('set-limit', part);
+  if (body === 'l') return { ...common, limit: undefined, late: true };
+  const refused = body.startsWith('x');
+  const limit = refused ? body.slice(1) : body;
+  if (!/^\d{1,16}$/.test(limit)) throw new UnexpectedReplyError('set-limit', part.text);
+  return { ...common, limit: Number(limit), ...(refused && { refused }) };
 }
 
 export function parseAdopt(part: ReplyPart): AdoptReply {
