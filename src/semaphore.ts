@@ -6,6 +6,7 @@ import { backendOf } from './clients.js';
 import { acquireTogether } from './engine/acquire-together.js';
 import type { AcquireParams } from './engine/acquire-request.js';
 import type { Lease } from './engine/lease.js';
+import { outageMessage } from './engine/outage-watch.js';
 import { SemaphoreEngine } from './engine/semaphore-engine.js';
 import { runAndRelease } from './engine/use.js';
 import { ClosedError, HandleLostError } from './errors.js';
@@ -32,7 +33,8 @@ export interface SemaphoreState extends InspectReply {
 
 /** Something that does not keep the semaphore from working now but that somebody should know. */
 export interface SemaphoreWarning {
-  readonly code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED';
+  readonly code:
+    'BACKEND_UNREACHABLE' | 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED';
   readonly message: string;
   /** The error behind it, if there is one. */
   readonly cause?: unknown;
@@ -41,6 +43,8 @@ export interface SemaphoreWarning {
 /** Every event and what its listeners get. */
 export interface SemaphoreEvents {
   /**
+   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no reply; waiting continues. Once
+   * per outage; `cause` is the last error.
    * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
    * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
    * `NODE_SET`: on several independent masters, somebody else uses the nodes in another set. Each of them once.
@@ -309,6 +313,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       if (event !== 'warning') return;
       EventEmitter.prototype.off.call(this, 'newListener', onListener);
       this.#engine.terms.onceOtherLimit((otherLimit) => this.#warnOfOtherLimit(otherLimit));
+      this.#engine.waitLoop.outage.listener = (cause) => this.#warnOfOutage(cause);
       void this.#lookForHazards();
     };
     EventEmitter.prototype.on.call(this, 'newListener', onListener);
@@ -322,6 +327,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (hazard === undefined) return;
     // On the next tick, so that what a listener throws is its own uncaught exception.
     process.nextTick(() => this.emit('warning', { code: 'EVICTION', message: hazard }));
+  }
+
+  #warnOfOutage(cause: unknown): void {
+    const message = outageMessage(this.name, cause);
+    process.nextTick(() => this.emit('warning', { code: 'BACKEND_UNREACHABLE', message, cause }));
   }
 
   #warnOfOtherLimit(otherLimit: number): void {

@@ -145,7 +145,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     const { acquired, trouble } = await this.#telling(acquisition.tryAcquire());
     if (acquired) return this.#handle(wanted, acquisition);
     if (trouble === undefined) return null;
-    throw new BackendError('acquiring failed', trouble);
+    const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
+    throw new BackendError(what, trouble, { name: this.name });
   }
 
   /**

@@ -77,7 +77,7 @@ export async function shapes(): Promise<unknown[]> {
   const keyed: KeyedHandle | null = await new redsem.KeyedMutex(backend, { name: 'users', stripes: 64 }).tryAcquire('a');
   const all: CompositeHandle = await redsem.acquireAll([semaphore, { semaphore, permits: 1 }], 5000);
   semaphore.on('warning', ({ code }: SemaphoreWarning) => {
-    const known: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
+    const known: 'BACKEND_UNREACHABLE' | 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
     console.log(known);
   });
   maybe?.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' }) => console.log(reason));
