@@ -50,7 +50,7 @@ export interface WaitLoopParts {
  */
 export class WaitLoop implements InboxReader, AcquireSender {
   readonly terms: CallTerms;
-  readonly outage = new OutageWatch();
+  readonly outage: OutageWatch = new OutageWatch();
   readonly #parts: WaitLoopParts;
   readonly #leaseTerms: LeaseTerms;
   readonly #lane: AcquireLane;

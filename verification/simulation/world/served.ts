@@ -13,7 +13,7 @@ import type {
   RevokeReply,
   SetLimitCall,
   SetLimitReply,
-} from '../../../src/index.js';
+} from '../../../src/backends/backend.js';
 import type { QueueGrant, ServedEvent } from '../../history/events.js';
 
 /** What a reply is to the server; the fields that the history needs. */

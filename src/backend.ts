@@ -1,0 +1,37 @@
+/**
+ * The port that a backend of your own implements, and what its calls say. Users of a semaphore need none of it.
+ * @module
+ */
+export type {
+  AcquireCall,
+  AcquireReply,
+  AcquireVerdict,
+  AddPermitsCall,
+  AddPermitsReply,
+  AdoptCall,
+  AdoptedTicket,
+  AdoptReply,
+  Backend,
+  Call,
+  EndedTicket,
+  ExtendCall,
+  ExtendReply,
+  GrantListener,
+  HolderState,
+  InspectCall,
+  InspectReply,
+  Listening,
+  NamePage,
+  PushedGrant,
+  ReleaseCall,
+  ReleaseReply,
+  ReplicaRequirement,
+  Reply,
+  RevokeCall,
+  RevokeReply,
+  SemaphoreKey,
+  SetLimitCall,
+  SetLimitReply,
+  TicketRequest,
+  WaiterState,
+} from './backends/backend.js';
