@@ -1,6 +1,8 @@
 /** Which semaphore an error is about. */
 export interface ErrorSubject {
+  /** Its name, or that of a keyed mutex. */
   readonly name: string;
+  /** Start of its keys; without it a message cannot name them. */
   readonly prefix?: string;
 }
 

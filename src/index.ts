@@ -44,7 +44,9 @@ export type {
   SemaphoreEvents,
   SemaphoreState,
   SemaphoreWarning,
+  TryUseRan,
   TryUseResult,
+  TryUseSkipped,
 } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
 export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
@@ -60,3 +62,4 @@ export type {
   ReleaseMessage,
   WaitMessage,
 } from './telemetry.js';
+export type { ErrorSubject } from './error-causes.js';

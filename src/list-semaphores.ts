@@ -8,6 +8,7 @@ import { checkPrefix, DEFAULT_RETRY } from './options.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions } from './known-options.js';
 
+/** The options of `listSemaphores`. */
 export interface ListOptions {
   /** As in `SemaphoreOptions`. Default `redsem`. */
   readonly prefix?: string;

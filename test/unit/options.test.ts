@@ -247,10 +247,10 @@ describe('errors', () => {
     ],
   ] as const) {
     it(`say what to do about ${reply}`, () => {
-      const cause = new Error(reply);
-      const error = new BackendError('it failed', cause, { name: 'a{b}%', prefix: 'app' });
+      const refusal = new Error(reply);
+      const error = new BackendError('it failed', refusal, { name: 'a{b}%', prefix: 'app' });
       const message = `it failed: ${reply}; ${advised}; see docs/reference/errors.md#backend`;
-      expect(error).to.include({ semaphore: 'a{b}%', message, cause });
+      expect(error).to.include({ semaphore: 'a{b}%', message, cause: refusal });
     });
   }
 

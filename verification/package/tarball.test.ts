@@ -14,8 +14,8 @@ import {
 } from './consumer-sources.js';
 import { PackedProject, TSC } from './packed-project.js';
 
-/** ES modules, the same as CommonJS, and the command line as one file. */
-const UNPACKED_BUDGET = 1_200_000;
+/** ES modules, the same as CommonJS, the command line as one file; a fifth is docstrings, which editors show. */
+const UNPACKED_BUDGET = 1_300_000;
 const BIN = join(ROOT, 'node_modules');
 
 /** A compiler that still resolves as Node.js 10 did: the one that attw brings. */
