@@ -8,10 +8,10 @@
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time
+local call = redis.call
 -- The usual case of a limit of 1: nobody waits. One count finds that there is a ticket, and that it is live.
 -- Nil where it does not apply; and for hand-over.lua how many are held, none of which has expired, and the state.
 local function release_mutex(tickets, meta, id, live)
-  local call = redis.call
   local held, state = call('ZCOUNT', tickets, live, '+inf') - 1, call('HGET', meta, 'state')
   if held ~= 1 or not state or #state ~= 18 or string.byte(state, 18) ~= 49 then
     return nil, held, state
@@ -22,7 +22,6 @@ end
 
 -- The usual case of other limits: they have the highest slots, nobody waits, nothing has expired.
 local function release_plain(tickets, meta, limit, now_text, total, ...)
-  local call = redis.call
   local held, records = call('ZCARD', tickets) - 1, call('HMGET', meta, 'state', ...)
   local state = records[1]
   if not state or call('ZCOUNT', tickets, '0', now_text) > 0 then
@@ -41,7 +40,7 @@ local function release_plain(tickets, meta, limit, now_text, total, ...)
   end
 end
 
-local keys, args, now_text = KEYS, ARGV, server_time()
+local keys, args = KEYS, ARGV
 local live, usual, slow = '(' .. now_text, nil, nil
 local replies, total, at = keys[4] and {}, 0, 2
 while args[at] do

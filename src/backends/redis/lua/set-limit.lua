@@ -7,7 +7,6 @@
 -- Cost  O(log n) for each expired ticket and grant
 
 -- include: time semaphore serve close
-local now_text = server_time()
 local late = ARGV[4] ~= '' and now_text > ARGV[4]
 local s = open(KEYS[1], KEYS[2], KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if not late then
