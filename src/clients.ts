@@ -14,7 +14,9 @@ import { guardedConnection } from './backends/redis/guarded-connection.js';
 import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
-import { shown } from './validation.js';
+import { rangeError, shown, typeError } from './validation.js';
+import type { OptionNames } from './known-options.js';
+import { checkOptions } from './known-options.js';
 
 /** A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with the two methods of `RedisConnection`. */
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
@@ -49,6 +51,8 @@ export function backendOf(target: RedisTarget | Backend): Backend {
   return backend;
 }
 
+const QUORUM_OPTIONS: OptionNames = new Set(['lists', 'otherSet']);
+
 export interface QuorumOptions {
   /**
    * Lists of nodes by name, of each of which a permit needs a majority: while the list is being changed, the one before and
@@ -73,15 +77,15 @@ export function quorum(
 ): Backend {
   // An array would give the places as names: those are the same in every list of nodes.
   if (!isObject(clients) || Array.isArray(clients)) {
-    throw new TypeError(`clients: expected an object of clients by name, got ${shown(clients)}`);
+    throw typeError(`clients: expected an object of clients by name, got ${shown(clients)}`);
   }
-  if (!isObject(options)) throw new TypeError(`options: expected an object, got ${shown(options)}`);
+  checkOptions(options, QUORUM_OPTIONS);
   const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
   const targets = Object.values(clients);
   checkTargets(targets);
   const { lists, otherSet = 'refuse' } = options;
   if (otherSet !== 'refuse' && otherSet !== 'warn') {
-    throw new TypeError(`otherSet: expected 'refuse' or 'warn', got ${shown(otherSet)}`);
+    throw typeError(`otherSet: expected 'refuse' or 'warn', got ${shown(otherSet)}`);
   }
   const places = lists === undefined ? {} : { lists: placesOf(lists, names) };
   return new QuorumBackend(targets.map(nodeOf), undefined, { names, otherSet, ...places });
@@ -89,13 +93,13 @@ export function quorum(
 
 function placesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
   if (!isListOfLists(lists)) {
-    throw new TypeError(`lists: expected an array of arrays of names, got ${inspect(lists)}`);
+    throw typeError(`lists: expected an array of arrays of names, got ${inspect(lists)}`);
   }
   const places = lists.map((list) => list.map((name) => names.indexOf(name)));
   const used = new Set(places.flat());
   const wrong = places.some((list) => list.length === 0 || new Set(list).size < list.length);
   if (wrong || used.has(-1) || used.size < names.length) {
-    throw new RangeError(
+    throw rangeError(
       `lists: expected lists of the nodes ${names.join(', ')}, each node in one of them, got ${inspect(lists)}`,
     );
   }
@@ -123,13 +127,13 @@ function quorumOf(targets: readonly unknown[]): Backend {
 
 function checkTargets(targets: readonly unknown[]): void {
   if (targets.length === 0) {
-    throw new RangeError('target: expected at least one client, got none');
+    throw rangeError('target: expected at least one client, got none');
   }
   if (targets.length > MOST_NODES) {
-    throw new RangeError(`target: expected at most ${MOST_NODES} clients, got ${targets.length}`);
+    throw rangeError(`target: expected at most ${MOST_NODES} clients, got ${targets.length}`);
   }
   if (new Set(targets).size < targets.length) {
-    throw new RangeError('target: expected each client once, got one twice');
+    throw rangeError('target: expected each client once, got one twice');
   }
 }
 
@@ -168,8 +172,14 @@ function isConnection(target: object): target is RedisConnection {
 }
 
 function unknownTarget(target: unknown): TypeError {
-  const got = typeof target === 'object' && target !== null ? 'another object' : String(target);
-  return new TypeError(
-    `target: expected a client of redis or ioredis, a Backend or a RedisConnection, got ${got}`,
+  return typeError(
+    `target: expected a client (new Redis(url) of ioredis, or await createClient({ url }).connect() of redis), a Backend or a RedisConnection, got ${targetShown(target)}`,
   );
+}
+
+function targetShown(target: unknown): string {
+  if (!isObject(target)) return String(target);
+  const maker: unknown = Reflect.get(target, 'constructor');
+  const name = typeof maker === 'function' ? maker.name : '';
+  return name === '' || name === 'Object' ? 'another object' : `an object of class ${name}`;
 }

@@ -1,14 +1,26 @@
 /** Every `code` that an error of this package can carry. */
-export type RedsemErrorCode = 'ACQUIRE_TIMEOUT' | 'HANDLE_LOST' | 'BACKEND' | 'QUORUM' | 'CLOSED';
+export type RedsemErrorCode =
+  'ACQUIRE_TIMEOUT' | 'HANDLE_LOST' | 'BACKEND' | 'QUORUM' | 'CLOSED' | 'INVALID_ARGUMENT';
 
 const BRAND = Symbol.for('redsem.error');
+
+/** Where each code has a heading of its name. */
+const DOCS = 'docs/reference/errors.md';
+
+/** What `withDocs` adds: only the outermost error of several keeps it. */
+const DOCS_LINK = /; see docs\/reference\/errors\.md#\w+$/;
+
+/** Ends a message with the place that explains its code. */
+export function withDocs(code: RedsemErrorCode, message: string): string {
+  return `${message}; see ${DOCS}#${code.toLowerCase()}`;
+}
 
 /** The base of every error that this package makes. Bad arguments are plain `TypeError`s and `RangeError`s. */
 export class RedsemError extends Error {
   readonly code: RedsemErrorCode;
 
   constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(withDocs(code, message), cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });
@@ -45,7 +57,7 @@ export class AcquireTimeoutError extends RedsemError {
     const why = cause === undefined ? '' : `; last error: ${describe(cause)}`;
     super(
       'ACQUIRE_TIMEOUT',
-      `no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${why}`,
+      `${isUnreachable(cause) ? 'cannot reach Redis: ' : ''}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${why}`,
       cause,
     );
     this.semaphore = name;
@@ -58,15 +70,18 @@ export class AcquireTimeoutError extends RedsemError {
 /**
  * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was confirmed;
  * `missing`: the backend no longer has the ticket; `revoked`: an operator took it back; `closed`: the
- * semaphore object was closed while the handle was held.
+ * semaphore object was closed while the handle was held; `released`: its holder released it and used it afterwards,
+ * which no `lost` event reports.
  */
-export type LostReason = 'expired' | 'missing' | 'revoked' | 'closed';
+export type LostReason = 'expired' | 'missing' | 'revoked' | 'closed' | 'released';
 
 const LOST_BECAUSE: Record<LostReason, string> = {
   expired: 'its lease ran out before an extension was confirmed',
-  missing: 'the backend no longer has its ticket',
+  missing:
+    'the backend no longer has its ticket (its keys were lost, evicted or deleted, the ticket was adopted elsewhere, or it expired while this process stalled)',
   revoked: 'it was revoked',
   closed: 'its semaphore was closed',
+  released: 'this handle was released; acquire a new one',
 };
 
 /** The holder can no longer be sure of its permit. */
@@ -79,7 +94,9 @@ export class HandleLostError extends RedsemError {
   constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown) {
     super(
       'HANDLE_LOST',
-      `the permit of ${JSON.stringify(name)} is lost: ${LOST_BECAUSE[reason]} (ticket ${ticketId})`,
+      reason === 'released'
+        ? `the permit of ${JSON.stringify(name)} is no longer held: ${LOST_BECAUSE.released} (ticket ${ticketId})`
+        : `the permit of ${JSON.stringify(name)} is lost: ${LOST_BECAUSE[reason]}; stop the work that it covers (ticket ${ticketId})`,
       cause,
     );
     this.reason = reason;
@@ -91,7 +108,11 @@ export class HandleLostError extends RedsemError {
 /** The backend failed in a way that trying again does not mend, or did not answer in time. */
 export class BackendError extends RedsemError {
   constructor(message: string, cause?: unknown) {
-    super('BACKEND', cause === undefined ? message : `${message}: ${describe(cause)}`, cause);
+    super(
+      'BACKEND',
+      cause === undefined ? message : `${message}: ${describe(cause)}${advice(cause)}`,
+      cause,
+    );
   }
 }
 
@@ -122,12 +143,37 @@ export class QuorumError extends RedsemError {
 /** The semaphore object was closed. */
 export class ClosedError extends RedsemError {
   constructor(name: string) {
-    super('CLOSED', `the semaphore ${JSON.stringify(name)} is closed`);
+    super('CLOSED', `the semaphore ${JSON.stringify(name)} is closed by close(); make a new one`);
   }
 }
 
 function describe(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
-  if (cause.message !== '') return cause.message;
+  if (cause.message !== '') return cause.message.replace(DOCS_LINK, '');
   return cause instanceof AggregateError ? cause.errors.map(describe).join('; ') : cause.name;
+}
+
+/** What to do about the replies of a server that refuses, by their first words. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/\bNOPERM\b/, '; grant the user this command and its keys (ACL SETUSER)'],
+  [
+    /\bWRONGTYPE\b/,
+    '; a key of this semaphore holds something else: delete it, or choose another prefix',
+  ],
+  [/\bOOM\b/, '; raise maxmemory, and keep maxmemory-policy noeviction'],
+];
+
+function advice(cause: unknown): string {
+  const text = describe(cause);
+  return ADVICE.find(([reply]) => reply.test(text))?.[1] ?? '';
+}
+
+/** No reply, or no connection. */
+function isUnreachable(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  const said = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
+  return (
+    cause.name === 'CallTimeoutError' ||
+    /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed/i.test(said)
+  );
 }

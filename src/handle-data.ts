@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { HandleData } from './handle.js';
 import { parseTicketId } from './backends/ticket-id.js';
+import { typeError } from './validation.js';
 
 /**
  * Checks what another process wrote.
@@ -8,7 +9,7 @@ import { parseTicketId } from './backends/ticket-id.js';
  */
 export function checkHandleData(data: HandleData, name: string): HandleData {
   if (typeof data !== 'object' || data === null) {
-    throw new TypeError(`ticket: expected the data of a handle, got ${inspect(data)}`);
+    throw typeError(`ticket: expected the data of a handle, got ${inspect(data)}`);
   }
   const { id, slots, fencingToken } = data;
   if (data.name !== name) throw wrong('name', `${JSON.stringify(name)}, this semaphore`, data.name);
@@ -25,5 +26,5 @@ export function checkHandleData(data: HandleData, name: string): HandleData {
 }
 
 function wrong(field: string, expected: string, value: unknown): TypeError {
-  return new TypeError(`ticket.${field}: expected ${expected}, got ${inspect(value)}`);
+  return typeError(`ticket.${field}: expected ${expected}, got ${inspect(value)}`);
 }

@@ -103,7 +103,7 @@ export class Handle extends LossEmitter {
     return this.#keeper.look(this.#lease);
   }
 
-  /** @throws {HandleLostError} when the permit is no longer certain; with reason `closed` after `release()`. */
+  /** @throws {HandleLostError} when the permit is no longer certain; with reason `released` after `release()`. */
   assertHeld(): void {
     if (!this.held) throw this.#lease.lossError();
   }
@@ -158,6 +158,11 @@ export class Handle extends LossEmitter {
     this.emitLost(error);
   }
 
+  /** @internal */
+  onReleased(): void {
+    this.emitReleased();
+  }
+
   #keepAlive(): void {
     if (!this.#weak) return;
     this.#weak = false;
@@ -172,12 +177,9 @@ export class Handle extends LossEmitter {
     return state.kind === 'lost' ? state.error : undefined;
   }
 
-  async #doRelease(): Promise<boolean> {
-    if (this.#weak) dropped.unregister(this);
-    try {
-      return await this.#keeper.release(this.#lease);
-    } finally {
-      this.emitReleased();
-    }
+  #doRelease(): Promise<boolean> {
+    // Its listeners are called when that has ended, whoever refers to it until then.
+    this.#keepAlive();
+    return this.#keeper.release(this.#lease);
   }
 }

@@ -5,6 +5,8 @@ export type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
+  AddPermitsCall,
+  AddPermitsReply,
   AdoptCall,
   AdoptedTicket,
   AdoptReply,
@@ -64,7 +66,7 @@ export type { MemoryBackendOptions } from './backends/memory/memory-backend.js';
 export { MemoryBackend } from './backends/memory/memory-backend.js';
 export type { MutexOptions, SemaphoreTarget } from './mutex.js';
 export { Mutex } from './mutex.js';
-export type { AcquireOptions, ReplicaOptions, SemaphoreOptions } from './options.js';
+export type { AcquireOptions, CloseOptions, ReplicaOptions, SemaphoreOptions } from './options.js';
 export type {
   RedisConnection,
   Subscription,

@@ -6,12 +6,14 @@ import { backendOf } from './clients.js';
 import { BackendError } from './errors.js';
 import { checkPrefix, DEFAULT_RETRY } from './options.js';
 import { systemClock } from './time/clock.js';
-import { shown } from './validation.js';
+import { checkOptions } from './known-options.js';
 
 export interface ListOptions {
   /** As in `SemaphoreOptions`. Default `redsem`. */
   readonly prefix?: string;
 }
+
+const OPTIONS: ReadonlySet<string> = new Set(['prefix']);
 
 /** How long one page may take, in milliseconds. */
 const PAGE_TIMEOUT_MS = 5000;
@@ -27,9 +29,7 @@ export function listSemaphores(
   target: RedisTarget | Backend,
   options: ListOptions = {},
 ): AsyncGenerator<string, void, undefined> {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`options: expected an object, got ${shown(options)}`);
-  }
+  checkOptions(options, OPTIONS);
   return names(backendOf(target), checkPrefix(options.prefix));
 }
 

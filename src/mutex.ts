@@ -1,6 +1,6 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
-import { shown } from './validation.js';
+import { rangeError, shown, typeError } from './validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
@@ -23,23 +23,35 @@ export class Mutex extends Semaphore {
   }
 
   /**
-   * Stores the limit 1, in case a semaphore of the same name has stored another.
-   * @throws {RangeError} for any other: that would be no mutex
+   * Pauses the mutex with 0: nobody gets it. Stores the limit 1 again with 1, also where a semaphore of the same name has
+   * stored another.
+   * @throws {RangeError} for any other limit: that would be no mutex
    */
   override async setLimit(limit: number): Promise<void> {
-    if (limit !== 1) throw new RangeError(`limit: expected 1 of a mutex, got ${shown(limit)}`);
+    if (limit !== 0 && limit !== 1) {
+      throw rangeError(`limit: expected 0 or 1 of a mutex, got ${shown(limit)}`);
+    }
     await super.setLimit(limit);
+  }
+
+  /**
+   * A mutex has one permit: use `setLimit`.
+   * @throws {RangeError} always
+   */
+  override addPermits(delta: number): Promise<number> {
+    const message = `delta: expected setLimit(0) or setLimit(1) of a mutex, got ${shown(delta)}`;
+    return Promise.reject(rangeError(message));
   }
 }
 
 /** The options of a semaphore of one permit. */
 export function withLimitOne(options: MutexOptions): SemaphoreOptions {
   if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`options: expected an object, got ${shown(options)}`);
+    throw typeError(`options: expected an object, got ${shown(options)}`);
   }
   const { limit = 1 }: Partial<SemaphoreOptions> = options;
   if (limit !== 1) {
-    throw new RangeError(`limit: expected none, for a mutex has one permit, got ${shown(limit)}`);
+    throw rangeError(`limit: expected none, for a mutex has one permit, got ${shown(limit)}`);
   }
   return { ...options, limit };
 }

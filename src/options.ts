@@ -3,7 +3,9 @@ import { MOST_PERMITS } from './backends/protocol.js';
 import type { BackoffOptions } from './calling/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
-import { shown } from './validation.js';
+import type { OptionNames } from './known-options.js';
+import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './known-options.js';
+import { rangeError, shown, typeError } from './validation.js';
 
 export interface SemaphoreOptions {
   /** How many permits there are: an integer, minimum 1. */
@@ -37,6 +39,14 @@ export interface AcquireOptions {
   readonly permits?: number;
 }
 
+export interface CloseOptions {
+  /**
+   * Milliseconds for which holders keep their permits, extended as before, until they release them. Default 0, maximum
+   * 2 147 483 647.
+   */
+  readonly drain?: number;
+}
+
 export interface ReplicaOptions {
   readonly atLeast: number;
   readonly timeout?: number;
@@ -65,13 +75,25 @@ const DEFAULT_TTL = 30_000;
 const MINIMUM_TTL = 100;
 export const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
 
-export function resolveOptions(options: SemaphoreOptions, backendClock?: Clock): ResolvedOptions {
+const RETRY_OPTIONS: OptionNames = new Set(['min', 'max', 'factor', 'jitter']);
+const REPLICA_OPTIONS: OptionNames = new Set(['atLeast', 'timeout']);
+const CLOSE_OPTIONS: OptionNames = new Set(['drain']);
+const TRY_OPTIONS: OptionNames = new Set(['permits']);
+
+/** `known`: the options that the constructor takes. */
+export function resolveOptions(
+  options: SemaphoreOptions,
+  backendClock?: Clock,
+  known: OptionNames = SEMAPHORE_OPTIONS,
+): ResolvedOptions {
   if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`options: expected an object with a limit, got ${shown(options)}`);
+    const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
+    throw typeError(`options: expected an object with a limit${hint}, got ${shown(options)}`);
   }
+  checkOptions(options, known);
   const limit = integer('limit', options.limit, 1);
-  const ttl = number('ttl', options.ttl ?? DEFAULT_TTL, MINIMUM_TTL, LONGEST_TIMER);
-  const extendEvery = number('extendEvery', options.extendEvery ?? ttl / 3, 0, ttl / 2);
+  const ttl = milliseconds('ttl', options.ttl ?? DEFAULT_TTL, MINIMUM_TTL, LONGEST_TIMER);
+  const extendEvery = milliseconds('extendEvery', options.extendEvery ?? ttl / 3, 0, ttl / 2);
   return Object.freeze({
     limit,
     ttl,
@@ -87,35 +109,48 @@ export function resolveOptions(options: SemaphoreOptions, backendClock?: Clock):
 function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOptions> | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null) {
-    throw new TypeError(`replicas: expected an object with atLeast, got ${shown(given)}`);
+    throw typeError(`replicas: expected an object with atLeast, got ${shown(given)}`);
   }
+  checkOptions(given, REPLICA_OPTIONS, 'replicas');
   return {
     atLeast: integer('replicas.atLeast', given.atLeast, 1),
-    timeout: number('replicas.timeout', given.timeout ?? 1000, 1, LONGEST_TIMER),
+    timeout: milliseconds('replicas.timeout', given.timeout ?? 1000, 1, LONGEST_TIMER),
   };
 }
 
-export function resolveAcquire(given: number | AcquireOptions | undefined): ResolvedAcquire {
+/** `known`: the options that the call takes. */
+export function resolveAcquire(
+  given: number | AcquireOptions | undefined,
+  known: OptionNames = ACQUIRE_OPTIONS,
+): ResolvedAcquire {
   const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : (given ?? {});
   if (typeof options !== 'object') {
-    throw new TypeError(
+    throw typeError(
       `timeout: expected a number of milliseconds or an options object, got ${shown(given)}`,
     );
   }
+  checkOptions(options, known);
   const { timeout = Infinity, signal } = options;
-  if (timeout !== Infinity) number('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
+  if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new TypeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
+    throw typeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
   }
   return { timeout, signal, permits: checkPermits(options.permits ?? 1) };
+}
+
+/** How long `close` leaves to holders, in milliseconds. */
+export function resolveClose(options: CloseOptions): number {
+  checkOptions(options, CLOSE_OPTIONS);
+  return milliseconds('drain', options.drain ?? 0, 0, LONGEST_TIMER);
 }
 
 /** How many permits `tryAcquire` asks for. */
 export function resolveTry(given: { permits?: number } | undefined): number {
   const options = given ?? {};
   if (typeof options !== 'object') {
-    throw new TypeError(`options: expected an object with permits, got ${shown(given)}`);
+    throw typeError(`options: expected an object with permits, got ${shown(given)}`);
   }
+  checkOptions(options, TRY_OPTIONS);
   return checkPermits(options.permits ?? 1);
 }
 
@@ -125,8 +160,10 @@ export function checkPermits(permits: number): number {
 }
 
 /** `limit`: the one that counted when the backend was asked. */
-export function tooManyPermits(permits: number, limit: number): RangeError {
-  return new RangeError(`permits: expected at most the limit, ${limit}, got ${permits}`);
+export function tooManyPermits(name: string, permits: number, limit: number): RangeError {
+  return rangeError(
+    `permits: expected at most the limit of ${JSON.stringify(name)}, ${limit} (setLimit may have lowered it), got ${permits}`,
+  );
 }
 
 /** Names may hold anything, but two names must never become one key. */
@@ -135,22 +172,20 @@ export function checkName(name: unknown): string {
 }
 
 function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {
-  if (typeof given !== 'object' || given === null) {
-    throw new TypeError(`retry: expected an object, got ${shown(given)}`);
-  }
+  checkOptions(given, RETRY_OPTIONS, 'retry');
   const { min, max, factor, jitter } = { ...DEFAULT_RETRY, ...given };
-  number('retry.min', min, 1, LONGEST_TIMER);
-  number('retry.max', max, min, LONGEST_TIMER);
+  milliseconds('retry.min', min, 1, LONGEST_TIMER);
+  milliseconds('retry.max', max, min, LONGEST_TIMER);
   number('retry.factor', factor, 1, 1000);
   if (typeof jitter !== 'boolean') {
-    throw new TypeError(`retry.jitter: expected true or false, got ${shown(jitter)}`);
+    throw typeError(`retry.jitter: expected true or false, got ${shown(jitter)}`);
   }
   return { min, max, factor, jitter };
 }
 
 export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') {
-    throw new TypeError(`${option}: expected a function, got ${shown(value)}`);
+    throw typeError(`${option}: expected a function, got ${shown(value)}`);
   }
 }
 
@@ -158,7 +193,7 @@ export function checkClock(clock: Clock): Clock {
   const methods = ['monotonic', 'wall', 'schedule'] as const;
   const usable = typeof clock === 'object' && clock !== null;
   if (!usable || methods.some((method) => typeof clock[method] !== 'function')) {
-    throw new TypeError(
+    throw typeError(
       `clock: expected an object with monotonic, wall and schedule, got ${shown(clock)}`,
     );
   }
@@ -168,7 +203,7 @@ export function checkClock(clock: Clock): Clock {
 export function checkPrefix(prefix: unknown = 'redsem'): string {
   const checked = text('prefix', prefix, 1, 128);
   if (/[{}]/.test(checked)) {
-    throw new TypeError(`prefix: expected no braces, got ${shown(prefix)}`);
+    throw typeError(`prefix: expected no braces, got ${shown(prefix)}`);
   }
   return checked;
 }
@@ -179,34 +214,41 @@ export function integer(
   min: number,
   max: number = Number.MAX_SAFE_INTEGER,
 ): number {
-  const checked = number(option, value, min, max);
-  if (!Number.isInteger(checked)) {
-    throw new RangeError(`${option}: expected an integer, got ${shown(value)}`);
-  }
-  return checked;
+  const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;
+  const checked = number(option, value, min, max, `an integer ${range}`);
+  if (Number.isInteger(checked)) return checked;
+  throw rangeError(`${option}: expected an integer ${range}, got ${checked}`);
 }
 
-function number(option: string, value: unknown, min: number, max: number): number {
+function milliseconds(option: string, value: unknown, min: number, max: number): number {
+  return number(option, value, min, max, `${min} to ${max} ms (30 s is 30_000)`);
+}
+
+function number(
+  option: string,
+  value: unknown,
+  min: number,
+  max: number,
+  expected = `${min} to ${max}`,
+): number {
   if (typeof value !== 'number') {
-    throw new TypeError(`${option}: expected a number, got ${shown(value)}`);
+    throw typeError(`${option}: expected a number, got ${shown(value)}`);
   }
-  if (!(value >= min && value <= max)) {
-    throw new RangeError(`${option}: expected ${min} to ${max}, got ${value}`);
-  }
-  return value;
+  if (value >= min && value <= max) return value;
+  throw rangeError(`${option}: expected ${expected}, got ${value}`);
 }
 
 export function text(option: string, value: unknown, min: number, max: number): string {
   if (typeof value !== 'string') {
-    throw new TypeError(`${option}: expected a string, got ${shown(value)}`);
+    throw typeError(`${option}: expected a string, got ${shown(value)}`);
   }
   // Half of a surrogate pair has no bytes of its own: two such strings would be one key.
   if (!value.isWellFormed()) {
-    throw new TypeError(`${option}: expected well-formed Unicode, got ${shown(value)}`);
+    throw typeError(`${option}: expected well-formed Unicode, got ${shown(value)}`);
   }
   const bytes = Buffer.byteLength(value);
   if (bytes < min || bytes > max) {
-    throw new RangeError(`${option}: expected ${min} to ${max} bytes, got ${bytes}`);
+    throw rangeError(`${option}: expected ${min} to ${max} bytes, got ${bytes}`);
   }
   return value;
 }

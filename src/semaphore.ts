@@ -4,6 +4,7 @@ import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
 import { acquireTogether } from './engine/acquire-together.js';
+import type { AcquireParams } from './engine/acquire-request.js';
 import type { Lease } from './engine/lease.js';
 import { SemaphoreEngine } from './engine/semaphore-engine.js';
 import { runAndRelease } from './engine/use.js';
@@ -11,16 +12,18 @@ import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
-import type { AcquireOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
+import type { AcquireOptions, CloseOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
 import {
   checkFunction,
   checkName,
   integer,
   resolveAcquire,
+  resolveClose,
   resolveOptions,
   resolveTry,
 } from './options.js';
 import { telemetry } from './telemetry.js';
+import { rangeError, typeError } from './validation.js';
 
 /** What `inspect` tells: permits held, requests waiting, and who. */
 export interface SemaphoreState extends InspectReply {
@@ -61,6 +64,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #backend: Backend;
   readonly #engine: SemaphoreEngine;
   readonly #onReleaseFailed = (cause: unknown): void => this.warnOfRelease(cause);
+  readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
 
@@ -106,13 +110,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return telemetry.acquire.tracePromise(() => this.#acquire(options), context);
   }
 
-  async #acquire(options?: number | AcquireOptions): Promise<Handle> {
-    this.#assertOpen();
-    const { timeout, signal, permits } = resolveAcquire(options);
-    signal?.throwIfAborted();
-    this.#checkPermits(permits);
-    const lease = await this.#engine.acquire({ permits, timeout, signal });
-    return this.#keep(lease);
+  // No async function: on this path each promise counts.
+  #acquire(options?: number | AcquireOptions): Promise<Handle> {
+    let params: AcquireParams;
+    try {
+      this.#assertOpen();
+      params = resolveAcquire(options);
+      params.signal?.throwIfAborted();
+      this.#checkPermits(params.permits);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#engine.acquire(params).then(this.#toHandle);
   }
 
   /**
@@ -191,16 +200,37 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Changes the limit for every process that uses this name, from its next call on, whatever limit it was made with. When
-   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. Kept until a day after the
-   * last use.
-   * @param limit an integer, minimum 1
+   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. 0 pauses the semaphore: holders
+   * keep their permits, nobody gets one, and requests wait until another limit is set. Kept until a day after the last use.
+   * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
+   * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setLimit(limit: number): Promise<void> {
-    integer('limit', limit, 1);
+    integer('limit', limit, 0);
     this.#assertOpen();
     await this.#engine.operator.setLimit(limit);
+  }
+
+  /**
+   * Changes the limit by a number, in one step: no change of another process is overwritten. It starts from the limit that
+   * counts: what is stored, else the one given to this object. As `setLimit` otherwise.
+   * @param delta an integer; negative takes permits away
+   * @returns the new limit
+   * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
+   * @throws {TypeError} for anything that is no number
+   * @throws {ClosedError} when the semaphore is closed
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask `inspect` for the limit
+   */
+  async addPermits(delta: number): Promise<number> {
+    integer('delta', delta, -Number.MAX_SAFE_INTEGER);
+    this.#assertOpen();
+    const { limit = 0, refused } = await this.#engine.addPermits(delta);
+    if (refused !== true) return limit;
+    throw rangeError(
+      `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,
+    );
   }
 
   /**
@@ -233,16 +263,27 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. Where they are more than
-   * some hundred, the others follow in the next turns of the event loop, and each handle is held until it is told. The
-   * client stays open. Idempotent; never rejects.
+   * Takes the permits from its handles at once, also while their work still runs; with `drain`, holders first get that time to
+   * release them. New and waiting requests are rejected with a `ClosedError` at once. A handle that is still held at the end
+   * emits `lost` with reason `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than some
+   * hundred, the others follow in the next turns of the event loop. The client stays open. A second `close()` without
+   * `drain` ends the first one's time. Resolves when all is given back, or after min(ttl, 5000) ms more.
+   * @param options `drain` in milliseconds, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  close(): Promise<void> {
-    this.#closed ??= this.#doClose();
+  close(options: CloseOptions = {}): Promise<void> {
+    let drain: number;
+    try {
+      drain = resolveClose(options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (this.#closed !== undefined && drain === 0) this.#engine.drain.end();
+    this.#closed ??= this.#doClose(drain);
     return this.#closed;
   }
 
-  /** Closes. */
+  /** `close()` without `drain`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -251,7 +292,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { mostPermits = Infinity } = this.#backend;
     if (permits <= mostPermits) return;
     const most = `${mostPermits} on several masters`;
-    throw new RangeError(`permits: expected at most ${most}, got ${permits}`);
+    throw rangeError(`permits: expected at most ${most}, got ${permits}`);
   }
 
   #keep(lease: Lease | undefined): Handle {
@@ -299,9 +340,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (this.#closed !== undefined) throw new ClosedError(this.name);
   }
 
-  async #doClose(): Promise<void> {
+  async #doClose(drain: number): Promise<void> {
     this.#stopHazards?.();
-    await this.#engine.close(() => new ClosedError(this.name));
+    await this.#engine.close(() => new ClosedError(this.name), drain);
   }
 }
 
@@ -310,7 +351,7 @@ function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend 
   if (replicas === undefined) return backend;
   const wrapped = backend.withReplicas?.(replicas);
   if (wrapped !== undefined) return wrapped;
-  throw new TypeError(
-    'replicas: expected a client of one Redis server or of a sentinel through ioredis',
+  throw typeError(
+    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
   );
 }

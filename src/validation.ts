@@ -1,4 +1,7 @@
 import { inspect } from 'node:util';
+import { withDocs } from './errors.js';
+
+const CODE = 'INVALID_ARGUMENT';
 
 /** A refused value as an error message shows it, with its type. */
 export function shown(value: unknown): string {
@@ -9,4 +12,14 @@ export function shown(value: unknown): string {
   return value === null || value === undefined
     ? String(value)
     : `${inspect(value)} (${typeof value})`;
+}
+
+/** For an argument of a wrong type or form. `message`: 'option: expected X, got Y'. */
+export function typeError(message: string): TypeError {
+  return Object.assign(new TypeError(withDocs(CODE, message)), { code: CODE });
+}
+
+/** For an argument outside its range. `message`: 'option: expected X, got Y'. */
+export function rangeError(message: string): RangeError {
+  return Object.assign(new RangeError(withDocs(CODE, message)), { code: CODE });
 }

@@ -174,6 +174,19 @@ function charts(results: Results): Chart[] {
       logarithmic: true,
     }),
     barChart({
+      file: 'contended-summary',
+      title:
+        'What waiting costs: ms until the slowest 1 % have a permit, and Redis calls per acquisition',
+      subtitle: '4 processes × 25 callers, limit 4, hold 20 ms; log scale, less is better',
+      results,
+      bars: barsOf(crowd),
+      figures: [
+        { figure: 'waitP99', label: 'p99 wait, ms:' },
+        { figure: 'calls', label: 'calls:' },
+      ],
+      logarithmic: true,
+    }),
+    barChart({
       file: 'contended-dead-time',
       title: 'Dead time of a permit between two holders',
       subtitle: '4 processes × 25 callers, limit 4; ms, less is better',

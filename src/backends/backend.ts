@@ -26,8 +26,10 @@ export interface Backend {
    * end. A name may come more than once. Left out where the backend cannot tell.
    */
   listNames?(prefix: string, cursor: string): Promise<NamePage>;
-  /** Stores the limit that counts for everyone. Left out, as the next two, where the backend cannot. */
+  /** Stores the limit that counts for everyone. Left out, as the next three, where the backend cannot. */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
+  /** Changes the limit that counts by a number and stores it. A call that runs twice changes it once. */
+  addPermits?(call: AddPermitsCall): Promise<AddPermitsReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
@@ -119,7 +121,7 @@ export type AcquireVerdict =
   /** `arrival`: its place in the queue; undefined where the backend has no queue and must be asked again. */
   | { readonly kind: 'queued'; readonly arrival: number | undefined }
   | { readonly kind: 'busy' }
-  /** It asks for more permits than the limit that counts, and is not queued; one that was queued before stays. */
+  /** It asks for more permits than the limit that counts, which is not 0, and is not queued; one that was queued before stays. */
   | { readonly kind: 'over'; readonly limit: number }
   | { readonly kind: 'late' };
 
@@ -158,12 +160,30 @@ export interface ReleaseReply extends Reply {
 }
 
 export interface SetLimitCall extends Call {
+  /** 0: nobody gets a permit. */
   readonly newLimit: number;
   /** Server time after which the call must change nothing: somebody else may have set another since. */
   readonly notAfter?: number | undefined;
 }
 
 export interface SetLimitReply extends Reply {
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
+}
+
+export interface AddPermitsCall extends Call {
+  readonly delta: number;
+  /** Made by the caller, as ids of tickets are. */
+  readonly id: string;
+  /** Server time after which the call must change nothing. */
+  readonly notAfter?: number | undefined;
+}
+
+export interface AddPermitsReply extends Reply {
+  /** What the change made; undefined where it came late. */
+  readonly limit: number | undefined;
+  /** It would have gone below 0 or above 2^53 - 1: nothing is changed, and `limit` is the one that counts. */
+  readonly refused?: boolean;
   /** It came after `notAfter`. */
   readonly late?: boolean;
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
+import { typeError } from '../validation.js';
 
 /**
  * A ticket id is `client.number`, or `client.number.permits` for more than one permit. Redis's queue
@@ -51,5 +52,5 @@ export function parseTicketId(id: string): TicketIdParts | undefined {
 /** @throws {TypeError} when it cannot be the id of a ticket */
 export function checkTicketId(id: unknown): void {
   if (typeof id === 'string' && parseTicketId(id) !== undefined) return;
-  throw new TypeError(`ticketId: expected the id of a ticket, got ${inspect(id)}`);
+  throw typeError(`ticketId: expected the id of a ticket, got ${inspect(id)}`);
 }

@@ -1,28 +1,14 @@
 import type { Backend, ExtendReply } from '../backends/backend.js';
-import type { Instant } from '../time/clock.js';
-import type { CallTerms } from './call-terms.js';
-import type { LaneGroup, LaneParts } from './lane.js';
-import { Lane, LaneItem } from './lane.js';
+import type { LaneGroup, LaneItem, LaneParts, Sender } from './lane.js';
+import { Lane } from './lane.js';
 
-export interface HeldTicket {
+/** One extension of a held ticket. */
+export interface ExtendItem extends LaneItem {
   readonly id: string;
   readonly fencingToken: number;
 }
 
-export interface ExtendAnswer {
-  readonly outcome: 'extended' | 'missing' | 'revoked';
-  /** The moment before the call left: the ticket lives for a ttl from then, at least. */
-  readonly sent: Instant;
-}
-
-export class ExtendItem extends LaneItem<ExtendAnswer> {
-  readonly ticket: HeldTicket;
-
-  constructor(terms: CallTerms, ticket: HeldTicket) {
-    super(terms);
-    this.ticket = ticket;
-  }
-}
+export type ExtendSender = Sender<ExtendItem, ExtendReply>;
 
 export class ExtendLane extends Lane<ExtendItem, ExtendReply> {
   readonly #backend: Backend;
@@ -33,23 +19,15 @@ export class ExtendLane extends Lane<ExtendItem, ExtendReply> {
   }
 
   protected override run(
-    groups: readonly LaneGroup<ExtendItem>[],
+    groups: readonly LaneGroup<ExtendItem, ExtendReply>[],
   ): Promise<readonly ExtendReply[]> {
     return this.#backend.extend(
-      groups.map(({ terms, items }) => ({
+      groups.map(({ sender: { terms }, items }) => ({
         ...terms.call,
         ttl: terms.ttl,
-        ids: items.map(({ ticket }) => ticket.id),
-        fencingTokens: items.map(({ ticket }) => ticket.fencingToken),
+        ids: items.map(({ id }) => id),
+        fencingTokens: items.map(({ fencingToken }) => fencingToken),
       })),
     );
-  }
-
-  protected override settle(items: readonly ExtendItem[], reply: ExtendReply, sent: Instant): void {
-    const { extended, revoked = [] } = reply;
-    items.forEach((item, i) => {
-      const gone = revoked.includes(item.ticket.id) ? 'revoked' : 'missing';
-      item.resolve({ outcome: extended[i] === true ? 'extended' : gone, sent });
-    });
   }
 }

@@ -2,6 +2,7 @@ import type { Backend, EndedTicket, PushedGrant, SemaphoreKey } from '../backend
 import type { LostReason } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { retryUntilDeadline } from './retry.js';
+import { StraySearch } from './stray-search.js';
 import type { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
 
@@ -28,6 +29,7 @@ export class GrantDispatch {
   readonly #backend: Backend;
   readonly #numbers: TicketNumbers;
   readonly #clock: Clock;
+  readonly #search: StraySearch;
   // Its semaphores, its handles and its timers keep a reader alive: unused names take no memory.
   readonly #readers = new WeakGroups<GrantReader>();
   /** Ids that are being given back because nobody wants them. */
@@ -37,6 +39,7 @@ export class GrantDispatch {
     this.#backend = backend;
     this.#numbers = numbers;
     this.#clock = clock;
+    this.#search = new StraySearch(clock, (key, limit) => this.#giveBackStrays(key, limit));
   }
 
   register(key: SemaphoreKey, reader: GrantReader): void {
@@ -63,11 +66,16 @@ export class GrantDispatch {
     for (const reader of this.#readers.of(placeOf(key))) reader.lose(id, reason);
   }
 
+  /** See `#giveBackStrays`: one semaphore after the other. */
+  searchStrays(key: SemaphoreKey, limit: number): void {
+    this.#search.add(key, limit);
+  }
+
   /**
    * After an interruption the server may have older data, with requests that were served since and tickets that were given
    * back: no other process can tell that these are not wanted.
    */
-  async giveBackStrays(key: SemaphoreKey, limit: number): Promise<void> {
+  async #giveBackStrays(key: SemaphoreKey, limit: number): Promise<void> {
     try {
       const { holders, waiters } = await this.#backend.inspect({ key, limit });
       const readers = this.#readers.of(placeOf(key));

@@ -33,8 +33,7 @@ export class GrantInbox {
   readonly #open: ((inbox: GrantInbox) => Listening) | undefined;
   readonly #dispatch: GrantDispatch;
   readonly #prefix: string;
-  readonly #readers = new Set<InboxReader>();
-  /** Those among them for whom something will be pushed. */
+  /** Those for whom something will be pushed. */
   readonly #waiting = new Set<InboxReader>();
   #listening: Listening | undefined;
   #linger: Timer | undefined;
@@ -44,6 +43,7 @@ export class GrantInbox {
   /** Settles when all that were given up have ended. */
   #ended: Promise<void> = Promise.resolve();
   #healthy = false;
+  #healthChanges = 0;
   #interrupted = false;
 
   constructor(
@@ -65,22 +65,20 @@ export class GrantInbox {
     return this.#healthy;
   }
 
-  /** Lets `reader` know of the subscription's health, if there is one: its call may be under way when that changes. */
-  add(reader: InboxReader): void {
-    this.#readers.add(reader);
+  /** How often that has changed: a grant may have been pushed between two changes. */
+  get healthChanges(): number {
+    return this.#healthChanges;
   }
 
-  /** As `add`, and sees to it that there is a subscription. */
+  /** Lets `reader` know of the subscription's health, and sees to it that there is one. */
   await(reader: InboxReader): void {
     this.#linger?.cancel();
     this.#linger = undefined;
-    this.#readers.add(reader);
     this.#waiting.add(reader);
     this.#listen();
   }
 
   remove(reader: InboxReader): void {
-    this.#readers.delete(reader);
     if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
     // A subscriber that cannot connect would keep the process alive by trying.
     if (!this.#healthy) return void this.close();
@@ -133,14 +131,15 @@ export class GrantInbox {
     onHealth: (healthy: boolean): void => {
       const wasHealthy = this.#healthy;
       this.#healthy = healthy && this.#listening !== undefined;
+      if (this.#healthy !== wasHealthy) this.#healthChanges += 1;
       if (!healthy && this.#waiting.size === 0) return void this.close();
       // Each time that they are told, they poll as often as at first: no news is not worth that.
       if (!this.#healthy && !wasHealthy) return;
       const restored = this.#healthy && this.#interrupted;
       this.#interrupted = !this.#healthy;
-      for (const reader of this.#readers) {
+      for (const reader of this.#waiting) {
         reader.onHealth(this.#healthy);
-        if (restored) void this.#dispatch.giveBackStrays(reader.key, reader.limit);
+        if (restored) this.#dispatch.searchStrays(reader.key, reader.limit);
       }
     },
     onFailed: (): void => {

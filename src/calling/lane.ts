@@ -1,8 +1,8 @@
 import type { Reply } from '../backends/backend.js';
+import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { instant, nextTick } from '../time/clock.js';
 import type { CallTerms } from './call-terms.js';
-import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 /** Most ids in one call, so that it keeps the server for no longer than some milliseconds. */
 export const MOST_IDS = 100;
@@ -13,54 +13,29 @@ const MOST_IDS_OF_ONE = 1000;
 /** How many calls are under way at once: one runs while the next is on its way. */
 const MOST_UNDER_WAY = 2;
 
-/** What a lane knows of its items. */
-export interface Sendable {
-  readonly terms: CallTerms;
+/** What has one id, on its way to the backend and back. It may travel more than once. */
+export interface LaneItem {
+  /** Whether it has left since it was last added. */
   sent: boolean;
-  repeated: boolean;
-  readonly cancelled: boolean;
-  reject(error: unknown): void;
-}
-
-/** What has one id, on its way to the backend and back. */
-export class LaneItem<Answer> implements Sendable {
-  readonly terms: CallTerms;
-  /** Rejects when the call fails, with a `CallTimeoutError` when its time is over. */
-  readonly answer: Promise<Answer>;
-  /** Whether it has left. */
-  sent = false;
-  /** Whether it was sent again, after a call that was refused: that one may have done it all the same. */
-  repeated = false;
-  cancelled = false;
-  resolve!: (answer: Answer) => void;
-  reject!: (error: unknown) => void;
-
-  constructor(terms: CallTerms) {
-    this.terms = terms;
-    this.answer = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-  }
-
   /** It is no longer wanted: if it has not left, it never does, and is never answered. */
-  cancel(): void {
-    this.cancelled = !this.sent;
-  }
-
-  /** The answer that comes after its time was over, if it comes. */
-  late(): Promise<Answer> {
-    return new Promise((resolve) => {
-      this.resolve = resolve;
-      this.reject = () => undefined;
-    });
-  }
+  cancelled: boolean;
+  /** Whether it was sent again, after a call that was refused: that one may have done it all the same. */
+  repeated: boolean;
 }
 
-/** Items of one semaphore object in one call. */
-export interface LaneGroup<Item> {
+/** A semaphore object as a lane knows it: what its calls say, and where their replies go. */
+export interface Sender<Item, R> {
   readonly terms: CallTerms;
-  readonly items: Item[];
+  /** `late`: its time was over before, and `onFailure` was called. */
+  onReply(items: readonly Item[], reply: R, sent: Instant, late: boolean): void;
+  /** The call has failed; with a `CallTimeoutError` when its time is over, and then a reply may follow. */
+  onFailure(items: readonly Item[], error: unknown): void;
+}
+
+/** Items of one sender in one call. */
+export interface LaneGroup<Item, R> {
+  readonly sender: Sender<Item, R>;
+  readonly items: readonly Item[];
 }
 
 /** What all lanes of one `TicketCalls` share. */
@@ -76,11 +51,11 @@ export interface LaneParts {
  * One damaged semaphore makes a shared call fail. So each is then sent again alone, which ids make harmless, and what
  * fails alone stays alone for a while.
  */
-export abstract class Lane<Item extends Sendable, R extends Reply> {
+export abstract class Lane<Item extends LaneItem, R extends Reply> {
   protected readonly parts: LaneParts;
   /** How long one call may take, in milliseconds. */
   protected readonly limit: number;
-  #gathered: Item[] = [];
+  readonly #gathered = new Map<Sender<Item, R>, Item[]>();
   #underWay = 0;
   #flushing = false;
 
@@ -89,19 +64,16 @@ export abstract class Lane<Item extends Sendable, R extends Reply> {
     this.limit = limit;
   }
 
-  /** Whether nothing gathers and nothing is under way. */
-  get idle(): boolean {
-    return this.#underWay === 0 && this.#gathered.length === 0;
-  }
-
-  add(item: Item): void {
-    this.#gathered.push(item);
+  add(sender: Sender<Item, R>, item: Item): void {
+    item.sent = false;
+    item.cancelled = false;
+    const items = this.#gathered.get(sender);
+    if (items === undefined) this.#gathered.set(sender, [item]);
+    else items.push(item);
     this.#flushSoon();
   }
 
-  protected abstract run(groups: readonly LaneGroup<Item>[]): Promise<readonly R[]>;
-
-  protected abstract settle(items: readonly Item[], reply: R, sent: Instant): void;
+  protected abstract run(groups: readonly LaneGroup<Item, R>[]): Promise<readonly R[]>;
 
   // After a reply, too, on the next tick: by then its callers have added what they want next.
   #flushSoon(): void {
@@ -113,57 +85,72 @@ export abstract class Lane<Item extends Sendable, R extends Reply> {
   readonly #flush = (): void => {
     this.#flushing = false;
     const now = this.parts.clock.monotonic();
-    while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) {
-      const shared: LaneGroup<Item>[] = [];
-      for (const group of grouped(this.#next())) {
-        if (group.terms.isAlone(now)) void this.#serve([group]);
+    while (this.#gathered.size > 0 && this.#underWay < MOST_UNDER_WAY) {
+      const shared: LaneGroup<Item, R>[] = [];
+      for (const group of this.#next()) {
+        if (group.sender.terms.isAlone(now)) void this.#serve([group]);
         else shared.push(group);
       }
       if (shared.length > 0) void this.#send(shared);
     }
   };
 
-  #next(): Item[] {
-    const most = this.#isOfOne() ? MOST_IDS_OF_ONE : MOST_IDS;
-    if (this.#gathered.length > most) return this.#gathered.splice(0, most);
-    const items = this.#gathered;
-    this.#gathered = [];
-    return items;
+  /** What the next call has room for: those that gather for longest. */
+  #next(): LaneGroup<Item, R>[] {
+    const groups: LaneGroup<Item, R>[] = [];
+    let ids = 0;
+    for (const [sender, gathered] of this.#gathered) {
+      if (ids > 0 && ids + gathered.length > MOST_IDS) break;
+      const taken = this.#take(sender, gathered);
+      ids += taken.length;
+      const items = taken.some(isCancelled) ? taken.filter(isWanted) : taken;
+      for (const item of items) item.sent = true;
+      if (items.length > 0) groups.push({ sender, items });
+    }
+    return groups;
   }
 
-  /** Whether the next that gather are of one semaphore. */
-  #isOfOne(): boolean {
-    const terms = this.#gathered[0]?.terms;
-    return this.#gathered.slice(0, MOST_IDS_OF_ONE).every((item) => item.terms === terms);
+  #take(sender: Sender<Item, R>, gathered: Item[]): Item[] {
+    if (gathered.length > MOST_IDS_OF_ONE) return gathered.splice(0, MOST_IDS_OF_ONE);
+    this.#gathered.delete(sender);
+    return gathered;
   }
 
-  async #send(groups: readonly LaneGroup<Item>[]): Promise<void> {
+  async #send(groups: readonly LaneGroup<Item, R>[]): Promise<void> {
     this.#underWay += 1;
     await this.#serve(groups);
     this.#underWay -= 1;
-    if (this.#gathered.length > 0) this.#flushSoon();
+    if (this.#gathered.size > 0) this.#flushSoon();
   }
 
-  async #serve(groups: readonly LaneGroup<Item>[]): Promise<void> {
+  async #serve(groups: readonly LaneGroup<Item, R>[]): Promise<void> {
     const { clock } = this.parts;
     const sent = instant(clock);
     const call = this.#run(groups);
+    let replies: readonly R[];
     try {
-      this.#settle(groups, await withTimeout(clock, this.limit, call), sent);
+      replies = await withTimeout(clock, this.limit, call);
     } catch (error) {
+      this.#onError(groups, error);
       if (error instanceof CallTimeoutError) {
-        this.#reject(groups, error);
-        void call.then((replies) => this.#settle(groups, replies, sent)).catch(() => undefined);
-      } else if (this.parts.isRetryable(error)) this.#reject(groups, error);
-      else if (groups.length > 1) this.#repeatEach(groups);
-      else {
-        for (const { terms } of groups) terms.keepAlone(clock.monotonic());
-        this.#reject(groups, error);
+        void call.then((late) => deliver(groups, late, sent, true)).catch(() => undefined);
       }
+      return;
+    }
+    deliver(groups, replies, sent, false);
+  }
+
+  #onError(groups: readonly LaneGroup<Item, R>[], error: unknown): void {
+    const passes = error instanceof CallTimeoutError || this.parts.isRetryable(error);
+    if (!passes && groups.length > 1) return this.#repeatEach(groups);
+    const now = this.parts.clock.monotonic();
+    for (const { sender, items } of groups) {
+      if (!passes) sender.terms.keepAlone(now);
+      sender.onFailure(items, error);
     }
   }
 
-  #repeatEach(groups: readonly LaneGroup<Item>[]): void {
+  #repeatEach(groups: readonly LaneGroup<Item, R>[]): void {
     for (const group of groups) {
       for (const item of group.items) item.repeated = true;
       void this.#serve([group]);
@@ -171,33 +158,35 @@ export abstract class Lane<Item extends Sendable, R extends Reply> {
   }
 
   /** A backend may throw instead of rejecting. */
-  async #run(groups: readonly LaneGroup<Item>[]): Promise<readonly R[]> {
+  async #run(groups: readonly LaneGroup<Item, R>[]): Promise<readonly R[]> {
     return this.run(groups);
-  }
-
-  #settle(groups: readonly LaneGroup<Item>[], replies: readonly R[], sent: Instant): void {
-    groups.forEach(({ terms, items }, i) => {
-      const reply = replies[i];
-      if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
-      terms.observe(sent, reply);
-      this.settle(items, reply, sent);
-    });
-  }
-
-  #reject(groups: readonly LaneGroup<Item>[], error: unknown): void {
-    for (const { items } of groups) for (const item of items) item.reject(error);
   }
 }
 
-function grouped<Item extends Sendable>(items: readonly Item[]): LaneGroup<Item>[] {
-  const groups = new Map<CallTerms, LaneGroup<Item>>();
-  for (const item of items) {
-    if (item.cancelled) continue;
-    item.sent = true;
-    const { terms } = item;
-    const group = groups.get(terms);
-    if (group === undefined) groups.set(terms, { terms, items: [item] });
-    else group.items.push(item);
+/** Gives each sender its reply. `sent`: the moment before the call left. */
+export function deliver<Item, R extends Reply>(
+  groups: readonly LaneGroup<Item, R>[],
+  replies: readonly R[],
+  sent: Instant,
+  late: boolean,
+): void {
+  let place = 0;
+  for (const { sender, items } of groups) {
+    const reply = replies[place++];
+    if (reply === undefined) {
+      if (!late)
+        sender.onFailure(items, new Error('the backend sent fewer replies than it got calls'));
+      continue;
+    }
+    sender.terms.observe(sent, reply);
+    sender.onReply(items, reply, sent, late);
   }
-  return [...groups.values()];
+}
+
+function isCancelled({ cancelled }: LaneItem): boolean {
+  return cancelled;
+}
+
+function isWanted({ cancelled }: LaneItem): boolean {
+  return !cancelled;
 }

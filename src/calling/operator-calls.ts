@@ -1,4 +1,10 @@
-import type { AdoptedTicket, Backend, InspectReply, Reply } from '../backends/backend.js';
+import type {
+  AddPermitsReply,
+  AdoptedTicket,
+  Backend,
+  InspectReply,
+  Reply,
+} from '../backends/backend.js';
 import { BackendError } from '../errors.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
@@ -31,6 +37,17 @@ export class OperatorCalls {
     const call = { ...this.#terms.call, newLimit };
     await this.#untilDone('setting the limit', (notAfter) => setLimit({ ...call, notAfter }));
     this.#terms.forgetOtherLimit();
+  }
+
+  /** `id`: of the change, which is made once however often it is sent. */
+  async addPermits(delta: number, id: string): Promise<AddPermitsReply> {
+    const addPermits = this.#backend.addPermits?.bind(this.#backend) ?? unable('addPermits');
+    const call = { ...this.#terms.call, delta, id };
+    const { reply } = await this.#untilDone('changing the limit', (notAfter) =>
+      addPermits({ ...call, notAfter }),
+    );
+    if (reply.refused !== true) this.#terms.forgetOtherLimit();
+    return reply;
   }
 
   /** Undefined when the ticket is gone. `newId` is its id from now on. */

@@ -1,17 +1,13 @@
 import type { Backend, ReleaseReply } from '../backends/backend.js';
-import type { CallTerms } from './call-terms.js';
-import type { LaneGroup, LaneParts } from './lane.js';
-import { Lane, LaneItem } from './lane.js';
+import type { LaneGroup, LaneItem, LaneParts, Sender } from './lane.js';
+import { Lane } from './lane.js';
 
-/** Its answer: whether there was a live ticket. */
-export class ReleaseItem extends LaneItem<boolean> {
+/** A ticket to give back, or a request to withdraw: which of the two an id is, only the backend knows for sure. */
+export interface ReleaseItem extends LaneItem {
   readonly id: string;
-
-  constructor(terms: CallTerms, id: string) {
-    super(terms);
-    this.id = id;
-  }
 }
+
+export type ReleaseSender = Sender<ReleaseItem, ReleaseReply>;
 
 export class ReleaseLane extends Lane<ReleaseItem, ReleaseReply> {
   readonly #backend: Backend;
@@ -22,17 +18,13 @@ export class ReleaseLane extends Lane<ReleaseItem, ReleaseReply> {
   }
 
   protected override run(
-    groups: readonly LaneGroup<ReleaseItem>[],
+    groups: readonly LaneGroup<ReleaseItem, ReleaseReply>[],
   ): Promise<readonly ReleaseReply[]> {
     return this.#backend.release(
-      groups.map(({ terms: { call }, items }) => {
-        const { key, limit, client } = call;
+      groups.map(({ sender, items }) => {
+        const { key, limit, client } = sender.terms.call;
         return { key, limit, client, ids: items.map(({ id }) => id) };
       }),
     );
-  }
-
-  protected override settle(items: readonly ReleaseItem[], { released }: ReleaseReply): void {
-    items.forEach((item, i) => item.resolve(released[i] === true));
   }
 }

@@ -1,32 +1,19 @@
-import type {
-  AcquireReply,
-  Backend,
-  ExtendReply,
-  ReleaseReply,
-  SemaphoreKey,
-} from '../backends/backend.js';
-import type { Clock, Instant } from '../time/clock.js';
+import type { AcquireReply, Backend, SemaphoreKey } from '../backends/backend.js';
+import type { Clock } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
-import type { WantedTicket } from './acquire-lane.js';
-import {
-  acquireCall,
-  AcquireItem,
-  AcquireLane,
-  timeWanted,
-  settleAcquired,
-} from './acquire-lane.js';
+import type { AcquireGroup } from './acquire-lane.js';
+import { acquireCall, AcquireLane, timeWanted } from './acquire-lane.js';
 import { CallTerms } from './call-terms.js';
 import { callTimeout, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 import { DamagedNames } from './damaged-names.js';
-import type { HeldTicket } from './extend-lane.js';
-import { ExtendItem, ExtendLane } from './extend-lane.js';
+import { ExtendLane } from './extend-lane.js';
 import { GrantDispatch } from './grant-dispatch.js';
 import { GrantInbox } from './grant-inbox.js';
 import type { LaneParts } from './lane.js';
-import { MOST_IDS } from './lane.js';
+import { deliver, MOST_IDS } from './lane.js';
 import { Lanes } from './lanes.js';
-import { ReleaseItem, ReleaseLane } from './release-lane.js';
+import { ReleaseLane } from './release-lane.js';
 import { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
 
@@ -51,9 +38,9 @@ export class TicketCalls {
   readonly #serverClock: ServerClock;
   readonly #damaged = new DamagedNames();
   readonly #parts: LaneParts;
-  readonly #acquires: Lanes<AcquireItem, AcquireReply>;
-  readonly #extends: Lanes<ExtendItem, ExtendReply>;
-  readonly #releases: Lanes<ReleaseItem, ReleaseReply>;
+  readonly #acquires: Lanes<AcquireLane>;
+  readonly #extends: Lanes<ExtendLane>;
+  readonly #releases: Lanes<ReleaseLane>;
 
   static of(backend: Backend, clock: Clock): TicketCalls {
     let byClock = ofBackend.get(backend);
@@ -107,24 +94,18 @@ export class TicketCalls {
     return this.#parts.isRetryable(error);
   }
 
-  acquire(terms: CallTerms, wanted: WantedTicket): AcquireItem {
-    const item = new AcquireItem(terms, wanted);
-    this.#acquires.add(item, callTimeout(terms.ttl));
-    return item;
+  /** Where requests of such terms travel. Kept by who uses it. */
+  acquireLane(terms: CallTerms): AcquireLane {
+    return this.#acquires.of(terms, callTimeout(terms.ttl));
   }
 
-  /** `limit`: how long the call may take, in milliseconds. */
-  extend(terms: CallTerms, ticket: HeldTicket, limit: number): ExtendItem {
-    const item = new ExtendItem(terms, ticket);
-    this.#extends.add(item, limit);
-    return item;
+  /** `limit`: how long a call may take, in milliseconds. */
+  extendLane(terms: CallTerms, limit: number): ExtendLane {
+    return this.#extends.of(terms, limit);
   }
 
-  /** Gives a ticket back or withdraws a request: which of the two an id is, only the backend knows for sure. */
-  release(terms: CallTerms, id: string): ReleaseItem {
-    const item = new ReleaseItem(terms, id);
-    this.#releases.add(item, callTimeout(terms.ttl));
-    return item;
+  releaseLane(terms: CallTerms): ReleaseLane {
+    return this.#releases.of(terms, callTimeout(terms.ttl));
   }
 
   /** Whether one call can take a ticket of each of them, or none. */
@@ -143,34 +124,25 @@ export class TicketCalls {
    * Takes one ticket of each semaphore, or nothing, in a call that is shared with no other. False when one was not free.
    * @throws what the backend throws, or a `CallTimeoutError`: then each may have been granted
    */
-  async acquireTogether(items: readonly AcquireItem[]): Promise<boolean> {
+  async acquireTogether(groups: readonly AcquireGroup[]): Promise<boolean> {
     const { clock } = this.#parts;
     const sent = instant(clock);
-    const limit = Math.min(...items.map(({ terms }) => callTimeout(terms.ttl)));
+    const limit = Math.min(...groups.map(({ sender }) => callTimeout(sender.terms.ttl)));
+    const items = groups.flatMap((group) => group.items);
     for (const item of items) item.sent = true;
     const wantedFor = Math.min(timeWanted(items, sent.monotonic), limit);
-    const notAfter = items[0]?.terms.serverClock.latestIn(wantedFor);
-    const calls = items.map((item) => acquireCall(item.terms, [item], notAfter));
+    const notAfter = groups[0]?.sender.terms.serverClock.latestIn(wantedFor);
+    const calls = groups.map((group) => acquireCall(group.sender.terms, group.items, notAfter));
     const call = this.#backend.acquireTogether?.(calls) ?? Promise.resolve(undefined);
     try {
-      return this.#settleTogether(items, await withTimeout(clock, limit, call), sent);
+      const replies = await withTimeout(clock, limit, call);
+      if (replies !== undefined) deliver(groups, replies, sent, false);
+      return replies !== undefined;
     } catch (error) {
-      const onLate = (replies: Replies): boolean => this.#settleTogether(items, replies, sent);
+      const onLate = (replies: readonly AcquireReply[] = []): void =>
+        deliver(groups, replies, sent, true);
       if (error instanceof CallTimeoutError) void call.then(onLate).catch(() => undefined);
       throw error;
     }
   }
-
-  #settleTogether(items: readonly AcquireItem[], replies: Replies, sent: Instant): boolean {
-    if (replies === undefined) return false;
-    items.forEach((item, i) => {
-      const reply = replies[i];
-      if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
-      item.terms.observe(sent, reply);
-      settleAcquired([item], reply, sent);
-    });
-    return true;
-  }
 }
-
-type Replies = readonly AcquireReply[] | undefined;

@@ -75,6 +75,14 @@ export class Operator {
     await semaphore.setLimit(limit);
   }
 
+  /** Gives the new limit. It starts from 1 where nobody has said one. */
+  async addPermits(name: string, delta: number): Promise<number> {
+    await using semaphore = await this.#asOthers(name, 1);
+    return await semaphore
+      .addPermits(delta)
+      .catch((error: unknown) => usageOf(() => rethrow(error)));
+  }
+
   /** False when there is no such ticket. */
   async revoke(name: string, ticket: string): Promise<boolean> {
     await using semaphore = await this.#asOthers(name, 1);
@@ -83,8 +91,9 @@ export class Operator {
 
   /** With the limit that others use, so that they are told of no other and waiters get what comes free. */
   async #asOthers(name: string, otherwise: number): Promise<Semaphore> {
-    usageOf(() => this.#semaphore(name, otherwise));
-    return this.#semaphore(name, (await this.limitOf(name)) ?? otherwise);
+    usageOf(() => this.#semaphore(name, 1));
+    // None is made with 0, which only `setLimit` stores: what others were made with does not matter then.
+    return this.#semaphore(name, Math.max(1, (await this.limitOf(name)) ?? otherwise));
   }
 
   #semaphore(name: string, limit: number): Semaphore {

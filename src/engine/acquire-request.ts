@@ -1,5 +1,5 @@
 import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
-import type { AcquireItem, WantedTicket } from '../calling/acquire-lane.js';
+import type { AcquireItem } from '../calling/acquire-lane.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
 import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Lease } from './lease.js';
@@ -26,7 +26,7 @@ export interface AcquireParams {
 const SLOW_CALL_MS = 50;
 
 /** One call of `acquire` or `tryAcquire` on its way to a permit. */
-export class AcquireRequest implements WantedTicket, Linked<AcquireRequest> {
+export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
   readonly id: string;
   readonly params: AcquireParams;
   /** Undefined: refused, which is an answer to `tryAcquire`. */
@@ -47,9 +47,13 @@ export class AcquireRequest implements WantedTicket, Linked<AcquireRequest> {
   previous: AcquireRequest | undefined = undefined;
   next: AcquireRequest | undefined = undefined;
   list: object | undefined = undefined;
+  sent = false;
+  cancelled = false;
+  repeated = false;
+  /** What its inbox had seen when its last call left. */
+  healthSeen = 0;
   #queued = false;
-  /** Its last call, and its monotonic time. */
-  #item: AcquireItem | undefined;
+  /** Monotonic time of its last call. */
   #sentAt = 0;
   #onAbort: (() => void) | undefined;
   #resolve!: (lease: Lease | undefined) => void;
@@ -86,9 +90,8 @@ export class AcquireRequest implements WantedTicket, Linked<AcquireRequest> {
     onceAborted(signal, this.#onAbort);
   }
 
-  onSend(item: AcquireItem, now: number): void {
+  onSend(now: number): void {
     this.state = 'sent';
-    this.#item = item;
     this.#sentAt = now;
     this.attempts += 1;
   }
@@ -123,20 +126,20 @@ export class AcquireRequest implements WantedTicket, Linked<AcquireRequest> {
 
   abandon(error: unknown): void {
     this.#end('abandoned');
-    this.#item?.cancel();
+    this.cancelled = true;
     this.#reject(error);
   }
 
   /** Whether the backend may have heard of it. */
   get wasSent(): boolean {
-    return this.attempts > 1 || this.#item?.sent === true;
+    return this.attempts > 1 || this.sent;
   }
 
   timeoutError(name: string, now: number): Error {
     const { timeout } = this.params;
     const trouble = this.#trouble(now);
     if (timeout === undefined) return new BackendError('acquiring failed', trouble);
-    const attempts = this.#item?.sent === false ? this.attempts - 1 : this.attempts;
+    const attempts = this.attempts > 0 && !this.sent ? this.attempts - 1 : this.attempts;
     return new AcquireTimeoutError(
       { name, timeout, waited: now - this.started, attempts },
       trouble,

@@ -1,6 +1,4 @@
-import { AcquireItem } from '../calling/acquire-lane.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
-import { CallTimeoutError } from '../time/call-timeout.js';
 import type { AcquireRequest } from './acquire-request.js';
 import type { Lease } from './lease.js';
 import type { SemaphoreEngine } from './semaphore-engine.js';
@@ -14,7 +12,6 @@ export interface TogetherPart {
 interface Sent {
   readonly engine: SemaphoreEngine;
   readonly request: AcquireRequest;
-  readonly item: AcquireItem;
 }
 
 /**
@@ -33,33 +30,24 @@ export async function acquireTogether(
   if (!calls.canTakeTogether(parts.map(({ engine }) => engine.terms))) return 'unable';
   const sent = parts.map(({ engine, permits }) => {
     const request = engine.waitLoop.newRequest({ permits, timeout: undefined, signal });
-    const item = new AcquireItem(engine.terms, request);
-    request.onSend(item, request.started);
-    return { engine, request, item };
+    request.onSend(request.started);
+    return { engine, request };
   });
   // An aborted caller does not wait for the call.
-  void deliver(calls, sent);
+  void send(calls, sent);
   return allOrNone(sent);
 }
 
-async function deliver(calls: TicketCalls, sent: readonly Sent[]): Promise<void> {
+async function send(calls: TicketCalls, sent: readonly Sent[]): Promise<void> {
   try {
-    const granted = await calls.acquireTogether(sent.map(({ item }) => item));
-    // All of them at once: one that fails leaves no other rejection unhandled.
-    const answers = granted ? await Promise.all(sent.map(({ item }) => item.answer)) : [];
-    sent.forEach(({ engine, request }, i) => {
-      const answer = answers[i];
-      request.onReply();
-      if (answer === undefined) engine.waitLoop.onRefused(request);
-      else engine.waitLoop.onAnswer(request, answer);
-    });
+    const groups = sent.map(({ engine, request }) => ({
+      sender: engine.waitLoop,
+      items: [request],
+    }));
+    if (await calls.acquireTogether(groups)) return;
+    for (const { engine, request } of sent) engine.waitLoop.onRefused(request);
   } catch (error) {
-    for (const { engine, request, item } of sent) {
-      request.onReply();
-      engine.waitLoop.onError(request, error);
-      if (!(error instanceof CallTimeoutError)) continue;
-      void item.late().then((answer) => engine.waitLoop.onAnswer(request, answer));
-    }
+    for (const { engine, request } of sent) engine.waitLoop.onFailure([request], error);
   }
 }
 

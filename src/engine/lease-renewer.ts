@@ -1,18 +1,20 @@
+import type { ExtendReply } from '../backends/backend.js';
 import { UnfitServerError } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout, CallTimeoutError } from '../time/call-timeout.js';
-import type { ExtendAnswer, ExtendItem } from '../calling/extend-lane.js';
+import { callTimeout } from '../time/call-timeout.js';
+import type { ExtendSender } from '../calling/extend-lane.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
 import type { LostReason } from '../errors.js';
 import { BackendError } from '../errors.js';
 import { telemetry } from '../telemetry.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock, Instant } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { inSlices } from '../time/in-slices.js';
 import { Wakeup } from '../time/shared-timer.js';
+import { Extension } from './extension.js';
 import { IndexedList } from './indexed-list.js';
 import type { Lease } from './lease.js';
 import { publishExtend, publishLost } from './lease-telemetry.js';
@@ -43,16 +45,19 @@ interface Awaiting {
  * Keeps the held tickets of one semaphore object alive, all with one wake-up, and notifies a holder when its lease ran out
  * without a confirmed extension. It does not keep the process alive, and no timer is set while nothing is held.
  */
-export class LeaseRenewer {
+export class LeaseRenewer implements ExtendSender {
+  readonly terms: CallTerms;
   readonly #parts: LeaseRenewerParts;
   readonly #leases = new IndexedList<Lease>();
   readonly #nextBeat: Wakeup;
   readonly #awaiting = new Map<Lease, Awaiting[]>();
   /** Holders whose leases ran out are being notified. */
   #expiring = false;
+  #onEmpty: (() => void) | undefined;
 
   constructor(parts: LeaseRenewerParts) {
     this.#parts = parts;
+    this.terms = parts.terms;
     this.#nextBeat = new Wakeup(parts.clock, false, () => this.#beat());
   }
 
@@ -67,8 +72,18 @@ export class LeaseRenewer {
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
     lease.dueAt = lease.claimed ? lease.heldSince + every : now + claimIn;
     this.#leases.add(lease);
-    this.#wakeFor(lease, now);
+    this.#wakeFor(lease, now, remaining);
     return true;
+  }
+
+  /** How many are held. */
+  get size(): number {
+    return this.#leases.size;
+  }
+
+  /** Calls back when the last one has ended. */
+  onceEmpty(listener: () => void): void {
+    this.#onEmpty = listener;
   }
 
   find(id: string): Lease | undefined {
@@ -112,52 +127,66 @@ export class LeaseRenewer {
   doubt(lease: Lease): void {
     if (lease.doubted) return;
     lease.doubted = true;
-    void this.#extend(lease);
+    this.#extend(lease);
   }
 
   /** Settles with the first extension that is sent from now on and confirmed, or when the lease ends. */
   extend(lease: Lease): Promise<void> {
     return new Promise((resolve, reject) => {
-      void this.#extend(lease);
+      this.#extend(lease);
       const others = this.#awaiting.get(lease) ?? [];
       const asked = lease.extensions - 1;
       this.#awaiting.set(lease, [...others, { asked, resolve, reject }]);
     });
   }
 
-  async #extend(lease: Lease): Promise<void> {
+  onReply(
+    extensions: readonly Extension[],
+    { extended, revoked = [] }: ExtendReply,
+    sent: Instant,
+    late: boolean,
+  ): void {
+    for (const [i, extension] of extensions.entries()) {
+      const { lease, id } = extension;
+      if (!late) forget(lease, extension);
+      if (extended[i] === true) this.#onExtended(extension, sent);
+      else this.#onGone(lease, revoked.includes(id) ? 'revoked' : 'missing');
+    }
+  }
+
+  onFailure(extensions: readonly Extension[], error: unknown): void {
+    for (const extension of extensions) {
+      forget(extension.lease, extension);
+      this.#onError(extension.lease, error);
+    }
+  }
+
+  #extend(lease: Lease): void {
     // One that has not left yet is as good.
     if (lease.extension?.sent === false) return;
     const { calls, terms } = this.#parts;
     // Short enough for several tries within a lease, or within the claim time.
     const claim = lease.claimed ? Infinity : CLAIM_TIME_MS / 4;
     const limit = Math.min(callTimeout(terms.ttl), terms.ttl / 6, claim);
-    const item = calls.extend(terms, lease, limit);
     lease.extensions += 1;
-    const number = lease.extensions;
-    lease.extension = item;
-    try {
-      const answer = await item.answer;
-      forget(lease, item);
-      this.#onAnswer(lease, answer, number);
-    } catch (error) {
-      forget(lease, item);
-      this.#onError(lease, error);
-      if (error instanceof CallTimeoutError) this.#onAnswer(lease, await item.late(), number);
-    }
+    const extension = new Extension(lease, lease.extensions);
+    lease.extension = extension;
+    calls.extendLane(terms, limit).add(this, extension);
   }
 
-  #onAnswer(lease: Lease, { outcome, sent }: ExtendAnswer, number: number): void {
-    const { releaser } = this.#parts;
+  #onGone(lease: Lease, reason: 'missing' | 'revoked'): void {
     const { doubted } = lease;
     lease.doubted = false;
-    if (outcome !== 'extended') {
-      // Under its id there may be another ticket by now, which nobody wants.
-      if (doubted && outcome === 'missing') releaser.withdraw(lease.id);
-      this.lose(lease, outcome);
-    } else if (lease.state.kind === 'lost') {
+    // Under its id there may be another ticket by now, which nobody wants.
+    if (doubted && reason === 'missing') this.#parts.releaser.withdraw(lease.id);
+    this.lose(lease, reason);
+  }
+
+  #onExtended({ lease, number }: Extension, sent: Instant): void {
+    lease.doubted = false;
+    if (lease.state.kind === 'lost') {
       // It was extended after its holder had given up: nobody holds this ticket any more.
-      releaser.withdraw(lease.id);
+      this.#parts.releaser.withdraw(lease.id);
     } else if (lease.state.kind === 'held') {
       lease.confirm(sent);
       if (telemetry.extend.active) publishExtend(lease, undefined);
@@ -173,7 +202,7 @@ export class LeaseRenewer {
     const now = clock.monotonic();
     lease.dueAt = extendEvery === 0 ? Infinity : sentAt + extendEvery;
     lease.weaken((dropped) => this.#drop(dropped));
-    if (this.#leases.has(lease)) this.#wakeFor(lease, now);
+    if (this.#leases.has(lease)) this.#wakeFor(lease, now, lease.remaining);
   }
 
   /** One failure is not loss: it is tried again after a pause. */
@@ -185,7 +214,7 @@ export class LeaseRenewer {
     lease.lastError = error;
     const now = clock.monotonic();
     lease.dueAt = now + pause;
-    if (this.#leases.has(lease)) this.#wakeFor(lease, now);
+    if (this.#leases.has(lease)) this.#wakeFor(lease, now, lease.remaining);
     if (calls.isRetryable(error)) return;
     const failure = new BackendError('extending failed', error);
     this.#settle(lease, Infinity, failure);
@@ -219,8 +248,11 @@ export class LeaseRenewer {
   }
 
   #remove(lease: Lease): void {
-    if (this.#leases.remove(lease) && this.#leases.size === 0) this.#nextBeat.stop();
-    lease.extension?.cancel();
+    if (this.#leases.remove(lease) && this.#leases.size === 0) {
+      this.#nextBeat.stop();
+      this.#onEmpty?.();
+    }
+    if (lease.extension !== undefined) lease.extension.cancelled = true;
     // Only for callers that wait: an error with its stack costs more than all else here.
     if (this.#awaiting.has(lease)) this.#settle(lease, Infinity, lease.lossError());
   }
@@ -231,8 +263,8 @@ export class LeaseRenewer {
     if (telemetry.drop.active) telemetry.drop.publish({ name: lease.name, id: lease.id });
   }
 
-  #wakeFor(lease: Lease, now: number): void {
-    const { remaining, dueAt } = lease;
+  #wakeFor(lease: Lease, now: number, remaining: number): void {
+    const { dueAt } = lease;
     if (now + remaining <= dueAt) this.#nextBeat.wakeBy(now + remaining, now);
     else this.#nextBeat.wakeAround(dueAt, now);
   }
@@ -246,9 +278,9 @@ export class LeaseRenewer {
       const soon = lease.failures === 0 ? extendEvery / 2 : 0;
       if (lease.remaining <= 0) over.push(lease);
       else if (lease.extension !== undefined) this.#nextBeat.wakeBy(now + lease.remaining, now);
-      else if (lease.dueAt > now + soon) this.#wakeFor(lease, now);
+      else if (lease.dueAt > now + soon) this.#wakeFor(lease, now, lease.remaining);
       else {
-        void this.#extend(lease);
+        this.#extend(lease);
         this.#nextBeat.wakeBy(now + lease.remaining, now);
       }
     }
@@ -269,6 +301,6 @@ export class LeaseRenewer {
   }
 }
 
-function forget(lease: Lease, extension: ExtendItem): void {
+function forget(lease: Lease, extension: Extension): void {
   if (lease.extension === extension) lease.extension = undefined;
 }

@@ -1,6 +1,6 @@
 import type { Clock, Instant } from '../time/clock.js';
 import { elapsedSince } from '../time/clock.js';
-import type { ExtendItem } from '../calling/extend-lane.js';
+import type { LaneItem } from '../calling/lane.js';
 import type { LostReason } from '../errors.js';
 import { HandleLostError } from '../errors.js';
 import type { Linked } from './linked-list.js';
@@ -17,9 +17,11 @@ export interface LeaseTicket {
   readonly fencingToken: number;
 }
 
-/** Gets notice of the one change that a holder does not make itself. */
+/** Gets notice of what becomes of a lease. */
 export interface LeaseObserver {
   onLost(error: HandleLostError): void;
+  /** Its release has ended. */
+  onReleased(): void;
   /** Asked to observe through a WeakRef from now on, if nobody but its own holder would miss it. */
   weaken(forget: (lease: Lease) => void): void;
 }
@@ -52,7 +54,7 @@ export class Lease implements Linked<Lease> {
   /** False while its ticket has its claim time only: until it is first extended. */
   claimed = true;
   /** The last extension, until it is answered. */
-  extension: ExtendItem | undefined = undefined;
+  extension: LaneItem | undefined = undefined;
   /** Why the last extension failed, if it did. */
   lastError: unknown = undefined;
   /** How many extensions were made. */
@@ -69,6 +71,7 @@ export class Lease implements Linked<Lease> {
   #since: Instant;
   #span: number;
   #state: LeaseState = HELD;
+  #ended = false;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   constructor(terms: LeaseTerms, id: string, ticket: LeaseTicket, certainty: ValidityWindow) {
@@ -132,19 +135,26 @@ export class Lease implements Linked<Lease> {
   }
 
   notifyLost(error: HandleLostError): void {
-    const observer = this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
-    observer?.onLost(error);
+    if (!this.#ended) this.#getObserver()?.onLost(error);
+  }
+
+  notifyReleased(): void {
+    this.#getObserver()?.onReleased();
+  }
+
+  #getObserver(): LeaseObserver | undefined {
+    return this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
   }
 
   /** Its holder has stopped, and gets no notice of a loss that was found a moment ago. */
   markReleased(): void {
-    this.#observer = undefined;
+    this.#ended = true;
     if (this.#state.kind === 'held') this.#state = RELEASED;
   }
 
   /** What `assertHeld` throws, once it is over. */
   lossError(): HandleLostError {
     if (this.#state.kind === 'lost') return this.#state.error;
-    return new HandleLostError(this.name, this.id, 'closed');
+    return new HandleLostError(this.name, this.id, 'released');
   }
 }

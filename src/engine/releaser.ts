@@ -1,8 +1,10 @@
+import type { ReleaseReply } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout, CallTimeoutError } from '../time/call-timeout.js';
+import type { ReleaseItem, ReleaseLane, ReleaseSender } from '../calling/release-lane.js';
+import { callTimeout } from '../time/call-timeout.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
 import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
@@ -20,8 +22,10 @@ export interface ReleaserParts {
 }
 
 /** A ticket that is given back, or a request that is withdrawn. */
-class PendingRelease implements Linked<PendingRelease> {
+class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   readonly id: string;
+  /** Undefined where nobody waits for an answer. */
+  readonly lease: Lease | undefined;
   /** Monotonic time at which its lease is over: the ticket has expired by then, unless it `mayOutlive` it. */
   readonly until: number;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
@@ -34,14 +38,24 @@ class PendingRelease implements Linked<PendingRelease> {
   refused = false;
   lastError: unknown = undefined;
   done = false;
+  sent = false;
+  cancelled = false;
+  repeated = false;
   resolve: ((released: boolean) => void) | undefined;
   reject: ((error: BackendError) => void) | undefined;
   previous: PendingRelease | undefined = undefined;
   next: PendingRelease | undefined = undefined;
   list: object | undefined = undefined;
 
-  constructor(id: string, until: number, answerBy: number, mayOutlive: boolean) {
+  constructor(
+    id: string,
+    lease: Lease | undefined,
+    until: number,
+    answerBy: number,
+    mayOutlive: boolean,
+  ) {
     this.id = id;
+    this.lease = lease;
     this.until = until;
     this.answerBy = answerBy;
     this.mayOutlive = mayOutlive;
@@ -65,7 +79,9 @@ const MOST_FAILED = 100_000;
  * Idempotent by id, so that nothing is lost when a reply is. What makes the backend refuse (a full disk, rights that were
  * taken away) passes as an outage does, so that is tried again, too.
  */
-export class Releaser {
+export class Releaser implements ReleaseSender {
+  readonly terms: CallTerms;
+  readonly #lane: ReleaseLane;
   readonly #parts: ReleaserParts;
   /** Those whose callers wait for an answer. */
   readonly #asked = new LinkedList<PendingRelease>();
@@ -84,22 +100,25 @@ export class Releaser {
 
   constructor(parts: ReleaserParts) {
     this.#parts = parts;
+    this.terms = parts.terms;
+    this.#lane = parts.calls.releaseLane(parts.terms);
     this.#overdue = new Wakeup(parts.clock, true, () => this.#answerOverdue());
     this.#nextTry = new Wakeup(parts.clock, false, () => this.#probe());
   }
 
   /** See `Handle.release`. `remaining`: milliseconds of its lease left. */
-  async release(lease: Lease, remaining: number): Promise<boolean> {
+  release(lease: Lease, remaining: number): Promise<boolean> {
     if (remaining <= 0) {
       this.withdraw(lease.id);
-      return false;
+      queueMicrotask(() => lease.notifyReleased());
+      return Promise.resolve(false);
     }
-    const { clock, terms } = this.#parts;
+    const { clock } = this.#parts;
     const now = clock.monotonic();
-    const answerBy = now + Math.min(remaining, callTimeout(terms.ttl));
+    const answerBy = now + Math.min(remaining, callTimeout(this.terms.ttl));
     // An extension that got no answer may still be served, however late.
     const mayOutlive = !lease.claimed || lease.extension?.sent === true || lease.failures > 0;
-    const item = new PendingRelease(lease.id, now + remaining, answerBy, mayOutlive);
+    const item = new PendingRelease(lease.id, lease, now + remaining, answerBy, mayOutlive);
     this.#asked.add(item);
     this.#overdue.wakeBy(answerBy, now);
     return new Promise((resolve, reject) => {
@@ -113,7 +132,7 @@ export class Releaser {
   withdraw(id: string): void {
     const { clock, terms } = this.#parts;
     const life = Math.max(terms.ttl, WAITER_LEASE_MS) + callTimeout(terms.ttl);
-    this.#start(new PendingRelease(id, clock.monotonic() + life, Infinity, false));
+    this.#start(new PendingRelease(id, undefined, clock.monotonic() + life, Infinity, false));
   }
 
   /** Resolves when nothing is left to give back, or nothing but what is refused, or after the time that one call may take. */
@@ -131,44 +150,39 @@ export class Releaser {
 
   #start(item: PendingRelease): void {
     this.#hopeful += 1;
-    void this.#send(item);
-  }
-
-  async #send(item: PendingRelease): Promise<void> {
-    const { calls, terms } = this.#parts;
-    const call = calls.release(terms, item.id);
-    try {
-      const released = await call.answer;
-      item.unsure ||= call.repeated;
-      this.#onAnswer(item, released);
-    } catch (error) {
-      this.#onError(item, error);
-      if (error instanceof CallTimeoutError) this.#onAnswer(item, await call.late());
-    }
+    this.#lane.add(this, item);
   }
 
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
-  #onAnswer(item: PendingRelease, released: boolean): void {
-    const now = this.#parts.clock.monotonic();
-    this.#end(item, released || (item.unsure && now < item.until));
+  onReply(items: readonly PendingRelease[], { released }: ReleaseReply): void {
+    let place = 0;
+    for (const item of items) {
+      item.unsure ||= item.repeated;
+      const done = released[place++] === true;
+      this.#end(item, done || (item.unsure && this.#parts.clock.monotonic() < item.until));
+    }
     this.#pauses = 0;
     this.#probing = false;
     if (this.#failed.size > 0) this.#retryFailed();
   }
 
-  #onError(item: PendingRelease, error: unknown): void {
-    this.#probing = false;
-    if (item.done) return;
+  onFailure(items: readonly PendingRelease[], error: unknown): void {
     const { calls, clock, retry } = this.#parts;
     const refused = !calls.isRetryable(error);
     const now = clock.monotonic();
-    item.lastError = error;
-    if (now >= item.until) this.#expire(item);
-    else this.#keep(item, refused);
+    this.#probing = false;
+    for (const item of items) this.#onError(item, error, refused, now);
     if (this.#failed.size === 0 || this.#nextTry.at < Infinity) return;
     const pause = backoffDelay(refused ? REFUSED : retry, this.#pauses, randomBy(clock));
     this.#pauses += 1;
     this.#nextTry.wakeAround(now + pause, now);
+  }
+
+  #onError(item: PendingRelease, error: unknown, refused: boolean, now: number): void {
+    if (item.done) return;
+    item.lastError = error;
+    if (now >= item.until) this.#expire(item);
+    else this.#keep(item, refused);
   }
 
   #keep(item: PendingRelease, refused: boolean): void {
@@ -189,12 +203,12 @@ export class Releaser {
     const [first] = this.#takeFailed(1);
     if (first === undefined) return;
     this.#probing = true;
-    void this.#send(first);
+    this.#lane.add(this, first);
   }
 
   #retryFailed(): void {
     this.#nextTry.stop();
-    for (const item of this.#takeFailed(RETRIED_TOGETHER)) void this.#send(item);
+    for (const item of this.#takeFailed(RETRIED_TOGETHER)) this.#lane.add(this, item);
   }
 
   /** What has expired meanwhile is not worth a call. */
@@ -245,9 +259,10 @@ export class Releaser {
   #answer(item: PendingRelease, released: boolean, error?: BackendError): void {
     if (!this.#asked.remove(item)) return;
     if (this.#asked.size === 0) this.#overdue.stop();
-    const { resolve, reject } = item;
+    const { resolve, reject, lease } = item;
     item.resolve = undefined;
     item.reject = undefined;
+    lease?.notifyReleased();
     if (error === undefined) resolve?.(released);
     else reject?.(error);
   }

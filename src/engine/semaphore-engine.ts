@@ -10,6 +10,7 @@ import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import type { Clock } from '../time/clock.js';
 import type { AcquireParams } from './acquire-request.js';
+import { Drain } from './drain.js';
 import { Lease } from './lease.js';
 import { LeaseRenewer } from './lease-renewer.js';
 import { publishRelease } from './lease-telemetry.js';
@@ -23,6 +24,7 @@ export class SemaphoreEngine implements GrantReader {
   readonly waitLoop: WaitLoop;
   readonly renewer: LeaseRenewer;
   readonly operator: OperatorCalls;
+  readonly drain: Drain;
   readonly #clock: Clock;
   readonly #releaser: Releaser;
 
@@ -39,6 +41,7 @@ export class SemaphoreEngine implements GrantReader {
     const confirmsPushedGrants = backend.confirmsPushedGrants === true;
     this.#releaser = releaser;
     this.renewer = renewer;
+    this.drain = new Drain(clock, renewer);
     this.waitLoop = new WaitLoop({ ...shared, renewer, releaser, confirmsPushedGrants });
     const isRetryable = (error: unknown): boolean => calls.isRetryable(error);
     const limit = callTimeout(options.ttl);
@@ -93,6 +96,11 @@ export class SemaphoreEngine implements GrantReader {
     return lease;
   }
 
+  /** The new limit, or that which counts where the change cannot be made. */
+  addPermits(delta: number): Promise<{ limit: number | undefined; refused?: boolean }> {
+    return this.operator.addPermits(delta, this.calls.newTicketId(1));
+  }
+
   async revoke(id: string): Promise<boolean> {
     const revoked = await this.operator.revoke(id);
     if (revoked) this.calls.dispatch.lose(this.terms.key, id, 'revoked');
@@ -125,12 +133,21 @@ export class SemaphoreEngine implements GrantReader {
     return this.waitLoop.has(id) || this.renewer.find(id) !== undefined;
   }
 
-  /** Rejects its waiters, loses its leases and gives everything back. Never rejects. */
-  async close(reason: () => Error): Promise<void> {
-    await Promise.all([this.waitLoop.abandonAll(reason), this.renewer.loseAll('closed')]);
+  /**
+   * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives everything back. Never
+   * rejects.
+   */
+  async close(reason: () => Error, drain: number): Promise<void> {
+    await Promise.all([this.waitLoop.abandonAll(reason), this.#loseAllAfter(drain)]);
     // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
     const inboxClosed = this.calls.inbox(this.terms.key.prefix).close();
     await this.#releaser.drained();
     await inboxClosed;
+  }
+
+  /** The first ones at once where there is no time. */
+  async #loseAllAfter(drain: number): Promise<void> {
+    if (drain > 0) await this.drain.run(drain);
+    await this.renewer.loseAll('closed');
   }
 }

@@ -1,16 +1,21 @@
-import type { PushedGrant, SemaphoreKey } from '../backends/backend.js';
+import type {
+  AcquireReply,
+  AcquireVerdict,
+  PushedGrant,
+  SemaphoreKey,
+} from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
-import type { AcquireAnswer } from '../calling/acquire-lane.js';
+import type { AcquireLane, AcquireSender } from '../calling/acquire-lane.js';
 import type { BackoffOptions } from '../calling/backoff.js';
 import { backoffDelay } from '../calling/backoff.js';
 import type { CallTerms } from '../calling/call-terms.js';
-import { callTimeout, CallTimeoutError } from '../time/call-timeout.js';
+import { callTimeout } from '../time/call-timeout.js';
 import type { GrantInbox, InboxReader } from '../calling/grant-inbox.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
 import { BackendError } from '../errors.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
-import type { Clock } from '../time/clock.js';
+import type { Clock, Instant } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ValidityWindow } from '../time/server-clock.js';
@@ -19,7 +24,7 @@ import { Wakeup } from '../time/shared-timer.js';
 import type { AcquireParams } from './acquire-request.js';
 import { AcquireRequest } from './acquire-request.js';
 import { IndexedList } from './indexed-list.js';
-import type { LeaseTicket } from './lease.js';
+import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 import type { Releaser } from './releaser.js';
@@ -43,8 +48,11 @@ export interface WaitLoopParts {
  * asked for again together, after pauses that grow. A pushed grant cuts the pause short. Tries are the truth and pushes
  * are hints: losing every push costs time, never a permit.
  */
-export class WaitLoop implements InboxReader {
+export class WaitLoop implements InboxReader, AcquireSender {
+  readonly terms: CallTerms;
   readonly #parts: WaitLoopParts;
+  readonly #leaseTerms: LeaseTerms;
+  readonly #lane: AcquireLane;
   readonly #inbox: GrantInbox;
   readonly #pending = new IndexedList<AcquireRequest>();
   readonly #nextTry: Wakeup;
@@ -53,22 +61,27 @@ export class WaitLoop implements InboxReader {
   /** Drawn once for each pause, however many replies ask for its length. */
   #random = 0;
   #failing = false;
+  /** Whether its inbox knows that somebody waits. */
+  #awaiting = false;
   #nearestExpiry: number | undefined;
 
   constructor(parts: WaitLoopParts) {
     const { clock, calls, terms } = parts;
     this.#parts = parts;
+    this.terms = terms;
+    this.#leaseTerms = { name: terms.name, ttl: terms.ttl, clock };
+    this.#lane = calls.acquireLane(terms);
     this.#inbox = calls.inbox(terms.key.prefix);
     this.#nextTry = new Wakeup(clock, true, () => this.#tryAgain());
     this.#deadlines = new Wakeup(clock, true, () => this.#endOverdue());
   }
 
   get key(): SemaphoreKey {
-    return this.#parts.terms.key;
+    return this.terms.key;
   }
 
   get limit(): number {
-    return this.#parts.terms.call.limit;
+    return this.terms.call.limit;
   }
 
   /** Undefined when it was refused, which is an answer to `tryAcquire`. */
@@ -77,7 +90,7 @@ export class WaitLoop implements InboxReader {
     // A telemetry subscriber may have ended it.
     if (request.pending) {
       this.#deadlines.wakeBy(request.deadline, request.started);
-      void this.#send(request);
+      this.#send(request);
     }
     return request.outcome;
   }
@@ -87,7 +100,6 @@ export class WaitLoop implements InboxReader {
     const { calls, clock, terms } = this.#parts;
     const id = calls.newTicketId(params.permits);
     const request = new AcquireRequest(id, params, clock.monotonic(), callTimeout(terms.ttl));
-    if (this.#pending.size === 0) this.#inbox.add(this);
     this.#pending.add(request);
     request.onAbort((reason) => this.abandon(request, reason));
     if (telemetry.queue.active) this.#publishQueue();
@@ -141,26 +153,47 @@ export class WaitLoop implements InboxReader {
     this.#tryAgain();
   }
 
+  onReply(
+    requests: readonly AcquireRequest[],
+    reply: AcquireReply,
+    sent: Instant,
+    late: boolean,
+  ): void {
+    this.#nearestExpiry = reply.nearestExpiry;
+    let place = 0;
+    for (const request of requests) {
+      const verdict = reply.verdicts[place++];
+      if (!late) request.onReply();
+      if (verdict === undefined) this.#onError(request, new Error('the backend gave no verdict'));
+      else this.#onVerdict(request, verdict, sent);
+    }
+    this.#schedule();
+  }
+
+  onFailure(requests: readonly AcquireRequest[], error: unknown): void {
+    for (const request of requests) {
+      request.onReply();
+      this.#onError(request, error);
+    }
+    this.#schedule();
+  }
+
   /** What became of a request by its call. */
-  onAnswer(request: AcquireRequest, answer: AcquireAnswer): void {
-    const { verdict, sent } = answer;
+  #onVerdict(request: AcquireRequest, verdict: AcquireVerdict, sent: Instant): void {
     this.#failing = false;
-    this.#nearestExpiry = answer.nearestExpiry;
-    if (!request.pending) return this.#onLateAnswer(request, answer);
+    if (!request.pending) return this.#onLateVerdict(request, verdict);
     if (verdict.kind === 'granted') {
-      const window = { since: sent, span: this.#parts.terms.ttl };
-      this.#grant(request, verdict, window, true);
+      this.#grant(request, verdict, { since: sent, span: this.terms.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.onRefused(request);
     } else if (verdict.kind === 'over') {
-      this.#reject(request, tooManyPermits(request.permits, verdict.limit));
+      this.#reject(request, tooManyPermits(this.key.name, request.permits, verdict.limit));
     } else {
       if (verdict.kind === 'queued') request.queue(verdict.arrival);
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is known better.
       else this.#failing = true;
       this.#park(request);
     }
-    this.#schedule();
   }
 
   onRefused(request: AcquireRequest): void {
@@ -169,7 +202,7 @@ export class WaitLoop implements InboxReader {
     request.refuse(this.key.name, this.#parts.clock.monotonic());
   }
 
-  onError(request: AcquireRequest, error: unknown): void {
+  #onError(request: AcquireRequest, error: unknown): void {
     if (!request.pending) return;
     const retryable = this.#parts.calls.isRetryable(error);
     this.#failing = true;
@@ -177,29 +210,19 @@ export class WaitLoop implements InboxReader {
     if (!retryable) this.abandon(request, new BackendError('acquiring failed', error));
     else if (request.wait) this.#park(request);
     else this.#giveUp(request);
-    this.#schedule();
   }
 
-  async #send(request: AcquireRequest): Promise<void> {
-    const { calls, clock, terms } = this.#parts;
-    const item = calls.acquire(terms, request);
-    request.onSend(item, clock.monotonic());
-    try {
-      const answer = await item.answer;
-      request.onReply();
-      this.onAnswer(request, answer);
-    } catch (error) {
-      request.onReply();
-      this.onError(request, error);
-      if (error instanceof CallTimeoutError) this.onAnswer(request, await item.late());
-    }
+  #send(request: AcquireRequest): void {
+    request.onSend(this.#parts.clock.monotonic());
+    request.healthSeen = this.#inbox.healthChanges;
+    this.#lane.add(this, request);
   }
 
   /**
    * A reply that was overtaken, by a push or by another reply. When the call itself ran late, or twice, it may have left a
    * ticket or a request that nobody wants; but never withdraw a ticket that is held.
    */
-  #onLateAnswer(request: AcquireRequest, { verdict }: AcquireAnswer): void {
+  #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
     const { lease, id } = request;
     const { renewer, releaser } = this.#parts;
     if (verdict.kind === 'granted' && lease !== undefined) {
@@ -216,7 +239,8 @@ export class WaitLoop implements InboxReader {
   }
 
   #onLateGrant(request: AcquireRequest): void {
-    this.onError(request, new Error('the grant arrived after its lease had expired'));
+    this.#onError(request, new Error('the grant arrived after its lease had expired'));
+    this.#schedule();
   }
 
   #grant(
@@ -225,13 +249,8 @@ export class WaitLoop implements InboxReader {
     window: ValidityWindow,
     claimed: boolean,
   ): void {
-    const { renewer, terms, clock } = this.#parts;
-    const lease = new Lease(
-      { name: terms.name, ttl: terms.ttl, clock },
-      request.id,
-      ticket,
-      window,
-    );
+    const { renewer } = this.#parts;
+    const lease = new Lease(this.#leaseTerms, request.id, ticket, window);
     lease.claimed = claimed;
     if (!renewer.keep(lease)) return this.#onLateGrant(request);
     this.#forget(request);
@@ -252,15 +271,16 @@ export class WaitLoop implements InboxReader {
   #park(request: AcquireRequest): void {
     // What came late, of an earlier call or by a push, changes nothing for the call that is under way.
     if (request.state === 'sent') return;
-    if (request.resend) {
+    // Behind a change of the subscription, too: a grant may have been pushed while nobody listened.
+    if (request.resend || request.healthSeen !== this.#inbox.healthChanges) {
       request.resend = false;
-      return void this.#send(request);
+      return this.#send(request);
     }
     if (request.attempts === 1 && telemetry.wait.active) {
       const { id, permits } = request;
       telemetry.wait.publish({ name: this.key.name, id, permits });
     }
-    if (request.pending) this.#inbox.await(this);
+    if (request.pending) this.#await();
   }
 
   #giveUp(request: AcquireRequest): void {
@@ -289,7 +309,15 @@ export class WaitLoop implements InboxReader {
     this.#deadlines.stop();
     this.#startPause(0);
     this.#nearestExpiry = undefined;
+    if (!this.#awaiting) return;
+    this.#awaiting = false;
     this.#inbox.remove(this);
+  }
+
+  #await(): void {
+    if (this.#awaiting) return;
+    this.#awaiting = true;
+    this.#inbox.await(this);
   }
 
   #publishQueue(): void {
@@ -300,11 +328,12 @@ export class WaitLoop implements InboxReader {
     this.#nextTry.stop();
     this.#startPause(this.#pauses + 1);
     for (const request of this.#pending.toArray()) {
-      if (request.state === 'waiting') void this.#send(request);
+      if (request.state === 'waiting') this.#send(request);
     }
   }
 
   #startPause(number: number): void {
+    if (number === 0 && this.#pauses === 0) return;
     this.#pauses = number;
     this.#random = randomBy(this.#parts.clock);
   }

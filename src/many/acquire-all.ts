@@ -7,7 +7,12 @@ import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
 import { Semaphore } from '../semaphore.js';
-import { shown } from '../validation.js';
+import { shown, typeError } from '../validation.js';
+import type { OptionNames } from '../known-options.js';
+import { checkOptions } from '../known-options.js';
+
+const OPTIONS: OptionNames = new Set(['timeout', 'signal', 'clock']);
+const SHARE: OptionNames = new Set(['semaphore', 'permits']);
 
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
@@ -37,7 +42,7 @@ export async function acquireAll(
   options?: number | AcquireAllOptions,
 ): Promise<CompositeHandle> {
   const given = partsOf(semaphores);
-  const { timeout, signal } = resolveAcquire(options);
+  const { timeout, signal } = resolveAcquire(options, OPTIONS);
   const clock = checkClock(
     (typeof options === 'object' ? options.clock : undefined) ?? systemClock,
   );
@@ -66,7 +71,7 @@ export async function useAll<T>(
 /** One part for each that was given, the same for the same semaphore. */
 function partsOf(semaphores: unknown): Part[] {
   if (!Array.isArray(semaphores)) {
-    throw new TypeError(`semaphores: expected an array, got ${shown(semaphores)}`);
+    throw typeError(`semaphores: expected an array, got ${shown(semaphores)}`);
   }
   const parts = new Map<Semaphore, Part>();
   const given = semaphores.map((entry: unknown) => {
@@ -82,12 +87,13 @@ function partsOf(semaphores: unknown): Part[] {
 
 function shareOf(entry: unknown): Part {
   if (entry instanceof Semaphore) return { semaphore: entry, permits: 1 };
-  const { semaphore, permits = 1 }: Partial<SemaphoreShare> =
-    typeof entry === 'object' && entry !== null ? entry : {};
+  const share: Partial<SemaphoreShare> = typeof entry === 'object' && entry !== null ? entry : {};
+  const { semaphore, permits = 1 } = share;
   if (!(semaphore instanceof Semaphore)) {
-    throw new TypeError(
+    throw typeError(
       `semaphores: expected a Semaphore or { semaphore, permits } each, got ${shown(entry)}`,
     );
   }
+  checkOptions(share, SHARE, 'semaphores');
   return { semaphore, permits };
 }

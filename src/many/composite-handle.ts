@@ -48,11 +48,11 @@ export class CompositeHandle extends LossEmitter {
     return Math.min(Infinity, ...this.#parts.map(({ expiresIn }) => expiresIn));
   }
 
-  /** @throws {HandleLostError} when one of the permits is no longer certain; with reason `closed` after `release()`. */
+  /** @throws {HandleLostError} when one of the permits is no longer certain; with reason `released` after `release()`. */
   assertHeld(): void {
     if (this.#lost !== undefined) throw this.#lost;
     for (const part of this.#parts) part.assertHeld();
-    if (this.#release !== undefined) throw new HandleLostError(this.name, '', 'closed');
+    if (this.#release !== undefined) throw new HandleLostError(this.name, '', 'released');
   }
 
   /**

@@ -1,5 +1,6 @@
 import { CompositeHandle } from './composite-handle.js';
 import type { Handle } from '../handle.js';
+import { rangeError } from '../validation.js';
 
 /** What the caller holds for several keys of a `KeyedMutex`. */
 export class KeyedHandle extends CompositeHandle {
@@ -21,7 +22,7 @@ export class KeyedHandle extends CompositeHandle {
   handleOf(key: string): Handle {
     const handle = this.#byKey.get(key);
     if (handle === undefined) {
-      throw new RangeError(`key: expected one of this handle's, got ${JSON.stringify(key)}`);
+      throw rangeError(`key: expected one of this handle's, got ${JSON.stringify(key)}`);
     }
     return handle;
   }

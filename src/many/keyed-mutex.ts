@@ -4,12 +4,20 @@ import { BackendError, ClosedError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { inSlices } from '../time/in-slices.js';
 import { KeyedHandle } from './keyed-handle.js';
+import type { OptionNames } from '../known-options.js';
+import { SEMAPHORE_OPTIONS } from '../known-options.js';
 import { LockNames } from './lock-names.js';
 import { stripeHasher } from './key-stripes.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { Mutex, withLimitOne } from '../mutex.js';
-import type { AcquireOptions } from '../options.js';
-import { checkFunction, integer, resolveAcquire, resolveOptions } from '../options.js';
+import type { AcquireOptions, CloseOptions } from '../options.js';
+import {
+  checkFunction,
+  integer,
+  resolveAcquire,
+  resolveClose,
+  resolveOptions,
+} from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
@@ -48,6 +56,9 @@ export interface KeyedMutexEvents {
   warning: [warning: KeyedMutexWarning];
 }
 
+const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
+const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
+
 /** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
 const HALF_DAY = 43_200_000;
 
@@ -82,7 +93,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   readonly #stripes: number | undefined;
   // Kept by their permits and requests alone: unused keys take no memory.
   readonly #mutexes = new WeakGroups<Lock>();
-  #closed: Promise<void> | undefined;
+  #closed: Promise<unknown> | undefined;
   readonly #prefix: string;
   #stripesNotedAt = -Infinity;
   #otherStripes: number | undefined;
@@ -94,7 +105,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    */
   constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
     super();
-    const resolved = resolveOptions(withLimitOne(options), clockOf(target));
+    const resolved = resolveOptions(withLimitOne(options), clockOf(target), OPTIONS);
     const { name = 'default', stripes, ...others } = options;
     this.#names = new LockNames(name);
     if (stripes !== undefined) integer('stripes', stripes, 1);
@@ -115,7 +126,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @throws the signal's own reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
-    const { timeout, signal } = resolveAcquire(options);
+    const { timeout, signal } = resolveAcquire(options, CALL_OPTIONS);
     const wanted = await this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);
@@ -165,12 +176,16 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Releases its handles, which are told so by `lost` with reason `closed`, and rejects its waiters. The
-   * client stays open. Idempotent; never rejects.
+   * Takes the keys from its handles at once, also while their work still runs; with `drain`, holders first get that time to
+   * release them. Otherwise as `close` of a semaphore.
+   * @param options `drain` in milliseconds, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  close(): Promise<void> {
-    this.#closed ??= this.#doClose();
-    return this.#closed;
+  async close(options: CloseOptions = {}): Promise<void> {
+    resolveClose(options);
+    // Again also where it is closed: a second one may end the first one's drain.
+    this.#closed = Promise.all([this.#closed, this.#doClose(options)]);
+    await this.#closed;
   }
 
   /** Closes. */
@@ -271,9 +286,9 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     if (this.#closed !== undefined) throw new ClosedError(this.name);
   }
 
-  async #doClose(): Promise<void> {
+  async #doClose(options: CloseOptions): Promise<void> {
     const closing: Promise<void>[] = [];
-    await inSlices(this.#mutexes.all(), (mutex) => void closing.push(mutex.close()));
+    await inSlices(this.#mutexes.all(), (mutex) => void closing.push(mutex.close(options)));
     await Promise.all(closing);
   }
 }

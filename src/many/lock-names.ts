@@ -1,5 +1,5 @@
 import { text } from '../options.js';
-import { shown } from '../validation.js';
+import { shown, typeError } from '../validation.js';
 
 /** Most bytes of a semaphore's name. */
 const LONGEST_NAME = 512;
@@ -13,7 +13,7 @@ export class LockNames {
   constructor(name: unknown) {
     this.#own = text('name', name, 1, LONGEST_OWN_NAME);
     if (this.#own.includes(':')) {
-      throw new TypeError(`name: expected no colon, got ${shown(name)}`);
+      throw typeError(`name: expected no colon, got ${shown(name)}`);
     }
   }
 
@@ -34,7 +34,7 @@ export class LockNames {
   checkKeys(keys: unknown): string[] {
     const list = typeof keys === 'string' ? [keys] : keys;
     if (!Array.isArray(list)) {
-      throw new TypeError(`keys: expected a string or an array of strings, got ${shown(keys)}`);
+      throw typeError(`keys: expected a string or an array of strings, got ${shown(keys)}`);
     }
     const longest = LONGEST_NAME - Buffer.byteLength(this.#start);
     return [...new Set(list.map((key: unknown) => text('keys', key, 1, longest)))];

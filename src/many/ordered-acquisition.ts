@@ -3,6 +3,7 @@ import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Semaphore } from '../semaphore.js';
 import type { Clock } from '../time/clock.js';
+import { rangeError } from '../validation.js';
 import { DeadlineExceeded, DeadlineScope } from './deadline-scope.js';
 
 /** One semaphore of a set, and how many of its permits are wanted. */
@@ -230,7 +231,7 @@ function inOrder(parts: readonly Part[]): Part[] {
   const ordered = named.map(({ part }) => part);
   const twice = ordered.find((part, i) => part.semaphore.name === ordered[i - 1]?.semaphore.name);
   if (twice === undefined) return ordered;
-  throw new RangeError(
+  throw rangeError(
     `semaphores: expected one semaphore of each name, got two of ${JSON.stringify(twice.semaphore.name)}`,
   );
 }

@@ -3,9 +3,11 @@ import { metrics, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { PermitMetrics } from './permit-metrics.js';
 import { PermitSpans } from './permit-spans.js';
 import { SharedParts } from './shared-parts.js';
+import { checkOptions } from '../known-options.js';
 import { VERSION } from '../version.js';
 
 const SCOPE = 'redsem';
+const OPTIONS: ReadonlySet<string> = new Set(['meterProvider', 'tracerProvider', 'groupBy']);
 
 // What runs on a provider, for however many callers.
 const permitMetrics = new SharedParts<MeterProvider, PermitMetrics>((one, other) => one === other);
@@ -34,6 +36,7 @@ export interface InstrumentOptions {
  * @returns ends it: nothing more is told, permits held leave the count, open spans end. May be called twice
  */
 export function instrument(options: InstrumentOptions = {}): () => void {
+  checkOptions(options, OPTIONS);
   const {
     meterProvider = metrics.getMeterProvider(),
     tracerProvider = trace.getTracerProvider(),

@@ -13,8 +13,17 @@ export class Heap<T extends Heaped> {
     this.#rankOf = rankOf;
   }
 
+  get size(): number {
+    return this.#items.length;
+  }
+
   get lowest(): T | undefined {
     return this.#items[0];
+  }
+
+  /** In no order. */
+  all(): T[] {
+    return [...this.#items];
   }
 
   /** Those of at most this rank, in no order. */

@@ -11,14 +11,22 @@ const EARLIEST_MS = 2500;
 
 const NOWHERE = -1;
 
+/** How many that were stopped are kept in the heap beside as many as are set. */
+const MOST_STOPPED = 64;
+
 /**
  * One timer of a clock for all that must be woken. What is due at the same moment wakes in the same turn of the event
  * loop, so that the calls it makes travel together: Node runs ticks between two timers of its own.
+ *
+ * Most are stopped and set to a later time with each call. So they keep their place in the heap, which is put right when
+ * that comes up.
  */
 class SharedTimer {
   readonly #clock: Clock;
   readonly #keepAlive: boolean;
-  readonly #wakeups = new Heap<Wakeup>((wakeup) => wakeup.at);
+  readonly #wakeups = new Heap<Wakeup>((wakeup) => wakeup.rank);
+  /** How many are set. */
+  #count = 0;
   #timer: Timer | undefined;
   #at = Infinity;
   /** What was the process's timer function then: a fake one may be gone, or there, by now. */
@@ -38,23 +46,40 @@ class SharedTimer {
     this.#keepAlive = keepAlive;
   }
 
-  add(wakeup: Wakeup, now: number): void {
-    this.#wakeups.add(wakeup);
+  /** It is set, or set to an earlier time than it was. */
+  onSet(wakeup: Wakeup, isNew: boolean, now: number): void {
+    if (isNew) this.#count += 1;
+    const hasPlace = wakeup.place !== NOWHERE;
+    if (!hasPlace || wakeup.at < wakeup.rank) {
+      wakeup.rank = wakeup.at;
+      if (hasPlace) this.#wakeups.moved(wakeup);
+      else this.#wakeups.add(wakeup);
+    }
     // One that should have fired may belong to a fake clock that is gone.
     const isLate = this.#at <= now || this.#setBy !== timerSource();
-    if (wakeup.at < this.#at || isLate) this.#set(now);
+    if (wakeup.rank < this.#at || isLate) this.#set(now);
   }
 
-  remove(wakeup: Wakeup): void {
+  onStopped(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#stop();
+    if (this.#count === 0 || this.#wakeups.size > 2 * this.#count + MOST_STOPPED) this.#sweep();
+  }
+
+  /** Nobody else may refer to those that were stopped. */
+  #sweep(): void {
+    for (const wakeup of this.#wakeups.all()) if (wakeup.at === Infinity) this.#remove(wakeup);
+  }
+
+  #remove(wakeup: Wakeup): void {
     this.#wakeups.remove(wakeup);
     wakeup.place = NOWHERE;
-    if (this.#wakeups.lowest === undefined) this.#stop();
   }
 
   #set(now: number): void {
     this.#stop();
-    const at = this.#wakeups.lowest?.at;
-    if (at === undefined) return;
+    const at = this.#wakeups.lowest?.rank;
+    if (at === undefined || this.#count === 0) return;
     this.#at = at;
     this.#setBy = timerSource();
     // Timers may fire a little early, and long ones are set in parts.
@@ -71,18 +96,26 @@ class SharedTimer {
   readonly #onTimer = (): void => {
     const now = this.#clock.monotonic();
     const due = this.#due(now);
-    for (const wakeup of due) {
-      this.#wakeups.remove(wakeup);
-      wakeup.place = NOWHERE;
-    }
+    this.#count -= due.length;
+    for (const wakeup of due) this.#remove(wakeup);
     this.#set(now);
     for (const wakeup of due) wakeup.ring();
   };
 
   /** Once one must be woken, those that may be woken are, too. */
   #due(now: number): Wakeup[] {
-    if ((this.#wakeups.lowest?.at ?? Infinity) > now) return [];
-    return this.#wakeups.upTo(now + EARLIEST_MS).filter(({ from }) => from <= now);
+    let lowest = this.#wakeups.lowest;
+    for (; lowest !== undefined && lowest.rank <= now; lowest = this.#wakeups.lowest) {
+      if (lowest.at <= now) {
+        return this.#wakeups.upTo(now + EARLIEST_MS).filter(({ from }) => from <= now);
+      }
+      if (lowest.at === Infinity) this.#remove(lowest);
+      else {
+        lowest.rank = lowest.at;
+        this.#wakeups.moved(lowest);
+      }
+    }
+    return [];
   }
 }
 
@@ -90,6 +123,8 @@ class SharedTimer {
 export class Wakeup {
   /** Where it is in the heap of its timer; not there any more when it is due. */
   place: number = NOWHERE;
+  /** The time by which it has that place: no later than `at`. */
+  rank: number = Infinity;
   /** Monotonic time; Infinity while it is not set. */
   at: number = Infinity;
   /** It may come from then on, together with others. */
@@ -106,10 +141,10 @@ export class Wakeup {
   /** Wakes at the monotonic time `at` or earlier; `now` is that time now. */
   wakeBy(at: number, now: number, from: number = at): void {
     if (at >= this.at) return;
-    this.stop();
+    const isNew = this.at === Infinity || this.place === NOWHERE;
     this.at = at;
     this.from = from;
-    this.#timer.add(this, now);
+    this.#timer.onSet(this, isNew, now);
   }
 
   /** As `wakeBy`, but up to a quarter of the delay earlier if others wake then: what they set off shares its calls. */
@@ -121,14 +156,16 @@ export class Wakeup {
   stop(): void {
     if (this.at === Infinity) return;
     this.at = Infinity;
-    if (this.place !== NOWHERE) this.#timer.remove(this);
+    this.from = Infinity;
+    if (this.place !== NOWHERE) this.#timer.onStopped();
   }
 
   /** For its timer. What it throws keeps none of the others asleep. */
   ring(): void {
-    // Others that rang before it may have stopped it.
-    if (this.at === Infinity) return;
+    // Others that rang before it may have stopped it, or set it again.
+    if (this.at === Infinity || this.place !== NOWHERE) return;
     this.at = Infinity;
+    this.from = Infinity;
     try {
       this.#callback();
     } catch (thrown) {

@@ -82,6 +82,28 @@ for (const client of ['redis', 'ioredis']) {
       });
     });
 
+    it('pause with a limit of 0, and change the limit by a number', async () => {
+      await withSemaphores(server(), async (open) => {
+        const semaphore = open('paused', 2);
+        await semaphore.acquire();
+        for (const [args, limit] of [
+          [['paused', '0'], 0],
+          [['paused', '+3'], 3],
+          [['--', 'paused', '-3'], 0],
+          [['paused', '+1'], 1],
+          [['paused', '0'], 0],
+        ] as const) {
+          const said = args.some((arg) => /^[+-]\d/.test(arg)) ? `${limit}\n` : '';
+          expect(await call('limit', ...args)).to.include({ code: 0, stdout: said, stderr: '' });
+          expect(await semaphore.inspect()).to.include({ limit, limitFrom: 'setLimit', held: 1 });
+        }
+        expect((await call('limit', 'paused')).stdout).to.equal('0\n');
+        const below = await call('limit', '--', 'paused', '-1');
+        expect(below).to.include({ code: 64, stdout: '' });
+        expect(below.stderr).to.include('and it has 0, got -1');
+      });
+    });
+
     it('show what can be read beside what somebody else has damaged', async () => {
       const prefix = ['--prefix', 'hurt'];
       await withSemaphores(server(), async (open) => {

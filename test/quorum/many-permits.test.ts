@@ -12,7 +12,7 @@ describe('many permits on a quorum', () => {
     const permits = MAX_PERMITS_PER_CALL + 1;
     const message = `permits: expected at most ${MAX_PERMITS_PER_CALL} on several masters, got ${permits}`;
     for (const asked of [semaphore.acquire({ permits }), semaphore.tryAcquire({ permits })]) {
-      expect((await errorOf(asked, RangeError)).message).to.equal(message);
+      expect((await errorOf(asked, RangeError)).message).to.include(message);
     }
     await semaphore.close();
   });

@@ -87,7 +87,7 @@ describeWithServer('a server that answers at random', (server) => {
     while (pushed.length < 2) await one.redis.ping();
     genuine = [...one.replies];
     subscriber.disconnect();
-    closeFixtures();
+    await closeFixtures();
   });
 
   it('causes documented errors only, and nothing hangs', async () => {

@@ -26,6 +26,7 @@ const ACTS = {
   adopt: 0,
   revoke: 0,
   setLimit: 0,
+  addPermits: 0,
   otherLimit: 0,
   pass: 60,
   stall: 3,
@@ -45,7 +46,7 @@ interface Habits {
   readonly acts?: Partial<Record<Act, number>>;
 }
 
-const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, otherLimit: 3 };
+const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, addPermits: 8, otherLimit: 3 };
 const HABITS: Readonly<Record<string, Habits>> = {
   'one permit': { limit: 1, largest: 1, longestPause: 200 },
   'few permits, many waiters': { limit: 3, largest: 1, longestPause: 150 },
@@ -174,9 +175,16 @@ class Program {
       }
       case 'setLimit':
         this.#note(
-          `${member.name} sets the limit to ${1 + (first % limit)}${late ? ', late' : ''}`,
+          `${member.name} sets the limit to ${first % (limit + 1)}${late ? ', late' : ''}`,
         );
-        return this.#pair.setLimit(member, 1 + (first % limit), late);
+        return this.#pair.setLimit(member, first % (limit + 1), late);
+      case 'addPermits': {
+        const delta = (first % 5) - 2;
+        // Some are sent twice.
+        const id = `${member.name}.${dice % 8}`;
+        this.#note(`${member.name} adds ${delta} permits by ${id}${late ? ', late' : ''}`);
+        return this.#pair.addPermits(member, delta, id, late);
+      }
       case 'otherLimit':
         this.#note(`${member.name} comes back with limit ${1 + (first % limit)}`);
         this.#pair.limits.set(member.name, 1 + (first % limit));
@@ -301,7 +309,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
       const property = fc.asyncProperty(programs(habits), async (steps) => {
         await run(habits, steps);
       });
-      await check(property, 25);
+      await check(property, 15);
     });
   }
 

@@ -182,6 +182,11 @@ export class LockStep {
     await this.#both(({ fixture }) => fixture.setLimit(limit, options));
   }
 
+  async addPermits(member: Member, delta: number, id: string, notAfter?: number): Promise<void> {
+    const options = { ...this.#of(member), notAfter };
+    await this.#both(({ fixture }) => fixture.addPermits(delta, id, options));
+  }
+
   /** Its new id, if the ticket was there. */
   async adopt(member: Member, id: string, own: string, notAfter?: number) {
     const options = { ...this.#of(member), notAfter };
@@ -230,8 +235,8 @@ export class LockStep {
 
   /** Who holds and who waits, and that no key goes too early or stays. */
   async inspect(what: string): Promise<void> {
-    await this.#both((side) => side.inspect());
-    await this.redis.fixture.expectSafeExpiry(what, this.#behind);
+    const { holders } = await this.#both((side) => side.inspect());
+    await this.redis.fixture.expectSafeExpiry(what, this.#behind, holders);
   }
 
   /** After the last ticket and request: `meta` alone stays, with nothing of them but labels of a queue that was lost. */

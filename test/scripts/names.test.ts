@@ -53,6 +53,8 @@ describeWithServer('names of semaphores, on Redis', (server) => {
     const error = await errorOf(listed(client), BackendError);
     expect(error.message).to.match(/^listing semaphores failed: .*scan/i);
     const none = await errorOf(listed([open(), open(), open()]), BackendError);
-    expect(none.message).to.equal('this backend has no list of semaphores');
+    expect(none.message).to.equal(
+      'this backend has no list of semaphores; see docs/reference/errors.md#backend',
+    );
   });
 });

@@ -5,6 +5,7 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
+  GrantListener,
   InspectReply,
   PushedGrant,
   SemaphoreKey,
@@ -43,7 +44,7 @@ export interface FixtureOptions {
 }
 
 export type FullBackend = Backend &
-  Required<Pick<Backend, 'setLimit' | 'adopt' | 'revoke' | 'listen'>>;
+  Required<Pick<Backend, 'setLimit' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
 export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
 
 /** How much longer than anything else of a semaphore its `meta` stays, in milliseconds. */
@@ -58,6 +59,7 @@ export abstract class PortFixture {
   readonly time: Time;
   limit: number;
   readonly ttl: number;
+  readonly #listens: { close(): Promise<void> }[] = [];
   /** The longest life that any call asked for, or that a waiter has. */
   protected longest = WAITER_LEASE_MS;
 
@@ -105,6 +107,11 @@ export abstract class PortFixture {
   setLimit(newLimit: number, options: CallOptions = {}) {
     const { notAfter } = options;
     return this.backend.setLimit({ ...this.#call(undefined, options), newLimit, notAfter });
+  }
+
+  addPermits(delta: number, id: string, options: CallOptions = {}) {
+    const { notAfter } = options;
+    return this.backend.addPermits({ ...this.#call(undefined, options), delta, id, notAfter });
   }
 
   /** `own`: the start of its new id, as `b.1`. */
@@ -159,12 +166,22 @@ export abstract class PortFixture {
   async pushesTo(client: string): Promise<PushedGrant[]> {
     const pushed: PushedGrant[] = [];
     await new Promise<void>((resolve) => {
-      this.backend.listen(client, this.key.prefix, {
+      this.listen(client, {
         onGrants: (grants) => pushed.push(...grants),
         onHealth: () => resolve(),
       });
     });
     return pushed;
+  }
+
+  /** Until `close`. */
+  listen(client: string, listener: GrantListener): void {
+    this.#listens.push(this.backend.listen(client, this.key.prefix, listener));
+  }
+
+  /** A subscription that nobody closes keeps on looking for its server, with timers in the process of other tests. */
+  async close(): Promise<void> {
+    await Promise.all(this.#listens.splice(0).map((one) => one.close()));
   }
 
   #call(firstId: string | undefined, options: CallOptions) {
@@ -283,8 +300,9 @@ export class RedisFixture extends PortFixture {
    * `tickets` and `meta` are not gone within half a day after the last live ticket's end; and none stays for much longer than a day
    * after the longest ticket may. `behind`: by how much the time was set back, which the lives of keys do not know.
    */
-  async expectSafeExpiry(what: string, behind = 0): Promise<void> {
-    const last = Math.max(-Infinity, ...(await this.inspect()).holders.map((one) => one.expiresIn));
+  async expectSafeExpiry(what: string, behind = 0, known?: InspectReply['holders']): Promise<void> {
+    const holders = known ?? (await this.inspect()).holders;
+    const last = Math.max(-Infinity, ...holders.map(({ expiresIn }) => expiresIn));
     for (const [part, life] of Object.entries(await this.lives())) {
       const most = 2 * this.longest + 10_000 + DAY;
       expect(life, `life of ${part} after ${what}`).to.be.within(1, most);
@@ -302,9 +320,11 @@ const SIGN = ['.', '9000000000000000'];
 const opened = new Set<RedisFixture>();
 
 /** Ends the connections of all fixtures. */
-export function closeFixtures(): void {
-  for (const { redis } of opened) redis.disconnect();
+export async function closeFixtures(): Promise<void> {
+  const fixtures = [...opened];
   opened.clear();
+  await Promise.all(fixtures.map((fixture) => fixture.close()));
+  for (const { redis } of fixtures) redis.disconnect();
 }
 
 /** The same scenarios on both backends. */

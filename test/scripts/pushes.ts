@@ -40,9 +40,8 @@ export class Pushes {
   }
 
   #subscribe(client: string): Promise<void> {
-    const { backend, key } = this.#redis;
     return new Promise((resolve) => {
-      backend.listen(client, key.prefix, {
+      this.#redis.listen(client, {
         onGrants: (grants, name) => {
           if (name === 'last') this.#arrived += 1;
           if (this.#arrived === this.#clients.length) this.#onLast();

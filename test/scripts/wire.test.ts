@@ -5,7 +5,7 @@ import * as redisScripts from '../../src/backends/redis/scripts.js';
 
 /** What stands on the wire: a change here means that old and new processes run different scripts. */
 const SHA1: Record<string, string> = {
-  acquire: 'eccb54b33ffd25665bf8a81639cbb68ee87e06d0',
+  acquire: '827287bdaf306dee98e44e894d11a346b06c34c9',
   adopt: '2e271e770cae7901b8c922a2bdddce4f3ba15fc4',
   'check-server': '789ab094644d1e930ec01eb3e727ab1cbe877b13',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
@@ -15,7 +15,7 @@ const SHA1: Record<string, string> = {
   'note-stripes': '8340ffadfa474d035c5cec84f8e7a6ecb5963cc9',
   release: 'dfdd66f98683720f78e93473c3c28c037a333bc3',
   revoke: '3106658203d23c63a439a97e023b8bcf5ee04682',
-  'set-limit': 'f163446a3e0e932ebe7e0a098aa63480285cc0f4',
+  'set-limit': 'ec7d5e885a8052dc53ab61346677607aa5b5cd29',
   'quorum-drop': '040b6cebf4fdba54ca89da3274093816736d3362',
   'quorum-hold': '47811359bc05b969328118ca231a152ab24394db',
   'quorum-list': 'd792649a155c55036672aa96bdcdddd9f0e600b4',

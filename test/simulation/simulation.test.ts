@@ -1,17 +1,20 @@
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 import { expect } from 'chai';
 
 import { checkPlace } from '../../verification/simulation/planted/build.js';
 import { BUGS } from '../../verification/simulation/planted/bugs.js';
+import { programOf } from '../support/program-file.js';
 import { describeWithServer } from '../support/require-server.js';
 
 const execute = promisify(execFile);
+const MAIN = fileURLToPath(new URL('../../verification/simulation/main.ts', import.meta.url));
 
 /** In a process of its own: it makes weak references strong. */
 async function simulate(...args: readonly string[]): Promise<string> {
-  const command = ['--import', 'tsx', 'verification/simulation/main.ts', '--no-shrink', ...args];
+  const command = [...programOf(MAIN), '--no-shrink', ...args];
   const run = execute(process.execPath, command, { maxBuffer: 1 << 26 });
   const { stdout } = await run.catch((error: { stdout: string }) => error);
   return stdout;
@@ -23,31 +26,21 @@ function sumOf(output: string): string {
 }
 
 describe('simulation', () => {
-  it('keeps every promise with 150 seeds and one server', async () => {
-    const output = await simulate(
-      ...'--seed 1 --seeds 150 --quiet --minutes 0.1 --processes 4 --pace 0.4'.split(' '),
-    );
-    expect(sumOf(output), output).to.match(/^150 seeds .*: 0 failed$/);
-  });
-
-  it('keeps every promise with 50 seeds and a quorum of 3 or 5', async () => {
-    const common = '--quiet --minutes 0.1 --processes 3 --pace 0.4';
-    for (const [nodes, seed] of [
-      [3, 1],
-      [5, 26],
-    ] as const) {
-      const output = await simulate(
-        '--nodes',
-        `${nodes}`,
-        '--seed',
-        `${seed}`,
-        '--seeds',
-        '25',
-        ...common.split(' '),
-      );
-      expect(sumOf(output), output).to.match(/^25 seeds .*: 0 failed$/);
-    }
-  });
+  const common = '--quiet --minutes 0.1 --pace 0.4';
+  for (const [nodes, seed, seeds] of [
+    [1, 1, 150],
+    [2, 51, 5],
+    [3, 1, 20],
+    [4, 56, 5],
+    [5, 26, 20],
+  ] as const) {
+    it(`keeps every promise with ${seeds} seeds and ${nodes === 1 ? 'one server' : `a quorum of ${nodes}`}`, async () => {
+      const processes = nodes === 1 ? 4 : 3;
+      const these = `--nodes ${nodes} --processes ${processes} --seed ${seed} --seeds ${seeds}`;
+      const output = await simulate(...`${these} ${common}`.split(' '));
+      expect(sumOf(output), output).to.match(new RegExp(`^${seeds} seeds .*: 0 failed$`));
+    });
+  }
 
   // Each has once broken a promise, or raised a false alarm.
   const failed = [

@@ -16,7 +16,7 @@ function rowsOf(text = ''): string[][] {
 
 describe('tables of the docs', () => {
   it('compare with the peers in every cell, with a test of ours and a source for every row', () => {
-    const page = read('docs/comparison.md');
+    const page = read('docs/explanation/comparison.md');
     const [features = [], sources = []] = page
       .split('\n## Where each row is from\n')
       .map((part) => rowsOf(part));
@@ -39,7 +39,7 @@ describe('tables of the docs', () => {
   });
 
   it('name files that exist where they say where each promise is proven', () => {
-    const page = read('docs/proof/where-each-promise-is-proven.md');
+    const page = read('docs/evidence/where-each-promise-is-proven.md');
     const [table = ''] = page.split('## Dropped on purpose');
     const rows = [...table.matchAll(/^\| `([^`|]+)` *\| ([^|]+?) *\|/gm)];
     expect(rows.length).to.be.above(200);

@@ -12,6 +12,7 @@ import {
   RedsemError,
 } from '../../src/errors.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
+import { listSemaphores, MemoryBackend, quorum } from '../../src/index.js';
 import { resolveAcquire, resolveOptions } from '../../src/options.js';
 import {
   adoptedId,
@@ -21,6 +22,8 @@ import {
   parseTicketId,
   ticketId,
 } from '../../src/backends/ticket-id.js';
+
+const DOCS = '; see docs/reference/errors.md#invalid_argument';
 
 describe('options', () => {
   it('have their documented defaults, and cannot be changed afterwards', () => {
@@ -60,10 +63,17 @@ describe('options', () => {
 
   // That each is refused with its name and the value is shown by the conformance cases; here are the words.
   for (const [given, message] of [
-    [{ limit: 0 }, `RangeError: limit: expected 1 to ${Number.MAX_SAFE_INTEGER}, got 0`],
+    [{ limit: 0 }, 'RangeError: limit: expected an integer >= 1, got 0'],
     [{ limit: '5' }, 'TypeError: limit: expected a number, got "5" (string)'],
-    [{ ttl: 100, extendEvery: 51 }, 'RangeError: extendEvery: expected 0 to 50, got 51'],
-    [{ retry: { min: 300 } }, 'RangeError: retry.max: expected 300 to 2147483647, got 200'],
+    [{ limit: 1.5 }, 'RangeError: limit: expected an integer >= 1, got 1.5'],
+    [
+      { ttl: 100, extendEvery: 51 },
+      'RangeError: extendEvery: expected 0 to 50 ms (30 s is 30_000), got 51',
+    ],
+    [
+      { retry: { min: 300 } },
+      'RangeError: retry.max: expected 300 to 2147483647 ms (30 s is 30_000), got 200',
+    ],
     [{ retry: { jitter: 1 } }, 'TypeError: retry.jitter: expected true or false, got 1 (number)'],
     [{ label: 'ü'.repeat(129) }, 'RangeError: label: expected 0 to 256 bytes, got 258'],
     [{ prefix: 'a{b' }, 'TypeError: prefix: expected no braces, got "a{b" (string)'],
@@ -71,7 +81,9 @@ describe('options', () => {
   ] as const) {
     it(`are refused: ${message}`, () => {
       const options = given && { limit: 1, ...given };
-      expect(refusal(() => Reflect.apply(resolveOptions, undefined, [options]))).to.equal(message);
+      expect(refusal(() => Reflect.apply(resolveOptions, undefined, [options]))).to.equal(
+        message + DOCS,
+      );
     });
   }
 
@@ -83,8 +95,66 @@ describe('options', () => {
     const given = { timeout: 2 ** 33, signal: new AbortController().signal, permits: 16_777_216 };
     expect(resolveAcquire(given)).to.deep.equal(given);
     expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.equal(
-      'TypeError: timeout: expected a number of milliseconds or an options object, got "5" (string)',
+      'TypeError: timeout: expected a number of milliseconds or an options object, got "5" (string)' +
+        DOCS,
     );
+  });
+
+  // What is written, and what the message suggests.
+  const hints: Readonly<Record<string, string>> = {
+    lockTimeout: 'did you mean ttl?',
+    refreshInterval: 'did you mean extendEvery?',
+    retryDelay: 'did you mean retry?',
+    maxConcurrent: 'did you mean limit?',
+    keyPrefix: 'did you mean prefix?',
+    TTL: 'did you mean ttl?',
+    extendevery: 'did you mean extendEvery?',
+    extentEvry: 'did you mean extendEvery?',
+    lable: 'did you mean label?',
+    timeout: 'it is an option of acquire',
+    acquireTimeout: 'did you mean timeout, an option of acquire?',
+    zebra: 'one of limit, ttl, extendEvery, retry, prefix, label, replicas, clock',
+    driftFactor: 'one of limit, ttl, extendEvery, retry, prefix, label, replicas, clock',
+  };
+  for (const [option, hint] of Object.entries(hints)) {
+    it(`that are unknown are refused: ${option}, ${hint}`, () => {
+      const refused = refusal(() => resolveOptions({ limit: 1, [option]: undefined }));
+      expect(refused).to.equal(
+        `TypeError: ${option}: expected no option of this name (${hint}), got undefined${DOCS}`,
+      );
+    });
+  }
+
+  it('that are unknown are refused inside an option, and in acquire', () => {
+    const retry = refusal(() => resolveOptions({ limit: 1, retry: { minimum: 5 } as object }));
+    expect(retry).to.match(/^TypeError: retry\.minimum: .*one of min, max, factor, jitter/);
+    const replicas = refusal(() =>
+      resolveOptions({ limit: 1, replicas: { atLeast: 1, timeOut: 5 } as { atLeast: number } }),
+    );
+    expect(replicas).to.match(/^TypeError: replicas\.timeOut: .*did you mean timeout\?/);
+    const acquire = refusal(() => resolveAcquire({ ttl: 5 } as object));
+    expect(acquire).to.match(/^TypeError: ttl: .*it is an option of the constructor/);
+    expect(refusal(() => resolveAcquire({ weight: 2 } as object))).to.match(/did you mean permits/);
+  });
+
+  it('that are unknown are refused where a backend or a list is made', () => {
+    const made: Readonly<Record<string, () => unknown>> = {
+      'clok: .*did you mean clock': () => new MemoryBackend({ clok: 1 } as object),
+      'keyPrefix: .*did you mean prefix': () =>
+        listSemaphores(new MemoryBackend(), { keyPrefix: 'a' } as object),
+      'othersets: .*did you mean otherSet': () => quorum({}, { othersets: 'warn' } as object),
+    };
+    for (const [message, make] of Object.entries(made)) {
+      expect(refusal(make)).to.match(new RegExp(`^TypeError: ${message}`));
+    }
+    expect(refusal(() => new MemoryBackend(5 as never))).to.match(
+      /^TypeError: options: expected an object, got 5/,
+    );
+  });
+
+  it('that an object only inherits are none', () => {
+    const inherited = Object.create({ lockTimeout: 5 }) as object;
+    expect(resolveOptions(Object.assign(inherited, { limit: 1 })).limit).to.equal(1);
   });
 
   function refusal(act: () => unknown): string {
@@ -109,10 +179,14 @@ describe('errors', () => {
     [
       new AcquireTimeoutError({ ...details, attempts: 1 }, cause),
       'ACQUIRE_TIMEOUT',
-      'no permit of "jobs" came free within 500 ms (1 try in 500 ms); last error: connect ECONNREFUSED',
+      'cannot reach Redis: no permit of "jobs" came free within 500 ms (1 try in 500 ms); last error: connect ECONNREFUSED',
     ],
     [lost('expired'), 'HANDLE_LOST', 'its lease ran out before an extension was confirmed'],
-    [lost('missing'), 'HANDLE_LOST', 'the backend no longer has its ticket'],
+    [
+      lost('missing'),
+      'HANDLE_LOST',
+      'the backend no longer has its ticket (its keys were lost, evicted or deleted, the ticket was adopted elsewhere, or it expired while this process stalled)',
+    ],
     [lost('revoked'), 'HANDLE_LOST', 'it was revoked'],
     [lost('closed'), 'HANDLE_LOST', 'its semaphore was closed'],
     [failed(cause), 'BACKEND', 'it failed: connect ECONNREFUSED'],
@@ -120,11 +194,22 @@ describe('errors', () => {
     [failed(new AggregateError(two, 'all')), 'BACKEND', 'it failed: all'],
     [failed(new TypeError('')), 'BACKEND', 'it failed: TypeError'],
     [failed(), 'BACKEND', 'it failed'],
-    [new ClosedError('jo"bs'), 'CLOSED', String.raw`the semaphore "jo\"bs" is closed`],
+    [
+      new ClosedError('jo"bs'),
+      'CLOSED',
+      String.raw`the semaphore "jo\"bs" is closed by close(); make a new one`,
+    ],
+    [
+      failed(new Error("NOPERM this user has no permissions to run the 'eval' command")),
+      'BACKEND',
+      "it failed: NOPERM this user has no permissions to run the 'eval' command; grant the user this command and its keys (ACL SETUSER)",
+    ],
   ] as const) {
     it(`say: ${message}`, () => {
       const text =
-        code === 'HANDLE_LOST' ? `the permit of "jobs" is lost: ${message} (ticket a.1)` : message;
+        (code === 'HANDLE_LOST'
+          ? `the permit of "jobs" is lost: ${message}; stop the work that it covers (ticket a.1)`
+          : message) + `; see docs/reference/errors.md#${code.toLowerCase()}`;
       expect(error).to.include({ code, message: text, name: error.constructor.name });
       expect(error).to.be.instanceOf(RedsemError).and.instanceOf(Error);
       expect(isRedsemError(error)).to.equal(true);

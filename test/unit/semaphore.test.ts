@@ -31,6 +31,7 @@ describe('setLimit, adopt and revoke', () => {
     const { clock, semaphore: plain } = stubFixture();
     for (const [method, run] of [
       ['setLimit', () => plain.setLimit(2)],
+      ['addPermits', () => plain.addPermits(2)],
       ['adopt', () => plain.adopt(data)],
       ['revoke', () => plain.revoke('other.1')],
     ] as const) {
@@ -94,7 +95,7 @@ describe('more permits than there are', () => {
     ]) {
       await clock.advance(0);
       expect(asking.error).to.be.instanceOf(RangeError);
-      expect(String(asking.error)).to.include('permits: expected at most the limit, 7, got 8');
+      expect(String(asking.error)).to.include('permits: expected at most the limit of "jobs", 7 ');
     }
     expect([backend.givenBack, clock.timers]).to.deep.equal([[], 0]);
     backend.onAcquire = (call) => {

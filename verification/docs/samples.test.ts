@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { describeWithServer } from '../../test/support/require-server.js';
@@ -6,39 +5,32 @@ import { type ProgramResult, ROOT, runProgram } from '../../test/tooling/run-pro
 import { modulesOf, needPackages } from '../package/folder-packages.js';
 import { PackedProject } from '../package/packed-project.js';
 import { readPages, samplesOf } from './markdown-samples.js';
+import { anchorsOf, deadLinks } from './page-links.js';
 
 const RECIPES = 'docs/guides/recipes.md';
 const pages = readPages();
-const readme = pages.find(({ path }) => path === 'README.md')?.text ?? '';
+const textOf = (path: string): string => pages.find((page) => page.path === path)?.text ?? '';
+const readme = textOf('README.md');
 const samples = pages.filter(({ path }) => path !== RECIPES).flatMap(samplesOf);
 const recipes = pages.filter(({ path }) => path === RECIPES).flatMap(samplesOf);
 
-/** What the samples of the README print, one after the other. */
-const README_OUTPUT = [
-  /^$/,
-  /^encoding in slot 0\n$/,
-  /^42\n0 \d{16}\nours\n\[ 0, 1 \]\n[^]*held: 0/,
-  /^stalled: stale token\n$/,
-  /^\[ 'alice', 'bob' \] true\ntrue\n\{ ran: true, result: 'done' \}\n\[ \[ 0, 1 \], \[ 0 \] \]\n$/,
-  /^done\nfalse\ntrue true\n4 \[ 'exporter-1 0' \]\n(?:revoked\ntrue|true\nrevoked)\n$/,
-  /^stalled: stale token in slot 0\n$/,
-  /^encoding in slot 0\n$/,
-  /^encoding in slot 0\n$/,
-  /^lost a permit of reports: revoked\n$/,
-  /^true false\nfalse\ntrue\n$/,
-];
+/** What the samples of the README print; it has no room to say so. */
+const README_OUTPUT = [/^7\n$/, /^42 \[ 0, 1 \] true true\n1 true\n4\n$/];
 
-/** Each piece of code in the right column of "Coming from …", as a statement of its own. */
+/** Each piece of code in the right column of the tables of two columns, as a statement of its own. */
 function migrationLines(): string {
-  const table = readme.slice(readme.indexOf('\n## Coming from'), readme.indexOf('\n## Fencing'));
-  const cells = [...table.matchAll(/^\|[^|\n]*\|([^|\n]*)\|$/gm)].map(([, cell = '']) => cell);
+  const page = textOf('docs/guides/migrating.md');
+  const cells = [...page.matchAll(/^\|[^|\n]*\|([^|\n]*)\|$/gm)].map(([, cell = '']) => cell);
   const pieces = cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code));
-  expect(pieces).to.have.length.above(12);
+  const statements = pieces.filter((code) => /[(.]/.test(code ?? '') && code !== 'close()');
+  expect(statements).to.have.length.above(30);
   return [
     `import { KeyedMutex, Mutex, Semaphore, type Handle, type HandleData, type RedisConnection } from 'redsem';`,
     'declare const client: RedisConnection, a: typeof client, b: typeof client, c: typeof client;',
     'declare const sem: Semaphore, mutex: Mutex, handle: Handle, data: HandleData;',
-    ...pieces.map((code) => `{ ${code?.replaceAll('=> …', '=> undefined')}; }`),
+    'declare function work(): number;',
+    'declare const fn: () => number;',
+    ...statements.map((code) => `{ ${code?.replaceAll('=> …', '=> undefined')}; }`),
   ].join('\n');
 }
 
@@ -55,30 +47,40 @@ describeWithServer('samples in the README and the docs, with the packed package'
   let project: PackedProject;
 
   before(async () => {
-    const packages = ['redis', 'ioredis', '@types/node', '@opentelemetry/api'];
+    const packages = [
+      'redis',
+      'ioredis',
+      '@types/node',
+      '@opentelemetry/api',
+      'sinon',
+      '@types/sinon',
+    ];
     project = await PackedProject.create([...packages, '@opentelemetry/sdk-trace-base']);
+    for (const [i, { code }] of samples.entries()) await project.write(`samples/${i}.ts`, code);
   });
 
   after(() => project?.remove());
 
-  function run(file: string): Promise<ProgramResult> {
+  async function run(file: string): Promise<ProgramResult> {
+    await server().command('FLUSHALL');
     const env = { REDIS_URL: server().url, NODE_OPTIONS: '' };
     const tsx = import.meta.resolve('tsx');
     return runProgram([process.execPath, '--import', tsx, file], { env, cwd: project.directory });
   }
 
-  it('are there, the first by line 15 of the README, and each guide says what it prints', () => {
+  it('are there, the first by line 15 of the README, and each page in docs says what they print', () => {
     expect(readme.split('\n').indexOf('```ts')).to.be.within(0, 14);
-    expect(samples.filter(({ title }) => title.startsWith('README'))).to.have.length(
-      README_OUTPUT.length,
-    );
-    const guides = [...samples, ...recipes].filter(({ title }) => title.startsWith('docs/guides/'));
-    expect(guides).to.have.length.above(14);
-    for (const { title, output } of guides) expect(output, title).to.be.a('string');
+    expect(readme.split('\n').length).to.be.at.most(221);
+    const inReadme = samples.filter(({ title }) => /^README.*\d$/.test(title));
+    expect(inReadme).to.have.length(README_OUTPUT.length);
+    const inDocs = [...samples, ...recipes].filter(({ title }) => title.startsWith('docs/'));
+    expect(inDocs).to.have.length.above(40);
+    for (const { title, output } of inDocs) expect(output, title).to.be.a('string');
+    const swapped = samples.filter(({ title }) => title.endsWith('other client'));
+    expect(swapped).to.have.length.above(14);
   });
 
-  it('compile in a strict project, with the table of "Coming from"', async () => {
-    for (const [i, { code }] of samples.entries()) await project.write(`samples/${i}.ts`, code);
+  it('compile in a strict project, with the tables of the page on migrating', async () => {
     await project.write('samples/migration.ts', migrationLines());
     await project.compile(['samples'], OPTIONS);
   });
@@ -87,9 +89,9 @@ describeWithServer('samples in the README and the docs, with the packed package'
     it(`print what they say: ${title}`, async () => {
       const { stdout, ...result } = await run(`samples/${i}.ts`);
       expect(result).to.deep.equal({ code: 0, signal: null, stderr: '' });
-      const number = title.startsWith('README') ? Number(/\d+$/.exec(title)?.[0]) : 0;
-      if (number > 0) expect(stdout).to.match(README_OUTPUT[number - 1] ?? /^never$/);
-      else if (output !== undefined) expect(stdout).to.equal(output);
+      const inReadme = /^README.*sample (\d+)/.exec(title)?.[1];
+      if (inReadme === undefined) expect(stdout).to.equal(output);
+      else expect(stdout).to.match(README_OUTPUT[Number(inReadme) - 1] ?? /^never$/);
     });
   }
 
@@ -102,8 +104,9 @@ describeWithServer('samples in the README and the docs, with the packed package'
 
     it('compile in a strict project, and write out no shape of a framework', async () => {
       const packages = ['express', 'bullmq', '@nestjs/core', '@nestjs/testing'];
-      packages.forEach((name, i) => expect(recipes[i]?.code).to.include(` from '${name}';`));
-      expect(recipes).to.have.length(packages.length);
+      const shown = recipes.filter(({ title }) => !title.endsWith('other client'));
+      packages.forEach((name, i) => expect(shown[i]?.code).to.include(` from '${name}';`));
+      expect(shown).to.have.length(packages.length);
       await project.compile(['recipes'], OPTIONS);
     });
 
@@ -115,17 +118,30 @@ describeWithServer('samples in the README and the docs, with the packed package'
   });
 });
 
-it('links in the docs, and files that are named in backquotes, lead to files that are there', () => {
-  // Its left column names files that are gone; test/tooling looks at the others.
-  const table = 'docs/proof/where-each-promise-is-proven.md';
-  const missing = pages.flatMap(({ path, text }) => {
-    if (path === table) return [];
-    const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link);
-    const relative = links.filter((link) => !/^[a-z]+:/.test(link));
-    const file = /`((?:test|verification|src|examples|benchmarks)\/[\w./-]+)`/g;
-    const named = [...text.matchAll(file)].map(([, name = '']) => name);
-    const paths = [...relative.map((link) => join(dirname(path), link)), ...named];
-    return paths.filter((each) => !existsSync(join(ROOT, each))).map((each) => `${path}: ${each}`);
+describe('links in the docs', () => {
+  it('lead to files and headings that are there, and so do files named in backquotes', () => {
+    expect(pages.flatMap(deadLinks)).to.deep.equal([]);
+    const text = '[1](#errors) [2](#none) [3](none.md) [4](docs/faq.md#none) `src/none.ts`';
+    const dead = ['#none', 'none.md', 'docs/faq.md#none', 'src/none.ts'];
+    const path = 'README.md';
+    expect(deadLinks({ path, text })).to.deep.equal(dead.map((each) => `${path}: ${each}`));
   });
-  expect(missing).to.deep.equal([]);
+
+  it('reach every error and warning code by an anchor, and every page from the README in two', () => {
+    const errors = anchorsOf(textOf('docs/reference/errors.md'));
+    const codes = 'acquire_timeout handle_lost backend quorum closed invalid_argument';
+    const warnings =
+      'backend_unreachable eviction limit_mismatch node_set release_failed stripes_mismatch';
+    expect([...errors]).to.include.members([...codes.split(' '), ...warnings.split(' ')]);
+    const near = new Set(linkedPages('README.md').flatMap((path) => [path, ...linkedPages(path)]));
+    const far = pages.filter(({ path }) => path.startsWith('docs/') && !near.has(path));
+    expect(far.map(({ path }) => path).filter((path) => !path.includes('/chaos/'))).to.deep.equal(
+      [],
+    );
+  });
 });
+
+function linkedPages(from: string): string[] {
+  const links = [...textOf(from).matchAll(/\]\(([^)#\s]+\.md)/g)].map(([, link = '']) => link);
+  return links.map((link) => join(dirname(from), link));
+}

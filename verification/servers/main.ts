@@ -10,7 +10,7 @@ import { type DebianServer, fetchServer, suiteOf, versionOf } from './debian-ser
 import { type Row, totalsIn, type Totals, withRow } from './result-table.js';
 
 const USAGE = `npm run verify:servers -- [SERVER-SUITE ...]
-Downloads servers from Debian and runs the tests on each, one after the other; the results go to docs/proof/servers.md.
+Downloads servers from Debian and runs the tests on each, one after the other; the results go to docs/evidence/servers.md.
 Without a name (such as valkey-trixie) all of them. Ends with 1 when a test failed, or when no server could be had.`;
 
 const servers: readonly DebianServer[] = [
@@ -25,7 +25,7 @@ const servers: readonly DebianServer[] = [
 ];
 
 const TESTS = '{test,verification}/{conformance,faults,scripts,server,topologies}/**/*.test.ts';
-const REPORT = 'docs/proof/servers.md';
+const REPORT = 'docs/evidence/servers.md';
 const CACHE = resolve('node_modules/.cache/servers');
 
 const chosen = process.argv.slice(2);

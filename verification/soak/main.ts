@@ -15,7 +15,7 @@ const USAGE = `npm run soak -- [--minutes N] [--processes N] [--waiters N] [--re
   --minutes    how long; default: 10
   --processes  worker processes, clients of redis and of ioredis in turn; default: 4
   --waiters    waiters in each of them; default: 1000
-  --report     where the figures go, as Markdown; default: docs/proof/soak.md
+  --report     where the figures go, as Markdown; default: docs/evidence/soak.md
 Ends with 1 when something grew or stayed behind.`;
 
 const { values } = parseArgs({
@@ -23,7 +23,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '10' },
     processes: { type: 'string', default: '4' },
     waiters: { type: 'string', default: '1000' },
-    report: { type: 'string', default: 'docs/proof/soak.md' },
+    report: { type: 'string', default: 'docs/evidence/soak.md' },
     help: { type: 'boolean', default: false },
   },
 });

@@ -104,7 +104,7 @@ export async function untilReplicated(
   });
 }
 
-/** With the options that the README names for a cluster whose masters may fail. */
+/** With the options that docs/operations/topologies.md names for a cluster whose masters may fail. */
 export function clusterClient(cluster: () => TestCluster, login?: Login): Connect {
   return async (kind) => {
     const { addresses } = cluster();
@@ -124,7 +124,7 @@ export function clusterClient(cluster: () => TestCluster, login?: Login): Connec
   };
 }
 
-/** With the option that the README names for a master that may hang. */
+/** With the option that docs/operations/topologies.md names for a master that may hang. */
 export function sentinelClient(sentinels: () => TestSentinels): Connect {
   return async (kind) => {
     const { addresses } = sentinels();

@@ -1,9 +1,12 @@
-import type { Call, InspectReply, Reply } from '../backend.js';
+import type { AddPermitsCall, AddPermitsReply, Call, InspectReply, Reply } from '../backend.js';
 
 /** What a reply says of limits. */
 export type Limits = Pick<Reply, 'storedLimit' | 'otherLimit'>;
 
 const NOTHING: Limits = {};
+
+/** For how long a change that is sent again makes nothing new, in milliseconds; as `set-limit.lua` has it. */
+const CHANGE_LIFE_MS = 60_000;
 
 /** Which limit counts for one semaphore, and what its callers are told of it; as `slow.lua` has it. */
 export class LimitRecord {
@@ -13,6 +16,25 @@ export class LimitRecord {
   #last = 0;
   /** Whether anybody has ever held or waited: else nothing is known, as on Redis, where such a call writes nothing. */
   used = false;
+
+  /** The changes of late, by their ids. */
+  readonly #changes = new Map<string, { readonly limit: number; readonly until: number }>();
+
+  /** Stores the limit that the change makes, once for each id. */
+  change(
+    { id, delta, limit: given }: AddPermitsCall,
+    now: number,
+  ): Pick<AddPermitsReply, 'limit' | 'refused'> {
+    const made = this.#changes.get(id);
+    if (made !== undefined) return { limit: made.limit };
+    for (const [other, { until }] of this.#changes) if (until <= now) this.#changes.delete(other);
+    const before = this.countsFor(given);
+    const limit = before + delta;
+    if (limit < 0 || limit > Number.MAX_SAFE_INTEGER) return { limit: before, refused: true };
+    this.#changes.set(id, { limit, until: now + CHANGE_LIFE_MS });
+    this.stored = limit;
+    return { limit };
+  }
 
   /** The limit that counts for a caller who names `given`; 0: what the last caller named. */
   countsFor(given: number): number {

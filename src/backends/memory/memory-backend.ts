@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers';
 import type {
   AcquireCall,
   AcquireReply,
+  AddPermitsCall,
+  AddPermitsReply,
   AdoptCall,
   AdoptReply,
   Backend,
@@ -24,10 +26,13 @@ import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { checkClock } from '../../options.js';
+import { checkOptions } from '../../known-options.js';
 import { allOrNone } from '../all-or-none.js';
 import { Inboxes } from './inboxes.js';
 import { MemorySemaphore } from './memory-semaphore.js';
 import { RisingNumbers } from './rising-numbers.js';
+
+const OPTIONS: ReadonlySet<string> = new Set(['clock']);
 
 /** Names that may stay without tickets: a call costs less where they do. */
 const MOST_IDLE = 1000;
@@ -59,6 +64,7 @@ export class MemoryBackend implements Backend {
   #turning: Promise<void> | undefined;
 
   constructor(options: MemoryBackendOptions = {}) {
+    checkOptions(options, OPTIONS);
     this.clock = checkClock(options.clock ?? systemClock);
     this.#epoch = this.clock.wall() - this.clock.monotonic();
   }
@@ -102,6 +108,10 @@ export class MemoryBackend implements Backend {
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
     return this.#one(call.key, (semaphore, now) => semaphore.setLimit(call, now));
+  }
+
+  addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
+    return this.#one(call.key, (semaphore, now) => semaphore.addPermits(call, now));
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {

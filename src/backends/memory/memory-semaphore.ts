@@ -2,6 +2,8 @@ import type {
   AcquireCall,
   AcquireReply,
   AcquireVerdict,
+  AddPermitsCall,
+  AddPermitsReply,
   AdoptCall,
   AdoptReply,
   Call,
@@ -129,6 +131,13 @@ export class MemorySemaphore {
     return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
   }
 
+  addPermits(call: AddPermitsCall, now: number): AddPermitsReply {
+    const late = isLate(call, now);
+    const change = late ? { limit: undefined, late } : this.#limits.change(call, now);
+    const { limit, told } = this.#begin(call, now);
+    return { serverTime: now, ...told, ...change, grants: this.#grantFreed(call, limit, now) };
+  }
+
   adopt(call: AdoptCall, now: number): AdoptReply {
     const { limit, told } = this.#begin(call, now);
     const late = isLate(call, now);
@@ -217,7 +226,7 @@ export class MemorySemaphore {
   ): AcquireVerdict {
     const place = this.#queue.get(id);
     if (place !== undefined) return { kind: 'queued', arrival: place.arrival };
-    if (permits > limit) return { kind: 'over', limit };
+    if (permits > limit && limit > 0) return { kind: 'over', limit };
     if (!served.blocked && this.#tickets.permits + permits <= limit) {
       return grantedVerdict(this.#tickets.grant({ id, permits, label }, now, now + ttl));
     }

@@ -1,4 +1,6 @@
 import type {
+  AddPermitsCall,
+  AddPermitsReply,
   AcquireCall,
   AcquireReply,
   AdoptCall,
@@ -15,6 +17,7 @@ import type {
 } from '../backend.js';
 import {
   parseAcquire,
+  parseAddPermits,
   parseAdopt,
   parseExtend,
   parseRelease,
@@ -64,10 +67,18 @@ const alone = (): boolean => false;
 
 export const setLimitOperation: Operation<SetLimitCall, SetLimitReply> = {
   script: setLimitScript,
-  terms: ({ limit, newLimit }) => [String(limit), String(newLimit)],
+  terms: ({ limit, newLimit }) => [String(limit), String(newLimit), ''],
   sameTerms: alone,
   argument: ({ notAfter }) => latest(notAfter),
   parse: parseSetLimit,
+};
+
+export const addPermitsOperation: Operation<AddPermitsCall, AddPermitsReply> = {
+  script: setLimitScript,
+  terms: ({ limit, delta, id }) => [String(limit), delta < 0 ? String(delta) : `+${delta}`, id],
+  sameTerms: alone,
+  argument: ({ notAfter }) => latest(notAfter),
+  parse: parseAddPermits,
 };
 
 export const adoptOperation: Operation<AdoptCall, AdoptReply> = {

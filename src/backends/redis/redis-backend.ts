@@ -1,6 +1,8 @@
 import type {
   AcquireCall,
   AcquireReply,
+  AddPermitsCall,
+  AddPermitsReply,
   AdoptCall,
   AdoptReply,
   Backend,
@@ -38,6 +40,7 @@ import { runScript } from './script-runner.js';
 import type { Script } from './compose-script.js';
 import {
   acquireOperation,
+  addPermitsOperation,
   adoptOperation,
   extendOperation,
   releaseOperation,
@@ -116,6 +119,10 @@ export class RedisBackend implements Backend {
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
     return this.#runAlone(setLimitOperation, call);
+  }
+
+  addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
+    return this.#runAlone(addPermitsOperation, call);
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {

@@ -1,6 +1,8 @@
 import type {
   AcquireCall,
   AcquireReply,
+  AddPermitsCall,
+  AddPermitsReply,
   AdoptCall,
   AdoptReply,
   Backend,
@@ -25,6 +27,7 @@ type Inner = Backend &
     Pick<
       Backend,
       | 'acquireTogether'
+      | 'addPermits'
       | 'adopt'
       | 'findHazard'
       | 'isRetryable'
@@ -94,6 +97,10 @@ export class WithReplicas implements Backend {
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
     return this.#inner.setLimit(call);
+  }
+
+  addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
+    return this.#inner.addPermits(call);
   }
 
   adopt(call: AdoptCall): Promise<AdoptReply> {

@@ -7,29 +7,48 @@ import { withOperator } from '../with-operator.js';
 
 export const limitCommand: Command = {
   name: 'limit',
-  synopsis: '[OPTION…] NAME [N]',
+  synopsis: '[OPTION…] NAME [N | +N | -- -N]',
   summary: 'change how many permits a semaphore has',
   description: `
 Stores N as the limit of NAME. It counts for every process from its next call on, whatever limit that
 was started with, and is kept until a day after the last use. Waiters get at once what comes free; nobody
-loses a permit when the limit shrinks. Without N: prints the limit, or ? where nobody has said one.`,
+loses a permit when the limit shrinks. 0 pauses NAME: holders keep their permits, nobody else gets one.
++N and -N change the limit by N in one step and print the new one; -N needs -- before it. Without N:
+prints the limit, or ? where nobody has said one.`,
   options: {},
   examples: [
     ['redsem limit deploys 5', 'five at once from now on'],
     ['redsem limit deploys', 'prints 5'],
+    ['redsem limit deploys 0', 'no new ones until another limit is set'],
+    ['redsem limit deploys +2', 'two more than now'],
+    ['redsem limit -- deploys -2', 'two less'],
   ],
   arguments: [1, 2],
   run: async (args) => {
     const [name = '', text] = args.positionals;
-    const limit = text === undefined ? undefined : parseCount('N', text, 1, MAXIMUM);
-    return withOperator(args, (operator) => show(operator, name, limit));
+    const isChange = /^[+-]/.test(text ?? '');
+    const number =
+      text === undefined
+        ? undefined
+        : parseCount('N', text.slice(isChange ? 1 : 0), 0, Number.MAX_SAFE_INTEGER);
+    if (number === undefined) return withOperator(args, (operator) => show(operator, name));
+    if (!isChange) return withOperator(args, (operator) => set(operator, name, number));
+    const delta = text?.startsWith('-') === true ? -number : number;
+    return withOperator(args, (operator) => change(operator, name, delta));
   },
 };
 
-const MAXIMUM: number = Number.MAX_SAFE_INTEGER;
+async function show(operator: Operator, name: string): Promise<number> {
+  await print(`${(await operator.limitOf(name)) ?? '?'}\n`);
+  return EXIT.ok;
+}
 
-async function show(operator: Operator, name: string, limit: number | undefined): Promise<number> {
-  if (limit !== undefined) await operator.setLimit(name, limit);
-  else await print(`${(await operator.limitOf(name)) ?? '?'}\n`);
+async function set(operator: Operator, name: string, limit: number): Promise<number> {
+  await operator.setLimit(name, limit);
+  return EXIT.ok;
+}
+
+async function change(operator: Operator, name: string, delta: number): Promise<number> {
+  await print(`${await operator.addPermits(name, delta)}\n`);
   return EXIT.ok;
 }

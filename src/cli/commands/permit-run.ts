@@ -49,7 +49,7 @@ async function open(server: Server, plan: RunPlan, left: number): Promise<Semaph
   // With the limit that counts, lest more permits than the given limit are refused where there are enough.
   if (permits > 1) {
     const { limit } = await within(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
-    semaphore = make(limit);
+    semaphore = make(Math.max(1, limit));
   }
   if (!quiet) semaphore.on('warning', ({ message }) => complain(`warning: ${message}`));
   return semaphore;

@@ -48,6 +48,46 @@ export const closeCases: CaseGroup = {
       expect(await elsewhere).to.include({ held: true });
     }),
 
+    'with drain leaves holders their permits until they release': async (scope) => {
+      const [closing, there] = scope.pair({ limit: 2 });
+      const handles = [await closing.acquire(), await closing.acquire()];
+      let losses = 0;
+      for (const handle of handles) handle.on('lost', () => (losses += 1));
+      const waiter = errorOf(closing.acquire(), ClosedError);
+      let closed = false;
+      const close = closing.close({ drain: 60_000 }).then(() => (closed = true));
+      await waiter;
+      await errorOf(closing.acquire(), ClosedError);
+      await errorOf(closing.tryAcquire(), ClosedError);
+      for (const handle of handles) {
+        await handle.extend();
+        expect(handle.held).to.equal(true);
+        expect(await there.tryAcquire(), 'never above the limit').to.equal(null);
+      }
+      expect(await handles[0]?.release()).to.equal(true);
+      expect(await there.acquire(0)).to.include({ held: true });
+      expect(closed).to.equal(false);
+      expect(await handles[1]?.release()).to.equal(true);
+      await close;
+      expect(losses).to.equal(0);
+    },
+
+    'of a keyed mutex with drain leaves holders their keys, and a second one ends that': async (
+      scope,
+    ) => {
+      const [closing, there] = scope.keyed();
+      const handle = await closing.acquire(['a', 'b']);
+      const lost = untilLost(handle);
+      const draining = closing.close({ drain: 60_000 });
+      await errorOf(closing.acquire('c'), ClosedError);
+      await handle.extend();
+      expect(await there.tryAcquire(['b', 'c'])).to.equal(null);
+      await closing.close();
+      expect(await lost).to.include({ reason: 'closed' });
+      await draining;
+      expect(await there.tryAcquire(['a', 'b'])).to.include({ held: true });
+    },
+
     'rejects what is under way or comes later, leaves nothing [P4]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const calls = [semaphore.acquire(), semaphore.acquire(), semaphore.tryAcquire()];

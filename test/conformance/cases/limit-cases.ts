@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 
+import { AcquireTimeoutError } from '../../../src/index.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup } from '../case-group.js';
+import { untilState } from '../scope.js';
 
 export const limitCases: CaseGroup = {
   title: 'a live limit',
@@ -29,6 +32,71 @@ export const limitCases: CaseGroup = {
       expect(await other.tryAcquire(), 'another name').to.include({ slot: 1 });
       expect(other.limit).to.equal(2);
       expect(warnings).to.deep.equal([]);
+    },
+
+    'pauses with 0: nobody is granted, holders keep theirs, waiters wait': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      const holder = await there.acquire();
+      const early = there.acquire({ permits: 2 });
+      await scope.untilWaiting(1);
+      await here.setLimit(0);
+      expect(await here.inspect()).to.include({ limit: 0, limitFrom: 'setLimit', held: 1 });
+      expect(here.limit).to.equal(0);
+      await holder.extend();
+      expect(holder.held).to.equal(true);
+      expect(await here.tryAcquire()).to.equal(null);
+      expect(await there.tryAcquire({ permits: 3 }), 'more than before the pause').to.equal(null);
+      await errorOf(here.acquire(0), AcquireTimeoutError);
+      const late = here.acquire({ permits: 2 });
+      await scope.untilWaiting(2);
+      expect(await holder.release()).to.equal(true);
+      expect(await there.inspect()).to.include({ held: 0, waiting: 2 });
+      await there.setLimit(2);
+      const first = await early;
+      expect(await here.inspect()).to.include({ held: 2, waiting: 1 });
+      await first.release();
+      expect((await late).slots).to.deep.equal([0, 1]);
+    },
+
+    'a request of a pause may abort, and gets as many as the next limit allows': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      await there.setLimit(0);
+      const controller = new AbortController();
+      const aborted = reasonOf(here.acquire({ signal: controller.signal }));
+      const large = here.acquire({ permits: 3 });
+      await scope.untilWaiting(2);
+      controller.abort('enough');
+      expect(await aborted).to.equal('enough');
+      await scope.untilWaiting(1);
+      await there.setLimit(4);
+      expect(await large)
+        .to.have.property('slots')
+        .with.length(3);
+      await here.setLimit(0);
+      expect(await there.inspect()).to.include({ held: 3, waiting: 0 });
+    },
+
+    'is changed by a number in one step, and never below 0': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      expect(await here.addPermits(3), 'from its own limit').to.equal(5);
+      expect(await there.inspect()).to.include({ limit: 5, limitFrom: 'setLimit' });
+      const changes = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? here : there));
+      await Promise.all(changes.map((semaphore) => semaphore.addPermits(1)));
+      expect(await there.addPermits(0)).to.equal(25);
+      for (const delta of [-26, -1000, Number.MAX_SAFE_INTEGER]) {
+        const error = await errorOf(here.addPermits(delta), RangeError);
+        expect(error).to.include({ code: 'INVALID_ARGUMENT' });
+        expect(error.message).to.include(`and it has 25, got ${delta}`);
+      }
+      expect((await here.inspect()).limit).to.equal(25);
+      expect(await there.addPermits(-25)).to.equal(0);
+      expect([here.limit, there.limit]).to.deep.equal([25, 0]);
+      const waiting = [here.acquire(), there.acquire()];
+      await scope.untilWaiting(2);
+      expect(await here.addPermits(1), 'wakes one').to.equal(1);
+      await untilState(here, { held: 1, waiting: 1 });
+      expect(await here.addPermits(1)).to.equal(2);
+      expect((await Promise.all(waiting)).map(({ slot }) => slot)).to.have.members([0, 1]);
     },
 
     'is shown with where it is from': async (scope) => {

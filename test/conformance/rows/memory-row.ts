@@ -33,6 +33,7 @@ function otherDoor(backend: MemoryBackend): Backend {
     release: (call) => backend.release(call),
     inspect: (call) => backend.inspect(call),
     setLimit: (call) => backend.setLimit(call),
+    addPermits: (call) => backend.addPermits(call),
     adopt: (call) => backend.adopt(call),
     revoke: (call) => backend.revoke(call),
     noteStripes: (key, stripes) => backend.noteStripes(key, stripes),

@@ -269,6 +269,28 @@ describe('a grant that nobody wants', () => {
     await clock.advance(1);
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
   });
+
+  it('is looked for in one semaphore after the other, however many wait', async () => {
+    const { backend, clock, acquire } = await listeningFixture();
+    acquire(60_000);
+    for (let i = 0; i < 49; i++) {
+      watch(clock, new Semaphore(backend, `s${i}`, { limit: 1, retry: PLAIN }).acquire(60_000));
+    }
+    await clock.advance(10);
+    const names = new Set<string>();
+    backend.onInspect = async ({ key, limit }) => {
+      names.add(key.name);
+      return { limit, limitFrom: 'caller', held: 0, waiting: 0, holders: [], waiters: [] };
+    };
+    backend.setHealth(false);
+    backend.setHealth(true);
+    await clock.advance(0);
+    expect(names.size).to.equal(1);
+    await clock.advance(100);
+    expect(names.size).to.equal(6);
+    await clock.advance(1000);
+    expect(names.size).to.equal(50);
+  });
 });
 
 describe('a permit', () => {

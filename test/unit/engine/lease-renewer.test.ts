@@ -206,7 +206,7 @@ describe('extending', () => {
     gate.resolve();
     await clock.advance(30_000);
     for (const { error } of [atOnce, underWay, after])
-      expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'closed');
+      expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'released');
     expect([losses, backend.extends.length, clock.timers]).to.deep.equal([[], 1, 0]);
   });
 });

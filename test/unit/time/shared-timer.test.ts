@@ -68,6 +68,39 @@ describe('wake-ups', () => {
     expect(rang.at(-1)?.[0]).to.equal('far');
   });
 
+  it('ring when their time comes though they were stopped and set again, to later and to earlier times', async () => {
+    const { clock, rang, wakeup } = fixture();
+    const moved = Array.from({ length: 200 }, (_, i) => wakeup(`${i}`));
+    wakeup('kept').wakeBy(500, 0);
+    for (const [i, one] of moved.entries()) {
+      one.wakeBy(100 + i, 0);
+      one.stop();
+      if (i % 2 === 0) one.wakeBy(300 + i, 0);
+      if (i % 4 === 0) one.wakeBy(50 + i, 0);
+    }
+    await clock.advance(400);
+    const expected = moved.flatMap((_, i) =>
+      i % 2 === 0 ? [[`${i}`, (i % 4 === 0 ? 50 : 300) + i]] : [],
+    );
+    expect(rang).to.have.deep.members(expected.filter(([, at]) => Number(at) <= 400));
+    await clock.advance(200);
+    expect([rang.length, clock.timers]).to.deep.equal([expected.length + 1, 0]);
+  });
+
+  it('that were stopped are forgotten, also while others are set', async () => {
+    const { clock, wakeup } = fixture();
+    wakeup('kept').wakeBy(1000, 0);
+    const stopped = Array.from({ length: 100 }, (_, i) => wakeup(`${i}`));
+    for (const one of stopped) {
+      one.wakeBy(500, 0);
+      one.stop();
+    }
+    // What has a place is referred to, and its semaphore with it.
+    expect(stopped.filter(({ place }) => place >= 0).length).to.be.lessThan(70);
+    await clock.advance(1000);
+    expect(stopped.filter(({ place }) => place >= 0).length).to.equal(0);
+  });
+
   it('are not held up by a fake timer that is gone, however late it would have come', async () => {
     const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const now = systemClock.monotonic();

@@ -74,7 +74,7 @@ async function established(connecting: Promise<unknown>, end: () => unknown): Pr
 
 async function nodeCluster(address: Address): Promise<Connection> {
   const rootNodes = address.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
-  // With the options that the README names for masters that may fail, here and below.
+  // With the options that docs/operations/topologies.md names for masters that may fail, here and below.
   const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
   const client = createCluster({ rootNodes, nodeAddressMap: addressMap(address), ...refresh });
   client.on('error', ignore);

@@ -47,7 +47,7 @@ export function planFaults(settings: Settings, ttl: number, longestTtl: number):
   return plan;
 }
 
-/** A quorum's nodes have no queue, nor a clock that everybody sees; what they need is said in the README. */
+/** A quorum's nodes have no queue, nor a clock that everybody sees; what they need is said in docs/operations/several-masters.md. */
 function isForbiddenForNodes(kind: FaultKind): boolean {
   return [
     'restart-old',

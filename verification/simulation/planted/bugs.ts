@@ -7,9 +7,9 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock: the clock starts after the call',
     what: 'A lease counts from the reply of an acquire, not from its sending',
     file: 'engine/wait-loop.ts',
-    find: 'const window = { since: sent, span: this.#parts.terms.ttl };',
+    find: '{ since: sent, span: this.terms.ttl }',
     replace:
-      'const { clock, terms } = this.#parts;\n      const since = { monotonic: clock.monotonic(), wall: clock.wall() };\n      const window = { since, span: terms.ttl };',
+      '{ since: { monotonic: this.#parts.clock.monotonic(), wall: this.#parts.clock.wall() + 0 * sent.wall }, span: this.terms.ttl }',
   },
   {
     name: 'extension-from-reply',
@@ -82,8 +82,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: a hung refresh leaves its flag set',
     what: 'After a failed extension there is no other',
     file: 'engine/lease-renewer.ts',
-    find: '      forget(lease, item);\n      this.#onError(lease, error);',
-    replace: '      this.#onError(lease, error);',
+    find: '      forget(extension.lease, extension);\n      this.#onError(extension.lease, error);',
+    replace: '      this.#onError(extension.lease, error);',
   },
   {
     name: 'pushed-grant-not-claimed',

@@ -316,6 +316,7 @@ export class RemoteBackend implements Backend {
   readonly release = this.#method('release');
   readonly inspect = this.#method('inspect');
   readonly setLimit = this.#method('setLimit');
+  readonly addPermits = this.#method('addPermits');
   readonly adopt = this.#method('adopt');
   readonly revoke = this.#method('revoke');
 

@@ -15,6 +15,7 @@ export const OPERATIONS = [
   'extend',
   'release',
   'setLimit',
+  'addPermits',
   'adopt',
   'revoke',
   'inspect',

@@ -64,7 +64,7 @@ local function answer(s, id, record, kind, run, comers)
     return ticket
   end
   local _, permits = parts_of(id)
-  if permits > s.limit then
+  if permits > s.limit and s.limit > 0 then
     return 'o' .. text_of(s.limit)
   elseif not s.blocked and s.held + permits <= s.limit then
     return grant(s, id, permits, run.label, expires)

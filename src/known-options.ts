@@ -1,0 +1,97 @@
+import { shown, typeError } from './validation.js';
+
+/** The names of the options that a call takes. */
+export type OptionNames = ReadonlySet<string>;
+
+export const SEMAPHORE_OPTIONS: OptionNames = new Set([
+  'limit',
+  'ttl',
+  'extendEvery',
+  'retry',
+  'prefix',
+  'label',
+  'replicas',
+  'clock',
+]);
+export const ACQUIRE_OPTIONS: OptionNames = new Set(['timeout', 'signal', 'permits']);
+
+/** What other packages call an option, in lower case. */
+const ALIASES: Readonly<Record<string, string>> = {
+  ttl: 'locktimeout expiry expire expires expiresin lease leasetime leasems duration',
+  extendEvery: 'refreshinterval refresh renewevery heartbeat automaticextensionthreshold',
+  timeout: 'acquiretimeout waittimeout maxwait waittime wait acquireattemptslimit retrycount',
+  retry: 'retryinterval retrydelay retryjitter backoff',
+  limit: 'concurrency maxconcurrent maxconcurrency max capacity',
+  prefix: 'keyprefix namespace',
+  label: 'identifier owner holder',
+  permits: 'weight count tokens units',
+  signal: 'abort abortsignal cancel',
+};
+
+/**
+ * Refuses what is no object, and options that the call does not take: a misspelled one would have no effect.
+ * @param argument what the object is called in messages
+ * @throws {TypeError} that names the option and suggests the nearest one
+ */
+export function checkOptions(options: object, known: OptionNames, argument = 'options'): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw typeError(`${argument}: expected an object, got ${shown(options)}`);
+  }
+  // No array of keys: `acquire` passes here each time.
+  for (const option in options) {
+    if (known.has(option) || !Object.hasOwn(options, option)) continue;
+    const value: unknown = Reflect.get(options, option);
+    const expected = hintFor(option, known) ?? `one of ${[...known].join(', ')}`;
+    throw typeError(
+      `${argument === 'options' ? '' : `${argument}.`}${option}: expected no option of this name (${expected}), got ${shown(value)}`,
+    );
+  }
+}
+
+/** What the caller may have meant. */
+function hintFor(option: string, known: OptionNames): string | undefined {
+  const place = placeOf(option);
+  if (place !== undefined) return `it is an option of ${place}`;
+  const meant = ourNameOf(option) ?? nearest(option, known);
+  if (meant === undefined) return undefined;
+  if (known.has(meant)) return `did you mean ${meant}?`;
+  return `did you mean ${meant}, an option of ${placeOf(meant)}?`;
+}
+
+/** The call that takes the option. */
+function placeOf(option: string): string | undefined {
+  if (SEMAPHORE_OPTIONS.has(option)) return 'the constructor';
+  return ACQUIRE_OPTIONS.has(option) ? 'acquire' : undefined;
+}
+
+function ourNameOf(option: string): string | undefined {
+  const alias = option.toLowerCase();
+  return Object.keys(ALIASES).find((name) => ALIASES[name]?.split(' ').includes(alias));
+}
+
+/** The known name with the fewest typing mistakes to it, where they are few. */
+function nearest(option: string, known: OptionNames): string | undefined {
+  let best: string | undefined;
+  let fewest = Math.max(2, Math.floor(option.length / 3)) + 1;
+  for (const name of known) {
+    const mistakes = editDistance(option.toLowerCase(), name.toLowerCase());
+    if (mistakes >= fewest || mistakes >= name.length) continue;
+    best = name;
+    fewest = mistakes;
+  }
+  return best;
+}
+
+/** Levenshtein's: how many letters to insert, delete or change. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= one.length; i += 1) {
+    const above = row;
+    row = [i];
+    for (let j = 1; j <= other.length; j += 1) {
+      const changed = (above[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      row.push(Math.min(changed, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+  }
+  return row[other.length] ?? 0;
+}
