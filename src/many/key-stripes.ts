@@ -1,15 +1,9 @@
-import type { XXHashAPI } from 'xxhash-wasm';
-import loadXxhash from 'xxhash-wasm';
-
-let loading: Promise<XXHashAPI> | undefined;
+import { xxh64 } from './xxh64.js';
 
 /**
- * The stripe of a key: XXH64 (https://github.com/Cyan4973/xxHash, seed 0) of its UTF-8 bytes modulo the number of
- * stripes. Part of the wire contract between releases: it must never change.
+ * The stripe of a key: the XXH64 of its UTF-8 bytes modulo the number of stripes. Part of the wire
+ * contract between releases: it must never change.
  */
-export async function stripeHasher(stripes: number): Promise<(key: string) => number> {
-  loading ??= loadXxhash();
-  const xxhash = await loading;
-  const count = BigInt(stripes);
-  return (key) => Number(xxhash.h64Raw(Buffer.from(key)) % count);
+export function stripeOf(key: string, stripes: number): number {
+  return Number(xxh64(Buffer.from(key)) % BigInt(stripes));
 }

@@ -7,7 +7,7 @@ import { KeyedHandle } from './keyed-handle.js';
 import type { OptionNames } from '../known-options.js';
 import { SEMAPHORE_OPTIONS } from '../known-options.js';
 import { LockNames } from './lock-names.js';
-import { stripeHasher } from './key-stripes.js';
+import { stripeOf } from './key-stripes.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { Mutex, withLimitOne } from '../mutex.js';
 import type { AcquireOptions, CloseOptions } from '../options.js';
@@ -127,7 +127,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
     const { timeout, signal } = resolveAcquire(options, CALL_OPTIONS);
-    const wanted = await this.#wanted(keys);
+    const wanted = this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);
     await this.#telling(acquisition.acquire());
@@ -139,7 +139,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
-    const wanted = await this.#wanted(keys);
+    const wanted = this.#wanted(keys);
     const terms = { clock: this.#clock, timeout: 0, signal: undefined };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);
     const { acquired, trouble } = await this.#telling(acquisition.tryAcquire());
@@ -193,15 +193,13 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     return this.close();
   }
 
-  async #wanted(keys: Keys): Promise<Wanted> {
+  #wanted(keys: Keys): Wanted {
     this.#assertOpen();
     const checked = this.#names.checkKeys(keys);
-    const nameOf = await this.#naming();
-    this.#assertOpen();
     const parts = new Map<string, Part>();
     const partOf = new Map<string, Part>();
     for (const key of checked) {
-      const name = nameOf(key);
+      const name = this.#nameOf(key);
       const part = parts.get(name) ?? { semaphore: this.#mutex(name), permits: 1 };
       parts.set(name, part);
       partOf.set(key, part);
@@ -209,11 +207,10 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     return { partOf, parts: [...parts.values()] };
   }
 
-  async #naming(): Promise<(key: string) => string> {
+  #nameOf(key: string): string {
     const stripes = this.#stripes;
-    if (stripes === undefined) return (key) => this.#names.ofKey(key);
-    const stripeOf = await stripeHasher(stripes);
-    return (key) => this.#names.ofStripe(stripeOf(key), stripes);
+    if (stripes === undefined) return this.#names.ofKey(key);
+    return this.#names.ofStripe(stripeOf(key, stripes), stripes);
   }
 
   #mutex(name: string): Lock {

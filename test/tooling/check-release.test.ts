@@ -2,17 +2,27 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { makeTemporaryFolder, removeTemporaryFolder } from '../support/temporary-folder.js';
-import { ROOT, runProgram } from './run-program.js';
+import { type ProgramResult, ROOT, runProgram } from './run-program.js';
 
 const ENTRY =
   '# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-01-01\n\n- It works.\n\n## [1.2.2]\n';
 
-it('the release check wants an entry in the changelog, and one version in tag, package and build', async () => {
+it('the release check needs a changelog entry, one version everywhere, and the address of the repository', async () => {
   const cwd = makeTemporaryFolder();
   for (const folder of ['scripts', 'src']) mkdirSync(join(cwd, folder));
   const script = 'scripts/check-release.mjs';
   cpSync(join(ROOT, script), join(cwd, script));
-  writeFileSync(join(cwd, 'package.json'), '{ "version": "1.2.3" }');
+  const manifest = {
+    version: '1.2.3',
+    homepage: 'https://example.org',
+    bugs: 'https://example.org/issues',
+    repository: { type: 'git', url: 'git+https://github.com/owner/name.git' },
+  };
+  const write = (changed: object): void =>
+    writeFileSync(join(cwd, 'package.json'), JSON.stringify({ ...manifest, ...changed }));
+  const check = (...tag: string[]): Promise<ProgramResult> =>
+    runProgram([process.execPath, script, ...tag], { cwd });
+  write({});
   for (const [changelog, built, tag, message] of [
     [ENTRY, '1.2.3', [], undefined],
     [ENTRY, '1.2.3', ['v1.2.3'], undefined],
@@ -23,9 +33,18 @@ it('the release check wants an entry in the changelog, and one version in tag, p
   ] as const) {
     writeFileSync(join(cwd, 'CHANGELOG.md'), changelog);
     writeFileSync(join(cwd, 'src/version.ts'), `export const VERSION = '${built}';\n`);
-    const { code, stderr } = await runProgram([process.execPath, script, ...tag], { cwd });
+    const { code, stderr } = await check(...tag);
     expect(code).to.equal(message === undefined ? 0 : 1);
     expect(stderr).to.match(message ?? /^$/);
   }
+  writeFileSync(join(cwd, 'src/version.ts'), `export const VERSION = '1.2.3';\n`);
+  for (const field of ['repository', 'homepage', 'bugs']) {
+    write({ [field]: undefined });
+    const { code, stderr } = await check();
+    expect(code).to.equal(1);
+    expect(stderr).to.include(`package.json has no "${field}": set it there, below "license"`);
+  }
+  write({ repository: { type: 'git', url: 'owner/name' } });
+  expect((await check()).stderr).to.include('git+https://github.com/OWNER/NAME.git');
   await removeTemporaryFolder(cwd);
 });

@@ -6,7 +6,6 @@ import { ROOT } from './run-program.js';
 
 /** The files that may import a package. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  'xxhash-wasm': /^many\/key-stripes\.ts$/,
   '@opentelemetry/api': /^otel\//,
   redis: /^cli\//,
   ioredis: /^cli\//,

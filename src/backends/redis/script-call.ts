@@ -16,23 +16,20 @@ export interface Operation<C extends Call, R> {
   parse(part: ReplyPart, call: C): R;
 }
 
-/** One of several calls that travel together. */
-export interface Entry<C> {
-  readonly call: C;
-  /** Its index in the list of all. */
-  readonly place: number;
-}
-
 /** Calls of one client and one prefix, as one script call takes them. */
 export interface ScriptCall<C> {
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /** In the order of the reply's parts. */
-  readonly entries: readonly Entry<C>[];
+  /** In the order of the reply's parts, and where each is in the list of all. */
+  readonly calls: readonly C[];
+  readonly places: readonly number[];
 }
 
 /** Calls with equal terms. */
-type Run<C> = [Entry<C>, ...Entry<C>[]];
+interface Run<C> {
+  readonly calls: C[];
+  readonly places: number[];
+}
 
 /**
  * Calls with equal terms travel in one run, which names the terms once; all of a prefix in one script call, which names one inbox.
@@ -43,37 +40,31 @@ export function scriptCalls<C extends Call>(
   operation: Operation<C, unknown>,
   sign = '',
 ): readonly ScriptCall<C>[] {
-  const byPrefix = new Map<string, Runs<C>>();
+  const byPrefix = new Map<string, Run<C>[]>();
   for (const [place, call] of calls.entries()) {
     const { prefix } = call.key;
     let runs = byPrefix.get(prefix);
-    if (runs === undefined) byPrefix.set(prefix, (runs = new Runs(operation)));
-    runs.add({ call, place });
+    if (runs === undefined) byPrefix.set(prefix, (runs = []));
+    const run = runFor(call, runs, operation);
+    run.calls.push(call);
+    run.places.push(place);
   }
-  return [...byPrefix].map(([prefix, { all }]) =>
-    scriptCall(sign + inboxChannels(prefix), all, operation),
+  return [...byPrefix].map(([prefix, runs]) =>
+    scriptCall(sign + inboxChannels(prefix), runs, operation),
   );
 }
 
-class Runs<C extends Call> {
-  readonly all: Run<C>[] = [];
-  readonly #names = new Set<string>();
-  readonly #operation: Operation<C, unknown>;
-
-  constructor(operation: Operation<C, unknown>) {
-    this.#operation = operation;
+/** The last that has its terms, or a new one. Calls of one semaphore stay in their order. */
+function runFor<C extends Call>(call: C, runs: Run<C>[], operation: Operation<C, unknown>): Run<C> {
+  const { name } = call.key;
+  for (const run of runs.toReversed()) {
+    const [first] = run.calls;
+    if (first !== undefined && operation.sameTerms(first, call)) return run;
+    if (run.calls.some(({ key }) => key.name === name)) break;
   }
-
-  /** Calls of one semaphore stay in their order. */
-  add(entry: Entry<C>): void {
-    const { call } = entry;
-    const isFirst = !this.#names.has(call.key.name);
-    this.#names.add(call.key.name);
-    const candidates = isFirst ? this.all : this.all.slice(-1);
-    const run = candidates.findLast(([first]) => this.#operation.sameTerms(first.call, call));
-    if (run === undefined) this.all.push([entry]);
-    else run.push(entry);
-  }
+  const run = { calls: [], places: [] };
+  runs.push(run);
+  return run;
 }
 
 /** `inbox`: the start of the caller's inbox channel. */
@@ -84,32 +75,33 @@ function scriptCall<C extends Call>(
 ): ScriptCall<C> {
   const keys: string[] = [];
   const args: string[] = [];
-  const entries: Entry<C>[] = [];
-  for (const run of runs) {
-    const [{ call: first }] = run;
-    args.push(entries.length > 0 ? '' : inbox + first.client);
-    args.push(...operation.terms(first));
-    for (const entry of run) {
-      keys.push(...keysOf(entry.call.key));
-      args.push(operation.argument(entry.call));
-      entries.push(entry);
+  for (const { calls } of runs) {
+    const [first] = calls;
+    if (first === undefined) continue;
+    args.push(args.length > 0 ? '' : inbox + first.client, ...operation.terms(first));
+    for (const call of calls) {
+      keys.push(...keysOf(call.key));
+      args.push(operation.argument(call));
     }
   }
-  return { keys, args, entries };
+  const [only, ...others] = runs;
+  if (only !== undefined && others.length === 0) return { keys, args, ...only };
+  const calls = runs.flatMap((run) => run.calls);
+  return { keys, args, calls, places: runs.flatMap((run) => run.places) };
 }
 
 /** Puts the reply to each call of a script call in its place among the replies to all. */
 export function readReplies<C extends Call, R>(
-  { entries }: ScriptCall<C>,
+  { calls, places }: ScriptCall<C>,
   parts: readonly ReplyPart[],
   operation: Operation<C, R>,
   replies: R[],
 ): void {
-  for (const [i, { call, place }] of entries.entries()) {
-    const part = parts[i];
-    if (part === undefined || parts.length !== entries.length) {
-      throw new UnexpectedReplyError(operation.script.name, `${parts.length} of ${entries.length}`);
-    }
-    replies[place] = operation.parse(part, call);
+  if (parts.length !== calls.length) {
+    throw new UnexpectedReplyError(operation.script.name, `${parts.length} of ${calls.length}`);
+  }
+  for (const [i, part] of parts.entries()) {
+    const [call, place] = [calls[i], places[i]];
+    if (call !== undefined && place !== undefined) replies[place] = operation.parse(part, call);
   }
 }

@@ -40,27 +40,28 @@ describe('script call', () => {
 
   it('names equal terms once, keys in the order of the runs, and gives each call its own reply', () => {
     const calls = [acquire('x', 1), acquire('y', 2), acquire('z', 1, { notAfter: 1 })];
-    calls.push(acquire('w', 1), acquire('x', 2));
+    calls.push(acquire('w', 1), acquire('x', 2), acquire('y', 1));
     const call = scriptCall(calls, acquireOperation);
     const runs = [
       ['p:inbox:c', '1', '100000', 'a%20b', '', 'c.x', 'c.w'],
-      ['', '2', '100000', 'a%20b', '', 'c.y'],
+      ['', '2', '100000', 'a%20b', '', 'c.y', 'c.x'],
       ['', '1', '100000', 'a%20b', '0000000000001000', 'c.z'],
       // The second call of a semaphore stays behind its first.
-      ['', '2', '100000', 'a%20b', '', 'c.x'],
+      ['', '1', '100000', 'a%20b', '', 'c.y'],
     ];
     expect(call.args).to.deep.equal(runs.flat());
     expect(call.keys.filter((key) => key.endsWith('meta'))).to.deep.equal(
-      ['x', 'w', 'y', 'z', 'x'].map((name) => `p:{${name}}:meta`),
+      ['x', 'w', 'y', 'x', 'z', 'y'].map((name) => `p:{${name}}:meta`),
     );
-    const parts = partsOf('acquire', `${NOW}|0 11|0 12|0 13|0 14|b`);
+    const parts = partsOf('acquire', `${NOW}|0 11|0 12|0 13|0 14|b|0 15`);
     const verdicts = repliesTo(call, parts, acquireOperation).map((reply) => reply.verdicts[0]);
     expect(verdicts.map((one) => (one?.kind === 'granted' ? one.fencingToken : one?.kind))).to.eql([
       11,
       13,
-      14,
-      12,
       'busy',
+      12,
+      14,
+      15,
     ]);
     for (const other of [parts.slice(1), [...parts, ...parts]]) {
       expect(() => repliesTo(call, other, acquireOperation)).to.throw(UnexpectedReplyError);

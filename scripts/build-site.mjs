@@ -1,9 +1,9 @@
-// Makes the API reference in docs/api/html from the docstrings of src; a warning is an error.
+// Builds the site in site/html: the pages of docs and the API reference. A warning is an error, and so is a broken link.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('../docs/api/', import.meta.url));
+const folder = fileURLToPath(new URL('../site/', import.meta.url));
 
 function run(program, args) {
   const shell = process.platform === 'win32';
@@ -13,4 +13,7 @@ function run(program, args) {
 
 // typedoc needs an older TypeScript than the package is built with, so it is installed there and not in the root.
 if (!existsSync(`${folder}node_modules`)) run('npm', ['ci', '--no-audit', '--no-fund']);
-run(process.execPath, ['node_modules/typedoc/bin/typedoc', '--options', 'typedoc.json']);
+rmSync(`${folder}html`, { recursive: true, force: true });
+const options = ['--options', 'typedoc.mjs', ...process.argv.slice(2)];
+run(process.execPath, ['node_modules/typedoc/bin/typedoc', ...options]);
+run(process.execPath, ['../scripts/check-site.mjs']);
