@@ -4,7 +4,7 @@ import { typeError } from '../validation.js';
 
 /**
  * A ticket id is `client.number`, or `client.number.permits` for more than one permit. Redis's queue
- * holds ids alone, so the script that frees a permit reads off the id whom to tell and how many to give.
+ * holds ids alone, so the script that frees a permit reads from the id whom to notify and how many permits to grant.
  * That of an adopted ticket ends in `~` and its first id.
  */
 const TICKET_ID = /^([\w-]+)\.([0-9a-z]+)(?:\.([0-9]+))?(?:~([\w-]+\.[0-9a-z.]+))?$/;

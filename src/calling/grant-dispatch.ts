@@ -73,7 +73,7 @@ export class GrantDispatch {
 
   /**
    * After an interruption the server may have older data, with requests that were served since and tickets that were given
-   * back: no other process can tell that these are not wanted.
+   * back: no other process can know that these are not wanted.
    */
   async #giveBackStrays(key: SemaphoreKey, limit: number): Promise<void> {
     try {

@@ -133,7 +133,7 @@ export class GrantInbox {
       this.#healthy = healthy && this.#listening !== undefined;
       if (this.#healthy !== wasHealthy) this.#healthChanges += 1;
       if (!healthy && this.#waiting.size === 0) return void this.close();
-      // Each time that they are told, they poll as often as at first: no news is not worth that.
+      // Each notification makes them poll as often as at first: not worth it without news.
       if (!this.#healthy && !wasHealthy) return;
       const restored = this.#healthy && this.#interrupted;
       this.#interrupted = !this.#healthy;

@@ -4,7 +4,7 @@ import { UsageError } from './failure.js';
 
 export interface Option {
   readonly short?: string;
-  /** What stands for the value in the help; left out for an option without one. */
+  /** The placeholder for the value in the help; left out for an option without one. */
   readonly value?: string;
   readonly multiple?: boolean;
   readonly help: string;

@@ -29,7 +29,7 @@ export async function connectBy(
     const { lastError } = attempts;
     attempts.giveUp();
     const where = settings.addresses.map(showAddress).join(', ');
-    // A server that waits for a whole line of its own protocol says nothing.
+    // A server of another protocol may wait for a whole line and say nothing.
     const hint =
       settings.tls !== undefined && lastError === undefined ? ' (is it a TLS port?)' : '';
     throw new UnavailableError(

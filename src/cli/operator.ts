@@ -3,7 +3,7 @@ import { listSemaphores, Semaphore } from '../index.js';
 import { describe, usageOf } from './failure.js';
 import type { Server } from './server.js';
 
-/** As `inspect` tells it, but for the limit: null where nobody has said one. */
+/** As `inspect` returns it, except for the limit: null where none is known. */
 export type Sight = Omit<SemaphoreState, 'limit' | 'limitFrom'> & { readonly limit: number | null };
 
 /** A semaphore whose keys somebody else has written, and what the server or the library says of it. */
@@ -89,7 +89,7 @@ export class Operator {
     return semaphore.revoke(ticket).catch((error: unknown) => usageOf(() => rethrow(error)));
   }
 
-  /** With the limit that others use, so that they are told of no other and waiters get what comes free. */
+  /** With the limit that others use, so that they see no mismatch and waiters get what comes free. */
   async #asOthers(name: string, otherwise: number): Promise<Semaphore> {
     usageOf(() => this.#semaphore(name, 1));
     // None is made with 0, which only `setLimit` stores: what others were made with does not matter then.

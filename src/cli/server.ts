@@ -13,11 +13,11 @@ export interface Server {
 export interface Pending {
   readonly settings: ServerSettings;
   readonly ready: () => boolean;
-  /** Told of every error, for a failed `connect` does not always name the cause. */
+  /** Called with every error, because a failed `connect` does not always name the cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What a client package is to this program. */
+/** How this program sees a client package. */
 export interface ClientAdapter {
   /** Makes a client without connecting it. */
   create(pending: Pending): { readonly server: Server; connect(): Promise<unknown> };

@@ -22,7 +22,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text without control characters and in at most so many columns. */
+/** The text without control characters and in at most `columns` columns. */
 export function fit(text: string, columns: number): string {
   const safe = printable(text);
   if (widthOf(safe) <= columns) return safe;

@@ -55,7 +55,7 @@ export async function acquireAll(
 
 /**
  * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or rejects as `fn` does:
- * a release that fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a
+ * a release that fails beside an error of `fn` becomes that error's `cause` (or `suppressed`), beside a result by a
  * `warning` of the semaphore, and changes neither.
  * @param options as `acquireAll`
  */

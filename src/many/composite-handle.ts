@@ -65,7 +65,7 @@ export class CompositeHandle extends LossEmitter {
     const outcomes = await Promise.allSettled(this.#parts.map((part) => part.extend()));
     const errors = errorsOf(outcomes);
     const loss = errors.find((error) => error instanceof HandleLostError);
-    // Where several parts are lost, the one that `lost` told of.
+    // Where several parts are lost, the one that `lost` reported.
     if (errors.length > 0) throw this.#lost ?? loss ?? errors[0];
   }
 
@@ -81,7 +81,7 @@ export class CompositeHandle extends LossEmitter {
 
   /**
    * Releases. Never rejects: permits that cannot be given back now are tried on and at worst expire by themselves; their
-   * semaphores tell so by a `warning`.
+   * semaphores report that by a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
@@ -104,7 +104,7 @@ export class CompositeHandle extends LossEmitter {
     return outcomes.every((outcome) => outcome.status === 'fulfilled' && outcome.value);
   }
 
-  // From the first look on only: whoever could be told of a loss keeps all permits extended, also when the handle itself
+  // From the first look on only: a listener for a loss keeps all permits extended, also when the handle itself
   // was dropped.
   #watch(): void {
     if (this.#watching) return;

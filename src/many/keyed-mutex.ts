@@ -29,8 +29,8 @@ export interface KeyedMutexOptions extends MutexOptions {
   /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
   readonly name?: string;
   /**
-   * Hashes the keys onto so many locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
-   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has a lock of its own.
+   * Hashes the keys onto this number of locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
+   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has its own lock.
    */
   readonly stripes?: number;
 }
@@ -81,7 +81,7 @@ interface Wanted {
 
 /**
  * A mutex for each key. Many keys are taken in one global order, all or none within one deadline, so callers
- * that name them in different orders never deadlock. Who holds a key and asks for another in a second call may:
+ * that name them in different orders never deadlock. A holder of one key that asks for another in a second call may:
  * take all of them in one call.
  */
 export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
@@ -150,7 +150,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
 
   /**
    * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
-   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and
+   * fails beside an error of `fn` becomes that error's `cause` (or `suppressed`), beside a result by a `warning`, and
    * changes neither.
    * @param options as `acquire`
    */
@@ -163,7 +163,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     return runAndRelease(await this.acquire(keys, options), fn);
   }
 
-  /** Runs `fn` only if all keys are free now: one of many replicas does a job, and the others go on without it. */
+  /** Runs `fn` only if all keys are free now: one of many replicas does a job, and the others continue without it. */
   async tryUse<T>(
     keys: Keys,
     fn: (handle: KeyedHandle) => T | Promise<T>,

@@ -41,7 +41,7 @@ export class OrderedAcquisition {
   #attempts = 0;
   #lastError: unknown;
 
-  /** @throws {RangeError} when two semaphores have one name: no order that all processes share tells them apart */
+  /** @throws {RangeError} when two semaphores have one name: no order that all processes share distinguishes them */
   constructor(parts: readonly Part[], terms: AcquisitionTerms) {
     const { clock, timeout, signal } = terms;
     this.#terms = terms;

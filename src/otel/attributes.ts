@@ -31,7 +31,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Instruments and attributes tell durations in seconds. */
+/** Instruments and attributes give durations in seconds. */
 export function seconds(milliseconds: number): number {
   return milliseconds / 1000;
 }

@@ -105,10 +105,10 @@ export class PermitMetrics {
     if (lost === undefined) this.#instruments.useTime.record(seconds(heldFor), about);
     const permits = this.#forget(id);
     if (released || lost === 'closed') return;
-    // Not where the holder stopped as soon as it was told, inside the margin that its lease has for that.
+    // Not where the holder stopped as soon as it was notified, inside the margin that its lease has for that.
     const unnoticed = lost === undefined && error === undefined;
     if (unnoticed || overrun > 0) this.#instruments.overages.add(1, about);
-    // Zero where its loss was told before: those permits are counted.
+    // Zero where its loss was reported before: those permits are counted.
     this.#instruments.reclaims.add(permits, about);
   }
 

@@ -5,12 +5,12 @@ export interface Timer {
 
 /**
  * Where the library reads time and sets timers. Local time only schedules waiting and extending and
- * tells when a lease may have run out; whether a ticket is alive is always decided by its backend.
+ * shows when a lease may have run out; whether a ticket is alive is always decided by its backend.
  */
 export interface Clock {
   /** Milliseconds that never step back (monotonic), from any origin. */
   monotonic(): number;
-  /** Milliseconds since the Unix epoch. Read beside `monotonic`, for that one stands still while a machine is suspended. */
+  /** Milliseconds since the Unix epoch. Read beside `monotonic`, because that one stops while a machine is suspended. */
   wall(): number;
   /**
    * Runs `callback` once after `delay` milliseconds.

@@ -5,7 +5,7 @@ interface Pending {
   readonly callback: () => void;
 }
 
-/** A clock for tests: it stands still until it is told to advance. */
+/** A clock for tests: it does not move until it is advanced. */
 export class ManualClock implements Clock {
   #monotonic = 0;
   #wall: number;
@@ -54,7 +54,7 @@ export class ManualClock implements Clock {
     this.#pass(duration);
   }
 
-  /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time goes on. */
+  /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time continues. */
   stepWall(offset: number): void {
     this.#wall += offset;
   }

@@ -10,12 +10,12 @@ export interface RedisConnection {
   /** True when the client was never connected or was closed for good by its owner: retrying cannot help. */
   isClosed?(): boolean;
   /**
-   * Remembers the connection as it is now and gives a function that tells how many replicas have acknowledged what was written
+   * Remembers the connection as it is now and gives a function that returns how many replicas have acknowledged what was written
    * on it since, waiting for `count` of them at most `timeout` milliseconds; 0 when it was interrupted. Left out where calls
    * may go over several connections.
    */
   replication?(): (count: number, timeout: number) => Promise<number>;
-  /** Opens a subscription on a connection of its own. Left out where a client cannot subscribe: waiting is then by polling alone. */
+  /** Opens a subscription on a separate connection. Left out where a client cannot subscribe: waiting is then by polling alone. */
   subscribe?(channel: string, events: SubscriptionEvents): Subscription;
   /**
    * Of a cluster alone: a connection to each master. Keys of different hash tags are on different ones, so a call that names several
@@ -23,7 +23,7 @@ export interface RedisConnection {
    */
   eachMaster?(): Promise<readonly RedisConnection[]>;
   /**
-   * Stands in for the server's clock, in milliseconds since the epoch. Only for ioredis-mock, whose TIME
+   * Replaces the server's clock, in milliseconds since the epoch. Only for ioredis-mock, whose TIME
    * runs backwards; a real server's own TIME is always used.
    */
   readonly serverClock?: (() => number) | undefined;

@@ -17,7 +17,7 @@ export function keysOf(key: SemaphoreKey): readonly string[] {
 
 const known = new WeakMap<SemaphoreKey, readonly string[]>();
 
-/** Its keys on one master of a quorum: others than on a server of its own, so that the two never meet. */
+/** Its keys on one master of a quorum: other keys than on a single server, so that the two never mix. */
 export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, QUORUM_PARTS);
 }
@@ -46,7 +46,7 @@ export function nameOfTag(tag: string): string | undefined {
   return name !== undefined && tagOf(name) === tag ? name : undefined;
 }
 
-/** The name that stands between the braces of its keys; undefined where none can. */
+/** The name between the braces of its keys; undefined where none can. */
 export function nameOf(tag: string): string | undefined {
   if (tag.length > 3 * LONGEST_NAME) return undefined;
   // A copy: part of a string keeps all of it in memory.
@@ -59,7 +59,7 @@ const LONGEST_NAME = 512;
 
 const ESCAPES: Record<string, string> = { '{': '%7B', '}': '%7D', '%': '%25' };
 
-/** The start of the channels on which clients are told of grants. */
+/** The start of the channels on which clients are notified of grants. */
 export function inboxChannels(prefix: string): string {
   return `${prefix}:inbox:`;
 }

@@ -20,7 +20,7 @@ export interface PushMessage {
 }
 
 /**
- * `line;line…|name`, a line being a grant as it stands in a reply, or `id revoked`, or `id adopted`. Of the lines only
+ * `line;line…|name`, a line being a grant as a reply has it, or `id revoked`, or `id adopted`. Of the lines only
  * those are read whose id was made by `client`. Undefined when it is no such message.
  */
 export function parsePush(message: string, client: string): PushMessage | undefined {

@@ -11,7 +11,7 @@ const PASSING =
 const REPLY = /^-?[A-Z][A-Z0-9_]+ /;
 
 /**
- * Tells whether trying again can help. Lost connections and the like: yes. Replies that say why the
+ * Whether a retry can help. Lost connections and the like: yes. Replies that say why the
  * command cannot work (wrong type, no rights, out of memory): no.
  */
 export function isRetryableError(error: unknown): boolean {
@@ -39,7 +39,7 @@ export class ReadOnlyRule {
     this.#last = -Infinity;
   }
 
-  /** The server said that it is read-only; tells whether trying again can help. */
+  /** The server said that it is read-only; returns whether a retry can help. */
   onReadOnly(): boolean {
     const now = systemClock.monotonic();
     if (now - this.#last > READ_ONLY_PATIENCE_MS) this.#since = now;

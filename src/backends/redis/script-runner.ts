@@ -11,7 +11,7 @@ const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
 
 /**
  * EVALSHA, and on NOSCRIPT alone EVAL: any other error may mean that the script ran. A cluster's nodes
- * have caches of their own and a promoted replica has none, so nothing is remembered between calls.
+ * have separate caches and a promoted replica has none, so nothing is remembered between calls.
  * See https://redis.io/docs/latest/commands/evalsha/.
  * @throws {UnfitServerError} where the server's answer shows that it is none that redsem can use
  */

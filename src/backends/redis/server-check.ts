@@ -5,7 +5,7 @@ import { UnexpectedReplyError } from './replies.js';
 import { runText } from './script-runner.js';
 import { checkServerScript } from './scripts.js';
 
-/** A clock that has not moved after this time, or in this many looks, stands still. */
+/** A clock that has not moved after this time, or in this many looks, has stopped. */
 const STANDSTILL_MS = 20;
 const MOST_LOOKS = 1000;
 
@@ -21,7 +21,7 @@ export class ServerCheck {
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
-    // Then it is no server, and has no clock of its own.
+    // Then it is no server, and has no clock.
     this.#passed = connection.serverClock !== undefined;
   }
 
@@ -65,7 +65,7 @@ export class ServerCheck {
       if ((await this.#time(keys)) !== time) return;
       if (systemClock.monotonic() - began > STANDSTILL_MS) break;
     }
-    throw new UnfitServerError(`the time that it gives to scripts stands still at ${time}`);
+    throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
   }
 
   async #time(keys: readonly string[]): Promise<number> {

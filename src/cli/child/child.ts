@@ -26,7 +26,7 @@ export type Ending = { readonly code: number } | { readonly signal: NodeJS.Signa
 
 /**
  * A running command. With a terminal it stays in the process group that the terminal knows; without, it
- * gets a group of its own, so that signals reach all that it starts.
+ * gets a separate group, so that signals reach all that it starts.
  */
 export class Child {
   readonly ended: Promise<Ending>;

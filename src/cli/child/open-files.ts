@@ -33,7 +33,7 @@ export function withSoftLimit(
   return prlimit === undefined ? command : [prlimit, `--nofile=${limit}:`, '--', ...command];
 }
 
-/** Only Linux tells. */
+/** Known on Linux only. */
 function limitsOf(pid: string): Limits | undefined {
   try {
     const line = /^Max open files +(\d+) +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'));

@@ -8,7 +8,7 @@ export interface SignalTarget {
   isAlive(): boolean;
 }
 
-/** A child that leads a process group of its own. */
+/** A child that leads its own process group. */
 export function groupTarget(pid: number): SignalTarget {
   return {
     send: (signal) => void kill(-pid, signal),
@@ -21,7 +21,7 @@ export function groupTarget(pid: number): SignalTarget {
  * script and the rest of a pipeline, too, so signals go to the child and its descendants one by one.
  */
 export function treeTarget(pid: number): SignalTarget {
-  // Who loses its parent is no longer found by descent.
+  // A process that has lost its parent is no longer found by descent.
   const known = new Map<number, ProcessEntry>();
   const alive = (): Pick<ProcessEntry, 'pid'>[] => {
     const running = listProcesses();

@@ -65,7 +65,7 @@ function clusterOptions(pending: Pending): object {
   const socket = socketOptions(pending);
   return {
     rootNodes: addresses.map(({ host, port }) => ({ socket: { host, port } })),
-    // Of the nodes that the cluster tells, too.
+    // Also for the nodes that the cluster names.
     defaults: { socket, ...loginOf(pending.settings) },
   };
 }

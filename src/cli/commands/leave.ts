@@ -13,17 +13,17 @@ const EARLY = 2;
 
 /**
  * Does the work and closes the semaphore.
- * @param tell says what went wrong and gives the exit code; called before the semaphore is closed, for that may take its time
+ * @param report says what went wrong and gives the exit code; called before the semaphore is closed, because closing may take a while
  */
 export async function closeAfter(
   semaphore: { close(): Promise<void> },
-  tell: (error: unknown) => Promise<number>,
+  report: (error: unknown) => Promise<number>,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
     return await work();
   } catch (error) {
-    return await tell(error);
+    return await report(error);
   } finally {
     await within(CLOSE_TIME, 'closing', semaphore.close()).catch(() => undefined);
   }

@@ -43,7 +43,7 @@ cannot be written, 126 COMMAND cannot be run, 127 not found.`,
     ],
     [
       "redsem run -n 4 gpus -- sh -c 'CUDA_VISIBLE_DEVICES=$REDSEM_SLOT ./train'",
-      'each of 4 uses a GPU of its own',
+      'each of 4 uses a different GPU',
     ],
   ],
   arguments: [1, 1],

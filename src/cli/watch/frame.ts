@@ -19,7 +19,7 @@ export interface Line {
   readonly style?: 'title' | 'head' | 'selected' | 'trouble' | 'keys';
 }
 
-/** What stands on the screen: no line wider than it, no more lines than it has. */
+/** What the screen shows: no line wider than it, no more lines than it has. */
 export function frame(view: View, size: Size): Line[] {
   const foot = footLines(view);
   const room = Math.max(0, size.rows - foot.length);

@@ -38,7 +38,7 @@ export class Screen {
     return { columns: this.#stdout.columns, rows: this.#stdout.rows };
   }
 
-  /** Over what stands there, so that nothing flickers. */
+  /** Overwrites what is there, so that nothing flickers. */
   show(lines: readonly Line[]): void {
     if (!this.#open) return;
     const text = lines.map((line) => `${this.#styled(line)}${CONTROL}K`).join('\r\n');

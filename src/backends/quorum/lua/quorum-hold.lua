@@ -3,7 +3,7 @@
 -- KEYS  see quorum-store
 -- ARGV  of each semaphore: 1 limit   2 ttl (microseconds)   3 not after (microseconds, or '')   4 claim, see quorum-sets; then for each
 --       request: id, mode, attempt, permits, slots as 0,3,7 or '', token (microseconds), label (without ; and |). Modes:
---       t takes so many permits or none: these slots, then the lowest that are free; with this token or a higher one
+--       t takes that number of permits or none: these slots, then the lowest that are free; with this token or a higher one
 --       a wants these slots as far as they are free; with this token where it is the highest, else with a higher one
 --       r wants these slots as far as they are free; with this token
 --       e renews what is held

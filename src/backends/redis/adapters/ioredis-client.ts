@@ -35,7 +35,7 @@ export const COPY_OPTIONS: CopyOptions = {
   retryStrategy: () => null,
   // It leaves nothing unsaid. By itself it would wait 2 s for a server that hangs, and keep the process alive meanwhile.
   disconnectTimeout: 1,
-  // A copy that is closed while it connects would leave its detector's connections behind. The client's own tells of a failover.
+  // A copy that is closed while it connects would leave its detector's connections behind. The client's own detector reports a failover.
   failoverDetector: false,
 };
 

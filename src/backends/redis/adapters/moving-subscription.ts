@@ -49,7 +49,7 @@ class MovingSubscription implements Subscription {
   }
 
   #move(): void {
-    // Undefined to a client that tells of a loss before `open` has returned: its time limit ends such an attempt.
+    // Still undefined if a client reports a loss before `open` has returned: the time limit ends such an attempt.
     let made: Attempt | undefined = undefined;
     const attempt = this.#open(() => this.#moveLater(made));
     made = attempt;
@@ -78,7 +78,7 @@ class MovingSubscription implements Subscription {
   #moveLater(attempt: Attempt | undefined): void {
     if (attempt === undefined || !this.#isCurrent(attempt)) return;
     this.#leave(attempt);
-    // Who heard of the loss may have closed it.
+    // A listener for the loss may have closed it.
     if (this.#closed) return;
     this.#timer = setTimeout(() => this.#move(), this.#pause).unref();
     this.#pause = Math.min(2 * this.#pause, LONGEST_RESUBSCRIBE_DELAY_MS);

@@ -43,7 +43,7 @@ export function subscribeOnCopies(
 /**
  * The life of one copy of a client: it connects, it is connected, it has ended. Its first error ends it, before it
  * reconnects. While it makes its socket it cannot be ended: 4 and 5 would only mark it as closed, and the
- * socket that comes then is nobody's. So what is closed while it connects ends when it tells of its socket, or that there is none.
+ * socket that comes then is nobody's. So a client that is closed while it connects ends once it reports its socket, or that there is none.
  */
 class CopyAttempt implements Attempt {
   readonly subscribed: Promise<void>;
@@ -81,7 +81,7 @@ class CopyAttempt implements Attempt {
     const made = await copy();
     if (this.#closed) return;
     this.#copy = made;
-    // It has no listeners of its own; without this one, a lost connection would end the process.
+    // A copy has no listeners yet; without this one, a lost connection would end the process.
     made.on('error', () => {
       // After its end: that has failed, and it lives on.
       this.#ending = false;

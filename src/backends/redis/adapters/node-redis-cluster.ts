@@ -28,7 +28,7 @@ export function routesScriptsWrongly(client: object): client is NodeRedisCluster
 
 /**
  * What one node publishes goes to all of a cluster, so one connection to one of them is enough. A copy of the whole
- * cluster client would connect to every master, tell nobody when its subscriber is lost, and keep the process alive.
+ * cluster client would connect to every master, not report the loss of its subscriber, and keep the process alive.
  */
 export function subscribeOnNode(
   cluster: NodeRedisCluster,

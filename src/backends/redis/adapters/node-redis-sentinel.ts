@@ -31,9 +31,9 @@ export function isSentinel(client: object): client is NodeRedisSentinel {
 }
 
 /**
- * It makes one connection of its own for subscriptions and takes it along to a new master: a copy of the whole
+ * It makes a separate connection for subscriptions and takes it along to a new master: a copy of the whole
  * client would add two more, and version 5 cannot be copied. Whether that connection stood all the while it does
- * not tell, so after every sign of trouble a message to itself is sent.
+ * not report it, so after every sign of trouble a message to itself is sent.
  */
 export function subscribeOnSentinel(
   sentinel: NodeRedisSentinel,
@@ -100,7 +100,7 @@ class SentinelSubscription implements Subscription {
         return;
       } catch (error) {
         if (!this.#closed) this.#events.onHealth(false);
-        // Who hears of that may have closed it.
+        // A listener for that may have closed it.
         if (this.#closed) return;
         if (isRefusal(error)) return this.#events.onFailed();
         await pass(RETRY_DELAY_MS);
