@@ -58,7 +58,7 @@ async function runOnce(): Promise<Run> {
   return { totals, seconds: Math.round((performance.now() - began) / 1000), failures };
 }
 
-/** Stops one process of the run at a time, or all of them, and lets it go on. */
+/** Stops one process of the run at a time, or all of them, and lets it continue. */
 async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(Math.random() * 300);
@@ -72,7 +72,7 @@ async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<voi
 
 /**
  * The processes of mocha with the servers that they started, by /proc. Others, such as commands under test, are left alone: some are
- * stopped by their test, and would go on too soon.
+ * stopped by their test, and would continue too soon.
  */
 function familyOf(root: number): number[] {
   const processes = readdirSync('/proc')

@@ -133,7 +133,7 @@ for (const client of ['redis', 'ioredis']) {
       });
     });
 
-    it('say what is unknown, wrong or refused, with an exit code of its own', async () => {
+    it('say what is unknown, wrong or refused, each with a separate exit code', async () => {
       await server().command('SET', 'redsem:{damaged}:meta', 'text');
       await server().command('SET', 'only:{damaged}:meta', 'text');
       const user = ['reader', 'reset', 'on', '>secret', '~*', '&*', '+@all', '-@scripting'];

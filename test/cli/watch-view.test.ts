@@ -136,7 +136,7 @@ describe('the full screen of redsem watch', () => {
 
   it('has orders that a key goes through, and opens what is selected in them', async () => {
     await open([sightOf('b', 4, 1, 5), sightOf('a', 4, 4), sightOf('c', 4, 3, 9)]);
-    /** The first sign of each row, before each of so many keys. */
+    /** The first character of each row, before each of a number of keys. */
     const orders = (count: number): string[] =>
       Array.from({ length: count }, () => {
         const rows = view.lines.flatMap((text) => /^([abc\d]) {2}/.exec(text)?.[1] ?? []);

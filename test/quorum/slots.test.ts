@@ -162,7 +162,7 @@ describe('fencing tokens of a quorum', () => {
 
 type Condition = 'up' | 'dead' | 'hung' | 'full' | 'denied';
 
-/** Every way in which so many nodes may be. A node that is dead may decide before one that refuses is heard. */
+/** Every combination of states of that many nodes. A node that is dead may decide before one that refuses is heard. */
 function waysOf(nodes: number): Condition[][] {
   let ways: Condition[][] = [[]];
   for (let i = 0; i < nodes; i += 1) {

@@ -104,7 +104,7 @@ describe('random arguments', () => {
     await check(property, 1500);
   });
 
-  it('of adopt are refused by field, or find no ticket, or go on with one', async () => {
+  it('of adopt are refused by field, or find no ticket, or continue with one', async () => {
     const property = fc.asyncProperty(handleData, fc.boolean(), async (change, isWhole) => {
       const semaphore = open('adopt', { limit: 5 });
       const holder = await semaphore.acquire({ permits: 2 });

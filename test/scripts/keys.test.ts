@@ -286,7 +286,7 @@ describeWithServer('keys of a semaphore', (server) => {
       const one = make({ limit: 4, ttl: 1000 });
       const lives: number[] = [];
       const monitor = await one.redis.monitor();
-      // What the monitor tells comes in the order of the calls.
+      // The monitor reports in the order of the calls.
       const over = new Promise<void>((resolve) => {
         monitor.on('monitor', (_time: string, args: string[], source: string) => {
           if (args[1] === 'over') resolve();

@@ -99,7 +99,7 @@ function programs({ acts }: Habits): fc.Arbitrary<Step[]> {
   return fc.array(fc.oneof(...steps), { maxLength: 250, size: 'max' });
 }
 
-/** What a member knows of its own requests. */
+/** What a member knows about its requests. */
 interface Mine {
   readonly member: Member;
   readonly waiting: Set<string>;

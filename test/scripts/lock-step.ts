@@ -39,7 +39,7 @@ class Side<Fixture extends PortFixture = PortFixture> {
   readonly fixture: Fixture;
   readonly tokens = new Map<string, number>();
   readonly arrivals = new Map<string, number | undefined>();
-  /** What each client was told without asking: grants in their order, and tickets that ended. */
+  /** What was pushed to each client: grants in their order, and tickets that ended. */
   readonly pushed = new Map<string, unknown[]>();
   #highest = 0;
 
@@ -90,7 +90,7 @@ class Side<Fixture extends PortFixture = PortFixture> {
   }
 
   pushEnded(client: string, ended: readonly EndedTicket[]): void {
-    for (const one of ended) this.#push(`ends told to ${client}`, one);
+    for (const one of ended) this.#push(`ends pushed to ${client}`, one);
   }
 
   /** Ids in the order of their last tokens, and of their places. */
@@ -233,7 +233,7 @@ export class LockStep {
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
 
-  /** Who holds and who waits, and that no key goes too early or stays. */
+  /** Compares holders and waiters, and checks that no key goes too early or stays. */
   async inspect(what: string): Promise<void> {
     const { holders } = await this.#both((side) => side.inspect());
     await this.redis.fixture.expectSafeExpiry(what, this.#behind, holders);

@@ -31,7 +31,7 @@ export interface CallOptions {
   readonly fencingTokens?: readonly number[];
 }
 
-/** The server's clock, in milliseconds: it stands still until a test moves it, forward or back. */
+/** The server's clock, in milliseconds: it does not move until a test moves it, forward or back. */
 export interface Time {
   now: number;
 }
@@ -129,7 +129,7 @@ export abstract class PortFixture {
     return this.backend.inspect({ key: this.key, limit: this.limit });
   }
 
-  /** Who holds which slots, in the order of the grants, and who waits. */
+  /** The slots of each holder, in the order of the grants, and the waiters. */
   async standing(): Promise<{ held: Record<string, number[]>; queue: string[] }> {
     const { holders, waiters } = await this.inspect();
     const inOrder = holders.toSorted((a, b) => a.fencingToken - b.fencingToken);
@@ -215,7 +215,7 @@ export class MemoryFixture extends PortFixture {
   }
 }
 
-/** On a real server, with a look at what stands there. */
+/** On a real server, with a look at what is stored there. */
 export class RedisFixture extends PortFixture {
   readonly redis: Redis;
   readonly backend: FullBackend;
@@ -264,7 +264,7 @@ export class RedisFixture extends PortFixture {
     return `${this.key.prefix}:{${this.key.name}}:${part}`;
   }
 
-  /** The life of each key that stands in Redis for this semaphore, by its last part. */
+  /** The life of each key in Redis for this semaphore, by its last part. */
   async lives(): Promise<Record<string, number>> {
     const pipeline = this.redis.pipeline();
     const keys = keysOf(this.key);
@@ -276,7 +276,7 @@ export class RedisFixture extends PortFixture {
     return Object.fromEntries(all.filter(([, life]) => life !== -2));
   }
 
-  /** All that stands in Redis for this semaphore, expiry of keys aside. */
+  /** All that is stored in Redis for this semaphore, expiry of keys aside. */
   async state(): Promise<Record<string, unknown>> {
     const state: Record<string, unknown> = {};
     for (const part of Object.keys(await this.lives())) {

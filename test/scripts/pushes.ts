@@ -1,7 +1,7 @@
 import type { EndedTicket, PushedGrant } from '../../src/backends/backend.js';
 import type { RedisFixture } from './port-fixture.js';
 
-/** Gets what clients are told without asking. */
+/** Gets what is pushed to clients. */
 export interface PushReader {
   pushGrants(client: string, grants: readonly PushedGrant[], name: string): void;
   pushEnded(client: string, ended: readonly EndedTicket[], name: string): void;

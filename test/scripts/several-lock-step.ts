@@ -35,7 +35,7 @@ class Side {
   readonly backend: FullBackend;
   readonly tokens = new Map<string, number>();
   readonly arrivals = new Map<string, number | undefined>();
-  /** What each client was told without asking, of each semaphore. */
+  /** What was pushed to each client, by semaphore. */
   readonly pushed = new Map<string, unknown[]>();
 
   constructor(backend: FullBackend) {

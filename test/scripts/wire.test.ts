@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as quorumScripts from '../../src/backends/quorum/scripts.js';
 import * as redisScripts from '../../src/backends/redis/scripts.js';
 
-/** What stands on the wire: a change here means that old and new processes run different scripts. */
+/** What goes over the wire: a change here means that old and new processes run different scripts. */
 const SHA1: Record<string, string> = {
   acquire: '8bc82dd579a218a9298d1877231a71b744ef24e3',
   adopt: '4f2fac4be77c62d49c8b573146cf90f583ccad7f',

@@ -51,7 +51,7 @@ const START_AND_END = ['--port', '0', '--save', '', '--loadmodule', '/nonexisten
 /**
  * Whether a server program can get a movable clock. Debian's valkey-server and Redis 8 cannot: they take some memory from
  * the jemalloc that they are linked with and some from the C library that goes first, and end with SIGSEGV; Redis 8 only
- * when it starts to serve, so that `--version` alone does not tell. A server with a C library of another version than this
+ * when it starts to serve, so that `--version` alone does not show it. A server with a C library of another version than this
  * machine's is not loaded at all, which also ends with status 1.
  */
 export function runsOnFakeClock(binary: string): boolean {

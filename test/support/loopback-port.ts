@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 // node's bus port (port + 10000), which is no other server's port: nobody takes the port of a server that is down for a moment.
 const lowest = 10_000;
 const highest = 20_000;
-// Where test files run side by side, each process has ports of its own: the others know nothing of a server that is down.
+// Where test files run side by side, each process has its own ports: the others know nothing of a server that is down.
 const SLICES = 4;
 const slice = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % SLICES;
 const given = new Set<number>();

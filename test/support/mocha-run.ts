@@ -37,7 +37,7 @@ export function missingParts(): NodeJS.ProcessEnv {
   return missing;
 }
 
-/** Runs mocha in a process of its own; signals of this one are passed on. */
+/** Runs mocha in a separate process; signals of this one are passed on. */
 export function startMocha(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,

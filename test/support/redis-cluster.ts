@@ -12,7 +12,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   // A replica may take over however long its link to a dead master has been down.
   'cluster-replica-validity-factor': '0',
   'repl-diskless-sync-delay': '0',
-  // CLUSTER SLOTS tells of a replica only once it has heard from its master.
+  // CLUSTER SLOTS shows a replica only once it has heard from its master.
   'repl-ping-replica-period': '1',
 };
 

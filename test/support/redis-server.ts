@@ -81,7 +81,7 @@ export class TestServer {
 
   /** Hangs the server; its sockets stay open. */
   pause(): void {
-    // `npm run test:stress` lets nobody go on who has this file.
+    // `npm run test:stress` keeps every owner of this file stopped.
     writeFileSync(join(this.directory, 'paused'), '');
     this.#child.kill('SIGSTOP');
   }
@@ -111,7 +111,7 @@ export class TestServer {
     await removeTemporaryFolder(this.directory);
   }
 
-  /** One raw command over a connection of its own; rejects on an error reply. */
+  /** One raw command over a separate connection; rejects on an error reply. */
   async command(...args: string[]): Promise<unknown> {
     const reply = await sendRespCommand(this.port, args);
     const [name = '', second] = args.map((arg) => arg.toLowerCase());
@@ -143,7 +143,7 @@ export class TestServer {
     return counts;
   }
 
-  /** Moves the server's clock by so many ms from where it stands now: at once, for TIME and key expiry alike. */
+  /** Moves the server's clock by this many ms from its present time: at once, for TIME and key expiry alike. */
   shiftClock(offsetMs: number): Promise<void> {
     if (!this.#fakeClock) throw new Error('shiftClock needs startServer({ fakeClock: true })');
     this.#clockOffset += offsetMs;

@@ -16,7 +16,7 @@ export interface WorkerOptions {
   readonly wallClockOffset?: number;
 }
 
-/** Runs a TypeScript file in a Node process of its own; that file uses `worker-side.ts`. */
+/** Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. */
 export function startWorker(
   script: URL | string,
   args: unknown = null,
@@ -81,7 +81,7 @@ export class WorkerProcess {
     }
   }
 
-  /** SIGKILL unless told otherwise. */
+  /** SIGKILL by default. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     this.#child.kill(signal);
   }

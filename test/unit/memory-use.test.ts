@@ -62,7 +62,7 @@ describe('a handle that nobody keeps', () => {
     expect(await warningsOf(() => undefined)).to.equal(0);
   });
 
-  it('is kept while it has a listener or a looked-at signal, for it must be lost aloud', async () => {
+  it('is kept while it has a listener or a looked-at signal, because its loss must be reported', async () => {
     const reasons: string[] = [];
     for (const wait of [0, 400])
       await dropped((handle) => handle.on('lost', ({ reason }) => reasons.push(reason)), wait);

@@ -239,7 +239,7 @@ describe('errors', () => {
 });
 
 describe('ticket ids', () => {
-  it('tell client, number and permits, and differ for each of them', () => {
+  it('show client, number and permits, and differ for each of them', () => {
     const seen = new Set<string>();
     for (const client of ['a', 'A-_9', newClientId()]) {
       for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
@@ -268,7 +268,7 @@ describe('ticket ids', () => {
     for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
   });
 
-  it('of adopted tickets tell who has them now, and keep the first id through any number', () => {
+  it('of adopted tickets show who has them now, and keep the first id through any number', () => {
     for (const permits of [1, 7]) {
       const first = ticketId('first', 35, permits);
       expect(firstId(first)).to.equal(first);

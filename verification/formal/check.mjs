@@ -22,7 +22,7 @@ const CYCLE = 'acceptance cycle';
 /** Any number of faults, delays and crashes. */
 const untimed = (n, limit) => [`N=${n}`, `LIMIT=${limit}`];
 
-/** What is due happens in time, but for so many faults and crashes. */
+/** What is due happens in time, except for this number of faults and crashes. */
 const timed = (n, limit, faults, crashes) => [
   ...untimed(n, limit),
   'TIMED',
@@ -199,7 +199,7 @@ function show({ title, property, states, seconds, megabytes, verdict, expected }
   return `${line([title, property, states, seconds.toFixed(1), Math.round(megabytes), verdict, expected])}${wrong}`;
 }
 
-/** Takes from the list until it is empty; so many at a time as there are processors, at most two. */
+/** Takes from the list until it is empty; as many at a time as there are processors, at most two. */
 async function decideAll(checks, report) {
   const results = [];
   const waiting = checks.entries();

@@ -176,7 +176,7 @@ export interface ServedEvent extends Written {
   readonly type: 'served';
   readonly operation: string;
   readonly semaphore: string;
-  /** Who asked. */
+  /** The client that asked. */
   readonly client: string;
   /** The server's clock. */
   readonly time: number;
@@ -199,7 +199,7 @@ export interface ServedRequest {
   readonly id: string;
   readonly permits: number;
   readonly wait: boolean;
-  /** The place in the queue that it names, and the one that it was told. */
+  /** The place in the queue that it names, and the one that it was given. */
   readonly arrival?: number;
   readonly place?: number;
   readonly verdict: string;

@@ -1,4 +1,4 @@
-// Run in a process of its own inside the scratch tree. Takes orders from its parent, one after the other.
+// Run in a separate process inside the scratch tree. Takes orders from its parent, one after the other.
 import { resolve } from 'node:path';
 import Mocha from 'mocha';
 import { MUTANT_SWITCH } from './mutant-switch.js';

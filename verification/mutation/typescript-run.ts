@@ -139,7 +139,7 @@ async function ask(
 }
 
 function orderOf({ id }: Mutant, tests: readonly TestRecord[], { files }: Seen): KillerOrder {
-  // What a mutant keeps waiting for ever is to be told from what is slow by nature.
+  // A mutant that waits for ever must be distinguished from one that is slow by nature.
   const limits = Object.fromEntries(
     tests.map(({ title, duration }) => [title, 1000 + 5 * duration]),
   );

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT, runProgram } from '../../test/tooling/run-program.js';
 
-/** Where the packages of a folder are that has a package.json of its own, so that the root's install stays small. */
+/** Where the packages of a folder are that has its own package.json, so that the root's install stays small. */
 export function modulesOf(folder: string): string {
   return join(ROOT, folder, 'node_modules');
 }

@@ -30,7 +30,7 @@ const troubles: Record<string, Trouble> = {
     await server.resetStatistics();
     const intervals = await serve();
     const { evalsha = Infinity } = await server.calls();
-    // One for each release: those who know that they will be told hardly ever ask.
+    // One for each release: waiters that expect a notification hardly ever ask.
     expect(evalsha, 'calls').to.be.at.most(1.3 * intervals.length + 50);
     return intervals;
   },
@@ -54,7 +54,7 @@ describeWithServer('a thousand waiters in four processes', (server) => {
   let processes: TestProcess[];
   let sem: Semaphore;
   let stored: StoredSemaphore;
-  /** Has all permits until they are to be served. */
+  /** Has all permits until the others should be served. */
   let gate: Handle;
   let results: Promise<Interval[]>[];
   /** In the order that Redis recorded. */

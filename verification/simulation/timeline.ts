@@ -31,7 +31,7 @@ function describe(event: HistoryEvent, ids: ReadonlySet<string>): string | undef
     case 'server':
       return `the server's data: ${event.change} ${event.step ?? event.upTo ?? ''}`;
     case 'stall':
-      return `stands still until ${time(event.until).trim()}`;
+      return `is stopped until ${time(event.until).trim()}`;
     case 'served':
       return mentions(event, ids) ? served(event, ids) : undefined;
     case 'ok':

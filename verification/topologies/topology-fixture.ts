@@ -26,7 +26,7 @@ export type Connect = (kind: BothKinds) => Promise<Connected>;
 export interface Fixture {
   readonly kind: BothKinds;
   client(): Promise<RedisTarget>;
-  /** On a client of its own unless one is given. */
+  /** On a separate client unless one is given. */
   semaphore(name: string, options: SemaphoreOptions, target?: RedisTarget): Promise<Semaphore>;
 }
 
@@ -90,7 +90,7 @@ export async function expectLostWithin(losses: Losses, ttl: number, since: numbe
   expect((losses[0]?.at ?? Infinity) - since).to.be.at.most(ttl + LATE_MS);
 }
 
-/** Resolves once all that stands on the master when this is called stands on the replicas as well. */
+/** Resolves once the replicas have all that the master has when this is called. */
 export async function untilReplicated(
   master: TestServer,
   replicas: readonly TestServer[],

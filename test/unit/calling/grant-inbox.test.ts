@@ -194,7 +194,7 @@ describe('a ticket whose id was granted again, with a later fencing token', () =
 describe('a grant that nobody wants', () => {
   const FAR = { fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
 
-  it('is given back, for its request was given up or served: the server may have older data', async () => {
+  it('is given back after its request was given up or served: the server may have older data', async () => {
     const { backend, clock, acquire } = await listeningFixture();
     const [served, timedOut] = [acquire(), acquire(1)];
     await clock.advance(1);

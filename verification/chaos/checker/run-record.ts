@@ -88,7 +88,7 @@ export interface RunRecord {
   readonly end: number;
 }
 
-/** Who brings the faults about, looks at the server, and carries everybody's bytes. */
+/** The process that injects the faults, looks at the server, and carries all bytes. */
 export const NEMESIS = 'nemesis';
 
 /** Whether a process, or the one that carries its bytes, could not run at some moment between `from` and `to`. */

@@ -21,7 +21,7 @@ function restarts(faults: readonly Fault[]): Fault[] {
   });
 }
 
-/** The holds between two such restarts; those whose side of one cannot be told are left out. */
+/** The holds between two such restarts; those whose side of one is unknown are left out. */
 export function tokenEpochs({ holds, faults }: RunRecord): Hold[][] {
   const limits = restarts(faults);
   const epochs: Hold[][] = Array.from({ length: limits.length + 1 }, () => []);

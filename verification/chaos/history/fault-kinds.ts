@@ -66,7 +66,7 @@ export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects
   return usual;
 }
 
-/** Whether every ticket that was granted before is gone for certain, so that each of its holders must be told. */
+/** Whether every ticket that was granted before is gone for certain, so that each of its holders must be notified. */
 export function endsAllTickets(
   { kind, step, key, node }: FaultDetails,
   longestLife: number,

@@ -21,7 +21,7 @@ export interface TimelineOptions {
   readonly span: Span;
 }
 
-/** Who held which slot, how many permits were held, and when faults struck, as SVG. */
+/** The holder of each slot, the number of permits held, and the faults, as SVG. */
 export function drawTimeline(run: RunRecord, { title, span }: TimelineOptions): string {
   const { limit } = run.header;
   const lanes = limit * LANE;

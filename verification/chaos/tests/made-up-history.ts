@@ -14,7 +14,7 @@ const NAME = 'made up';
  *     w2/0,1 90 100- token=7        had asked for both slots at 90; never releases them
  *       extended=2000               extends until then; default: its release
  *       looks=800-1100,1200         what else it noted: certain until 1100; no longer held
- *       lost=missing@400            is told so
+ *       lost=missing@400            hears of it
  *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: it does not end
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
  *     seen 300 holds=a.1/0/550 waits=w2.700    a ticket with slot and token, and a request, that the server has
@@ -32,7 +32,7 @@ export function madeUp(text: string): HistoryEvent[] {
     claim: Number(option('claim') ?? 1000),
     recovery: 5000,
   };
-  // Each has numbers of its own for its calls.
+  // Each numbers its calls separately.
   return inOrder([header, ...statements.flatMap((one, nth) => eventsOf(one, 2 * nth))]);
 }
 

@@ -33,7 +33,7 @@ export interface Topology {
   readonly observerAddress: Address;
   /** What must come before a fault and disturbs nobody by itself. */
   prepare?(fault: PlannedFault): Promise<void>;
-  /** What a fault has broken beyond what its end mends. */
+  /** What a fault has broken that its end does not repair. */
   repair?(): Promise<void>;
   /** Brings a fault about; resolves when it is there, with what takes it away, if it lasts. */
   inject(fault: PlannedFault, name: string): Promise<Undo | undefined>;

@@ -18,9 +18,9 @@ export interface Hold {
   readonly slots: readonly number[];
   /** Until when its holder is certain of it, unless `over`. */
   until: number;
-  /** When it must have been told of the end at the latest: a wall clock that is stepped sets off no timer. */
+  /** When it must have been notified of the end at the latest: a wall clock that is stepped sets off no timer. */
   noticeBy: number;
-  /** When it stopped believing: by release, or by being told of a loss. */
+  /** When it stopped believing: by release, or by notice of a loss. */
   over: number | undefined;
   /** Why it was lost, if it was. */
   lost: string | undefined;
@@ -114,7 +114,7 @@ export class Beliefs implements TicketWatcher {
         this.#report(
           'lost-late',
           now,
-          `${hold.id} ended ${late} ms ago and its holder was not told`,
+          `${hold.id} ended ${late} ms ago and its holder was not notified`,
         );
       } else this.#next = Math.min(this.#next, due);
     }
@@ -199,7 +199,7 @@ export class Beliefs implements TicketWatcher {
     }
   }
 
-  /** Its ticket was lost with the server's data, and tokens may have begun anew. */
+  /** Its ticket was lost with the server's data, and tokens may have started over. */
   #isDoubtful({ id, token }: Hold): boolean {
     const end = this.#ended.get(`${id} ${token}`);
     return end !== undefined && end.cause === 'lost';
@@ -256,7 +256,7 @@ export class Beliefs implements TicketWatcher {
     const same = this.#tokensRepeat && server.find(semaphore, id)?.token === token;
     if (broken !== undefined && until > broken.at + most && !same) {
       this.#report(
-        'told',
+        'lost-silently',
         at,
         `${id} is believed in for more than a ttl after it was ${broken.cause}`,
       );
@@ -268,7 +268,7 @@ export class Beliefs implements TicketWatcher {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     if (hold.lost !== undefined) this.#report('lost-twice', at, `${ticket} was lost twice`);
-    // Who gives back what has just run out may hear so of that very call.
+    // A holder that gives back what has just run out may hear so from that call.
     const atOnce = hold.over === at && hold.until <= at + SLACK;
     if (hold.over !== undefined && hold.lost === undefined && !atOnce) {
       this.#report('lost-after-release', at, `${ticket} was lost after its release`);

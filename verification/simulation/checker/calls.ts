@@ -125,7 +125,7 @@ export class Calls {
     }
   }
 
-  /** Whoever was told that its call failed must not find that it acts: somebody else may have called since. */
+  /** A caller whose call failed must not find that it takes effect later: somebody else may have called since. */
   #judgeEffect({ client, semaphore, at, notAfter }: ServedEvent): void {
     const place = `${client} ${semaphore}`;
     const calls = [...this.#open.values()].map(({ event }) => event);

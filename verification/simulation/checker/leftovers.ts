@@ -93,7 +93,7 @@ export class Leftovers {
     }
   }
 
-  /** Who waits is heard of again before its requests count for nothing. */
+  /** A waiter is heard of again before its requests count for nothing. */
   #judgeSilence(semaphore: ModelledSemaphore, now: number): void {
     const { troubles, calls, server } = this.#parts;
     for (const waiter of semaphore.queue) {

@@ -69,7 +69,7 @@ export class ModelledSemaphore {
   readonly #dropped = new Set<string>();
   /** False once places in the queue may be of two clocks: that of before a loss of data, and an earlier one. */
   ordered = true;
-  /** False while a ticket may be there that had ended before the clock was set back: whether it was dropped, nobody can tell. */
+  /** False while a ticket may be there that had ended before the clock was set back: whether it was dropped is unknown. */
   certain = true;
   /** When it is certain again, by the server's clock. */
   doubtedUntil = -Infinity;
@@ -213,7 +213,7 @@ export class ModelledSemaphore {
   #enqueue(requests: readonly ServedRequest[], time: number): void {
     for (const { id, permits, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
-        // Who never heard of its place has a new one after it was dropped.
+        // A request that never heard of its place gets a new one after it was dropped.
         if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
         this.#place({ id, permits, arrival: place ?? Infinity });
         this.#dropped.delete(id);
@@ -352,7 +352,7 @@ export class ModelledSemaphore {
     }
   }
 
-  /** Whoever was told that a call is over must not find that it acts. */
+  /** A caller that knows that a call is over must not find that it takes effect. */
   #judgeTime({ notAfter = Infinity, time, operation }: ServedEvent, late: boolean): void {
     if (late === time > notAfter) return;
     const what = late ? 'refused as late before' : 'acted after';

@@ -102,7 +102,7 @@ export class Link {
     this.#reconnect(this.#scheduler.now + duration);
   }
 
-  /** Those for subscriptions; `quietly`: it is noticed only when they are made anew. */
+  /** Those for subscriptions; `quietly`: it is noticed only when they are made again. */
   cutSubscribers(duration: number, quietly: boolean): void {
     for (const subscriber of this.#subscribers) subscriber.cut(duration, quietly);
   }

@@ -43,7 +43,7 @@ interface Logged {
   events: number;
 }
 
-/** Opens the store that stands for the server's data. */
+/** Opens the store that holds the server's data. */
 export type OpenStore = (clock: ServerClock) => Store;
 
 export interface Store extends Backend {
@@ -59,7 +59,7 @@ export interface ServerOptions {
   readonly open?: OpenStore | undefined;
 }
 
-/** Who asked for what, and whether anybody will hear the answer. */
+/** The sender of a call, what it asked for, and whether anybody will hear the answer. */
 interface Asked extends Way {
   readonly process: string;
   readonly operation: OperationName;
@@ -76,12 +76,12 @@ export class SimulatedServer {
   readonly #scheduler: Scheduler;
   readonly #open: OpenStore;
   #store: Store;
-  /** What is done again is told nobody again. */
+  /** What is done again is not reported again. */
   #replaying = false;
   #ready = Promise.resolve();
   /** What has been done since the data began. */
   #log: Logged[] = [];
-  /** Who subscribes to what, by inbox. */
+  /** The subscribers, by inbox. */
   readonly #subscribers = new Map<string, Set<PushListener>>();
   readonly #known = new Map<string, { client: string; prefix: string }>();
   /** What the call under way has sent to anybody, by the semaphore's name. */
@@ -144,7 +144,7 @@ export class SimulatedServer {
     this.#renew([]);
   }
 
-  /** Comes back with the data as they were so many milliseconds ago. */
+  /** Comes back with the data as they were this many milliseconds ago. */
   goBack(span: number): void {
     const since = this.clock.present - span;
     const last = this.#log.findLastIndex(({ time }) => time <= since);
@@ -296,7 +296,7 @@ export class SimulatedServer {
 type AskMany = (calls: readonly Call[]) => Promise<readonly AnyReply[] | undefined>;
 type AskOne = (call: Call) => Promise<AnyReply>;
 
-/** In each a semaphore is named once, so that every push can be told to be of one entry. */
+/** In each a semaphore is named once, so that every push belongs to one entry. */
 function runsOf(calls: readonly Call[]): Call[][] {
   const runs: Call[][] = [[]];
   for (const call of calls) {

@@ -75,7 +75,7 @@ export class World {
     return gate;
   }
 
-  /** A process begins anew in the place of one that was killed. */
+  /** A new process starts in the place of one that was killed. */
   start(slot: number): void {
     if (this.#incarnations.get(slot)?.process.alive === true) return;
     const life = (this.#lives[slot] ?? 0) + 1;

@@ -43,7 +43,7 @@ describe('redis backend', () => {
     expect(new Set(lanes)).to.have.property('size', 3);
   });
 
-  it('does not try again what a reply of another script or a closed client would not mend', async () => {
+  it('does not retry after the reply of another script, or with a closed client', async () => {
     const { backend: odd } = backend('PONG');
     const error: unknown = await odd.acquire([call]).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(UnexpectedReplyError);

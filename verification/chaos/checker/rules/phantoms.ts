@@ -44,7 +44,7 @@ function checkSightings(run: RunRecord): Violation[] {
       const since = `${Math.round(last - gone)} ms after its release was confirmed`;
       if (token === hold.token) return [phantom(id, last, since)];
       // A try that was given up may run late, or twice; its reply, once heard, gives the new grant back.
-      if (!causes.struck(hold.process, first)) return [phantom(id, last, `anew, ${since}`)];
+      if (!causes.struck(hold.process, first)) return [phantom(id, last, `again, ${since}`)];
     }
     const idleSince =
       token === hold?.token ? hold.end : Math.max(hold?.end ?? 0, requests.lastEnd(id, first));
