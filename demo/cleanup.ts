@@ -22,7 +22,7 @@ function watchEnd(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(128 + constants.signals[signal]));
   }
-  // Who reads the output may leave, as in `npm run demo | head`.
+  // The reader of the output may leave, as in `npm run demo | head`.
   process.stdout.on('error', () => process.exit(1));
 }
 

@@ -69,7 +69,7 @@ async function callServer(handle: Handle, work: Work): Promise<void> {
   try {
     handle.assertHeld();
     const url = jobUrl(judgeUrl, { worker, slot, fencingToken });
-    // Who lost its permit must stop: the signal then ends the request.
+    // A worker that lost its permit must stop: the signal then ends the request.
     const response = await fetch(url, { signal: handle.signal });
     const answer = await response.text();
     if (!response.ok) throw new Error(`the HTTP server answered ${response.status}: ${answer}`);

@@ -1,5 +1,5 @@
 // Refuses real time, timers and chance in src outside the files whose work they are: a simulated run is repeated from
-// its seed only where all three are handed in. Ticks, microtasks and setImmediate have an order of their own and may stay.
+// its seed only where all three are handed in. Ticks, microtasks and setImmediate have a fixed order and may stay.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

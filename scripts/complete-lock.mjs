@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 /** Whose builds a mirror lacked. */
 const BUILDS = /^@(?:oxlint|msgpackr-extract|unrs)/;
 
-/** `@scope/binding-linux-x64-musl` and the like tell os, cpu and libc by their names. */
+/** `@scope/binding-linux-x64-musl` and the like show os, cpu and libc in their names. */
 function platformOf(name) {
   const [os, cpu, abi] = name
     .split('/')[1]

@@ -45,7 +45,7 @@ async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
 }
 
 /**
- * So many wait for the only permit, from two processes, first while it is held (what do they cost?), then
+ * A crowd waits for the only permit, from two processes, first while it is held (what do they cost?), then
  * while it goes from one to the next without a pause.
  */
 async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Measured[]> {
@@ -172,7 +172,7 @@ export const growth: Question = {
   name: 'growth',
   asks: 'Does it get slower with many tickets held and many requests waiting?',
   notes: [
-    'Beside so many held tickets one caller acquires and releases. Among so many waiters from two processes the only permit goes round without a pause; a hand-off is one release, its grant and one new request.',
+    'One caller acquires and releases beside the given number of held tickets. The only permit goes round without a pause among the given number of waiters from two processes; a hand-off is one release, its grant and one new request.',
     'Server µs are the time inside commands (INFO commandstats). Only redsem has a queue; bottleneck cannot keep what it holds, and redlock holds one permit a name.',
   ],
   rounds: 2,

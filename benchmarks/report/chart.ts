@@ -17,7 +17,7 @@ export interface BarChartOptions {
   readonly subtitle: string;
   readonly results: Results;
   readonly bars: readonly { readonly peer: Peer; readonly scenario: string }[];
-  /** One bar each, under one another; the label stands in front of the number. */
+  /** One bar each, under one another; the label is in front of the number. */
   readonly figures: readonly { readonly figure: string; readonly label: string }[];
   readonly logarithmic?: boolean;
 }

@@ -19,7 +19,7 @@ export interface Row {
   readonly values: Readonly<Record<string, readonly number[]>>;
 }
 
-/** What stands in `results/*.json`; tables, bars and charts are all made from it. */
+/** The content of `results/*.json`; tables, bars and charts are all made from it. */
 export interface ResultFile {
   readonly question: string;
   readonly environment: Environment;
