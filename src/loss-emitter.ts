@@ -22,7 +22,7 @@ export const EmitterOnDemand: typeof EventEmitter = Object.assign(LazyEmitter, E
 export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
   #watching = false;
 
-  /** Somebody listens for `lost` from now on; gives the loss, if it has happened. */
+  /** @internal Somebody listens for `lost` from now on; gives the loss, if it has happened. */
   protected abstract onLossListener(): HandleLostError | undefined;
 
   /** Only what outlives its first extension or its permit pays for this. */

@@ -80,7 +80,7 @@ export async function shapes(): Promise<unknown[]> {
     const known: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
     console.log(known);
   });
-  maybe?.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' }) => console.log(reason));
+  maybe?.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' | 'released' }) => console.log(reason));
   return [used, result, keyed?.keys, all.handles];
 }
 

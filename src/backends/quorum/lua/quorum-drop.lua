@@ -32,4 +32,4 @@ local function drop(slots, meta, now_text, args)
   return dropped
 end
 
-return run_on_each(KEYS, ARGV, drop)
+return run_on_each(KEYS, ARGV, now_text, drop)

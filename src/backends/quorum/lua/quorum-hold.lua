@@ -119,4 +119,4 @@ local function hold(slots, meta, now_text, args)
   return table.concat({ other, is_take and free_slots(sem) or '', table.concat(holdings, ';'), sem.sets }, '|')
 end
 
-return run_on_each(KEYS, ARGV, hold)
+return run_on_each(KEYS, ARGV, now_text, hold)

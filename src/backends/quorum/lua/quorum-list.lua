@@ -6,7 +6,7 @@
 -- Cost  O(log slots held + page)
 
 -- include: time quorum-store
-local sem = open(KEYS[1], KEYS[2], server_time())
+local sem = open(KEYS[1], KEYS[2], now_text)
 local scanned, records, lines = redis.call('ZSCAN', sem.slots, ARGV[1], 'COUNT', ARGV[2]), {}, {}
 for i = 1, #scanned[2], 2 do
   local slot, id = string.match(scanned[2][i], '^(%d+) (.*)$')

@@ -40,9 +40,8 @@ local function find(sem, id)
   return ticket
 end
 
-local function run_on_each(keys, args, operation)
-  local now_text, from = server_time(), 1
-  local lines = { now_text }
+local function run_on_each(keys, args, now_text, operation)
+  local lines, from = { now_text }, 1
   for key = 1, #keys, 2 do
     local done, reply = pcall(operation, keys[key], keys[key + 1], now_text, { unpack(args, from + 1, from + args[from]) })
     lines[#lines + 1] = done and reply or '!' .. (type(reply) == 'table' and reply.err or 'ERR ' .. tostring(reply))

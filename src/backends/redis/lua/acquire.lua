@@ -13,11 +13,11 @@
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time
+local call = redis.call
 -- The next token or place, how many tickets are held (-1: a new name), and how many requests wait, in
 -- the usual case: nobody changed the keys by hand, tickets have one permit each on the lowest slots, and
 -- none has expired. Else nil.
 local function look(tickets, meta, queue, limit, ttl, now_text, period)
-  local call = redis.call
   local state, held, waiting = call('HGET', meta, 'state'), call('ZCARD', tickets) - 1, 0
   if ttl > 21600000000.0 then
     return nil
@@ -42,16 +42,7 @@ local function look(tickets, meta, queue, limit, ttl, now_text, period)
   return last and string.format('%d', last + 1), held, waiting
 end
 
--- A name that was never used, or not for a day.
-local function begin(tickets, meta, ttl)
-  local life = string.format('%d', KEYS_LIFE_MS + math.ceil(ttl / 1000))
-  redis.call('ZADD', tickets, '9000000000000000', '.')
-  redis.call('HSET', meta, 'layout', '2')
-  redis.call('PEXPIRE', tickets, life)
-  redis.call('PEXPIRE', meta, life)
-end
-
-local keys, args, call, now_text = KEYS, ARGV, redis.call, server_time()
+local keys, args = KEYS, ARGV
 local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
 local replies, total, at = keys[4] and {}, 0, 2
 if string.byte(args[1]) == 42 then
@@ -89,6 +80,7 @@ while args[at] do
         call('HSET', meta, id, record, 'state', mark)
         reply = ticket
         if held < 0 then
+          -- include: begin
           begin(tickets, meta, ttl)
         end
       end

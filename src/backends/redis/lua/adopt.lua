@@ -19,7 +19,7 @@ local function find(meta, ids)
   end
 end
 
-local tickets, meta, id, new_id, now_text = KEYS[1], KEYS[2], ARGV[6], ARGV[7], server_time()
+local tickets, meta, id, new_id = KEYS[1], KEYS[2], ARGV[6], ARGV[7]
 local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_text > ARGV[5]
 -- A call that runs again finds what it did the first time.
 local ids = { new_id, id, redis.call('HGET', meta, '~' .. origin) or origin }

@@ -1,12 +1,6 @@
 -- Fragment of acquire.lua: the token of each semaphore and how many are held, where that is not now and
 -- none. Or the number of the first that is not plainly free.
 
--- Whether the id is a live ticket: a call that runs twice finds what it took.
-local function has_ticket(tickets, text, now_text)
-  local expiry = redis.call('ZSCORE', tickets, string.match(text, '[^?]*$'))
-  return expiry and expiry + 0 > now_text + 0
-end
-
 local function look_at_all(keys, args, now_text, period)
   local found, total, at = {}, 0, 2
   while args[at] do
@@ -17,7 +11,9 @@ local function look_at_all(keys, args, now_text, period)
       local token, held, waiting = look(keys[key], keys[key + 1], keys[key + 2], limit, ttl, now_text, period)
       total = total + 1
       if not token or waiting > 0 or held > 0 and held >= limit + 0 then
-        if not has_ticket(keys[key], args[at - 1], now_text) then
+        -- A call that runs twice finds what it took.
+        local expiry = call('ZSCORE', keys[key], string.match(args[at - 1], '[^?]*$'))
+        if not expiry or expiry + 0 <= now_text + 0 then
           return nil, string.format('%d', total)
         end
       elseif held ~= 0 or token ~= now_text then

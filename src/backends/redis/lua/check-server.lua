@@ -7,4 +7,4 @@
 
 -- include: time
 redis.call('ZMSCORE', KEYS[1], '')
-return server_time()
+return now_text

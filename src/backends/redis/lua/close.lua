@@ -6,7 +6,7 @@
 -- that of another caller. grants: other requests of the caller that were served, 'id slots token
 -- expiry;…'. nearest: when the next ticket expires, where the caller waits.
 local function write_state(s)
-  local short = s.stored == '' and s.gaps == 0 and s.held == s.count
+  local short = s.stored == '' and s.gaps == 0 and s.held == s.count and s.held <= s.limit
   if short and not s.short then
     -- Adopted and revoked tickets have fields, too: then the number of fields does not tell that of tickets.
     write(s.fields, 'HSET', s.meta)

@@ -36,8 +36,7 @@ local function extend_plain(tickets, meta, ids, tokens, run)
   return redis.call('ZADD', tickets, 'XX', 'CH', unpack(adds)) == #ids and string.rep('1', #ids) or nil
 end
 
-local now_text, slow = server_time(), nil
-local replies, total, at = {}, 0, 2
+local replies, total, at, slow = {}, 0, 2, nil
 while ARGV[at] do
   local run = { inbox = ARGV[1], now = now_text, limit = ARGV[at], ttl = ARGV[at + 1] + 0 }
   run.expires, at = string.format('%d', now_text + run.ttl), at + 2

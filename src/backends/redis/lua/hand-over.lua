@@ -1,5 +1,5 @@
 -- Fragment of release.lua: all permits are held, by tickets of one each, and the head of the queue, which
--- lives, waits for one. Nil where that is not so.
+-- lives, waits for one. `held`: none of these has expired. Nil where that is not so.
 
 -- include: tell
 -- The head of the queue, and its client.
@@ -25,7 +25,7 @@ end
 
 local function hand_over(tickets, meta, queue, id, run, held, state)
   local now_text, last, own, waiting = run.now, string.match(state, '^(%d+) (%d+);(%d+)$')
-  if own ~= run.limit or held ~= run.limit + 0 or redis.call('ZCOUNT', tickets, '0', now_text) > 0 then
+  if own ~= run.limit or held ~= run.limit + 0 then
     return nil
   end
   local head, client = living_head(queue, now_text)

@@ -37,7 +37,6 @@ local function waiters(queue, meta, place, size, now)
   return table.concat(lines, ';'), last
 end
 
-local now_text = server_time()
 local now = now_text + 0
 local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
 local state = redis.call('HGET', meta, 'state') or ''

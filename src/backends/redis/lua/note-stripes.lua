@@ -6,7 +6,6 @@
 -- Cost  O(numbers)
 
 -- include: time
-local now_text = server_time()
 local stripes = KEYS[1]
 redis.call('ZREMRANGEBYSCORE', stripes, '-inf', string.format('%d', now_text - 86400000000.0))
 redis.call('ZADD', stripes, now_text, ARGV[1])

@@ -8,31 +8,40 @@
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time
--- The usual case: they have the highest slots, nobody waits, nothing has expired.
--- Nil where it does not apply; and what was read.
-local function release_plain(tickets, meta, limit, now_text, total, ...)
-  local call = redis.call
-  local held, records = call('ZCARD', tickets) - 1, limit ~= '1' and call('HMGET', meta, 'state', ...)
-  local state = records and records[1] or not records and call('HGET', meta, 'state')
-  if not state or string.sub(state, 18) ~= limit or held < total or total < 1
-    or call('ZCOUNT', tickets, '0', now_text) > 0 then
+local call = redis.call
+-- The usual case of a limit of 1: nobody waits. One count finds that there is a ticket, and that it is live.
+-- Nil where it does not apply; and for hand-over.lua how many are held, none of which has expired, and the state.
+local function release_mutex(tickets, meta, id, live)
+  local held, state = call('ZCOUNT', tickets, live, '+inf') - 1, call('HGET', meta, 'state')
+  if held ~= 1 or not state or #state ~= 18 or string.byte(state, 18) ~= 49 then
     return nil, held, state
   end
-  -- One that is the only ticket needs no look at its record.
-  for i = 2, (held > 1 or total > 1) and total + 1 or 1 do
-    local slot = string.match(records and records[i] or '', '^%d+ ')
+  -- Where a ticket or its record is missing, the slow path counts again.
+  return call('ZREM', tickets, id) == 1 and call('HDEL', meta, id) == 1 and '1' or nil
+end
+
+-- The usual case of other limits: they have the highest slots, nobody waits, nothing has expired.
+local function release_plain(tickets, meta, limit, now_text, total, ...)
+  local held, records = call('ZCARD', tickets) - 1, call('HMGET', meta, 'state', ...)
+  local state = records[1]
+  if not state or call('ZCOUNT', tickets, '0', now_text) > 0 then
+    return nil
+  elseif string.sub(state, 18) ~= limit or held < total or total < 1 then
+    return nil, held, state
+  end
+  for i = 2, total + 1 do
+    local slot = string.match(records[i] or '', '^%d+ ')
     if not slot or slot + total < held then
       return nil
     end
   end
-  -- Where a ticket or its record is missing, the slow path counts again.
   if call('ZREM', tickets, ...) == total and call('HDEL', meta, ...) == total then
     return total == 1 and '1' or string.rep('1', total)
   end
 end
 
-local keys, args, now_text = KEYS, ARGV, server_time()
-local usual, slow
+local keys, args = KEYS, ARGV
+local live, usual, slow = '(' .. now_text, nil, nil
 local replies, total, at = keys[4] and {}, 0, 2
 while args[at] do
   local limit, text, run = args[at], args[at + 1], nil
@@ -44,6 +53,8 @@ while args[at] do
     if string.byte(text) == 91 then
       ids = cjson.decode(text)
       reply = release_plain(tickets, meta, limit, now_text, #ids, unpack(ids))
+    elseif limit == '1' then
+      reply, held, state = release_mutex(tickets, meta, text, live)
     else
       reply, held, state = release_plain(tickets, meta, limit, now_text, 1, text)
     end

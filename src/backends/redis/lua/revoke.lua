@@ -6,7 +6,7 @@
 -- Cost  O(log n) for each expired ticket and grant
 
 -- include: time semaphore serve close
-local now_text, meta, id, known = server_time(), KEYS[2], ARGV[3], ''
+local meta, id, known = KEYS[2], ARGV[3], ''
 local s = open(KEYS[1], meta, KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
 redis.call('HDEL', meta, '')
 -- 'revoked' is 'id expiry;…': until a ticket would have expired its holder may ask what became of it.

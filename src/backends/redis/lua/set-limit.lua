@@ -27,7 +27,7 @@ local function changed(s, change, id)
   return text_of(limit), true
 end
 
-local now_text, limit, id = server_time(), ARGV[3], ARGV[4]
+local limit, id = ARGV[3], ARGV[4]
 local late, is_new, verdict = ARGV[5] ~= '' and now_text > ARGV[5], id == '', ''
 local s = open(KEYS[1], KEYS[2], KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if late then
