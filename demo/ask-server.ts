@@ -6,7 +6,10 @@ export interface ServerFacts {
   readonly pid: number;
 }
 
-/** One connection, one question. Rejects when there is no answer within the timeout, in milliseconds. */
+/**
+ * One connection, one question. Rejects when there is no answer within the timeout, in
+ * milliseconds.
+ */
 export async function askServer(url: string, within: number): Promise<ServerFacts> {
   const client = createClient({
     url,

@@ -2,7 +2,10 @@ import { constants } from 'node:os';
 
 const steps: (() => void)[] = [];
 
-/** Runs `step` when this process ends, however it ends short of SIGKILL; the newest step first. Steps are synchronous. */
+/**
+ * Runs `step` when this process ends, however it ends short of SIGKILL; the newest step first.
+ * Steps are synchronous.
+ */
 export function atEnd(step: () => void): void {
   if (steps.length === 0) watchEnd();
   steps.push(step);

@@ -46,7 +46,10 @@ export class JudgeServer {
     return newest;
   }
 
-  /** Resolves with true when the next request with that slot arrives, with false after the given number of milliseconds. */
+  /**
+   * Resolves with true when the next request with that slot arrives, with false after the given
+   * number of milliseconds.
+   */
   nextWithSlot(slot: number, within: number): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (came: boolean): void => {

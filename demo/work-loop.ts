@@ -32,7 +32,9 @@ export interface Work {
 
 const PATIENCE = 5000;
 
-/** What every worker does: get a permit, call the HTTP server, give the permit back, rest, again. */
+/**
+ * What every worker does: get a permit, call the HTTP server, give the permit back, rest, again.
+ */
 export async function workUntilStopped(semaphore: Semaphore, work: Work): Promise<void> {
   const { worker, report, stop } = work;
   while (!stop.aborted) {

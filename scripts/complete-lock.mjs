@@ -1,6 +1,7 @@
-// A registry mirror may lack a package's builds for other platforms. npm then leaves them out of the lock
-// file, and `npm ci` refuses that lock. This names them again, as the package itself does: optional, at their exact
-// version, for their own platform. Run it after `npm install`: `npm run lock`.
+// A registry mirror may lack a package's builds for other platforms. npm then leaves them out of
+// the lock file, and `npm ci` refuses that lock. This names them again, as the package itself does:
+// optional, at their exact version, for their own platform. Run it after `npm install`:
+// `npm run lock`.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Whose builds a mirror lacked. */

@@ -45,8 +45,8 @@ async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
 }
 
 /**
- * A crowd waits for the only permit, from two processes, first while it is held (what do they cost?), then
- * while it goes from one to the next without a pause.
+ * A crowd waits for the only permit, from two processes, first while it is held (what do they
+ * cost?), then while it goes from one to the next without a pause.
  */
 async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Measured[]> {
   const [first, second] = await stage.workers(redsem, 2);
@@ -63,15 +63,16 @@ async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Meas
   await first.ask('letGo', null);
   await sleep(200);
   const serverUs = await handOffCost(stage, [first, second], pace);
-  // With nobody waiting there is nothing to keep up, only the one caller that acquires and releases.
+  // With nobody waiting there is nothing to keep up, only the one caller that acquires and
+  // releases.
   const upkeep = size === 0 ? 0 : idle.usec / idle.elapsedMs;
   const values = { serverUs, upkeep };
   return [{ scenario: waiterScenario(size), peer: redsem.id, values }];
 }
 
 /**
- * Median over short windows: the tries by which waiting processes now and then renew their waiters fall
- * into few of them. They are counted as upkeep.
+ * Median over short windows: the tries by which waiting processes now and then renew their waiters
+ * fall into few of them. They are counted as upkeep.
  */
 async function handOffCost(
   stage: Stage,

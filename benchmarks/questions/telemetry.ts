@@ -37,8 +37,8 @@ interface Contestant {
 }
 
 /**
- * All rows on one server, in short turns, each round with new processes: the difference that is looked for
- * is smaller than what one process or one second differs from another.
+ * All rows on one server, in short turns, each round with new processes: the difference that is
+ * looked for is smaller than what one process or one second differs from another.
  */
 async function measure(
   stage: Stage,
@@ -63,7 +63,10 @@ async function measure(
   }));
 }
 
-/** Each comes first, in the middle and last equally often, so that it does not matter who went before. */
+/**
+ * Each comes first, in the middle and last equally often, so that it does not matter who went
+ * before.
+ */
 function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((_, i) => {
     const turned = [...items.slice(i), ...items.slice(0, i)];

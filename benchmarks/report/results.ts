@@ -63,7 +63,10 @@ export class Results {
   }
 }
 
-/** Puts the rounds of each scenario and peer together, in the order of the first round and of `peerIds`. */
+/**
+ * Puts the rounds of each scenario and peer together, in the order of the first round and of
+ * `peerIds`.
+ */
 export function rowsOf(measured: readonly Measured[], peerIds: readonly PeerId[]): Row[] {
   const scenarios = [...new Set(measured.map(({ scenario }) => scenario))];
   return scenarios.flatMap((scenario) =>

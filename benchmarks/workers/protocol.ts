@@ -1,6 +1,9 @@
 import type { PeerId } from '../peers/catalog.js';
 
-/** What a run asks of its worker processes, and what they answer. Times are the machine's monotonic clock. */
+/**
+ * What a run asks of its worker processes, and what they answer. Times are the machine's monotonic
+ * clock.
+ */
 export interface Protocol {
   /** Loads a peer and connects it; comes first. */
   connect: { ask: { peer: PeerId; url: string }; answer: null };
@@ -24,7 +27,9 @@ export interface Protocol {
   letGo: { ask: null; answer: number };
   /** Waits for one permit of each name; reports when each was granted, in ms. */
   await: { ask: { names: readonly string[]; ttl: number }; answer: number[] };
-  /** Lets a crowd wait, and takes many permits at once; reports how long the event loop was blocked. */
+  /**
+   * Lets a crowd wait, and takes many permits at once; reports how long the event loop was blocked.
+   */
   crowd: { ask: CrowdTask; answer: CrowdResult };
   /** CPU time of the process so far, in microseconds. */
   cpu: { ask: null; answer: number };

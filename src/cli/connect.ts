@@ -6,7 +6,8 @@ import type { ClientAdapter, Server } from './server.js';
 import { showAddress } from './server-url.js';
 
 /**
- * Connects. A server that cannot be reached now is an error at once; one that goes away later is waited for.
+ * Connects. A server that cannot be reached now is an error at once; one that goes away later is
+ * waited for.
  * @param deadline milliseconds that it may take at most, however busy the machine is
  * @throws {UnavailableError}
  */
@@ -39,7 +40,10 @@ export async function connectBy(
   }
 }
 
-/** Tries with one client after the other, for as long as they only find that time is over: a client's own limit knows no busy machine. */
+/**
+ * Tries with one client after the other, for as long as they only find that time is over: a
+ * client's own limit knows no busy machine.
+ */
 class Attempts {
   readonly #adapter: ClientAdapter;
   readonly #settings: ServerSettings;

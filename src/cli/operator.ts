@@ -6,7 +6,9 @@ import type { Server } from './server.js';
 /** As `inspect` returns it, except for the limit: null where none is known. */
 export type Sight = Omit<SemaphoreState, 'limit' | 'limitFrom'> & { readonly limit: number | null };
 
-/** A semaphore whose keys somebody else has written, and what the server or the library says of it. */
+/**
+ * A semaphore whose keys somebody else has written, and what the server or the library says of it.
+ */
 export interface Unreadable {
   readonly name: string;
   readonly error: string;
@@ -45,7 +47,8 @@ export class Operator {
   }
 
   /**
-   * Some at a time: faster than one by one, and still no burden. One that cannot be read does not hide the others.
+   * Some at a time: faster than one by one, and still no burden. One that cannot be read does not
+   * hide the others.
    * @throws when the server does not answer, or none can be read
    */
   async inspectAll(names: readonly string[]): Promise<(Sight | Unreadable)[]> {
@@ -65,7 +68,10 @@ export class Operator {
     return sights;
   }
 
-  /** The limit that counts: the stored one, else that of whoever asked last; null where nobody did within a day. */
+  /**
+   * The limit that counts: the stored one, else that of whoever asked last; null where nobody did
+   * within a day.
+   */
   async limitOf(name: string): Promise<number | null> {
     return (await this.inspect(name)).limit;
   }
@@ -89,10 +95,13 @@ export class Operator {
     return semaphore.revoke(ticket).catch((error: unknown) => usageOf(() => rethrow(error)));
   }
 
-  /** With the limit that others use, so that they see no mismatch and waiters get what comes free. */
+  /**
+   * With the limit that others use, so that they see no mismatch and waiters get what comes free.
+   */
   async #asOthers(name: string, otherwise: number): Promise<Semaphore> {
     usageOf(() => this.#semaphore(name, 1));
-    // None is made with 0, which only `setLimit` stores: what others were made with does not matter then.
+    // None is made with 0, which only `setLimit` stores: what others were made with does not matter
+    // then.
     return this.#semaphore(name, Math.max(1, (await this.limitOf(name)) ?? otherwise));
   }
 

@@ -9,7 +9,10 @@ export interface Server {
   disconnect(): void;
 }
 
-/** A client that is being made. `ready` says whether it was connected once: from then on it reconnects by itself. */
+/**
+ * A client that is being made. `ready` says whether it was connected once: from then on it
+ * reconnects by itself.
+ */
 export interface Pending {
   readonly settings: ServerSettings;
   readonly ready: () => boolean;

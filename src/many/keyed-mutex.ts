@@ -26,11 +26,15 @@ import { backendOf } from '../clients.js';
 import { WeakGroups } from '../calling/weak-groups.js';
 
 export interface KeyedMutexOptions extends MutexOptions {
-  /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
+  /**
+   * Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon.
+   * Default `default`.
+   */
   readonly name?: string;
   /**
-   * Hashes the keys onto this number of locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
-   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has its own lock.
+   * Hashes the keys onto this number of locks, so that any number of keys costs a bounded number of
+   * Redis keys. Minimum 1; must be the same wherever the keyed mutex is used, see
+   * `KeyedMutexEvents`. Default: each key has its own lock.
    */
   readonly stripes?: number;
 }
@@ -49,9 +53,9 @@ export interface KeyedMutexWarning {
 /** Every event and what its listeners get. */
 export interface KeyedMutexEvents {
   /**
-   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a day, and such keyed mutexes
-   * do not exclude each other. Looked up when the first keys are held, and every twelve hours. Emitted once. Not on a quorum.
-   * `RELEASE_FAILED`: as of a semaphore.
+   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
+   * day, and such keyed mutexes do not exclude each other. Looked up when the first keys are held,
+   * and every twelve hours. Emitted once. Not on a quorum. `RELEASE_FAILED`: as of a semaphore.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -59,7 +63,10 @@ export interface KeyedMutexEvents {
 const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
 const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
 
-/** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
+/**
+ * How often to look whether others use another number of stripes, in milliseconds: their note stays
+ * for a day.
+ */
 const HALF_DAY = 43_200_000;
 
 /** One key, or several; duplicates count once. */
@@ -80,9 +87,9 @@ interface Wanted {
 }
 
 /**
- * A mutex for each key. Many keys are taken in one global order, all or none within one deadline, so callers
- * that name them in different orders never deadlock. A holder of one key that asks for another in a second call may:
- * take all of them in one call.
+ * A mutex for each key. Many keys are taken in one global order, all or none within one deadline,
+ * so callers that name them in different orders never deadlock. A holder of one key that asks for
+ * another in a second call may: take all of them in one call.
  */
 export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   readonly name: string;
@@ -119,9 +126,12 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
 
   /**
    * Waits for all keys. The handle of an empty list holds nothing.
-   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
-   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try),
+   *   or an object
+   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back
+   *   at once
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   *   memory
    * @throws {ClosedError} when the keyed mutex is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -135,7 +145,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * One try: null when one of the keys is not free, or others wait for it. What was taken is then back already.
+   * One try: null when one of the keys is not free, or others wait for it. What was taken is then
+   * back already.
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
@@ -149,9 +160,9 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
-   * fails beside an error of `fn` becomes that error's `cause` (or `suppressed`), beside a result by a `warning`, and
-   * changes neither.
+   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn`
+   * does: a release that fails beside an error of `fn` becomes that error's `cause` (or
+   * `suppressed`), beside a result by a `warning`, and changes neither.
    * @param options as `acquire`
    */
   async use<T>(
@@ -163,7 +174,10 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     return runAndRelease(await this.acquire(keys, options), fn);
   }
 
-  /** Runs `fn` only if all keys are free now: one of many replicas does a job, and the others continue without it. */
+  /**
+   * Runs `fn` only if all keys are free now: one of many replicas does a job, and the others
+   * continue without it.
+   */
   async tryUse<T>(
     keys: Keys,
     fn: (handle: KeyedHandle) => T | Promise<T>,
@@ -176,8 +190,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Takes the keys from its handles at once, also while their work still runs; with `drain`, holders first get that time to
-   * release them. Otherwise as `close` of a semaphore.
+   * Takes the keys from its handles at once, also while their work still runs; with `drain`,
+   * holders first get that time to release them. Otherwise as `close` of a semaphore.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

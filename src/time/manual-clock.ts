@@ -35,7 +35,10 @@ export class ManualClock implements Clock {
     return { cancel: () => void this.#pending.delete(pending) };
   }
 
-  /** Lets `duration` milliseconds pass: timers run in their order, and what they set off runs in between. */
+  /**
+   * Lets `duration` milliseconds pass: timers run in their order, and what they set off runs in
+   * between.
+   */
   async advance(duration: number): Promise<void> {
     const end = this.#monotonic + duration;
     await settle();

@@ -36,7 +36,10 @@ describe('the client packages of redsem', () => {
 });
 
 describe('connecting of redsem', () => {
-  /** Where attempt after attempt has these outcomes; gives what came of it, and what happened to the clients. */
+  /**
+   * Where attempt after attempt has these outcomes; gives what came of it, and what happened to the
+   * clients.
+   */
   async function connecting(outcomes: (Error | 'silent')[], secure = false): Promise<string[]> {
     const events: string[] = [];
     const create: ClientAdapter['create'] = ({ onError }) => {

@@ -28,7 +28,8 @@ describe('extending by majority', () => {
     const taken = [];
     for (const id of ids) taken.push(await fixture.take(id));
     await fixture.clock.advance(10);
-    // Each by itself is not enough to lose one: what the first lost is back before the second loses it.
+    // Each by itself is not enough to lose one: what the first lost is back before the second loses
+    // it.
     for (const lost of [1, 0]) {
       fixture.node(lost).memory.restart();
       expect(await fixture.extend(...ids)).to.deep.equal(ids.map(() => true));

@@ -37,7 +37,10 @@ export class QuorumFixture {
     return node;
   }
 
-  /** A process that lists some of the nodes, by their letters. A process that never joins lists them all, without names. */
+  /**
+   * A process that lists some of the nodes, by their letters. A process that never joins lists them
+   * all, without names.
+   */
   join(client: string, letters: string, settings: QuorumSettings = {}): void {
     this.nodes.forEach(({ memory }, i) => (memory.name = 'abcdef'[i]));
     const nodes = letters.split('').map((letter) => this.node('abcdef'.indexOf(letter)));
@@ -94,7 +97,10 @@ export class QuorumFixture {
     return lists.map(({ tickets }) => tickets.map(({ id }) => id).toSorted());
   }
 
-  /** Lets time pass until it is settled, whatever that takes; what is due at once runs without time passing. */
+  /**
+   * Lets time pass until it is settled, whatever that takes; what is due at once runs without time
+   * passing.
+   */
   async during<T>(work: Promise<T>): Promise<T> {
     const settled = new AbortController();
     const end = (): void => settled.abort();

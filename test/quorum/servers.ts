@@ -30,7 +30,10 @@ export class Masters {
   }
 }
 
-/** A `describe` with its own masters, `count` of them; its tests are pending where there is no server program. */
+/**
+ * A `describe` with its own masters, `count` of them; its tests are pending where there is no
+ * server program.
+ */
 export function describeWithMasters(
   title: string,
   count: number,

@@ -58,7 +58,10 @@ const handleData = options({
   slots: fc.array(fc.integer()),
   fencingToken: fc.maxSafeInteger(),
 });
-/** Any string, also with half of a surrogate pair, which comes back from its bytes as something else. */
+/**
+ * Any string, also with half of a surrogate pair, which comes back from its bytes as something
+ * else.
+ */
 const names = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 600, size: 'max' }),
   fc.string({ unit: between(0, 0xffff).map((code) => String.fromCharCode(code)) }),

@@ -179,7 +179,10 @@ export abstract class PortFixture {
     this.#listens.push(this.backend.listen(client, this.key.prefix, listener));
   }
 
-  /** A subscription that nobody closes keeps on looking for its server, with timers in the process of other tests. */
+  /**
+   * A subscription that nobody closes keeps on looking for its server, with timers in the process
+   * of other tests.
+   */
   async close(): Promise<void> {
     await Promise.all(this.#listens.splice(0).map((one) => one.close()));
   }
@@ -289,7 +292,10 @@ export class RedisFixture extends PortFixture {
     return state;
   }
 
-  /** Nothing but `meta` is left, which has nothing of any ticket or request, and the sign in `tickets` that keeps that key. */
+  /**
+   * Nothing but `meta` is left, which has nothing of any ticket or request, and the sign in
+   * `tickets` that keeps that key.
+   */
   async expectNothingLeft(): Promise<void> {
     const { meta = {}, tickets = SIGN, ...rest } = await this.state();
     expect({ tickets, ...rest }).to.deep.equal({ tickets: SIGN });
@@ -297,8 +303,9 @@ export class RedisFixture extends PortFixture {
   }
 
   /**
-   * `tickets` and `meta` are not gone within half a day after the last live ticket's end; and none stays for much longer than a day
-   * after the longest ticket may. `behind`: by how much the time was set back, which the lives of keys do not know.
+   * `tickets` and `meta` are not gone within half a day after the last live ticket's end; and none
+   * stays for much longer than a day after the longest ticket may. `behind`: by how much the time
+   * was set back, which the lives of keys do not know.
    */
   async expectSafeExpiry(what: string, behind = 0, known?: InspectReply['holders']): Promise<void> {
     const holders = known ?? (await this.inspect()).holders;

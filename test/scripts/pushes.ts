@@ -25,7 +25,10 @@ export class Pushes {
     for (const client of this.#clients) await this.#subscribe(client);
   }
 
-  /** What is pushed to a client comes in order: after the grants of one more semaphore there is nothing more. */
+  /**
+   * What is pushed to a client comes in order: after the grants of one more semaphore there is
+   * nothing more.
+   */
   async allIn(): Promise<void> {
     const redis = this.#redis;
     const limit = this.#clients.length;

@@ -104,7 +104,9 @@ export class FaultProxy {
     }
   }
 
-  /** One direction of one connection: keeps the order of bytes and of the end, whatever the faults. */
+  /**
+   * One direction of one connection: keeps the order of bytes and of the end, whatever the faults.
+   */
   #join(source: Socket, target: Socket): (step: () => unknown) => void {
     let earlier: Promise<unknown> = Promise.resolve();
     const passOn = async (before: Promise<unknown>, due: number, step: () => unknown) => {
@@ -128,7 +130,8 @@ export class FaultProxy {
       const size = this.#split ? 1 + (at % 3) : bytes.length;
       target.write(bytes.subarray(at, at + size));
       at += size;
-      // A pause between pieces, and a look at the sockets, or the receiver would read them as one chunk again.
+      // A pause between pieces, and a look at the sockets, or the receiver would read them as one
+      // chunk again.
       if (!this.#split) continue;
       await sleep(1);
       await turn();

@@ -96,7 +96,9 @@ export class TestServer {
     await untilExit(this.#child);
   }
 
-  /** Starts again on the same port with the same arguments and clock; kills first what still runs. */
+  /**
+   * Starts again on the same port with the same arguments and clock; kills first what still runs.
+   */
   async restart(): Promise<void> {
     if (this.#stopped) throw new Error('a stopped server cannot restart: its folder is gone');
     await this.kill();
@@ -129,8 +131,8 @@ export class TestServer {
   }
 
   /**
-   * How often each command was called since the start, in lower case (`config|get`); commands that scripts
-   * call included, those sent through this object left out.
+   * How often each command was called since the start, in lower case (`config|get`); commands that
+   * scripts call included, those sent through this object left out.
    */
   async calls(): Promise<Record<string, number>> {
     const sent = new Map(this.#sent);
@@ -143,7 +145,10 @@ export class TestServer {
     return counts;
   }
 
-  /** Moves the server's clock by this many ms from its present time: at once, for TIME and key expiry alike. */
+  /**
+   * Moves the server's clock by this many ms from its present time: at once, for TIME and key
+   * expiry alike.
+   */
   shiftClock(offsetMs: number): Promise<void> {
     if (!this.#fakeClock) throw new Error('shiftClock needs startServer({ fakeClock: true })');
     this.#clockOffset += offsetMs;
@@ -151,7 +156,10 @@ export class TestServer {
     return Promise.resolve();
   }
 
-  /** Forgets what the start itself called. A server that wants a password may refuse: nothing is lost then. */
+  /**
+   * Forgets what the start itself called. A server that wants a password may refuse: nothing is
+   * lost then.
+   */
   async resetStatistics(): Promise<void> {
     await this.command('CONFIG', 'RESETSTAT').catch(() => undefined);
   }

@@ -5,7 +5,10 @@ interface Stoppable {
   stop(): Promise<unknown>;
 }
 
-/** A `describe` with its own resource that is started and stopped; pending, with the reason, where `missing` names one. */
+/**
+ * A `describe` with its own resource that is started and stopped; pending, with the reason, where
+ * `missing` names one.
+ */
 export function describeStarted<T extends Stoppable>(
   title: string,
   missing: string | undefined,

@@ -10,7 +10,10 @@ export function describeWithCluster(
   describeStarted(title, noServer(), startCluster, body);
 }
 
-/** A `describe` with its own master, replicas and sentinels; pending where there is no server program. */
+/**
+ * A `describe` with its own master, replicas and sentinels; pending where there is no server
+ * program.
+ */
 export function describeWithSentinels(
   title: string,
   body: (sentinels: () => TestSentinels) => void,

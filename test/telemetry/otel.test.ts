@@ -15,7 +15,10 @@ const { ERROR, UNSET } = SpanStatusCode;
 
 let active = ROOT_CONTEXT;
 
-/** Knows the active span inside `with` only and forgets it at the first `await`: the least that a manager does. */
+/**
+ * Knows the active span inside `with` only and forgets it at the first `await`: the least that a
+ * manager does.
+ */
 const synchronous: ContextManager = {
   active: () => active,
   with: (given, fn, thisArg, ...args) => {

@@ -20,7 +20,10 @@ describe('a handle that nobody keeps', () => {
     semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
   });
 
-  /** Taken and looked at, before or after its first extension: from then on its holder alone keeps it. */
+  /**
+   * Taken and looked at, before or after its first extension: from then on its holder alone keeps
+   * it.
+   */
   async function dropped<T>(
     look: (handle: Handle) => T,
     wait = 400,

@@ -61,7 +61,8 @@ describe('options', () => {
     expect(resolveOptions(long)).to.include(long);
   });
 
-  // That each is refused with its name and the value is shown by the conformance cases; here are the words.
+  // That each is refused with its name and the value is shown by the conformance cases; here are
+  // the words.
   for (const [given, message] of [
     [{ limit: 0 }, 'RangeError: limit: expected an integer >= 1, got 0'],
     [{ limit: '5' }, 'TypeError: limit: expected a number, got "5" (string)'],

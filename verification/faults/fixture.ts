@@ -20,7 +20,10 @@ import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 
 type Options = Partial<SemaphoreOptions>;
 
-/** One semaphore of limit 1, unless its options say otherwise, through clients of one kind; and what Redis stores of it. */
+/**
+ * One semaphore of limit 1, unless its options say otherwise, through clients of one kind; and what
+ * Redis stores of it.
+ */
 export class Fixture {
   readonly clients: ClientFixture;
   readonly name = newName();
@@ -59,7 +62,10 @@ export class Fixture {
     });
   }
 
-  /** Every permit can be had at once, each with a different slot and a token above `above`, not one more; then nothing is held. */
+  /**
+   * Every permit can be had at once, each with a different slot and a token above `above`, not one
+   * more; then nothing is held.
+   */
   async expectUsable(semaphore: Semaphore, above = 0): Promise<void> {
     const handles: Handle[] = [];
     while (handles.length < semaphore.limit) handles.push(await semaphore.acquire(5000));

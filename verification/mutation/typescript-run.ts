@@ -17,7 +17,10 @@ export const TYPESCRIPT_FILES: readonly string[] = [
   ...REDIS.map((name) => `src/backends/redis/${name}.ts`),
 ];
 
-/** For tests that end by themselves, in milliseconds: several times what they take when nothing is changed. */
+/**
+ * For tests that end by themselves, in milliseconds: several times what they take when nothing is
+ * changed.
+ */
 const PATIENCE = 10_000;
 
 export interface Progress {
@@ -87,7 +90,9 @@ async function observe(tree: ScratchTree): Promise<Seen> {
   return { files, tests: answer.tests, atLoad: new Set(answer.atLoad) };
 }
 
-/** Those that take a server or other packages, and what counts instructions: mutants stand in them. */
+/**
+ * Those that take a server or other packages, and what counts instructions: mutants stand in them.
+ */
 const LEFT_OUT = /\/otel|\/memory\/work|\/conformance\/(?!memory)/;
 
 function isKiller(file: string): boolean {

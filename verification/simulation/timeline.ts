@@ -6,7 +6,10 @@ const LINES = 60;
 
 const TICKET = /[\w-]{12}\.[0-9a-z]+[\w.~-]*/g;
 
-/** What led to the first broken promise, for people: faults, and all that has to do with the tickets that it names. */
+/**
+ * What led to the first broken promise, for people: faults, and all that has to do with the tickets
+ * that it names.
+ */
 export function timelineOf({ events, violations }: RunResult): string[] {
   const [violation] = violations;
   if (violation === undefined) return [];

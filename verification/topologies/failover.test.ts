@@ -190,7 +190,8 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       const handle = await here.acquire(5000);
       await lose();
       const next = await eventually(() => there.acquire(1000));
-      // What asynchronous replication cannot prevent: a second holder, here until the first one asks.
+      // What asynchronous replication cannot prevent: a second holder, here until the first one
+      // asks.
       expect([handle.held, next.held]).to.deep.equal([true, true]);
       expect(next.fencingToken).to.be.above(handle.fencingToken);
       const error = await reasonOf(handle.extend());

@@ -10,7 +10,10 @@ export interface Script {
 
 const INCLUDE = /^-- include:(.*)$/;
 
-/** By name, the files of `lua/` here and in `backends/quorum`: an operation may include fragments of either. */
+/**
+ * By name, the files of `lua/` here and in `backends/quorum`: an operation may include fragments of
+ * either.
+ */
 const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 
 /** Placeholders in the files for numbers that are defined elsewhere. */

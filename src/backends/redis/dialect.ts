@@ -4,7 +4,10 @@ import type { RedisConnection } from './connection.js';
 
 const inDialects = new Map<Script, Script>();
 
-/** The script as it runs over a connection: behind a prelude where something replaces the server's clock, see `dialect.lua`. */
+/**
+ * The script as it runs over a connection: behind a prelude where something replaces the server's
+ * clock, see `dialect.lua`.
+ */
 export function scriptFor({ serverClock }: RedisConnection, original: Script): Script {
   return serverClock === undefined ? original : inDialect(original);
 }

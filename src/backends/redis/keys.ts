@@ -5,9 +5,9 @@ const PARTS = ['tickets', 'meta', 'queue'] as const;
 const QUORUM_PARTS = ['qslots', 'qmeta'] as const;
 
 /**
- * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot. Braces in
- * the name are escaped (and the escape sign itself), so that the tag is the whole name and no two names
- * ever meet; a prefix has no braces, see `options.ts`.
+ * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot.
+ * Braces in the name are escaped (and the escape sign itself), so that the tag is the whole name
+ * and no two names ever meet; a prefix has no braces, see `options.ts`.
  */
 export function keysOf(key: SemaphoreKey): readonly string[] {
   let keys = known.get(key);
@@ -17,7 +17,10 @@ export function keysOf(key: SemaphoreKey): readonly string[] {
 
 const known = new WeakMap<SemaphoreKey, readonly string[]>();
 
-/** Its keys on one master of a quorum: other keys than on a single server, so that the two never mix. */
+/**
+ * Its keys on one master of a quorum: other keys than on a single server, so that the two never
+ * mix.
+ */
 export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, QUORUM_PARTS);
 }

@@ -1,8 +1,9 @@
 import { systemClock } from '../../time/clock.js';
 
 /**
- * Reply errors that pass by themselves: failover, start-up, resharding, a slow script, a full server's
- * back-off. The words may stand inside a longer text, for Redis 6.2 wraps what a script ran into.
+ * Reply errors that pass by themselves: failover, start-up, resharding, a slow script, a full
+ * server's back-off. The words may stand inside a longer text, for Redis 6.2 wraps what a script
+ * ran into.
  */
 const PASSING =
   /(?:^|[\s:-])(?:LOADING|READONLY|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|BUSY|NOSCRIPT|UNBLOCKED)\b|max number of clients/;

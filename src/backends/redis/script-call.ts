@@ -32,7 +32,8 @@ interface Run<C> {
 }
 
 /**
- * Calls with equal terms travel in one run, which names the terms once; all of a prefix in one script call, which names one inbox.
+ * Calls with equal terms travel in one run, which names the terms once; all of a prefix in one
+ * script call, which names one inbox.
  * @param sign comes before the inbox channel, see `acquire.lua`
  */
 export function scriptCalls<C extends Call>(

@@ -10,8 +10,9 @@ const STANDSTILL_MS = 20;
 const MOST_LOOKS = 1000;
 
 /**
- * Whether the server behind a connection knows the commands that are needed, and has a clock that moves: on one that does not,
- * no ticket would ever expire. Looked up beside the first call, with one more command at the same time; later calls cost nothing.
+ * Whether the server behind a connection knows the commands that are needed, and has a clock that
+ * moves: on one that does not, no ticket would ever expire. Looked up beside the first call, with
+ * one more command at the same time; later calls cost nothing.
  */
 export class ServerCheck {
   readonly #connection: RedisConnection;
@@ -39,7 +40,8 @@ export class ServerCheck {
     keys: readonly string[],
   ): Promise<R> {
     const look = this.#lookOnce(keys);
-    // Also where the look has failed: what is withdrawn before its call has run would be granted after that.
+    // Also where the look has failed: what is withdrawn before its call has run would be granted
+    // after that.
     await Promise.allSettled([call, look]);
     const [reply, time] = await Promise.all([call, look]);
     // The two ran one after the other.

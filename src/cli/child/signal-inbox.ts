@@ -12,7 +12,10 @@ export interface SignalListener {
   onContinue(): void;
 }
 
-/** Catches signals from the start on: until somebody listens, the first one ends the wait for a permit. */
+/**
+ * Catches signals from the start on: until somebody listens, the first one ends the wait for a
+ * permit.
+ */
 export class SignalInbox {
   readonly #interrupt = new AbortController();
   readonly #handlers = new Map<NodeJS.Signals, () => void>();

@@ -17,8 +17,9 @@ export function groupTarget(pid: number): SignalTarget {
 }
 
 /**
- * A child that shares the process group with this program, as it must to use the terminal: the group may hold the calling
- * script and the rest of a pipeline, too, so signals go to the child and its descendants one by one.
+ * A child that shares the process group with this program, as it must to use the terminal: the
+ * group may hold the calling script and the rest of a pipeline, too, so signals go to the child and
+ * its descendants one by one.
  */
 export function treeTarget(pid: number): SignalTarget {
   // A process that has lost its parent is no longer found by descent.
@@ -50,7 +51,8 @@ function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    // Somebody else's, as after sudo: it runs, and only the system's owner can do something about it.
+    // Somebody else's, as after sudo: it runs, and only the system's owner can do something about
+    // it.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -5,7 +5,10 @@ import { reconnectDelay } from '../server.js';
 import { UnavailableError } from '../failure.js';
 import { CONNECT_TIME } from '../patience.js';
 
-/** What is used of the package `redis` (4, 5, 6), by shape: nothing here may need it at compile time. */
+/**
+ * What is used of the package `redis` (4, 5, 6), by shape: nothing here may need it at compile
+ * time.
+ */
 interface NodeRedis {
   createClient(options: object): Client;
   createCluster(options: object): Client;

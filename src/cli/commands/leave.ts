@@ -2,7 +2,10 @@ import type { Handle } from '../../index.js';
 import { describe } from '../failure.js';
 import { within } from '../patience.js';
 
-/** How long a server may be silent to a permit that is given back, in milliseconds. It may still read it later. */
+/**
+ * How long a server may be silent to a permit that is given back, in milliseconds. It may still
+ * read it later.
+ */
 const RELEASE_TIME = 600;
 
 /** How long it may keep a program whose outcome is known, in milliseconds. */
@@ -13,7 +16,8 @@ const EARLY = 2;
 
 /**
  * Does the work and closes the semaphore.
- * @param report says what went wrong and gives the exit code; called before the semaphore is closed, because closing may take a while
+ * @param report says what went wrong and gives the exit code; called before the semaphore is
+ *   closed, because closing may take a while
  */
 export async function closeAfter(
   semaphore: { close(): Promise<void> },

@@ -29,7 +29,10 @@ export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promis
   }
 }
 
-/** Milliseconds left of a timeout that runs from now on: connecting counts. 0 is one try, whose calls have their own limits. */
+/**
+ * Milliseconds left of a timeout that runs from now on: connecting counts. 0 is one try, whose
+ * calls have their own limits.
+ */
 function countdown(timeout = Infinity): () => number {
   const end = performance.now() + timeout;
   return () => (timeout === 0 ? Infinity : Math.max(1, Math.ceil(end - performance.now())));
@@ -46,7 +49,8 @@ async function open(server: Server, plan: RunPlan, left: number): Promise<Semaph
   const make = (limit: number): Semaphore =>
     usageOf(() => new Semaphore(server.target, name, { ...options, limit }));
   let semaphore = make(plan.limit);
-  // With the limit that counts, lest more permits than the given limit are refused where there are enough.
+  // With the limit that counts, lest more permits than the given limit are refused where there are
+  // enough.
   if (permits > 1) {
     const { limit } = await within(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
     semaphore = make(Math.max(1, limit));

@@ -66,7 +66,10 @@ async function run(args: Arguments): Promise<number> {
   }
 }
 
-/** A shell ends its script on Ctrl-C only if the program was ended by the signal, too. It shows the same code. */
+/**
+ * A shell ends its script on Ctrl-C only if the program was ended by the signal, too. It shows the
+ * same code.
+ */
 async function endAsInterrupted(): Promise<void> {
   process.kill(process.pid, 'SIGINT');
   await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -3,7 +3,9 @@ import { complain, print, printable } from '../output.js';
 import type { Watched } from './view.js';
 import type { Watcher } from './watcher.js';
 
-/** One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it. */
+/**
+ * One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
+ */
 export async function printLines(
   watcher: Watcher,
   name: string | undefined,

@@ -12,7 +12,9 @@ const STYLES: Record<NonNullable<Line['style']>, string> = {
   keys: '2',
 };
 
-/** The terminal while the full-screen view is on it: leaves it as it was, however the program ends. */
+/**
+ * The terminal while the full-screen view is on it: leaves it as it was, however the program ends.
+ */
 export class Screen {
   readonly #stdout = process.stdout;
   readonly #stdin = process.stdin;

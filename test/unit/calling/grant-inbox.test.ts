@@ -304,7 +304,8 @@ describe('a permit', () => {
       backend.setHealth(true);
       await clock.advance(0);
       const before = backend.acquires.length;
-      // Over two connections the push may overtake the reply; in one chunk of data the shorter chain of promises does.
+      // Over two connections the push may overtake the reply; in one chunk of data the shorter
+      // chain of promises does.
       backend.onAcquire = async (call, index) => {
         if (index > before) return backend.allGranted(call);
         backend.push(call.requests[0]?.id ?? '');

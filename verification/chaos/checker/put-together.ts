@@ -211,7 +211,10 @@ function deathsIn(faults: readonly Fault[]): Map<string, number> {
   return deaths;
 }
 
-/** The earliest of what can end a belief; a process that died or is stopped believes no longer than its lease. */
+/**
+ * The earliest of what can end a belief; a process that died or is stopped believes no longer than
+ * its lease.
+ */
 function endOf(hold: Hold, death: number): number {
   const unheld = hold.looks.find(({ held }) => !held)?.at ?? Infinity;
   const lost = hold.losses[0]?.at ?? Infinity;

@@ -2,8 +2,9 @@ import { IN_FLIGHT } from './precision.js';
 import type { Fault, Hold, RunRecord } from './run-record.js';
 
 /**
- * A server that has lost its data makes tokens from its clock: where that had been stepped back before, they may begin
- * below those that were given. That is the one thing that the promise leaves open.
+ * A server that has lost its data makes tokens from its clock: where that had been stepped back
+ * before, they may begin below those that were given. That is the one thing that the promise leaves
+ * open.
  */
 function restarts(faults: readonly Fault[]): Fault[] {
   let offset = 0;

@@ -141,7 +141,10 @@ interface Line {
   }[];
 }
 
-/** How many permits were held, and how many more were believed in by those who could not know that a fault took theirs. */
+/**
+ * How many permits were held, and how many more were believed in by those who could not know that a
+ * fault took theirs.
+ */
 function heldLines(run: RunRecord): Line[] {
   const doubts = new Doubts(run);
   const believed = run.holds.map(({ granted: from, end: to, slots }) => {

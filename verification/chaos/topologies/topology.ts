@@ -1,7 +1,9 @@
 import type { Backend, RedisTarget } from '../../../src/index.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 
-/** How many worker processes a run has; each has its own way to the servers, for faults to strike. */
+/**
+ * How many worker processes a run has; each has its own way to the servers, for faults to strike.
+ */
 export const WORKERS = 4;
 
 /** What a worker process needs to connect; plain data. */

@@ -169,7 +169,10 @@ export class Caller {
     await closing;
   }
 
-  /** One of each semaphore, asked for and given back in one turn, so that these calls travel together. */
+  /**
+   * One of each semaphore, asked for and given back in one turn, so that these calls travel
+   * together.
+   */
   async #burst(): Promise<void> {
     const { semaphores, hold } = this.#crew.options.terms;
     const asked = semaphores.map(({ name }) => this.#acquire(name));

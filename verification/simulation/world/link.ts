@@ -33,13 +33,16 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** Milliseconds between two tries to connect, and what a client needs to notice that its connection is gone. */
+/**
+ * Milliseconds between two tries to connect, and what a client needs to notice that its connection
+ * is gone.
+ */
 const RECONNECT = 30;
 
 /**
- * The connections of one process to one server: one for commands, and one for each subscription. Each keeps its order;
- * between them there is none. `resends`: what was in flight when a connection broke is silently sent again, as ioredis does; else it
- * fails, as with node-redis.
+ * The connections of one process to one server: one for commands, and one for each subscription.
+ * Each keeps its order; between them there is none. `resends`: what was in flight when a connection
+ * broke is silently sent again, as ioredis does; else it fails, as with node-redis.
  */
 export class Link {
   readonly weather = new Weather();

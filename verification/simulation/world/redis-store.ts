@@ -12,7 +12,9 @@ import type { OpenStore, Store } from './server.js';
 /** Scripts are forgotten after this many calls. */
 const FLUSH_EVERY = 97;
 
-/** The real Lua on a separate redis-server, with the simulated server's time instead of its TIME. */
+/**
+ * The real Lua on a separate redis-server, with the simulated server's time instead of its TIME.
+ */
 export async function startRealScripts(): Promise<{ open: OpenStore; stop: () => Promise<void> }> {
   const server = await startServer();
   const commands = new Redis(server.url);

@@ -67,8 +67,8 @@ interface Asked extends Way {
 }
 
 /**
- * The one server: a store behind the port, whose data can be lost, or be as they were some calls ago. Takes down what it was asked
- * and what it answered.
+ * The one server: a store behind the port, whose data can be lost, or be as they were some calls
+ * ago. Takes down what it was asked and what it answered.
  */
 export class SimulatedServer {
   readonly clock: ServerClock;
@@ -195,7 +195,10 @@ export class SimulatedServer {
     for (const inbox of this.#known.keys()) this.#listen(inbox);
   }
 
-  /** One reply for each call. Undefined where it did nothing. `heard`: that the replies arrive, unless they are lost on their way. */
+  /**
+   * One reply for each call. Undefined where it did nothing. `heard`: that the replies arrive,
+   * unless they are lost on their way.
+   */
   async #serveAll(
     calls: readonly Call[],
     asked: Asked,
@@ -263,7 +266,10 @@ export class SimulatedServer {
     });
   }
 
-  /** Whoever has asked is listened for, so that the history has every grant, whether anybody hears it or not. */
+  /**
+   * Whoever has asked is listened for, so that the history has every grant, whether anybody hears
+   * it or not.
+   */
   #know({ client, key }: Call): void {
     const inbox = JSON.stringify([key.prefix, client]);
     if (this.#known.has(inbox)) return;

@@ -5,7 +5,9 @@ import { SLACK } from '../precision.js';
 import { type Hold, type RunRecord, stoodStill, strikes } from '../run-record.js';
 import { SpanIndex } from '../span-index.js';
 
-/** Holders whose tickets a fault took are notified, at the latest when their lease would have ended. */
+/**
+ * Holders whose tickets a fault took are notified, at the latest when their lease would have ended.
+ */
 export function checkTold({ faults, holds, life, header }: RunRecord): Violation[] {
   const ending = new SpanIndex(faults.filter((fault) => endsAllTickets(fault, life)));
   return holds.flatMap((hold) => {
@@ -39,7 +41,10 @@ export function checkLossTime(run: RunRecord): Violation[] {
   });
 }
 
-/** Whatever a holder has heard, it was sent before: nobody is certain of a ticket for longer than a ttl from now. */
+/**
+ * Whatever a holder has heard, it was sent before: nobody is certain of a ticket for longer than a
+ * ttl from now.
+ */
 export function checkCertainty({ header, holds }: RunRecord): Violation[] {
   return holds.flatMap(({ id, certain, looks, granted }) => {
     const words = [{ at: granted, until: certain }, ...looks];
@@ -57,7 +62,9 @@ function firstWord({ losses, looks, release }: Hold): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Lost once at most, never after `release()`, and once it is not held any longer it never is again. */
+/**
+ * Lost once at most, never after `release()`, and once it is not held any longer it never is again.
+ */
 export function checkLostOnce({ holds }: RunRecord): Violation[] {
   return holds.flatMap(({ id, losses, looks, release }) => {
     const [, second] = losses;

@@ -8,7 +8,10 @@ import { collected, turn } from './fake-clients.js';
 
 type Listener = (message: string) => void;
 
-/** As `createSentinel` gives it: it answers at once for a channel that it has, without asking the server. */
+/**
+ * As `createSentinel` gives it: it answers at once for a channel that it has, without asking the
+ * server.
+ */
 class FakeSentinel extends EventEmitter {
   readonly isOpen = true;
   readonly channels = new Map<string, Listener>();
