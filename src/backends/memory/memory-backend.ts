@@ -52,7 +52,7 @@ export interface MemoryBackendOptions {
 export class MemoryBackend implements Backend {
   readonly clock: Clock;
   readonly #semaphores = new Map<string, MemorySemaphore>();
-  /** Where the look for those that nobody calls any more goes on. */
+  /** Where the search for semaphores that nobody calls any more continues. */
   #unlooked = this.#semaphores.entries();
   /** By place: number of stripes -> when it was last used. */
   readonly #stripes = new Map<string, Map<number, number>>();

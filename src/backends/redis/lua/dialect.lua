@@ -3,7 +3,7 @@
 -- time. The last argument is the time in microseconds.
 local own_redis, own_string, now_passed = redis, string, table.remove(ARGV)
 
--- `is_inner`: it stands in another array.
+-- `is_inner`: it is in another array.
 local function plain(value, is_inner)
   local kind = type(value)
   if kind == 'string' or kind == 'number' or kind == 'boolean' then
