@@ -15,7 +15,10 @@ export function withDocs(code: RedsemErrorCode, message: string): string {
   return `${message}; see ${DOCS}#${code.toLowerCase()}`;
 }
 
-/** The base of every error that this package makes. Bad arguments are plain `TypeError`s and `RangeError`s. */
+/**
+ * The base of every error that this package makes. Bad arguments are plain `TypeError`s and
+ * `RangeError`s.
+ */
 export class RedsemError extends Error {
   readonly code: RedsemErrorCode;
 
@@ -68,10 +71,10 @@ export class AcquireTimeoutError extends RedsemError {
 }
 
 /**
- * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was confirmed;
- * `missing`: the backend no longer has the ticket; `revoked`: an operator took it back; `closed`: the
- * semaphore object was closed while the handle was held; `released`: its holder released it and used it afterwards,
- * which no `lost` event reports.
+ * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was
+ * confirmed; `missing`: the backend no longer has the ticket; `revoked`: an operator took it back;
+ * `closed`: the semaphore object was closed while the handle was held; `released`: its holder
+ * released it and used it afterwards, which no `lost` event reports.
  */
 export type LostReason = 'expired' | 'missing' | 'revoked' | 'closed' | 'released';
 
@@ -105,7 +108,7 @@ export class HandleLostError extends RedsemError {
   }
 }
 
-/** The backend failed in a way that trying again does not mend, or did not answer in time. */
+/** The backend failed and a retry cannot help, or it did not answer in time. */
 export class BackendError extends RedsemError {
   constructor(message: string, cause?: unknown) {
     super(
@@ -117,8 +120,8 @@ export class BackendError extends RedsemError {
 }
 
 /**
- * Too few of the independent masters answered for a majority to be had, or others use them in another set. `cause` has the
- * reasons, too.
+ * Too few of the independent masters answered for a majority to be had, or others use them in
+ * another set. `cause` has the reasons, too.
  */
 export class QuorumError extends RedsemError {
   /** What went wrong on each node, in the order of the clients; undefined for one that answered. */

@@ -25,7 +25,7 @@ import {
 import { telemetry } from './telemetry.js';
 import { rangeError, typeError } from './validation.js';
 
-/** What `inspect` tells: permits held, requests waiting, and who. */
+/** What `inspect` returns: permits held, requests waiting, and the tickets of both. */
 export interface SemaphoreState extends InspectReply {
   readonly name: string;
 }
@@ -41,11 +41,12 @@ export interface SemaphoreWarning {
 /** Every event and what its listeners get. */
 export interface SemaphoreEvents {
   /**
-   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
-   * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
-   * `NODE_SET`: on several independent masters, somebody else uses the nodes in another set. Each of them once.
-   * `RELEASE_FAILED`: a permit could not be given back at once, and nobody got the error, for `use` gave the result of its function,
-   * or the handle was disposed of; each time.
+   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is
+   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name
+   * with another limit, and none is stored by `setLimit`. `NODE_SET`: on several independent
+   * masters, somebody else uses the nodes in another set. Each of them once. `RELEASE_FAILED`: a
+   * permit could not be given back at once, and nobody got the error, for `use` gave the result of
+   * its function, or the handle was disposed of; each time.
    */
   warning: [warning: SemaphoreWarning];
 }
@@ -54,8 +55,8 @@ export interface SemaphoreEvents {
 export type TryUseResult<T> = { readonly ran: true; readonly result: T } | { readonly ran: false };
 
 /**
- * A counting semaphore: at most `limit` permits at once, in every process that uses the same name on the
- * same backend. One object serves any number of callers.
+ * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
+ * on the same backend. One object serves any number of callers.
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly name: string;
@@ -69,8 +70,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #stopHazards: (() => void) | undefined;
 
   /**
-   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a `Backend`, or an array of
-   *   clients of independent masters (a quorum)
+   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
+   *   `Backend`, or an array of clients of independent masters (a quorum)
    * @param name 1 to 512 bytes of anything
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
@@ -88,16 +89,23 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#watchOnceListened();
   }
 
-  /** The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else the one given to the constructor. */
+  /**
+   * The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else
+   * the one given to the constructor.
+   */
   get limit(): number {
     return this.#engine.terms.limit;
   }
 
   /**
-   * Waits for a permit. With no permit free the request is queued, in order of arrival over all processes.
-   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `AcquireOptions`
-   * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the backend, if any
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * Waits for a permit. With no permit free the request is queued, in order of arrival over all
+   * processes.
+   * @param options milliseconds to wait at most (default: no limit; 0: one try), or
+   *   `AcquireOptions`
+   * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the
+   *   backend, if any
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   *   memory
    * @throws {RangeError} when more permits are wanted than the limit, as the backend has it
    * @throws {ClosedError} when the semaphore is or gets closed
    * @throws the signal's own reason when it aborts
@@ -144,7 +152,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * @internal One call for permits of several semaphores, all or none. Null: one was not free. `unable`: no single call can do it.
+   * @internal One call for permits of several semaphores, all or none. Null: one was not free.
+   *   `unable`: no single call can do it.
    */
   static async tryTogether(
     parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
@@ -162,9 +171,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a release that fails
-   * beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and changes
-   * neither.
+   * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a
+   * release that fails beside an error of `fn` becomes that error's `cause` (or `suppressed`),
+   * beside a result by a `warning`, and changes neither.
    * @param options as `acquire`
    */
   async use<T>(
@@ -176,7 +185,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do. Otherwise as `use`.
+   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do.
+   * Otherwise as `use`.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -190,7 +200,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, permits held, requests waiting, and who; what has expired is not counted. Large ones are read in pages.
+   * Limit, permits held, requests waiting, and who; what has expired is not counted. Large ones are
+   * read in pages.
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
   async inspect(): Promise<SemaphoreState> {
@@ -199,9 +210,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit for every process that uses this name, from its next call on, whatever limit it was made with. When
-   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. 0 pauses the semaphore: holders
-   * keep their permits, nobody gets one, and requests wait until another limit is set. Kept until a day after the last use.
+   * Changes the limit for every process that uses this name, from its next call on, whatever limit
+   * it was made with. When it grows, waiters get what comes free at once; when it shrinks, nobody
+   * loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets one, and
+   * requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
    * @throws {ClosedError} when the semaphore is closed
@@ -214,14 +226,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit by a number, in one step: no change of another process is overwritten. It starts from the limit that
-   * counts: what is stored, else the one given to this object. As `setLimit` otherwise.
+   * Changes the limit by a number, in one step: no change of another process is overwritten. It
+   * starts from the limit that counts: what is stored, else the one given to this object. As
+   * `setLimit` otherwise.
    * @param delta an integer; negative takes permits away
    * @returns the new limit
    * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
    * @throws {TypeError} for anything that is no number
    * @throws {ClosedError} when the semaphore is closed
-   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask `inspect` for the limit
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask
+   *   `inspect` for the limit
    */
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
@@ -234,8 +248,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Goes on with a ticket that was acquired elsewhere: from now on it is extended here. It keeps its slots and gets a new
-   * fencing token. Whoever held it before finds it lost at its next extension at the latest; the latest of several who adopt wins.
+   * Continues with a ticket that was acquired elsewhere: from now on it is extended here. It keeps
+   * its slots and gets a new fencing token. Whoever held it before finds it lost at its next
+   * extension at the latest; the latest of several who adopt wins.
    * @param ticket what `handle.toJSON()` gave
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
@@ -250,8 +265,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters. The holder's handle is
-   * lost with reason `revoked`, at once where it can be told, else at its next extension.
+   * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters.
+   * The holder's handle is lost with reason `revoked`, at once where it can be notified, else at its
+   * next extension.
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also for one that was revoked a moment ago
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
@@ -263,11 +279,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes the permits from its handles at once, also while their work still runs; with `drain`, holders first get that time to
-   * release them. New and waiting requests are rejected with a `ClosedError` at once. A handle that is still held at the end
-   * emits `lost` with reason `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than some
-   * hundred, the others follow in the next turns of the event loop. The client stays open. A second `close()` without
-   * `drain` ends the first one's time. Resolves when all is given back, or after min(ttl, 5000) ms more.
+   * Takes the permits from its handles at once, also while their work still runs; with `drain`,
+   * holders first get that time to release them. New and waiting requests are rejected with a
+   * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
+   * `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than
+   * some hundred, the others follow in the next turns of the event loop. The client stays open. A
+   * second `close()` without `drain` ends the first one's time. Resolves when all is given back, or
+   * after min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

@@ -2,13 +2,19 @@ import type { Channel, TracingChannel } from 'node:diagnostics_channel';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LostReason } from './errors.js';
 
-/** Of each message: the semaphore's name and, where there is one, the ticket's id. Times are milliseconds. */
+/**
+ * Of each message: the semaphore's name and, where there is one, the ticket's id. Times are
+ * milliseconds.
+ */
 interface About {
   readonly name: string;
   readonly id: string;
 }
 
-/** Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has ended. */
+/**
+ * Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has
+ * ended.
+ */
 export interface AcquireContext {
   readonly name: string;
   readonly permits: number;
@@ -47,7 +53,10 @@ export interface LostMessage extends About {
   readonly heldFor: number;
 }
 
-/** `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was lost before. */
+/**
+ * `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was
+ * lost before.
+ */
 export interface ReleaseMessage extends About {
   /** What `handle.release()` resolves with. */
   readonly released: boolean;
@@ -61,7 +70,9 @@ export interface ReleaseMessage extends About {
   readonly error: unknown;
 }
 
-/** `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire. */
+/**
+ * `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire.
+ */
 export type DropMessage = About;
 
 /** `redsem:mismatch`: somebody else uses the name with another limit. */
