@@ -1,7 +1,7 @@
 import { loadClient } from './clients/load-client.js';
 import type { ServerSettings } from './common-options.js';
 import { describe, isTimeout, UnavailableError } from './failure.js';
-import { CONNECT_TIME, within } from './patience.js';
+import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 import type { ClientAdapter, Server } from './server.js';
 import { showAddress } from './server-url.js';
 
@@ -25,7 +25,7 @@ export async function connectBy(
 ): Promise<Server> {
   const attempts = new Attempts(adapter, settings);
   try {
-    return await within(CONNECT_TIME, 'connecting', attempts.first(), deadline);
+    return await withTimeout(CONNECT_TIME, 'connecting', attempts.first(), deadline);
   } catch (error) {
     const { lastError } = attempts;
     attempts.giveUp();

@@ -5,7 +5,7 @@ import { ioredisAdapter } from '../../src/cli/clients/ioredis.js';
 import { nodeRedisAdapter } from '../../src/cli/clients/node-redis.js';
 import { connectBy } from '../../src/cli/connect.js';
 import { UnavailableError } from '../../src/cli/failure.js';
-import { within } from '../../src/cli/patience.js';
+import { withTimeout } from '../../src/cli/with-timeout.js';
 import type { ClientAdapter, Server } from '../../src/cli/server.js';
 import { parseServerUrl } from '../../src/cli/server-url.js';
 
@@ -91,7 +91,9 @@ describe('connecting of redsem', () => {
     ] as const) {
       const clock = useFakeTimers();
       let seen = 'pending';
-      within(5000, 'connecting', never(), deadline).catch((error: Error) => (seen = error.message));
+      withTimeout(5000, 'connecting', never(), deadline).catch(
+        (error: Error) => (seen = error.message),
+      );
       for (const jump of jumps) {
         clock.jump(jump);
         await clock.tickAsync(0);

@@ -24,7 +24,7 @@ export class SignalInbox {
 
   constructor() {
     for (const signal of PASSED) this.#handle(signal, () => this.#onSignal(signal));
-    // Before there is a command, for a signal may come while it is being started.
+    // Before there is a command, because a signal may come while it starts.
     this.#handle('SIGTSTP', () => this.#onStop());
     this.#handle('SIGCONT', () => this.#listener?.onContinue());
   }

@@ -1,6 +1,6 @@
 import type { RedisTarget } from '../../index.js';
 import { UnavailableError } from '../failure.js';
-import { CONNECT_TIME } from '../patience.js';
+import { CONNECT_TIME } from '../with-timeout.js';
 import type { ClientAdapter, Pending, Server } from '../server.js';
 import { reconnectDelay } from '../server.js';
 

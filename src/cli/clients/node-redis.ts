@@ -3,7 +3,7 @@ import type { ServerSettings } from '../common-options.js';
 import type { ClientAdapter, Pending, Server } from '../server.js';
 import { reconnectDelay } from '../server.js';
 import { UnavailableError } from '../failure.js';
-import { CONNECT_TIME } from '../patience.js';
+import { CONNECT_TIME } from '../with-timeout.js';
 
 /**
  * What is used of the package `redis` (4, 5, 6), by shape: nothing here may need it at compile

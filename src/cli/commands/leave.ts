@@ -1,6 +1,6 @@
 import type { Handle } from '../../index.js';
 import { describe } from '../failure.js';
-import { within } from '../patience.js';
+import { withTimeout } from '../with-timeout.js';
 
 /**
  * How long a server may be silent to a permit that is given back, in milliseconds. It may still
@@ -29,7 +29,7 @@ export async function closeAfter(
   } catch (error) {
     return await report(error);
   } finally {
-    await within(CLOSE_TIME, 'closing', semaphore.close()).catch(() => undefined);
+    await withTimeout(CLOSE_TIME, 'closing', semaphore.close()).catch(() => undefined);
   }
 }
 
@@ -43,7 +43,7 @@ export async function giveBack(
   const began = performance.now();
   const certain = handle.expiresIn;
   try {
-    if (await within(RELEASE_TIME, 'releasing', handle.release())) return true;
+    if (await withTimeout(RELEASE_TIME, 'releasing', handle.release())) return true;
   } catch (error) {
     warnThat(describe(error));
     return true;

@@ -6,7 +6,7 @@ import { connect } from '../connect.js';
 import { EXIT } from '../exit-code.js';
 import { describe, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
 import { complain } from '../output.js';
-import { COMMAND_TIME, within } from '../patience.js';
+import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
 import { report } from '../report.js';
 import type { Server } from '../server.js';
 import { closeAfter, giveBack } from './leave.js';
@@ -52,7 +52,7 @@ async function open(server: Server, plan: RunPlan, left: number): Promise<Semaph
   // With the limit that counts, lest more permits than the given limit are refused where there are
   // enough.
   if (permits > 1) {
-    const { limit } = await within(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
+    const { limit } = await withTimeout(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
     semaphore = make(Math.max(1, limit));
   }
   if (!quiet) semaphore.on('warning', ({ message }) => complain(`warning: ${message}`));

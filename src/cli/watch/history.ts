@@ -1,4 +1,4 @@
-import type { Sight } from '../operator.js';
+import type { SemaphoreSummary } from '../operator.js';
 
 /** How far back, in seconds. */
 export const HISTORY_SECONDS = 60;
@@ -22,7 +22,7 @@ export class History {
    * Counts the tickets that were not there at the last look; one that came and went between two
    * looks is missed.
    */
-  add(now: number, { holders, held }: Sight): void {
+  add(now: number, { holders, held }: SemaphoreSummary): void {
     const ids = new Set(holders.map(({ id }) => id));
     const known = this.#known;
     if (known === undefined) this.#since = now;

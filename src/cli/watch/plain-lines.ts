@@ -22,9 +22,9 @@ export async function printLines(
   }
 }
 
-function lineOf({ sight, history }: Watched): string {
+function lineOf({ summary, history }: Watched): string {
   const rate = history.grantRate(performance.now()).toFixed(1);
-  const { name, held, waiting, limit } = sight;
+  const { name, held, waiting, limit } = summary;
   const counts = `held=${held} limit=${limit ?? '?'} waiting=${waiting} grants/s=${rate}`;
   return `${new Date().toISOString()} ${counts} name=${printable(JSON.stringify(name))}\n`;
 }
