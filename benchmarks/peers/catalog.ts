@@ -139,7 +139,7 @@ export const telemetryPeers: readonly Peer[] = [
     id: 'telemetry-heard',
     label: 'all channels heard',
     kind: 'redsem',
-    load: () => import('./redsem-heard.js'),
+    load: () => import('./redsem-with-subscribers.js'),
   },
 ];
 

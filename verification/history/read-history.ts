@@ -36,8 +36,8 @@ function parseLine(line: string): unknown {
 }
 
 /**
- * What the recorder adds to every event; the rest is trusted, for the recorder's types have checked
- * it.
+ * What the recorder adds to every event; the rest is trusted, because the recorder's types have
+ * checked it.
  */
 function isEvent(event: unknown): event is HistoryEvent {
   if (typeof event !== 'object' || event === null) return false;

@@ -15,7 +15,7 @@ export class MalformedHistoryError extends Error {
 }
 
 /** Reads events, which must be in order of time, into calls, holds and faults. */
-export function putTogether(events: readonly HistoryEvent[]): RunRecord {
+export function assembleRun(events: readonly HistoryEvent[]): RunRecord {
   const reader = new Reader();
   for (const event of events) reader.read(event);
   return reader.finish();

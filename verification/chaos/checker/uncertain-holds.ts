@@ -12,7 +12,7 @@ interface Doubt extends Span {
  * its ticket until its lease ends: for so long it counts for nothing, while those who were granted
  * theirs after the fault count as ever.
  */
-export class Doubts {
+export class UncertainHolds {
   readonly #doubts: SpanIndex<Doubt>;
 
   constructor({ faults, header }: RunRecord) {

@@ -1,6 +1,6 @@
 import { init } from 'echarts';
 
-import { Doubts } from '../checker/doubt.js';
+import { UncertainHolds } from '../checker/uncertain-holds.js';
 import type { Hold, RunRecord } from '../checker/run-record.js';
 import type { Span } from '../checker/span-index.js';
 import { boxOf, type DrawingApi, FAINT, LEFT, nearness, RIGHT, TOP, WIDTH } from './drawing.js';
@@ -146,7 +146,7 @@ interface Line {
  * fault took theirs.
  */
 function heldLines(run: RunRecord): Line[] {
-  const doubts = new Doubts(run);
+  const doubts = new UncertainHolds(run);
   const believed = run.holds.map(({ granted: from, end: to, slots }) => {
     return { from, to, permits: slots.length };
   });

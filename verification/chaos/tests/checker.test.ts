@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { checkHistory } from '../checker/check-history.js';
-import { madeUp } from './made-up-history.js';
+import { scriptedHistory } from './scripted-history.js';
 
 /** Histories with which nothing is wrong, each close to what its rule forbids. */
 const sound: Record<string, string> = {
@@ -168,7 +168,8 @@ const broken: Record<string, string> = {
 };
 
 describe('history checker', () => {
-  const check = (text: string): string[] => checkHistory(madeUp(text)).map(({ rule }) => rule);
+  const check = (text: string): string[] =>
+    checkHistory(scriptedHistory(text)).map(({ rule }) => rule);
 
   for (const [title, text] of Object.entries(sound)) {
     it(`finds nothing wrong: ${title}`, () => expect(check(text)).to.deep.equal([]));

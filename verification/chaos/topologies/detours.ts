@@ -17,8 +17,8 @@ interface Way {
 }
 
 /**
- * Separate proxies for each worker to servers that name each other to their clients. The clients' address maps lead
- * them there; replication, sentinels and the observer stay on the straight way.
+ * Separate proxies for each worker to servers that name each other to their clients. The clients'
+ * address maps lead them there; replication, sentinels and the observer stay on the straight way.
  */
 export class Detours {
   readonly #ways: readonly Way[];

@@ -62,8 +62,8 @@ export class Leftovers {
     for (const { id } of [...own, ...grants]) {
       const owner = this.#owners.get(clientOf(id)) ?? '';
       // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach. So is a
-      // ticket that was adopted without its adopter hearing of it: that is left to its ttl, for the
-      // next one may adopt it.
+      // ticket that was adopted without its adopter hearing of it: that is left to its ttl, because
+      // the next one may adopt it.
       if (unheard === true || this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
     }
     for (const { id, heard } of grants) if (!heard) this.#unheard.add(id);

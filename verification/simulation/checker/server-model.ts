@@ -19,7 +19,7 @@ export interface LiveTicket {
   /** By the server's clock. */
   expiresAt: number;
   /**
-   * Its end may come early, for the clock was stepped, or old data came back, since it was renewed.
+   * Its end may come early, because since its renewal the clock was stepped, or old data came back.
    */
   doubtful: boolean;
   /** It came back with old data, whether anybody still wants it or not. */

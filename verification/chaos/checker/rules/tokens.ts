@@ -1,5 +1,5 @@
 import type { Violation } from '../../../history/events.js';
-import { Doubts } from '../doubt.js';
+import { UncertainHolds } from '../uncertain-holds.js';
 import { tokenEpochs } from '../token-epochs.js';
 import type { Hold, RunRecord } from '../run-record.js';
 
@@ -12,7 +12,7 @@ export function checkTokens(run: RunRecord): Violation[] {
   return [
     ...epochs.flatMap((holds) => checkUnique(holds)),
     ...epochs.flatMap((holds) => checkOverall(holds)),
-    ...epochs.flatMap((holds) => checkPerSlot(holds, new Doubts(run))),
+    ...epochs.flatMap((holds) => checkPerSlot(holds, new UncertainHolds(run))),
   ];
 }
 
@@ -47,7 +47,7 @@ function checkOverall(holds: readonly Hold[]): Violation[] {
     });
 }
 
-function checkPerSlot(holds: readonly Hold[], doubts: Doubts): Violation[] {
+function checkPerSlot(holds: readonly Hold[], doubts: UncertainHolds): Violation[] {
   const last = new Map<number, Hold>();
   // A lease may be over before its holder hears of it: nobody has believed in that one, and its
   // slot may be another's by then.
