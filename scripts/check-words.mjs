@@ -14,6 +14,7 @@ const RULES = [
   [/\b(is|are) to (?!\d)[a-z]+/, 'must, should, will'],
   [/\bWho\b(?![^.]*\?)/, 'a noun as the subject: the caller, a waiter'],
   [/, for (he|it|its|nobody|she|there|they|this is|that is)\b/, 'because'],
+  [/, for ([a-z']+ ){1,2}(is|are|has|may|can|cannot|must|would|will|does|was|were)\b/, 'because'],
   [/\b(one|same|other|wrong|a) slot of (the|a) cluster\b|\b[Cc]luster slots?\b/, 'hash slot'],
 ];
 

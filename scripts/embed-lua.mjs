@@ -1,6 +1,6 @@
-// Turns the lua/*.lua of each room below src/backends into the committed module src/backends/redis/lua-sources.ts; with
-// --check it only reports whether that module is up to date. Paths are relative to this file, so a copy of the tree works
-// on itself.
+// Turns the lua/*.lua of each room below src/backends into the committed module
+// src/backends/redis/lua-sources.ts; with --check it only reports whether that module is up to
+// date. Paths are relative to this file, so a copy of the tree works on itself.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 

@@ -1,6 +1,6 @@
-// Wraps comments at the width of the code, which prettier leaves to the author; with --check it only
-// reports the lines. A paragraph is filled from its first long line on. Lists, tags and indented text
-// keep their form. A comment behind code must be moved by hand.
+// Wraps comments at the width of the code, which prettier leaves to the author; with --check it
+// only reports the lines. A paragraph is filled from its first long line on. Lists, tags and
+// indented text keep their form. A comment behind code must be moved by hand.
 import { writeFileSync } from 'node:fs';
 import { commentLines, readTracked, ROOT, trackedFiles } from './prose.mjs';
 
@@ -25,8 +25,9 @@ function wrapFile(file) {
   const before = text.split('\n');
   if (before.every((line) => line.length <= WIDTH)) return [];
   const after = isCheck ? before : wrapLines(before, commentLines(file, text));
-  if (after.length !== before.length) writeFileSync(new URL(file, ROOT), after.join('\n'));
-  const comments = commentLines(file, after.join('\n'));
+  const wrapped = after.join('\n');
+  if (wrapped !== text) writeFileSync(new URL(file, ROOT), wrapped);
+  const comments = commentLines(file, wrapped);
   return after.flatMap((line, i) =>
     isLong(line) && comments.has(i) ? [`${file}:${i + 1}: ${line.trim()}`] : [],
   );
@@ -99,7 +100,8 @@ function continues(parts, next) {
   if (parts.start.includes('--') && startsLuaPart(parts, next)) return false;
   const hang = itemHang(parts);
   if (hang !== undefined) return next.indent === parts.indent + hang;
-  return TAG.test(parts.text) || next.indent === parts.indent;
+  const isExample = parts.indent >= 4 && !parts.start.includes('--');
+  return TAG.test(parts.text) || (next.indent === parts.indent && !isExample);
 }
 
 function startsLuaPart(parts, next) {

@@ -54,7 +54,7 @@ export function withLimitOne(options: MutexOptions): SemaphoreOptions {
   }
   const { limit = 1 }: Partial<SemaphoreOptions> = options;
   if (limit !== 1) {
-    throw rangeError(`limit: expected none, for a mutex has one permit, got ${shown(limit)}`);
+    throw rangeError(`limit: expected none, because a mutex has one permit, got ${shown(limit)}`);
   }
   return { ...options, limit };
 }

@@ -26,8 +26,8 @@ export interface SemaphoreOptions {
    */
   readonly retry?: Partial<BackoffOptions>;
   /**
-   * Start of every key and channel. Default `redsem`; no braces, because they would change a cluster's
-   * hash tag.
+   * Start of every key and channel. Default `redsem`; no braces, because they would change a
+   * cluster's hash tag.
    */
   readonly prefix?: string;
   /** The holder or waiter, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */

@@ -266,8 +266,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters.
-   * The holder's handle is lost with reason `revoked`, at once where it can be notified, else at its
-   * next extension.
+   * The holder's handle is lost with reason `revoked`, at once where it can be notified, else at
+   * its next extension.
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also for one that was revoked a moment ago
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms

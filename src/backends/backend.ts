@@ -63,8 +63,8 @@ export interface Backend {
    */
   readonly mostPermits?: number;
   /**
-   * Notes that keyed mutexes of that name are used with that many stripes, 0 for none, and gives all
-   * numbers that were noted within a day. Left out: nobody gets a warning of another number.
+   * Notes that keyed mutexes of that name are used with that many stripes, 0 for none, and gives
+   * all numbers that were noted within a day. Left out: nobody gets a warning of another number.
    */
   noteStripes?(key: SemaphoreKey, stripes: number): Promise<readonly number[]>;
   /** Whether a retry can help. Left out: every error is worth another try. */

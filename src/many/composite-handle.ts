@@ -5,7 +5,7 @@ import { LossEmitter } from '../loss-emitter.js';
 
 /**
  * Several handles as one: held while all of them are, lost with the first that is. The others then
- * stay held until `release()`, for the work that they cover has yet to stop. One of no handles
+ * stay held until `release()`, because the work that they cover has yet to stop. One of no handles
  * holds nothing and is never lost.
  */
 export class CompositeHandle extends LossEmitter {
@@ -95,7 +95,7 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Releases. Never rejects: permits that cannot be given back now are tried on and at worst expire
+   * Releases. Never rejects: permits that cannot be given back now are retried and at worst expire
    * by themselves; their semaphores report that by a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {

@@ -74,7 +74,7 @@ export class OrderedAcquisition {
     return this.#allOrNothing(async () => {
       if ((await this.#tryInOneCall()) === true) return;
       if (this.#terms.timeout > 0) await this.#takeInOrder();
-      // Once more each by itself, for the error names the one that is not free.
+      // Once more each by itself, because the error names the one that is not free.
       else if (!(await this.#tryInOrder())) throw this.#timeoutError();
     });
   }

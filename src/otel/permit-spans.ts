@@ -32,8 +32,9 @@ interface Acquiring {
 }
 
 /**
- * A span for each call of acquire, and one for each hold, from the grant to release or loss. Both are children of the
- * span in which the caller asked, for a grant arrives in nobody's context.
+ * A span for each call of acquire, and one for each hold, from the grant to release or loss. Both
+ * are children of the span in which the caller asked, because a grant arrives in no caller's
+ * context.
  */
 export class PermitSpans {
   readonly #tracer: Tracer;

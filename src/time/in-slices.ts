@@ -1,5 +1,5 @@
 /**
- * How many are ended in one turn of the event loop: some milliseconds' worth, for each makes an
+ * How many are ended in one turn of the event loop: some milliseconds' worth, because each makes an
  * error.
  */
 export const SLICE = 250;

@@ -19,7 +19,7 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
 
 /**
  * A client rejects what was in flight when its connection drops, its sentinel sends it again: both
- * are right here, for scripts are idempotent by ticket id. See `../connection.ts`.
+ * are right here, because scripts are idempotent by ticket id. See `../connection.ts`.
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   const subscribe = subscriberOf(client);

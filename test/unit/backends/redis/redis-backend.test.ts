@@ -53,7 +53,7 @@ describe('redis backend', () => {
     expect(closed.isRetryable(new Error('LOADING x'))).to.equal(false);
   });
 
-  it('tries again while a server says that it is read-only, for a failover passes, but not for ever', async () => {
+  it('tries again while a server says that it is read-only, because a failover passes, but not for ever', async () => {
     const readOnly = new Error("READONLY You can't write against a read only replica.");
     const { backend: asked } = backend(busy);
     const fake = useFakeTimers({ toFake: ['performance'] });
