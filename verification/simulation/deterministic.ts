@@ -27,3 +27,9 @@ class SilentRegistry {
 }
 
 Object.assign(globalThis, { WeakRef: StrongRef, FinalizationRegistry: SilentRegistry });
+
+/** To be called, so that a bundler cannot leave this file out: without it the same seed is not always the same run. */
+export function assertDeterministic(): void {
+  if (WeakRef.name !== StrongRef.name)
+    throw new Error('weak references depend on the garbage collector');
+}

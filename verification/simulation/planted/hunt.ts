@@ -1,5 +1,5 @@
 // Before anything of src.
-import '../deterministic.js';
+import { assertDeterministic } from '../deterministic.js';
 
 import { faultsNamed } from '../command-line.js';
 import type { FaultKind } from '../faults/kinds.js';
@@ -40,6 +40,7 @@ async function hunt(
   return { settings: undefined, rule: '', message: '', seconds: passed(), seeds: 0 };
 }
 
+assertDeterministic();
 const [seconds = '60', nodes = '1', faults = 'all', first = '1'] = process.argv.slice(2);
 const quarry = await hunt(Number(seconds), Number(nodes), faultsNamed(faults), Number(first));
 console.log(JSON.stringify(quarry));
