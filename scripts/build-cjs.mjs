@@ -1,6 +1,6 @@
-// Makes dist/**/*.cjs. Jest without options and Node.js before 22.12 need it: their require() loads no ES module. Any other
-// Node.js gets the ES modules for import and require() alike (condition module-sync), so that no process has both. Names are
-// kept because errors show them.
+// Makes dist/**/*.cjs. Jest without options and Node.js before 22.12 need it: their require() loads
+// no ES module. Any other Node.js gets the ES modules for import and require() alike (condition
+// module-sync), so that no process has both. Names are kept because errors show them.
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -72,10 +72,10 @@ export class AcquireTimeoutError extends RedsemError {
 }
 
 /**
- * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was confirmed;
- * `missing`: the backend no longer has the ticket; `revoked`: an operator took it back; `closed`: the
- * semaphore object was closed while the handle was held; `released`: its holder released it and used it afterwards,
- * which no `lost` event reports.
+ * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was
+ * confirmed; `missing`: the backend no longer has the ticket; `revoked`: an operator took it back;
+ * `closed`: the semaphore object was closed while the handle was held; `released`: its holder
+ * released it and used it afterwards, which no `lost` event reports.
  */
 export type LostReason = 'expired' | 'missing' | 'revoked' | 'closed' | 'released';
 
@@ -135,8 +135,8 @@ export class BackendError extends RedsemError {
 }
 
 /**
- * Too few of the independent masters answered for a majority to be had, or others use them in another set. `cause` has the
- * reasons, too.
+ * Too few of the independent masters answered for a majority to be had, or others use them in
+ * another set. `cause` has the reasons, too.
  */
 export class QuorumError extends RedsemError {
   /** What went wrong on each node, in the order of the clients; undefined for one that answered. */

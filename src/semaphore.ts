@@ -75,8 +75,8 @@ export interface TryUseSkipped {
 }
 
 /**
- * A counting semaphore: at most `limit` permits at once, in every process that uses the same name on the
- * same backend. One object serves any number of callers.
+ * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
+ * on the same backend. One object serves any number of callers.
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** As given to the constructor. */
@@ -111,7 +111,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#watchOnceListened();
   }
 
-  /** The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else the one given to the constructor. */
+  /**
+   * The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else
+   * the one given to the constructor.
+   */
   get limit(): number {
     return this.#engine.terms.limit;
   }
@@ -169,7 +172,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * @internal One call for permits of several semaphores, all or none. Null: one was not free. `unable`: no single call can do it.
+   * @internal One call for permits of several semaphores, all or none. Null: one was not free.
+   *   `unable`: no single call can do it.
    */
   static async tryTogether(
     parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
@@ -202,7 +206,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do. Otherwise as `use`.
+   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do.
+   * Otherwise as `use`.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -226,9 +231,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit for every process that uses this name, from its next call on, whatever limit it was made with. When
-   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. 0 pauses the semaphore: holders
-   * keep their permits, nobody gets one, and requests wait until another limit is set. Kept until a day after the last use.
+   * Changes the limit for every process that uses this name, from its next call on, whatever limit
+   * it was made with. When it grows, waiters get what comes free at once; when it shrinks, nobody
+   * loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets one, and
+   * requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
    * @throws {ClosedError} when the semaphore is closed
@@ -241,14 +247,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit by a number, in one step: no change of another process is overwritten. It starts from the limit that
-   * counts: what is stored, else the one given to this object. As `setLimit` otherwise.
+   * Changes the limit by a number, in one step: no change of another process is overwritten. It
+   * starts from the limit that counts: what is stored, else the one given to this object. As
+   * `setLimit` otherwise.
    * @param delta an integer; negative takes permits away
    * @returns the new limit
    * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
    * @throws {TypeError} for anything that is no number
    * @throws {ClosedError} when the semaphore is closed
-   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask `inspect` for the limit
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask
+   *   `inspect` for the limit
    */
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
@@ -293,11 +301,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes the permits from its handles at once, also while their work still runs; with `drain`, holders first get that time to
-   * release them. New and waiting requests are rejected with a `ClosedError` at once. A handle that is still held at the end
-   * emits `lost` with reason `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than some
-   * hundred, the others follow in the next turns of the event loop. The client stays open. A second `close()` without
-   * `drain` ends the first one's time. Resolves when all is given back, or after min(ttl, 5000) ms more.
+   * Takes the permits from its handles at once, also while their work still runs; with `drain`,
+   * holders first get that time to release them. New and waiting requests are rejected with a
+   * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
+   * `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than
+   * some hundred, the others follow in the next turns of the event loop. The client stays open. A
+   * second `close()` without `drain` ends the first one's time. Resolves when all is given back, or
+   * after min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

@@ -2,7 +2,10 @@ import type { Channel, TracingChannel } from 'node:diagnostics_channel';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LostReason } from './errors.js';
 
-/** Of each message: the semaphore's name and, where there is one, the ticket's id. Times are milliseconds. */
+/**
+ * Of each message: the semaphore's name and, where there is one, the ticket's id. Times are
+ * milliseconds.
+ */
 interface About {
   /** The semaphore's name. */
   readonly name: string;
@@ -10,7 +13,10 @@ interface About {
   readonly id: string;
 }
 
-/** Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has ended. */
+/**
+ * Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has
+ * ended.
+ */
 export interface AcquireContext {
   /** The semaphore's name. */
   readonly name: string;
@@ -60,7 +66,10 @@ export interface LostMessage extends About {
   readonly heldFor: number;
 }
 
-/** `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was lost before. */
+/**
+ * `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was
+ * lost before.
+ */
 export interface ReleaseMessage extends About {
   /** What `handle.release()` resolves with. */
   readonly released: boolean;
@@ -74,7 +83,9 @@ export interface ReleaseMessage extends About {
   readonly error: unknown;
 }
 
-/** `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire. */
+/**
+ * `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire.
+ */
 export type DropMessage = About;
 
 /** `redsem:mismatch`: somebody else uses the name with another limit. */

@@ -1,10 +1,11 @@
 import type { Clock } from '../time/clock.js';
 
 /**
- * The port between the semaphore and where its tickets live. What is ready in the same turn travels together: acquire,
- * extend and release take calls of many semaphores, each with many tickets, and reply to each of them in the same order.
- * They reject as a whole; what was done before the error stays done, and ids make a second call harmless.
- * Durations are milliseconds; server times are milliseconds on the backend's own clock and are only compared with each other.
+ * The port between the semaphore and where its tickets live. What is ready in the same turn travels
+ * together: acquire, extend and release take calls of many semaphores, each with many tickets, and
+ * reply to each of them in the same order. They reject as a whole; what was done before the error
+ * stays done, and ids make a second call harmless. Durations are milliseconds; server times are
+ * milliseconds on the backend's own clock and are only compared with each other.
  */
 export interface Backend {
   /** The clock that semaphores on this backend use by default. */
@@ -16,47 +17,61 @@ export interface Backend {
   /** Gives tickets back and withdraws requests. */
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
   /**
-   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. So is
-   * that to calls which cannot be one; each call is of another semaphore and has one request, for one permit, that does not wait.
-   * All are late once it is past the earliest `notAfter`. Left out: each semaphore is asked by itself.
+   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and
+   * the reply is undefined. So is that to calls which cannot be one; each call is of another
+   * semaphore and has one request, for one permit, that does not wait. All are late once it is past
+   * the earliest `notAfter`. Left out: each semaphore is asked by itself.
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
-  /** Semaphores of the same lane may share a call: not those on two servers. Left out: all share. */
+  /**
+   * Semaphores of the same lane may share a call: not those on two servers. Left out: all share.
+   */
   laneOf?(key: SemaphoreKey): string;
   /** Reads the whole state of one semaphore, expired tickets left out. */
   inspect(call: InspectCall): Promise<InspectReply>;
   /**
-   * A page of the names with this prefix that were used within a day, and where the next page begins: '' is the beginning and the
-   * end. A name may come more than once. Left out where the backend cannot tell.
+   * A page of the names with this prefix that were used within a day, and where the next page
+   * begins: '' is the beginning and the end. A name may come more than once. Left out where the
+   * backend does not know.
    */
   listNames?(prefix: string, cursor: string): Promise<NamePage>;
-  /** Stores the limit that counts for everyone. Left out, as the next three, where the backend cannot. */
+  /**
+   * Stores the limit that counts for everyone. Left out, as the next three, where the backend
+   * cannot.
+   */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
-  /** Changes the limit that counts by a number and stores it. A call that runs twice changes it once. */
+  /**
+   * Changes the limit that counts by a number and stores it. A call that runs twice changes it
+   * once.
+   */
   addPermits?(call: AddPermitsCall): Promise<AddPermitsReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
   revoke?(call: RevokeCall): Promise<RevokeReply>;
   /**
-   * This backend, but a ticket counts only once so many replicas have it. The same object for the same requirement. Left out where
-   * replicas cannot be counted.
+   * This backend, but a ticket counts only once that many replicas have it. The same object for the
+   * same requirement. Left out where replicas cannot be counted.
    */
   withReplicas?(required: ReplicaRequirement): Backend;
-  /** Whether a pushed grant must be claimed by asking for it again, since another's call wrote it. */
+  /**
+   * Whether a pushed grant must be claimed by asking for it again, since another's call wrote it.
+   */
   readonly confirmsPushedGrants?: boolean;
-  /** What is set on the server so that it endangers the tickets, if that can be told. */
+  /** What is set on the server so that it endangers the tickets, if that is known. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
-  /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */
+  /** Reports such a setting once when it is noticed in use; returns what takes the listener off. */
   onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
-  /** How many permits one request may ask for, whatever the limit. Left out: as many as the limit. */
+  /**
+   * How many permits one request may ask for, whatever the limit. Left out: as many as the limit.
+   */
   readonly mostPermits?: number;
   /**
-   * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
-   * a day. Left out: nobody gets a warning of another number.
+   * Notes that keyed mutexes of that name are used with that many stripes, 0 for none, and gives
+   * all numbers that were noted within a day. Left out: nobody gets a warning of another number.
    */
   noteStripes?(key: SemaphoreKey, stripes: number): Promise<readonly number[]>;
-  /** Tells whether trying again can help. Left out: every error is worth another try. */
+  /** Whether a retry can help. Left out: every error is worth another try. */
   isRetryable?(error: unknown): boolean;
   /**
    * Listens for grants pushed to `client`. Left out where nothing can be pushed: waiting is then by
@@ -89,7 +104,10 @@ export interface TicketRequest {
   readonly permits: number;
   /** Whether to queue when no permit is free. */
   readonly wait: boolean;
-  /** The place in the queue that an earlier reply told, so that a request that was dropped returns to it. */
+  /**
+   * The place in the queue that an earlier reply named, so that a request that was dropped returns
+   * to it.
+   */
   readonly arrival: number | undefined;
 }
 
@@ -98,11 +116,14 @@ export interface Call {
   /** The semaphore that it is about. */
   readonly key: SemaphoreKey;
   /**
-   * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller named applies. Messages do not
-   * tell it, for anybody may send them.
+   * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller
+   * named applies. Messages do not carry it, because anybody may send them.
    */
   readonly limit: number;
-  /** Who asks: grants for its queued requests come with a reply of its own, else they are pushed to it. */
+  /**
+   * The caller: grants for its queued requests come with a reply to it, else they are pushed to
+   * it.
+   */
   readonly client: string;
 }
 
@@ -114,7 +135,10 @@ export interface Reply {
   readonly grants: readonly PushedGrant[];
   /** The limit that `setLimit` stored, where it is not the caller's. */
   readonly storedLimit?: number | undefined;
-  /** Where none is stored and others hold or wait: the limit of another caller, where it is not this one's. */
+  /**
+   * Where none is stored and others hold or wait: the limit of another caller, where it is not this
+   * one's.
+   */
   readonly otherLimit?: number | undefined;
 }
 
@@ -184,8 +208,8 @@ export interface ExtendCall extends Call {
   /** The tickets. */
   readonly ids: readonly string[];
   /**
-   * One for each id: a ticket with another token is another one, granted anew by a call that was late, and the one asked for
-   * is gone. Left out: whatever has the id is extended.
+   * One for each id: a ticket with another token is another one, granted again by a call that was
+   * late, and the one asked for is gone. Left out: whatever has the id is extended.
    */
   readonly fencingTokens?: readonly number[] | undefined;
 }
@@ -198,7 +222,10 @@ export interface ExtendReply extends Reply {
 }
 
 export interface ReleaseCall extends Call {
-  /** Tickets to give back and queued requests to withdraw: what of the two an id is, only the backend knows for sure. */
+  /**
+   * Tickets to give back and queued requests to withdraw: what of the two an id is, only the
+   * backend knows for sure.
+   */
   readonly ids: readonly string[];
 }
 
@@ -210,7 +237,9 @@ export interface ReleaseReply extends Reply {
 export interface SetLimitCall extends Call {
   /** 0: nobody gets a permit. */
   readonly newLimit: number;
-  /** Server time after which the call must change nothing: somebody else may have set another since. */
+  /**
+   * Server time after which the call must change nothing: somebody else may have set another since.
+   */
   readonly notAfter?: number | undefined;
 }
 
@@ -231,7 +260,10 @@ export interface AddPermitsCall extends Call {
 export interface AddPermitsReply extends Reply {
   /** What the change made; undefined where it came late. */
   readonly limit: number | undefined;
-  /** It would have gone below 0 or above 2^53 - 1: nothing is changed, and `limit` is the one that counts. */
+  /**
+   * It would have gone below 0 or above 2^53 - 1: nothing is changed, and `limit` is the one that
+   * counts.
+   */
   readonly refused?: boolean;
   /** It came after `notAfter`. */
   readonly late?: boolean;
@@ -246,7 +278,10 @@ export interface AdoptCall extends Call {
   readonly id: string;
   /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
   readonly newId: string;
-  /** Server time after which the call must change nothing: somebody else may have adopted the ticket since. */
+  /**
+   * Server time after which the call must change nothing: somebody else may have adopted the ticket
+   * since.
+   */
   readonly notAfter?: number | undefined;
 }
 
@@ -297,7 +332,10 @@ export interface NamePage {
 export interface InspectReply {
   /** By `limitFrom`. */
   readonly limit: number;
-  /** `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`: nobody has asked, so it is the one given here. */
+  /**
+   * `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`:
+   * nobody has asked, so it is the one given here.
+   */
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
   /** Permits, not tickets, that are held. */
   readonly held: number;
@@ -367,7 +405,10 @@ export interface GrantListener {
   onEnded?(ended: readonly EndedTicket[], name: string): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
-  /** It will not come back by itself, for it was refused, say: it is to be closed, and another may be opened after a pause. */
+  /**
+   * It will not come back by itself, after a refusal for example: close it, and another may
+   * be opened after a pause.
+   */
   onFailed?(): void;
 }
 
@@ -377,7 +418,10 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
+/**
+ * The server behind a backend can never keep what a semaphore promises: no call to it is worth
+ * another try.
+ */
 export class UnfitServerError extends Error {
   constructor(what: string, cause?: unknown) {
     const needs = 'redsem needs Redis 6.2 or newer, or Valkey; of this server';

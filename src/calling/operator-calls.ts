@@ -18,7 +18,10 @@ interface Adopted {
   readonly sent: Instant;
 }
 
-/** What is asked of a semaphore as a whole, or of one ticket by its id: tried again until it succeeds or its time is over. */
+/**
+ * What is asked of a semaphore as a whole, or of one ticket by its id: tried again until it
+ * succeeds or its time is over.
+ */
 export class OperatorCalls {
   readonly #backend: Backend;
   readonly #terms: CallTerms;
@@ -75,7 +78,9 @@ export class OperatorCalls {
     return reply;
   }
 
-  /** `call` gets the server time after which it must do nothing: by then its caller has an error. */
+  /**
+   * `call` gets the server time after which it must do nothing: by then its caller has an error.
+   */
   async #untilDone<R extends Reply & { readonly late?: boolean }>(
     what: string,
     call: (notAfter: number | undefined) => Promise<R>,
@@ -86,7 +91,8 @@ export class OperatorCalls {
       const left = Math.max(over - sent.monotonic, 0);
       const reply = await call(this.#terms.serverClock.latestIn(left));
       this.#terms.observe(sent, reply);
-      // The server's clock was stepped, or the call was delayed: again, now that its time is known better.
+      // The server's clock was stepped, or the call was delayed: again, now that its time is known
+      // better.
       if (reply.late === true) {
         throw new Error('the call reached the server after its deadline and was refused');
       }

@@ -18,7 +18,10 @@ export type RequestState =
 
 export interface AcquireParams {
   readonly permits: number;
-  /** What the caller allowed, in milliseconds; Infinity: no limit; 0: one try. Undefined: one try whose refusal is no error. */
+  /**
+   * What the caller allowed, in milliseconds; Infinity: no limit; 0: one try. Undefined: one try
+   * whose refusal is no error.
+   */
   readonly timeout: number | undefined;
   readonly signal: AbortSignal | undefined;
 }

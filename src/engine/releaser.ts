@@ -28,7 +28,10 @@ class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   readonly id: string;
   /** Undefined where nobody waits for an answer. */
   readonly lease: Lease | undefined;
-  /** Monotonic time at which its lease is over: the ticket has expired by then, unless it `mayOutlive` it. */
+  /**
+   * Monotonic time at which its lease is over: the ticket has expired by then, unless it
+   * `mayOutlive` it.
+   */
   readonly until: number;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   readonly answerBy: number;
@@ -64,22 +67,30 @@ class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   }
 }
 
-/** Pauses between tries while they are refused, in milliseconds: an operator may need a while to grant the right. */
+/**
+ * Pauses between tries while they are refused, in milliseconds: an operator may need a while to
+ * grant the right.
+ */
 const REFUSED: BackoffOptions = { min: 20, max: 1000, factor: 2, jitter: true };
 
-/** How many that have failed are sent together. While they fail no others are: one call shows enough. */
+/**
+ * How many that have failed are sent together. While they fail no others are: one call shows
+ * enough.
+ */
 const RETRIED_TOGETHER = 1000;
 
 /**
- * How many that have failed are kept for another try; what fails beyond is left to expire. The first are the ones to keep:
- * they were asked for before the backend went away, and what came later has hardly reached it.
+ * How many that have failed are kept for another try; what fails beyond is left to expire. The
+ * first are the ones to keep: they were asked for before the backend went away, and what came later
+ * has hardly reached it.
  */
 const MOST_FAILED = 100_000;
 
 /**
- * Gives tickets back and withdraws requests that were abandoned, until the backend confirms it or the ticket has expired.
- * Idempotent by id, so that nothing is lost when a reply is. What makes the backend refuse (a full disk, rights that were
- * taken away) passes as an outage does, so that is tried again, too.
+ * Gives tickets back and withdraws requests that were abandoned, until the backend confirms it or
+ * the ticket has expired. Idempotent by id, so that nothing is lost when a reply is. What makes the
+ * backend refuse (a full disk, rights that were taken away) passes as an outage does, so that is
+ * tried again, too.
  */
 export class Releaser implements ReleaseSender {
   readonly terms: CallTerms;
@@ -137,7 +148,10 @@ export class Releaser implements ReleaseSender {
     this.#start(new PendingRelease(id, undefined, clock.monotonic() + life, Infinity, false));
   }
 
-  /** Resolves when nothing is left to give back, or nothing but what is refused, or after the time that one call may take. */
+  /**
+   * Resolves when nothing is left to give back, or nothing but what is refused, or after the time
+   * that one call may take.
+   */
   drained(): Promise<void> {
     if (this.#hopeful === 0) return Promise.resolve();
     const { clock, terms } = this.#parts;
@@ -238,7 +252,10 @@ export class Releaser implements ReleaseSender {
     if (this.#asked.size > 0) this.#overdue.wakeBy(next, now);
   }
 
-  /** Its ticket may be there still: by the rest of its claim time, or by a ttl since a late extension. */
+  /**
+   * Its ticket may be there still: by the rest of its claim time, or by a ttl since a late
+   * extension.
+   */
   #expire(item: PendingRelease): void {
     this.#end(item, false);
     if (item.mayOutlive) this.withdraw(item.id);

@@ -29,7 +29,10 @@ import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
 import type { Releaser } from './releaser.js';
 
-/** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
+/**
+ * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
+ * lease.
+ */
 const SAFETY_PAUSE_MS = 1500;
 
 export interface WaitLoopParts {
@@ -44,9 +47,10 @@ export interface WaitLoopParts {
 }
 
 /**
- * All who wait for one semaphore object. A new request leaves at once; those that were queued, or whose call failed, are
- * asked for again together, after pauses that grow. A pushed grant cuts the pause short. Tries are the truth and pushes
- * are hints: losing every push costs time, never a permit.
+ * All who wait for one semaphore object. A new request leaves at once; those that were queued, or
+ * whose call failed, are asked for again together, after pauses that grow. A pushed grant cuts the
+ * pause short. Tries are the truth and pushes are hints: losing every push costs time, never a
+ * permit.
  */
 export class WaitLoop implements InboxReader, AcquireSender {
   readonly terms: CallTerms;
@@ -124,7 +128,10 @@ export class WaitLoop implements InboxReader, AcquireSender {
     return this.#pending.get(id) !== undefined;
   }
 
-  /** A grant that was pushed, or that came with the reply to another call. False when nobody waits for it. */
+  /**
+   * A grant that was pushed, or that came with the reply to another call. False when nobody waits
+   * for it.
+   */
   onGrant(grant: PushedGrant): boolean {
     const request = this.#pending.get(grant.id);
     if (request === undefined) return false;
@@ -135,12 +142,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
       return true;
     }
     const { clock, terms } = this.#parts;
-    // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
+    // It was granted before now, so its claim time is over at most that much later, whatever the
+    // server's clock says.
     const life = Math.min(CLAIM_TIME_MS, terms.ttl);
     const window = terms.serverClock.certaintyUntil(grant.expiresAt, life);
     if (window === undefined) return true;
     if (certaintyLeft(window.since, window.span, clock) <= 0) this.#onLateGrant(request);
-    // Anybody can send a grant: what it says is read once the request is known, and kept only if it fits.
+    // Anybody can send a grant: what it says is read once the request is known, and kept only if it
+    // fits.
     else if (grant.slots.length === request.permits) this.#grant(request, grant, window, false);
     return true;
   }
@@ -195,7 +204,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
       this.#reject(request, tooManyPermits(this.key.name, request.permits, verdict.limit));
     } else {
       if (verdict.kind === 'queued') request.queue(verdict.arrival);
-      // The server's clock was stepped, or the call was delayed: soon again, now that its time is known better.
+      // The server's clock was stepped, or the call was delayed: soon again, now that its time is
+      // known better.
       else this.#failing = true;
       this.#park(request);
     }
@@ -224,8 +234,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   /**
-   * A reply that was overtaken, by a push or by another reply. When the call itself ran late, or twice, it may have left a
-   * ticket or a request that nobody wants; but never withdraw a ticket that is held.
+   * A reply that was overtaken, by a push or by another reply. When the call itself ran late, or
+   * twice, it may have left a ticket or a request that nobody wants; but never withdraw a ticket
+   * that is held.
    */
   #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
     const { lease, id } = request;
@@ -274,7 +285,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #park(request: AcquireRequest): void {
-    // What came late, of an earlier call or by a push, changes nothing for the call that is under way.
+    // What came late, of an earlier call or by a push, changes nothing for the call that is under
+    // way.
     if (request.state === 'sent') return;
     // Behind a change of the subscription, too: a grant may have been pushed while nobody listened.
     if (request.resend || request.healthSeen !== this.#inbox.healthChanges) {

@@ -29,13 +29,15 @@ export interface AcquireAllOptions extends Omit<AcquireOptions, 'permits'> {
 }
 
 /**
- * Waits for permits of several semaphores, on any backends: all of them or none, within one deadline. Callers
- * that name them in different orders never deadlock. A semaphore that is given twice is asked once, for the permits of both.
- * An empty list gives a handle that holds nothing.
- * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
- * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend has it, or when two
- *   semaphore objects have one name
- * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
+ * Waits for permits of several semaphores, on any backends: all of them or none, within one
+ * deadline. Callers that name them in different orders never deadlock. A semaphore that is given
+ * twice is asked once, for the permits of both. An empty list gives a handle that holds nothing.
+ * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or
+ *   an object
+ * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend
+ *   has it, or when two semaphore objects have one name
+ * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at
+ *   once
  * @throws whatever the semaphores' `acquire` throws
  * @throws the signal's own reason when it aborts
  */

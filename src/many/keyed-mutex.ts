@@ -27,11 +27,15 @@ import { WeakGroups } from '../calling/weak-groups.js';
 
 /** The options of a `KeyedMutex`. */
 export interface KeyedMutexOptions extends MutexOptions {
-  /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
+  /**
+   * Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon.
+   * Default `default`.
+   */
   readonly name?: string;
   /**
-   * Hashes the keys onto so many locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
-   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has a lock of its own.
+   * Hashes the keys onto this number of locks, so that any number of keys costs a bounded number of
+   * Redis keys. Minimum 1; must be the same wherever the keyed mutex is used, see
+   * `KeyedMutexEvents`. Default: each key has its own lock.
    */
   readonly stripes?: number;
 }
@@ -52,9 +56,9 @@ export interface KeyedMutexWarning {
 /** Every event and what its listeners get. */
 export interface KeyedMutexEvents {
   /**
-   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a day, and such keyed mutexes
-   * do not exclude each other. Looked up when the first keys are held, and every twelve hours. Emitted once. Not on a quorum.
-   * `RELEASE_FAILED`: as of a semaphore.
+   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
+   * day, and such keyed mutexes do not exclude each other. Looked up when the first keys are held,
+   * and every twelve hours. Emitted once. Not on a quorum. `RELEASE_FAILED`: as of a semaphore.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -62,7 +66,10 @@ export interface KeyedMutexEvents {
 const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
 const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
 
-/** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
+/**
+ * How often to look whether others use another number of stripes, in milliseconds: their note stays
+ * for a day.
+ */
 const HALF_DAY = 43_200_000;
 
 /** One key, or several; duplicates count once. */
@@ -83,9 +90,9 @@ interface Wanted {
 }
 
 /**
- * A mutex for each key. Many keys are taken in one global order, all or none within one deadline, so callers
- * that name them in different orders never deadlock. Who holds a key and asks for another in a second call may:
- * take all of them in one call.
+ * A mutex for each key. Many keys are taken in one global order, all or none within one deadline,
+ * so callers that name them in different orders never deadlock. A holder of one key that asks for
+ * another in a second call may: take all of them in one call.
  */
 export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   /** As given to the constructor. */
@@ -187,8 +194,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Takes the keys from its handles at once, also while their work still runs; with `drain`, holders first get that time to
-   * release them. Otherwise as `close` of a semaphore.
+   * Takes the keys from its handles at once, also while their work still runs; with `drain`,
+   * holders first get that time to release them. Otherwise as `close` of a semaphore.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

@@ -5,7 +5,10 @@ import { shown, typeError } from '../validation.js';
 const LONGEST_NAME = 512;
 const LONGEST_OWN_NAME = 128;
 
-/** How the semaphores under a keyed mutex are called. No two keyed mutexes, keys or numbers of stripes share a name. */
+/**
+ * How the semaphores under a keyed mutex are called. No two keyed mutexes, keys or numbers of
+ * stripes share a name.
+ */
 export class LockNames {
   /** A name without colons ends at the first one, so what follows may be anything. */
   readonly #own: string;

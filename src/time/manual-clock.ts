@@ -5,7 +5,7 @@ interface Pending {
   readonly callback: () => void;
 }
 
-/** A clock for tests: it stands still until it is told to advance. */
+/** A clock for tests: it does not move until it is advanced. */
 export class ManualClock implements Clock {
   #monotonic = 0;
   #wall: number;
@@ -38,7 +38,10 @@ export class ManualClock implements Clock {
     return { cancel: () => void this.#pending.delete(pending) };
   }
 
-  /** Lets `duration` milliseconds pass: timers run in their order, and what they set off runs in between. */
+  /**
+   * Lets `duration` milliseconds pass: timers run in their order, and what they set off runs in
+   * between.
+   */
   async advance(duration: number): Promise<void> {
     const end = this.#monotonic + duration;
     await settle();
@@ -57,7 +60,7 @@ export class ManualClock implements Clock {
     this.#pass(duration);
   }
 
-  /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time goes on. */
+  /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time continues. */
   stepWall(offset: number): void {
     this.#wall += offset;
   }

@@ -22,7 +22,7 @@ function roomOf(file: string): string {
   return file.startsWith('backends/redis/adapters/') ? 'adapters' : inner;
 }
 
-/** Who may know whom: design §2. A room may always import its own files. */
+/** Which room may import which: design §2. A room may always import its own files. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   common: ['port', 'time', 'calling'],
   time: [],

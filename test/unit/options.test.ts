@@ -61,7 +61,8 @@ describe('options', () => {
     expect(resolveOptions(long)).to.include(long);
   });
 
-  // That each is refused with its name and the value is shown by the conformance cases; here are the words.
+  // That each is refused with its name and the value is shown by the conformance cases; here are
+  // the words.
   for (const [given, message] of [
     [{ limit: 0 }, 'RangeError: limit: expected an integer >= 1, got 0'],
     [{ limit: '5' }, 'TypeError: limit: expected a number, got "5" (string)'],
@@ -276,7 +277,7 @@ describe('errors', () => {
 });
 
 describe('ticket ids', () => {
-  it('tell client, number and permits, and differ for each of them', () => {
+  it('show client, number and permits, and differ for each of them', () => {
     const seen = new Set<string>();
     for (const client of ['a', 'A-_9', newClientId()]) {
       for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
@@ -305,7 +306,7 @@ describe('ticket ids', () => {
     for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
   });
 
-  it('of adopted tickets tell who has them now, and keep the first id through any number', () => {
+  it('of adopted tickets show who has them now, and keep the first id through any number', () => {
     for (const permits of [1, 7]) {
       const first = ticketId('first', 35, permits);
       expect(firstId(first)).to.equal(first);

@@ -13,7 +13,7 @@ const ttl = 1000;
 describeWithServer('a server that hangs', (server) => {
   const test = throughBothClients(server);
 
-  afterEach('let the server go on', () => server().resume());
+  afterEach('let the server continue', () => server().resume());
 
   test('keeps close no longer than min(ttl, 5000)', async (fixture) => {
     const semaphore = await fixture.semaphore({ ttl });

@@ -1,6 +1,7 @@
 /**
- * When the garbage collector runs differs from run to run. So in the simulator's process weak references are strong, and
- * nobody hears of what was collected. To be imported before anything of src.
+ * When the garbage collector runs differs from run to run. So in the simulator's process weak
+ * references are strong, and nobody hears of what was collected. To be imported before anything of
+ * src.
  */
 class StrongRef<T extends object> {
   readonly [Symbol.toStringTag] = 'WeakRef';

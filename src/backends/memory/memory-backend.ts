@@ -47,13 +47,13 @@ export interface MemoryBackendOptions {
 }
 
 /**
- * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as Redis,
- * among all semaphores that share the object.
+ * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as
+ * Redis, among all semaphores that share the object.
  */
 export class MemoryBackend implements Backend {
   readonly clock: Clock;
   readonly #semaphores = new Map<string, MemorySemaphore>();
-  /** Where the look for those that nobody calls any more goes on. */
+  /** Where the search for semaphores that nobody calls any more continues. */
   #unlooked = this.#semaphores.entries();
   /** By place: number of stripes -> when it was last used. */
   readonly #stripes = new Map<string, Map<number, number>>();
@@ -192,8 +192,8 @@ export class MemoryBackend implements Backend {
   }
 
   /**
-   * A server's replies come from the event loop, one of ours does not: where each makes its caller call again, nothing else would
-   * ever run.
+   * A server's replies come from the event loop, one of ours does not: where each makes its caller
+   * call again, nothing else would ever run.
    */
   #nextTurn(): Promise<void> {
     this.#turning ??= new Promise((resolve) => {
@@ -207,8 +207,8 @@ export class MemoryBackend implements Backend {
   }
 
   /**
-   * Tickets that were left to expire, in semaphores that are not called again, must not pile up. Each new semaphore looks
-   * at two others: so the look gets round, however fast new ones come.
+   * Tickets that were left to expire, in semaphores that are not called again, must not pile up.
+   * Each new semaphore looks at two others: so the look gets round, however fast new ones come.
    */
   #forgetExpired(now: number): void {
     for (let looks = 0; looks < 2; looks += 1) {

@@ -49,11 +49,14 @@ class TooFewReplicasError extends Error {
 }
 
 /**
- * A backend where a permit counts once enough replicas have it: WAIT follows each call that granted one. What too few have is given
- * back, and the call rejects.
+ * A backend where a permit counts once enough replicas have it: WAIT follows each call that granted
+ * one. What too few have is given back, and the call rejects.
  */
 export class WithReplicas implements Backend {
-  /** WAIT speaks of what its own connection wrote, and a grant that is pushed was written by another's. */
+  /**
+   * WAIT speaks of what its own connection wrote, and a grant that is pushed was written by
+   * another's.
+   */
   readonly confirmsPushedGrants = true;
   readonly listen?: NonNullable<Backend['listen']>;
   readonly #inner: Inner;

@@ -15,7 +15,10 @@ export interface Quarry {
   readonly seeds: number;
 }
 
-/** Takes one seed after the other until a promise is broken, or the time is over; the first in any case. */
+/**
+ * Takes one seed after the other until a promise is broken, or the time is over; the first in any
+ * case.
+ */
 async function hunt(
   seconds: number,
   nodes: number,

@@ -16,7 +16,7 @@ import type {
 } from '../../../src/backends/backend.js';
 import type { QueueGrant, ServedEvent } from '../../history/events.js';
 
-/** What a reply is to the server; the fields that the history needs. */
+/** A reply as the server sees it; the fields that the history needs. */
 export type AnyReply = Partial<
   AcquireReply & ExtendReply & ReleaseReply & AdoptReply & RevokeReply
 > &
