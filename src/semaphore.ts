@@ -62,7 +62,7 @@ export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
 
 /** A permit was free and the function has run. */
 export interface TryUseRan<T> {
-  /** Tells it from the other. */
+  /** Which of the two it is. */
   readonly ran: true;
   /** What the function gave. */
   readonly result: T;
@@ -70,7 +70,7 @@ export interface TryUseRan<T> {
 
 /** No permit was free, and the function was not called. */
 export interface TryUseSkipped {
-  /** Tells it from the other. */
+  /** Which of the two it is. */
   readonly ran: false;
 }
 
