@@ -60,6 +60,7 @@ export function backendOf(target: RedisTarget | Backend): Backend {
 
 const QUORUM_OPTIONS: OptionNames = new Set(['lists', 'otherSet']);
 
+/** The options of `quorum`. */
 export interface QuorumOptions {
   /**
    * Lists of nodes by name, of each of which a permit needs a majority: while the list is being

@@ -2,11 +2,15 @@ import type { HandleLostError } from './errors.js';
 import type { Lease } from './engine/lease.js';
 import { LossEmitter } from './loss-emitter.js';
 
-/** A ticket as plain data, to continue with it in another process. */
+/** A ticket as plain data: another process takes it over with `adopt`. */
 export interface HandleData {
+  /** The semaphore's name. */
   readonly name: string;
+  /** The ticket's id. */
   readonly id: string;
+  /** One number for each permit. */
   readonly slots: readonly number[];
+  /** As `handle.fencingToken`; `adopt` gives the ticket a higher one. */
   readonly fencingToken: number;
 }
 
@@ -83,7 +87,7 @@ export class Handle extends LossEmitter {
     return this.#lease.fencingToken;
   }
 
-  /** Aborts with the `HandleLostError` when the permit is lost. */
+  /** Aborts when the permit is lost, with the `HandleLostError` as its reason. */
   get signal(): AbortSignal {
     this.#keeper.look(this.#lease);
     if (this.#abort === undefined) {
@@ -118,8 +122,8 @@ export class Handle extends LossEmitter {
 
   /**
    * Extends the ticket to its full ttl now, beside the extensions that happen by themselves.
-   * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was
-   *   confirmed
+   * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was confirmed
+   * @throws {BackendError} when the backend refuses; the lease runs on, and extensions are retried
    */
   async extend(): Promise<void> {
     this.assertHeld();
@@ -145,8 +149,8 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Releases. Never rejects: a permit that cannot be given back now is retried, and at worst
-   * expires; the semaphore reports that by a `warning`.
+   * Releases. Never rejects: a permit that cannot be given back now is retried, and at worst expires; the
+   * semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release().catch(this.#onReleaseFailed);

@@ -8,6 +8,7 @@ import { checkPrefix, DEFAULT_RETRY } from './options.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions } from './known-options.js';
 
+/** The options of `listSemaphores`. */
 export interface ListOptions {
   /** As in `SemaphoreOptions`. Default `redsem`. */
   readonly prefix?: string;
@@ -44,7 +45,10 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
     isRetryable: (error) => backend.isRetryable?.(error) ?? true,
   };
   const listNames = backend.listNames?.bind(backend);
-  if (listNames === undefined) throw new BackendError('this backend has no list of semaphores');
+  if (listNames === undefined)
+    throw new BackendError(
+      'listing semaphores is not available: this backend cannot, nor can several independent masters',
+    );
   const known = new Set<string>();
   let cursor = '';
   do {

@@ -29,7 +29,7 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
   /** @internal Somebody listens for `lost` from now on; gives the loss, if it has happened. */
   protected abstract onLossListener(): HandleLostError | undefined;
 
-  /** Only what outlives its first extension or its permit pays for this. */
+  /** @internal Only what outlives its first extension or its permit pays for this. */
   protected watchListeners(): void {
     if (this.#watching) return;
     this.#watching = true;
@@ -40,15 +40,14 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
     });
   }
 
-  /**
-   * Each listener is called once and then removed, so that one which is added late is called alone.
-   */
+  /** @internal Each listener is called once and then removed, so that one which is added late is called alone. */
   protected emitLost(error: HandleLostError): void {
     const listeners = this.rawListeners('lost');
     this.removeAllListeners('lost');
     for (const listener of listeners) this.#call(listener, error);
   }
 
+  /** @internal */
   protected emitReleased(): void {
     for (const listener of this.rawListeners('released')) this.#call(listener);
   }

@@ -7,6 +7,7 @@ import type { OptionNames } from './known-options.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './known-options.js';
 import { rangeError, shown, typeError } from './validation.js';
 
+/** The options of a `Semaphore`. */
 export interface SemaphoreOptions {
   /** How many permits there are: an integer, minimum 1. */
   readonly limit: number;
@@ -43,6 +44,7 @@ export interface SemaphoreOptions {
   readonly clock?: Clock;
 }
 
+/** The options of `acquire` and `use`. */
 export interface AcquireOptions {
   /** Milliseconds to wait at most. Default: no limit; 0 makes one try. */
   readonly timeout?: number;
@@ -52,6 +54,7 @@ export interface AcquireOptions {
   readonly permits?: number;
 }
 
+/** The options of `close`. */
 export interface CloseOptions {
   /**
    * Milliseconds for which holders keep their permits, extended as before, until they release them.
@@ -60,8 +63,11 @@ export interface CloseOptions {
   readonly drain?: number;
 }
 
+/** The option `replicas`. */
 export interface ReplicaOptions {
+  /** How many replicas must have a permit: an integer, minimum 1. */
   readonly atLeast: number;
+  /** Milliseconds to wait for them. Default 1000, minimum 1, maximum 2 147 483 647. */
   readonly timeout?: number;
 }
 

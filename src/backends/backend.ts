@@ -10,8 +10,11 @@ import type { Clock } from '../time/clock.js';
 export interface Backend {
   /** The clock that semaphores on this backend use by default. */
   readonly clock?: Clock;
+  /** Serves the requests of each call, or queues them. */
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]>;
+  /** Renews tickets. */
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]>;
+  /** Gives tickets back and withdraws requests. */
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
   /**
    * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and
@@ -24,6 +27,7 @@ export interface Backend {
    * Semaphores of the same lane may share a call: not those on two servers. Left out: all share.
    */
   laneOf?(key: SemaphoreKey): string;
+  /** Reads the whole state of one semaphore, expired tickets left out. */
   inspect(call: InspectCall): Promise<InspectReply>;
   /**
    * A page of the names with this prefix that were used within a day, and where the next page
@@ -78,19 +82,25 @@ export interface Backend {
 
 /** Which semaphore: the same prefix and name mean the same permits, in every process. */
 export interface SemaphoreKey {
+  /** Start of every key and channel. */
   readonly prefix: string;
+  /** 1 to 512 bytes. */
   readonly name: string;
 }
 
 /** How many replicas must have a permit, and how long to wait for them, in milliseconds. */
 export interface ReplicaRequirement {
+  /** How many replicas, minimum 1. */
   readonly atLeast: number;
+  /** Milliseconds to wait for them, minimum 1. */
   readonly timeout: number;
 }
 
+/** A request for one ticket. */
 export interface TicketRequest {
   /** Made by the caller, see `ticket-id.ts`: a call that runs twice gives the same ticket twice. */
   readonly id: string;
+  /** How many it asks for, minimum 1. */
   readonly permits: number;
   /** Whether to queue when no permit is free. */
   readonly wait: boolean;
@@ -103,6 +113,7 @@ export interface TicketRequest {
 
 /** What every call says. */
 export interface Call {
+  /** The semaphore that it is about. */
   readonly key: SemaphoreKey;
   /**
    * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller
@@ -134,26 +145,55 @@ export interface Reply {
 export interface AcquireCall extends Call {
   /** Life of a ticket without extension. */
   readonly ttl: number;
+  /** Who asks, as `inspect` shows it. */
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /** What it asks for; requests of one call are served in this order. */
   readonly requests: readonly TicketRequest[];
 }
 
+/** What became of a request. Only `granted` gives a ticket. */
 export type AcquireVerdict =
-  | { readonly kind: 'granted'; readonly fencingToken: number; readonly slots: readonly number[] }
-  /**
-   * `arrival`: its place in the queue; undefined where the backend has no queue and must be asked
-   * again.
-   */
-  | { readonly kind: 'queued'; readonly arrival: number | undefined }
-  | { readonly kind: 'busy' }
-  /**
-   * It asks for more permits than the limit that counts, which is not 0, and is not queued; one
-   * that was queued before stays.
-   */
-  | { readonly kind: 'over'; readonly limit: number }
-  | { readonly kind: 'late' };
+  GrantedVerdict | QueuedVerdict | BusyVerdict | OverVerdict | LateVerdict;
+
+/** It is a ticket now. */
+export interface GrantedVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'granted';
+  /** As `handle.fencingToken`. */
+  readonly fencingToken: number;
+  /** One number for each permit. */
+  readonly slots: readonly number[];
+}
+
+/** No permit is free, or others came earlier: it waits. */
+export interface QueuedVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'queued';
+  /** Its place in the queue; undefined where the backend has no queue and must be asked again. */
+  readonly arrival: number | undefined;
+}
+
+/** No permit is free, or others came earlier, and it does not wait. */
+export interface BusyVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'busy';
+}
+
+/** It asks for more permits than the limit that counts, which is not 0, and is not queued; one that was queued before stays. */
+export interface OverVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'over';
+  /** The limit that counts. */
+  readonly limit: number;
+}
+
+/** It came after `notAfter`: nothing was done. */
+export interface LateVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'late';
+}
 
 export interface AcquireReply extends Reply {
   /** When the next ticket expires, if requests of this call were left in the queue. */
@@ -163,7 +203,9 @@ export interface AcquireReply extends Reply {
 }
 
 export interface ExtendCall extends Call {
+  /** Life of the tickets from now, in milliseconds. */
   readonly ttl: number;
+  /** The tickets. */
   readonly ids: readonly string[];
   /**
    * One for each id: a ticket with another token is another one, granted again by a call that was
@@ -207,6 +249,7 @@ export interface SetLimitReply extends Reply {
 }
 
 export interface AddPermitsCall extends Call {
+  /** What to add to the limit: an integer, negative to take permits away. */
   readonly delta: number;
   /** Made by the caller, as ids of tickets are. */
   readonly id: string;
@@ -227,7 +270,9 @@ export interface AddPermitsReply extends Reply {
 }
 
 export interface AdoptCall extends Call {
+  /** Life of the ticket from now, in milliseconds. */
   readonly ttl: number;
+  /** The new holder, as `inspect` shows it. */
   readonly label: string;
   /** Any id that the ticket ever had. */
   readonly id: string;
@@ -247,14 +292,18 @@ export interface AdoptReply extends Reply {
   readonly late?: boolean;
 }
 
+/** A ticket that has a new holder. */
 export interface AdoptedTicket {
+  /** One number for each permit: those that it had. */
   readonly slots: readonly number[];
+  /** The new one, higher than all before. */
   readonly fencingToken: number;
   /** The id that it had until now. */
   readonly before: string;
 }
 
 export interface RevokeCall extends Call {
+  /** The ticket. */
   readonly id: string;
 }
 
@@ -263,13 +312,19 @@ export interface RevokeReply extends Reply {
   readonly revoked: boolean;
 }
 
+/** A question about one semaphore as a whole. */
 export interface InspectCall {
+  /** The semaphore that it is about. */
   readonly key: SemaphoreKey;
+  /** Counts where no other is known. */
   readonly limit: number;
 }
 
+/** Some of the names in use. */
 export interface NamePage {
+  /** In no order. */
   readonly names: readonly string[];
+  /** Where the next page begins; '' after the last one. */
   readonly cursor: string;
 }
 
@@ -282,16 +337,23 @@ export interface InspectReply {
    * nobody has asked, so it is the one given here.
    */
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
+  /** Permits, not tickets, that are held. */
   readonly held: number;
+  /** Requests, not permits, that wait. */
   readonly waiting: number;
+  /** The tickets, by slot. */
   readonly holders: readonly HolderState[];
+  /** The requests, in order of arrival. */
   readonly waiters: readonly WaiterState[];
 }
 
+/** One ticket; see `Semaphore.inspect`. */
 export interface HolderState {
   /** The ticket's id. */
   readonly id: string;
+  /** One number for each permit. */
   readonly slots: number[];
+  /** As `handle.fencingToken`. */
   readonly fencingToken: number;
   /** Milliseconds until the ticket expires unless extended. */
   readonly expiresIn: number;
@@ -301,19 +363,27 @@ export interface HolderState {
   readonly label: string;
 }
 
+/** One request that waits; see `Semaphore.inspect`. */
 export interface WaiterState {
+  /** The id of the ticket that it will be. */
   readonly id: string;
+  /** How many it asks for. */
   readonly permits: number;
   /** 0 is the next to be granted. */
   readonly position: number;
   /** Milliseconds since the request arrived. */
   readonly waitingFor: number;
+  /** The waiter's `label` option. */
   readonly label: string;
 }
 
+/** A queued request became a ticket. */
 export interface PushedGrant {
+  /** The request's id, and the ticket's. */
   readonly id: string;
+  /** As `handle.fencingToken`. */
   readonly fencingToken: number;
+  /** One number for each permit. */
   readonly slots: readonly number[];
   /** Server time at which the ticket expires unless it is extended: the end of its claim time. */
   readonly expiresAt: number;
@@ -321,13 +391,17 @@ export interface PushedGrant {
 
 /** A ticket that was taken from its holder, by what a message says. */
 export interface EndedTicket {
+  /** The ticket's id. */
   readonly id: string;
+  /** `revoked` by an operator; `missing`: it was adopted elsewhere. */
   readonly reason: 'revoked' | 'missing';
 }
 
 /** `name`: the semaphore's. */
 export interface GrantListener {
+  /** Requests of this client were granted. */
   onGrants(grants: readonly PushedGrant[], name: string): void;
+  /** Tickets of this client were taken away. */
   onEnded?(ended: readonly EndedTicket[], name: string): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
@@ -338,6 +412,7 @@ export interface GrantListener {
   onFailed?(): void;
 }
 
+/** A subscription that `listen` opened. */
 export interface Listening {
   /** Never rejects. */
   close(): Promise<void>;

@@ -233,7 +233,11 @@ export class LeaseRenewer implements ExtendSender {
     lease.dueAt = now + pause;
     if (this.#leases.has(lease)) this.#wakeFor(lease, now, lease.remaining);
     if (calls.isRetryable(error)) return;
-    const failure = new BackendError('extending failed', error);
+    const failure = new BackendError(
+      `extending a permit of ${JSON.stringify(lease.name)} failed`,
+      error,
+      this.#parts.terms.key,
+    );
     this.#settle(lease, Infinity, failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose(lease, 'expired', failure);

@@ -21,6 +21,8 @@ export interface ReleaserParts {
   readonly terms: CallTerms;
 }
 
+const RETRYING = 'retrying in the background; the ticket expires with its lease at the latest';
+
 /** A ticket that is given back, or a request that is withdrawn. */
 class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   readonly id: string;
@@ -204,11 +206,11 @@ export class Releaser implements ReleaseSender {
       item.unsure = true;
     } else if (!item.refused) {
       item.refused = true;
-      this.#answer(item, false, refusal(item.id, item.lastError));
+      this.#answer(item, false, this.#refusal(item));
       this.#giveUpHope();
     }
     if (this.#failed.size < MOST_FAILED) this.#failed.add(item);
-    else this.#end(item, false, unconfirmed(item.id, item.lastError));
+    else this.#end(item, false, this.#unconfirmed(item));
   }
 
   /** The first of those that have failed goes alone; when it succeeds, the others follow. */
@@ -245,7 +247,7 @@ export class Releaser implements ReleaseSender {
     for (const item of this.#asked.toArray()) {
       if (item.answerBy > now) next = Math.min(next, item.answerBy);
       else if (item.until <= now) this.#answer(item, false);
-      else this.#answer(item, false, unconfirmed(item.id, item.lastError));
+      else this.#answer(item, false, this.#unconfirmed(item));
     }
     if (this.#asked.size > 0) this.#overdue.wakeBy(next, now);
   }
@@ -283,14 +285,18 @@ export class Releaser implements ReleaseSender {
     if (error === undefined) resolve?.(released);
     else reject?.(error);
   }
-}
 
-const RETRYING = 'retrying in the background; the ticket expires with its lease at the latest';
+  #unconfirmed(item: PendingRelease): BackendError {
+    return this.#error(item, 'was not confirmed in time');
+  }
 
-function unconfirmed(id: string, cause: unknown): BackendError {
-  return new BackendError(`release of ticket ${id} was not confirmed in time; ${RETRYING}`, cause);
-}
+  #refusal(item: PendingRelease): BackendError {
+    return this.#error(item, 'was refused');
+  }
 
-function refusal(id: string, cause: unknown): BackendError {
-  return new BackendError(`release of ticket ${id} was refused; ${RETRYING}`, cause);
+  #error({ id, lastError }: PendingRelease, what: string): BackendError {
+    const { key, name } = this.terms;
+    const message = `release of ticket ${id} of ${JSON.stringify(name)} ${what}; ${RETRYING}`;
+    return new BackendError(message, lastError, key);
+  }
 }

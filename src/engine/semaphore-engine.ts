@@ -53,6 +53,7 @@ export class SemaphoreEngine implements GrantReader {
       retry,
       limit,
       isRetryable,
+      subject: key,
     });
     calls.dispatch.register(key, this);
   }

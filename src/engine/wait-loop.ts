@@ -12,7 +12,6 @@ import type { CallTerms } from '../calling/call-terms.js';
 import { callTimeout } from '../time/call-timeout.js';
 import type { GrantInbox, InboxReader } from '../calling/grant-inbox.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
-import { BackendError } from '../errors.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import type { Clock, Instant } from '../time/clock.js';
@@ -22,11 +21,12 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { certaintyLeft } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { AcquireParams } from './acquire-request.js';
-import { AcquireRequest } from './acquire-request.js';
+import { acquiringFailed, AcquireRequest } from './acquire-request.js';
 import { IndexedList } from './indexed-list.js';
 import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { LeaseRenewer } from './lease-renewer.js';
+import { OutageWatch } from './outage-watch.js';
 import type { Releaser } from './releaser.js';
 
 /**
@@ -54,6 +54,7 @@ export interface WaitLoopParts {
  */
 export class WaitLoop implements InboxReader, AcquireSender {
   readonly terms: CallTerms;
+  readonly outage: OutageWatch = new OutageWatch();
   readonly #parts: WaitLoopParts;
   readonly #leaseTerms: LeaseTerms;
   readonly #lane: AcquireLane;
@@ -168,6 +169,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     sent: Instant,
     late: boolean,
   ): void {
+    if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
     let place = 0;
     for (const request of requests) {
@@ -180,9 +182,12 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   onFailure(requests: readonly AcquireRequest[], error: unknown): void {
+    const now = this.#parts.clock.monotonic();
     for (const request of requests) {
+      const { sentAt } = request;
       request.onReply();
       this.#onError(request, error);
+      if (request.pending) this.outage.onFailure(sentAt, now, error);
     }
     this.#schedule();
   }
@@ -209,7 +214,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   onRefused(request: AcquireRequest): void {
     if (!request.pending) return;
     this.#forget(request);
-    request.refuse(this.key.name, this.#parts.clock.monotonic());
+    request.refuse(this.terms, this.#parts.clock.monotonic());
   }
 
   #onError(request: AcquireRequest, error: unknown): void {
@@ -217,7 +222,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     const retryable = this.#parts.calls.isRetryable(error);
     this.#failing = true;
     request.lastError = error;
-    if (!retryable) this.abandon(request, new BackendError('acquiring failed', error));
+    if (!retryable) this.abandon(request, acquiringFailed(this.key, error));
     else if (request.wait) this.#park(request);
     else this.#giveUp(request);
   }
@@ -297,7 +302,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
 
   #giveUp(request: AcquireRequest): void {
     const { clock } = this.#parts;
-    this.abandon(request, request.timeoutError(this.key.name, clock.monotonic()));
+    this.abandon(request, request.timeoutError(this.terms, clock.monotonic()));
   }
 
   #endOverdue(): void {
@@ -321,6 +326,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#deadlines.stop();
     this.#startPause(0);
     this.#nearestExpiry = undefined;
+    this.outage.onIdle();
     if (!this.#awaiting) return;
     this.#awaiting = false;
     this.#inbox.remove(this);

@@ -16,11 +16,13 @@ const SHARE: OptionNames = new Set(['semaphore', 'permits']);
 
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
+  /** On any backend. */
   readonly semaphore: Semaphore;
   /** How many to take, 1 to its limit, and 16 777 216 at most. Default 1. */
   readonly permits?: number;
 }
 
+/** The options of `acquireAll` and `useAll`. */
 export interface AcquireAllOptions extends Omit<AcquireOptions, 'permits'> {
   /** For tests: what the deadline is counted by. Default: the process's. */
   readonly clock?: Clock;
@@ -56,10 +58,11 @@ export async function acquireAll(
 }
 
 /**
- * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or
- * rejects as `fn` does: a release that fails beside an error of `fn` becomes that error's `cause`
- * (or `suppressed`), beside a result by a `warning` of the semaphore, and changes neither.
+ * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or rejects as `fn` does:
+ * a release that fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning` of the
+ * semaphore, and changes neither.
  * @param options as `acquireAll`
+ * @throws as `acquireAll`, and what `fn` throws
  */
 export async function useAll<T>(
   semaphores: readonly (Semaphore | SemaphoreShare)[],

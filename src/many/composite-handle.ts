@@ -9,6 +9,7 @@ import { LossEmitter } from '../loss-emitter.js';
  * holds nothing and is never lost.
  */
 export class CompositeHandle extends LossEmitter {
+  /** The names of its semaphores, joined by commas; of keys: the name of their `KeyedMutex`. */
   readonly name: string;
   /**
    * One for each semaphore that was asked for, in that order. One given twice has one handle, with
@@ -95,8 +96,8 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Releases. Never rejects: permits that cannot be given back now are retried and at worst expire
-   * by themselves; their semaphores report that by a `warning`.
+   * Releases. Never rejects: permits that cannot be given back now are retried, and at worst expire; their semaphores emit a
+   * `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     try {

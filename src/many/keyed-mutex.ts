@@ -25,6 +25,7 @@ import type { TryUseResult } from '../semaphore.js';
 import { backendOf } from '../clients.js';
 import { WeakGroups } from '../calling/weak-groups.js';
 
+/** The options of a `KeyedMutex`. */
 export interface KeyedMutexOptions extends MutexOptions {
   /**
    * Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon.
@@ -42,9 +43,11 @@ export interface KeyedMutexOptions extends MutexOptions {
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
 
-/** Something that does not keep the keyed mutex from working now but that somebody should know. */
+/** Something that somebody should know, though the keyed mutex works. */
 export interface KeyedMutexWarning {
+  /** What it is, for programs: see the event. */
   readonly code: 'STRIPES_MISMATCH' | 'RELEASE_FAILED';
+  /** What it is, for people, and what to do. */
   readonly message: string;
   /** The error behind it, if there is one. */
   readonly cause?: unknown;
@@ -92,6 +95,7 @@ interface Wanted {
  * another in a second call may: take all of them in one call.
  */
 export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
+  /** As given to the constructor. */
   readonly name: string;
   readonly #target: SemaphoreTarget;
   readonly #options: MutexOptions;
@@ -126,12 +130,10 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
 
   /**
    * Waits for all keys. The handle of an empty list holds nothing.
-   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try),
-   *   or an object
-   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back
-   *   at once
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
-   *   memory
+   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
+   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @throws {TypeError | RangeError} for wrong options, and for keys that are no strings, or too long
    * @throws {ClosedError} when the keyed mutex is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -145,8 +147,9 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * One try: null when one of the keys is not free, or others wait for it. What was taken is then
-   * back already.
+   * One try: null when one of the keys is not free, or others wait for it. What was taken is then back already.
+   * @throws {TypeError | RangeError} for keys that are no strings, or too long
+   * @throws {ClosedError} when the keyed mutex is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
@@ -156,14 +159,15 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     const { acquired, trouble } = await this.#telling(acquisition.tryAcquire());
     if (acquired) return this.#handle(wanted, acquisition);
     if (trouble === undefined) return null;
-    throw new BackendError('acquiring failed', trouble);
+    const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
+    throw new BackendError(what, trouble, { name: this.name });
   }
 
   /**
-   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn`
-   * does: a release that fails beside an error of `fn` becomes that error's `cause` (or
-   * `suppressed`), beside a result by a `warning`, and changes neither.
+   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
+   * fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning`, and changes neither.
    * @param options as `acquire`
+   * @throws as `acquire`, and what `fn` throws
    */
   async use<T>(
     keys: Keys,
@@ -175,8 +179,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Runs `fn` only if all keys are free now: one of many replicas does a job, and the others
-   * continue without it.
+   * Runs `fn` only if all keys are free now: one of many replicas does a job, and the others skip it.
+   * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
     keys: Keys,

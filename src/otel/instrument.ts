@@ -15,6 +15,7 @@ const permitSpans = new SharedParts<TracerProvider, PermitSpans>(
   (one, other) => one === other || behind(one) === behind(other),
 );
 
+/** The options of `instrument`. */
 export interface InstrumentOptions {
   /** Default: the global one, as it is at the call: set it before. */
   readonly meterProvider?: MeterProvider;

@@ -1,5 +1,6 @@
 /** A pending timer. `cancel` after it fired does nothing. */
 export interface Timer {
+  /** It does not run any more; nothing where it has run. */
   cancel(): void;
 }
 

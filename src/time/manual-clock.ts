@@ -21,14 +21,17 @@ export class ManualClock implements Clock {
     return this.#pending.size;
   }
 
+  /** Milliseconds that have passed. */
   monotonic(): number {
     return this.#monotonic;
   }
 
+  /** Milliseconds since the epoch. */
   wall(): number {
     return this.#wall;
   }
 
+  /** Runs `callback` when `delay` milliseconds have passed. */
   schedule(callback: () => void, delay: number): Timer {
     const pending = { at: this.#monotonic + Math.max(0, delay), callback };
     this.#pending.add(pending);

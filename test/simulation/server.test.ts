@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
-import { type AcquireReply, type Call, type ExtendReply, MemoryBackend } from '../../src/index.js';
+import type { AcquireReply, Call, ExtendReply } from '../../src/backends/backend.js';
+import { MemoryBackend } from '../../src/index.js';
 import type { ServedEvent } from '../../verification/history/events.js';
 import { History } from '../../verification/simulation/history.js';
 import { ServerClock } from '../../verification/simulation/world/clocks.js';

@@ -168,6 +168,8 @@ describe('options', () => {
   }
 });
 
+const RIGHTS = '(all rights: docs/reference/redis.md#rights)';
+
 describe('errors', () => {
   const details = { name: 'jobs', timeout: 500, waited: 500.4, attempts: 12 };
   const cause = new Error('connect ECONNREFUSED');
@@ -190,7 +192,7 @@ describe('errors', () => {
     ],
     [lost('revoked'), 'HANDLE_LOST', 'it was revoked'],
     [lost('closed'), 'HANDLE_LOST', 'its semaphore was closed'],
-    [failed(cause), 'BACKEND', 'it failed: connect ECONNREFUSED'],
+    [failed(cause), 'BACKEND', 'cannot reach Redis: it failed: connect ECONNREFUSED'],
     [failed(new AggregateError(two)), 'BACKEND', 'it failed: one; two'],
     [failed(new AggregateError(two, 'all')), 'BACKEND', 'it failed: all'],
     [failed(new TypeError('')), 'BACKEND', 'it failed: TypeError'],
@@ -201,9 +203,9 @@ describe('errors', () => {
       String.raw`the semaphore "jo\"bs" is closed by close(); make a new one`,
     ],
     [
-      failed(new Error("NOPERM this user has no permissions to run the 'eval' command")),
-      'BACKEND',
-      "it failed: NOPERM this user has no permissions to run the 'eval' command; grant the user this command and its keys (ACL SETUSER)",
+      new AcquireTimeoutError({ ...details, limit: 0 }),
+      'ACQUIRE_TIMEOUT',
+      'no permit of "jobs" came free within 500 ms (12 tries in 500 ms); it is paused: its limit is 0, set another with setLimit',
     ],
   ] as const) {
     it(`say: ${message}`, () => {
@@ -215,6 +217,41 @@ describe('errors', () => {
       expect(error).to.be.instanceOf(RedsemError).and.instanceOf(Error);
       expect(isRedsemError(error)).to.equal(true);
       expect(error.stack).to.include(text);
+    });
+  }
+
+  for (const [reply, advised] of [
+    [
+      "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",
+      `grant it with ACL SETUSER USER +evalsha ${RIGHTS}`,
+    ],
+    [
+      "ERR ACL failure in script: User ann has no permissions to run the 'zadd' command script: 1",
+      `grant it with ACL SETUSER ann +zadd ${RIGHTS}`,
+    ],
+    ['NOPERM No permissions to access a key', `grant it with ACL SETUSER USER '~app:*' ${RIGHTS}`],
+    [
+      'NOPERM No permissions to access a channel',
+      `grant it with ACL SETUSER USER '&app:*' ${RIGHTS}`,
+    ],
+    [
+      "ERR The user executing the script can't run this command or subcommand",
+      `grant the user what is missing ${RIGHTS}`,
+    ],
+    [
+      'WRONGTYPE Operation against a key holding the wrong kind of value',
+      'another program has written to one of "app:{a%7Bb%7D%25}:*": delete that key, or use another prefix',
+    ],
+    [
+      "OOM command not allowed when used memory > 'maxmemory'.",
+      'raise maxmemory, and keep maxmemory-policy noeviction',
+    ],
+  ] as const) {
+    it(`say what to do about ${reply}`, () => {
+      const refusal = new Error(reply);
+      const error = new BackendError('it failed', refusal, { name: 'a{b}%', prefix: 'app' });
+      const message = `it failed: ${reply}; ${advised}; see docs/reference/errors.md#backend`;
+      expect(error).to.include({ semaphore: 'a{b}%', message, cause: refusal });
     });
   }
 

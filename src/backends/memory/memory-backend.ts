@@ -40,6 +40,7 @@ const MOST_IDLE = 1000;
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
 
+/** The options of a `MemoryBackend`. */
 export interface MemoryBackendOptions {
   /** Default: the process's own clock. Semaphores on this backend use it, too. */
   readonly clock?: Clock;
@@ -74,6 +75,7 @@ export class MemoryBackend implements Backend {
     return this.#semaphores.size;
   }
 
+  /** See `Backend`. */
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
     const now = this.#now();
     return this.#reply(
@@ -90,6 +92,7 @@ export class MemoryBackend implements Backend {
     return this.#reply(requestsIn(calls), replies);
   }
 
+  /** See `Backend`. */
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
     const now = this.#now();
     return this.#reply(
@@ -98,6 +101,7 @@ export class MemoryBackend implements Backend {
     );
   }
 
+  /** See `Backend`. */
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
     const now = this.#now();
     return this.#reply(
@@ -122,6 +126,7 @@ export class MemoryBackend implements Backend {
     return this.#one(call.key, (semaphore, now) => semaphore.revoke(call, now));
   }
 
+  /** See `Backend`. */
   inspect(call: InspectCall): Promise<InspectReply> {
     return this.#one(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
   }

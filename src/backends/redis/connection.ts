@@ -38,7 +38,9 @@ export interface RedisConnection {
   readonly serverClock?: (() => number) | undefined;
 }
 
+/** What a subscription reports. */
 export interface SubscriptionEvents {
+  /** A message on its channel. */
   onMessage(message: string): void;
   /**
    * `true` at each (re)subscription that the server confirmed, `false` when messages may be lost.
@@ -52,6 +54,7 @@ export interface SubscriptionEvents {
   onFailed(): void;
 }
 
+/** What `RedisConnection.subscribe` gives. */
 export interface Subscription {
   /** Ends the subscription and its connection. Never rejects. */
   close(): Promise<void>;

@@ -23,7 +23,9 @@ import { parseTicketId } from '../ticket-id.js';
  */
 export class UnexpectedReplyError extends Error {
   constructor(script: string, reply: unknown) {
-    super(`the script ${script} got an unexpected reply: ${inspect(reply).slice(0, 200)}`);
+    super(
+      `the script ${script} got an unexpected reply: ${inspect(reply).slice(0, 200)}; its keys are damaged, or something else wrote them`,
+    );
     this.name = 'UnexpectedReplyError';
   }
 }

@@ -41,7 +41,9 @@ type Inner = Backend &
 /** Permits were granted but too few replicas acknowledged them. */
 class TooFewReplicasError extends Error {
   constructor(count: number, { atLeast, timeout }: ReplicaRequirement) {
-    super(`${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms`);
+    super(
+      `${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms; check INFO replication, or lower replicas.atLeast`,
+    );
     this.name = 'TooFewReplicasError';
   }
 }

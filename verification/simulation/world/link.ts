@@ -1,4 +1,5 @@
-import type { Backend, GrantListener, Listening } from '../../../src/index.js';
+import type { GrantListener, Listening } from '../../../src/backends/backend.js';
+import type { Backend } from '../../../src/index.js';
 import type { Random } from '../random.js';
 import { DamagedError } from './damage.js';
 import { copyCall } from './plain-copy.js';

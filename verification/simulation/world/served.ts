@@ -13,7 +13,7 @@ import type {
   RevokeReply,
   SetLimitCall,
   SetLimitReply,
-} from '../../../src/index.js';
+} from '../../../src/backends/backend.js';
 import type { QueueGrant, ServedEvent } from '../../history/events.js';
 
 /** A reply as the server sees it; the fields that the history needs. */

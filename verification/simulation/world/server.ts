@@ -1,4 +1,5 @@
-import { type Backend, type Call, type GrantListener, MemoryBackend } from '../../../src/index.js';
+import type { Call, GrantListener } from '../../../src/backends/backend.js';
+import { type Backend, MemoryBackend } from '../../../src/index.js';
 import type { History } from '../history.js';
 import type { QueueGrant, SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
