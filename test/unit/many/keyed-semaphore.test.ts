@@ -138,16 +138,20 @@ describe('the semaphores under keys', () => {
   });
 
   it('are kept while held or waited for, and no longer', async () => {
-    const backend = new MemoryBackend();
-    const pool = new SemaphorePool('pool', backend, {}, () => {});
-    const use = async (key: number): Promise<void> => pool.of(`key ${key}`, 1).use(() => undefined);
-    for (let key = 0; key < 500; key += 1) await use(key);
-    const held = await pool.of('held', 1).acquire();
-    const waiting = pool.of('held', 1).acquire();
-    await collectUntil(() => pool.size === 1);
-    expect(held.held).to.equal(true);
-    await held.release();
-    await (await waiting).release();
+    const pool = new SemaphorePool('pool', new MemoryBackend(), {}, () => {});
+    for (let i = 0; i < 500; i += 1) await pool.of(`key ${i}`, 1).use(() => undefined);
+    await holdAndWait(pool);
     await collectUntil(() => pool.size === 0);
   });
+
+  /** A function of its own: what it refers to can be collected once it has ended. */
+  async function holdAndWait(pool: SemaphorePool): Promise<void> {
+    const held = await pool.of('held', 1).acquire();
+    const waiting = pool.of('held', 1).acquire();
+    const other = await pool.of('other', 1).acquire();
+    await collectUntil(() => pool.size === 2);
+    await held.release();
+    await (await waiting).release();
+    await other.release();
+  }
 });

@@ -79,6 +79,7 @@ describe('a read-write lock', () => {
     const reason = new Error('enough');
     abort.abort(reason);
     expect(await Promise.all(waits)).to.deep.equal([reason, reason]);
+    await clock.advance(0);
     expect(await lock.semaphore.inspect()).to.include({ held: 3, waiting: 0 });
   });
 
