@@ -34,7 +34,7 @@ export async function runFromCommandLine(args: string[]): Promise<number> {
   return run(wanted, values.quick ? 'quick' : 'full');
 }
 
-/** Makes charts and README anew from the results that are there. */
+/** Makes charts and README again from the results that are there. */
 async function redraw(): Promise<number> {
   for (const question of questions) {
     const file = loadResults(question);

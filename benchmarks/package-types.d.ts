@@ -1,5 +1,6 @@
-// The little that the benchmarks use of packages that live in this folder's own node_modules, so that the
-// repository type-checks without them. Redlock's beta does not name its types in its exports anyway.
+// The little that the benchmarks use of packages that live in this folder's own node_modules, so
+// that the repository type-checks without them. Redlock's beta does not name its types in its
+// exports anyway.
 
 declare module 'redis-semaphore' {
   export class Semaphore {

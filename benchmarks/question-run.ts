@@ -17,8 +17,8 @@ export interface QuestionOutcome {
 }
 
 /**
- * Runs all cases of a question, round by round, every other round backwards, so that a machine that gets
- * slower or faster meanwhile does so for all alike.
+ * Runs all cases of a question, round by round, every other round backwards, so that a machine that
+ * gets slower or faster meanwhile does so for all alike.
  */
 export async function runQuestion(question: Question, pace: Pace): Promise<QuestionOutcome> {
   const environment = await inspectEnvironment();

@@ -6,13 +6,16 @@ export interface ServerFacts {
   readonly pid: number;
 }
 
-/** One connection, one question. Rejects when there is no answer within so many milliseconds. */
+/**
+ * One connection, one question. Rejects when there is no answer within the timeout, in
+ * milliseconds.
+ */
 export async function askServer(url: string, within: number): Promise<ServerFacts> {
   const client = createClient({
     url,
     socket: { connectTimeout: within, reconnectStrategy: false },
   });
-  // Without a listener a lost connection would end this process; whoever asks is told by the rejection.
+  // Without a listener a lost connection would end this process; the caller sees the rejection.
   client.on('error', () => {});
   const silence = setTimeout(() => client.isOpen && client.destroy(), within);
   try {

@@ -6,8 +6,8 @@ export const CLIENTS = ['redis', 'ioredis'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
 /**
- * Makes one plain JavaScript file per client. Twenty processes that each compile TypeScript take some 5 s
- * to start on two cores; twenty that load one file take 1 s.
+ * Makes one plain JavaScript file per client. Twenty processes that each compile TypeScript take
+ * some 5 s to start on two cores; twenty that load one file take 1 s.
  */
 export function bundleWorkers(folder: string): Record<ClientName, string> {
   const source = (client: ClientName): string =>

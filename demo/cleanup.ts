@@ -2,7 +2,10 @@ import { constants } from 'node:os';
 
 const steps: (() => void)[] = [];
 
-/** Runs `step` when this process ends, however it ends short of SIGKILL; the newest step first. Steps are synchronous. */
+/**
+ * Runs `step` when this process ends, however it ends short of SIGKILL; the newest step first.
+ * Steps are synchronous.
+ */
 export function atEnd(step: () => void): void {
   if (steps.length === 0) watchEnd();
   steps.push(step);
@@ -22,7 +25,7 @@ function watchEnd(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(128 + constants.signals[signal]));
   }
-  // Who reads the output may leave, as in `npm run demo | head`.
+  // The reader of the output may leave, as in `npm run demo | head`.
   process.stdout.on('error', () => process.exit(1));
 }
 

@@ -34,7 +34,7 @@ The semaphore lives on the first of these:
   PATH          the same with the redis-server or valkey-server found there
   none          the memory backend: all workers in one process, none is killed
 
-With a server the workers are processes of their own, half with the client redis and half with ioredis, and
+With a server the workers are separate processes, half with the client redis and half with ioredis, and
 one that holds a permit is killed with SIGKILL. NO_COLOR=1 turns colors off. Without a terminal the live view
 becomes one line a second.`;
 

@@ -12,7 +12,7 @@ interface AnswerTime {
 
 const ANSWER_TIME: AnswerTime = { fastest: 150, slowest: 300 };
 
-/** The HTTP server that must never have more than so many requests in flight. */
+/** The HTTP server that must never have more requests in flight than the limit. */
 export class JudgeServer {
   readonly judge: Judge;
   readonly #server: Server;
@@ -46,7 +46,10 @@ export class JudgeServer {
     return newest;
   }
 
-  /** Resolves with true when the next request with that slot arrives, with false after so many milliseconds. */
+  /**
+   * Resolves with true when the next request with that slot arrives, with false after the given
+   * number of milliseconds.
+   */
   nextWithSlot(slot: number, within: number): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (came: boolean): void => {

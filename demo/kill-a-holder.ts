@@ -4,17 +4,26 @@ import type { Board } from './board.js';
 import type { JudgeServer } from './judge-server.js';
 import type { ProcessCrew } from './process-crew.js';
 
-/** Beyond the ttl: how long the next one in the queue may take to notice and to arrive, on a busy machine. */
+/**
+ * Beyond the ttl: how long the next one in the queue may take to notice and to arrive, on a busy
+ * machine.
+ */
 const GRACE = 1000;
 
-/** After so long its permit is claimed, and comes back one ttl after it dies; before, after the claim time of 5 s. */
+/**
+ * After so long its permit is claimed, and comes back one ttl after it dies; before, after the
+ * claim time of 5 s.
+ */
 const CLAIMED = 300;
 
 export interface Killing {
   readonly worker: number;
   readonly slot: number;
   readonly ttl: number;
-  /** Milliseconds from the kill to the next request with that slot; undefined: it did not come in time. */
+  /**
+   * Milliseconds from the kill to the next request with that slot; undefined: it did not come in
+   * time.
+   */
   readonly backAfter: number | undefined;
 }
 

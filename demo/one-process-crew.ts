@@ -4,7 +4,7 @@ import type { DemoOptions } from './command-line.js';
 import type { Crew } from './crew.js';
 import { workUntilStopped } from './work-loop.js';
 
-/** All workers in this process, each with a semaphore object of its own on one memory backend. */
+/** All workers in this process, each with its own semaphore object on one memory backend. */
 export class OneProcessCrew implements Crew {
   readonly description: string;
   readonly #options: DemoOptions;

@@ -19,7 +19,10 @@ export interface OwnServer {
 const START_LIMIT = 3000;
 const START_TRIES = 3;
 
-/** Starts a server of our own on a free port of 127.0.0.1, without data on disk. It ends with this process. */
+/**
+ * Starts a server of our own on a free port of 127.0.0.1, without data on disk. It ends with this
+ * process.
+ */
 export async function startOwnServer(program: string, folder: string): Promise<OwnServer> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
@@ -60,7 +63,9 @@ function deathSignal(): string[] {
   return works ? prefix : [];
 }
 
-/** The server's name; undefined when it ended, or does not answer, or another one does on its port. */
+/**
+ * The server's name; undefined when it ended, or does not answer, or another one does on its port.
+ */
 async function untilItAnswers(server: ChildProcess, port: number): Promise<string | undefined> {
   const deadline = performance.now() + START_LIMIT;
   while (performance.now() < deadline && server.exitCode === null && server.pid !== undefined) {

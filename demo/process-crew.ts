@@ -11,7 +11,7 @@ import { type Assignment, toEnvironment } from './worker-assignment.js';
 const START_LIMIT = 6000;
 const STOP_LIMIT = 1500;
 
-/** Every worker a process of its own; the clients take turns. */
+/** Every worker is a separate process; the clients take turns. */
 export class ProcessCrew implements Crew {
   readonly description: string;
   readonly #workers: number;
@@ -53,7 +53,7 @@ export class ProcessCrew implements Crew {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    // A worker that has just ended cannot be told; its exit is judged elsewhere.
+    // A worker that has just ended gets no message; its exit is judged elsewhere.
     for (const child of this.#children.values()) child.send('stop', () => {});
     await this.#until(STOP_LIMIT, () => this.#children.size === 0);
     const late = [...this.#children.keys()];

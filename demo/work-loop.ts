@@ -32,7 +32,9 @@ export interface Work {
 
 const PATIENCE = 5000;
 
-/** What every worker does: get a permit, call the HTTP server, give the permit back, rest, again. */
+/**
+ * What every worker does: get a permit, call the HTTP server, give the permit back, rest, again.
+ */
 export async function workUntilStopped(semaphore: Semaphore, work: Work): Promise<void> {
   const { worker, report, stop } = work;
   while (!stop.aborted) {
@@ -69,7 +71,7 @@ async function callServer(handle: Handle, work: Work): Promise<void> {
   try {
     handle.assertHeld();
     const url = jobUrl(judgeUrl, { worker, slot, fencingToken });
-    // Who lost its permit must stop: the signal then ends the request.
+    // A worker that lost its permit must stop: the signal then ends the request.
     const response = await fetch(url, { signal: handle.signal });
     const answer = await response.text();
     if (!response.ok) throw new Error(`the HTTP server answered ${response.status}: ${answer}`);

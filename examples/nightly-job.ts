@@ -1,5 +1,5 @@
-// A job that every replica starts and one does, also when their clocks differ by some seconds: the name has the
-// date, and who did the job keeps the permit until nobody can start it any more.
+// A job that every replica starts and one does, also when their clocks differ by some seconds: the
+// name has the date, and who did the job keeps the permit until nobody can start it any more.
 import { createClient } from 'redis';
 import { Semaphore } from 'redsem';
 
@@ -9,7 +9,9 @@ const client = await createClient({ url: process.env['REDIS_URL'] ?? 'redis://lo
   .on('error', (error: Error) => console.error(error.message))
   .connect();
 
-/** Gives whether it was us. A job that fails gives its permit back, so that another replica may try. */
+/**
+ * Gives whether it was us. A job that fails gives its permit back, so that another replica may try.
+ */
 async function onceInTheCluster(name: string, job: () => Promise<void>): Promise<boolean> {
   // Not extended and not released: it ends when nobody starts this job any more.
   const options = { limit: 1, ttl: LATEST_START, extendEvery: 0 };

@@ -1,5 +1,5 @@
-// An endpoint for Prometheus: GET /metrics at PORT (default 9464, 0 = any). Some jobs run meanwhile, so that there is
-// something to see.
+// An endpoint for Prometheus: GET /metrics at PORT (default 9464, 0 = any). Some jobs run
+// meanwhile, so that there is something to see.
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';

@@ -1,11 +1,12 @@
-// Makes dist/**/*.cjs. Jest without options and Node.js before 22.12 need it: their require() loads no ES module. Any other
-// Node.js gets the ES modules for import and require() alike (condition module-sync), so that no process has both. Names are
-// kept because errors show them.
+// Makes dist/**/*.cjs. Jest without options and Node.js before 22.12 need it: their require() loads
+// no ES module. Any other Node.js gets the ES modules for import and require() alike (condition
+// module-sync), so that no process has both. Names are kept because errors show them.
 import { writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const ENTRIES = ['index', 'otel/index'];
+const ENTRIES = ['index', 'backend', 'otel/index'];
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 await build({
@@ -24,5 +25,8 @@ await build({
 });
 for (const entry of ENTRIES) {
   // TypeScript of module node16 thinks that require() takes no ES modules.
-  writeFileSync(`${root}/dist/${entry}.d.cts`, "// @ts-ignore\nexport * from './index.js';\n");
+  writeFileSync(
+    `${root}/dist/${entry}.d.cts`,
+    `// @ts-ignore\nexport * from './${basename(entry)}.js';\n`,
+  );
 }

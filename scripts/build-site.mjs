@@ -1,4 +1,5 @@
-// Builds the site in site/html: the pages of docs and the API reference. A warning is an error, and so is a broken link.
+// Builds the site in site/html: the pages of docs and the API reference. A warning is an error, and
+// so is a broken link.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +12,8 @@ function run(program, args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-// typedoc needs an older TypeScript than the package is built with, so it is installed there and not in the root.
+// typedoc needs an older TypeScript than the package is built with, so it is installed there and
+// not in the root.
 if (!existsSync(`${folder}node_modules`)) run('npm', ['ci', '--no-audit', '--no-fund']);
 rmSync(`${folder}html`, { recursive: true, force: true });
 const options = ['--options', 'typedoc.mjs', ...process.argv.slice(2)];

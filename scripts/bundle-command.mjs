@@ -1,5 +1,6 @@
-// Makes one file of the compiled command line and what it needs of the library: reading a hundred files takes Node.js as much
-// time as all else that a short `redsem run` does. Argument: the folder that was compiled to.
+// Makes one file of the compiled command line and what it needs of the library: reading a hundred
+// files takes Node.js as much time as all else that a short `redsem run` does. Argument: the folder
+// that was compiled to.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

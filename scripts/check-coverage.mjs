@@ -1,7 +1,8 @@
-// Reads coverage/lcov.info and says how much of src the tests ran; fails below the least that is allowed.
+// Reads coverage/lcov.info and says how much of src the tests ran; fails below the least that is
+// allowed.
 //
-// Branches on a line of an import are left out: no import has any. They are of what tsx puts in front of a file, as
-// for `await using`, which Node.js 20 does not know yet.
+// Branches on a line of an import are left out: no import has any. They are of what tsx puts in
+// front of a file, as for `await using`, which Node.js 20 does not know yet.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Percent. */

@@ -1,5 +1,6 @@
-// Refuses real time, timers and chance in src outside the files whose work they are: a simulated run is repeated from
-// its seed only where all three are handed in. Ticks, microtasks and setImmediate have an order of their own and may stay.
+// Refuses real time, timers and chance in src outside the files whose work they are: a simulated
+// run is repeated from its seed only where all three are handed in. Ticks, microtasks and
+// setImmediate have a fixed order and may stay.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -13,7 +14,10 @@ const ALLOWED = [
   /^backends\/redis\/adapters\//,
   /^backends\/redis\/guarded-connection\.ts$/,
 ];
-/** Names are made by Node's own source of chance where no other is given; the shape of a skip list changes what it costs, nothing else. */
+/**
+ * Names are made by Node's own source of chance where no other is given; the shape of a skip list
+ * changes what it costs, nothing else.
+ */
 const ALLOWED_IN = new Map([
   ['backends/ticket-id.ts', new Set(['randomBytes'])],
   ['backends/memory/arrival-queue.ts', new Set(['Math.random'])],

@@ -1,4 +1,5 @@
-// Refuses a built site with a link to a page, picture or heading that is not there. Other sites are not asked.
+// Refuses a built site with a link to a page, picture or heading that is not there. Other sites are
+// not asked.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

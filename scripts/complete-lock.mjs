@@ -1,12 +1,13 @@
-// A registry mirror may lack a package's builds for other platforms. npm then leaves them out of the lock
-// file, and `npm ci` refuses that lock. This names them again, as the package itself does: optional, at their exact
-// version, for their own platform. Run it after `npm install`: `npm run lock`.
+// A registry mirror may lack a package's builds for other platforms. npm then leaves them out of
+// the lock file, and `npm ci` refuses that lock. This names them again, as the package itself does:
+// optional, at their exact version, for their own platform. Run it after `npm install`:
+// `npm run lock`.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Whose builds a mirror lacked. */
 const BUILDS = /^@(?:oxlint|msgpackr-extract|unrs)/;
 
-/** `@scope/binding-linux-x64-musl` and the like tell os, cpu and libc by their names. */
+/** `@scope/binding-linux-x64-musl` and the like show os, cpu and libc in their names. */
 function platformOf(name) {
   const [os, cpu, abi] = name
     .split('/')[1]

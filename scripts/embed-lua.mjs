@@ -1,12 +1,12 @@
-// Turns the lua/*.lua of each room below src/backends into the committed module src/backends/redis/lua-sources.ts; with
-// --check it only reports whether that module is up to date. Paths are relative to this file, so a copy of the tree works
-// on itself.
+// Turns the lua/*.lua of each room below src/backends into the committed module
+// src/backends/redis/lua-sources.ts; with --check it only reports whether that module is up to
+// date. Paths are relative to this file, so a copy of the tree works on itself.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
 const ROOMS = ['redis', 'quorum'];
 const MODULE = new URL('../src/backends/redis/lua-sources.ts', import.meta.url);
-/** Stands for the text of fragments, in that place. */
+/** Replaced by the text of fragments, in that place. */
 const INCLUDE_LINE = /^\s*-- include:(.*)$/;
 
 /** A mistake in the Lua folder: shown as one line, without a stack. */
@@ -39,7 +39,7 @@ function parseSource(name, text) {
   return { name, includes: lines.flatMap(includesOf), lines };
 }
 
-/** The fragments that a line stands for; none for code. */
+/** The fragments that a line includes; none for code. */
 function includesOf(line) {
   const include = INCLUDE_LINE.exec(line);
   return include ? include[1].split(/\s+/).filter(Boolean) : [];

@@ -1,4 +1,7 @@
-/** The groups of the navigation, in order, by the folder a page is in; a folder not listed is a group of its name. */
+/**
+ * The groups of the navigation, in order, by the folder a page is in; a folder not listed is a
+ * group of its name.
+ */
 export const SECTIONS = [
   { folder: 'docs', title: 'Start' },
   { folder: 'docs/guides', title: 'Guides' },

@@ -11,7 +11,9 @@ const entryPoints = Object.values(exports)
   .filter((entry) => typeof entry === 'object')
   .map((entry) => entry.default.default.replace('./dist/', '../src/').replace(/\.js$/, '.ts'));
 
-/** Where the sources are; until package.json has `repository`, the reference names no source lines. */
+/**
+ * Where the sources are; until package.json has `repository`, the reference names no source lines.
+ */
 const sources = repository?.url.replace(/^git\+|\.git$/g, '');
 
 export default {

@@ -18,27 +18,34 @@ import { rangeError, shown, typeError } from './validation.js';
 import type { OptionNames } from './known-options.js';
 import { checkOptions } from './known-options.js';
 
-/** A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with the two methods of `RedisConnection`. */
+/**
+ * A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with
+ * the two methods of `RedisConnection`.
+ */
 export type SingleTarget = NodeRedisClient | IoredisClient | RedisConnection;
 
 /** One of these, or several that are independent masters: a majority of them decides. */
 export type RedisTarget = SingleTarget | readonly SingleTarget[];
 
-// One backend for each client object, so that all semaphores on it share their calls and one subscriber.
+// One backend for each client object, so that all semaphores on it share their calls and one
+// subscriber.
 const backends = new WeakMap<object, Backend>();
 
-/** The backend of the clients on the way to here, in their order, and those of longer lists that begin with them. */
+/**
+ * The backend of the clients on the way to here, in their order, and those of longer lists that
+ * begin with them.
+ */
 interface Quorums {
   readonly longer: WeakMap<object, Quorums>;
   backend: Backend | undefined;
 }
 
-// The same clients in the same order are the same backend, whatever array they come in. Client by client, so that a
-// long-lived one does not keep those that it was once listed with.
+// The same clients in the same order are the same backend, whatever array they come in. Client by
+// client, so that a long-lived one does not keep those that it was once listed with.
 const quorums: Quorums = { longer: new WeakMap(), backend: undefined };
 const nodes = new WeakMap<object, QuorumNode>();
 
-/** The backend for what a user passed, told by its methods and never by its class. */
+/** The backend for what a user passed, recognized by its methods and never by its class. */
 export function backendOf(target: RedisTarget | Backend): Backend {
   if (typeof target !== 'object' || target === null) throw unknownTarget(target);
   if (Array.isArray(target)) return quorumOf(target);
@@ -53,22 +60,26 @@ export function backendOf(target: RedisTarget | Backend): Backend {
 
 const QUORUM_OPTIONS: OptionNames = new Set(['lists', 'otherSet']);
 
+/** The options of `quorum`. */
 export interface QuorumOptions {
   /**
-   * Lists of nodes by name, of each of which a permit needs a majority: while the list is being changed, the one before and
-   * the one to come. Each node must be in one of them. Default: one list of all.
+   * Lists of nodes by name, of each of which a permit needs a majority: while the list is being
+   * changed, the one before and the one to come. Each node must be in one of them. Default: one
+   * list of all.
    */
   readonly lists?: readonly (readonly string[])[];
   /**
-   * What becomes of permits while other processes use the nodes in another set: `refuse`, a `QuorumError` instead (default), or
-   * `warn`, only the `warning` event. Then two may hold one permit.
+   * What becomes of permits while other processes use the nodes in another set: `refuse`, a
+   * `QuorumError` instead (default), or `warn`, only the `warning` event. Then two may hold one
+   * permit.
    */
   readonly otherSet?: 'refuse' | 'warn';
 }
 
 /**
- * A quorum of independent masters that have names, the same in every process: 1 to 256 bytes each. Call it once and pass what
- * it gives to every semaphore. An array of clients is the same with their addresses as names.
+ * A quorum of independent masters that have names, the same in every process: 1 to 256 bytes each.
+ * Call it once and pass what it gives to every semaphore. An array of clients is the same with
+ * their addresses as names.
  * @throws {TypeError | RangeError} at once, naming option, expectation and value
  */
 export function quorum(

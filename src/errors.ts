@@ -1,22 +1,18 @@
+import type { ErrorSubject } from './error-causes.js';
+import { advice, describe, isUnreachable, withDocs } from './error-causes.js';
+
 /** Every `code` that an error of this package can carry. */
 export type RedsemErrorCode =
   'ACQUIRE_TIMEOUT' | 'HANDLE_LOST' | 'BACKEND' | 'QUORUM' | 'CLOSED' | 'INVALID_ARGUMENT';
 
 const BRAND = Symbol.for('redsem.error');
 
-/** Where each code has a heading of its name. */
-const DOCS = 'docs/reference/errors.md';
-
-/** What `withDocs` adds: only the outermost error of several keeps it. */
-const DOCS_LINK = /; see docs\/reference\/errors\.md#\w+$/;
-
-/** Ends a message with the place that explains its code. */
-export function withDocs(code: RedsemErrorCode, message: string): string {
-  return `${message}; see ${DOCS}#${code.toLowerCase()}`;
-}
-
-/** The base of every error that this package makes. Bad arguments are plain `TypeError`s and `RangeError`s. */
+/**
+ * The base of every error that this package makes. Bad arguments are plain `TypeError`s and `RangeError`s, with the code
+ * `INVALID_ARGUMENT`.
+ */
 export class RedsemError extends Error {
+  /** What went wrong, for programs: each has a heading in docs/reference/errors.md. */
   readonly code: RedsemErrorCode;
 
   constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
@@ -32,11 +28,18 @@ export function isRedsemError(error: unknown): error is RedsemError {
   return typeof error === 'object' && error !== null && BRAND in error;
 }
 
+/** What an `AcquireTimeoutError` is made of. */
 export interface AcquireTimeoutDetails {
+  /** The semaphore's name. */
   readonly name: string;
+  /** Milliseconds that the caller allowed. */
   readonly timeout: number;
+  /** Milliseconds that passed. */
   readonly waited: number;
+  /** How many times the backend was asked. */
   readonly attempts: number;
+  /** The limit as of the last reply, where it is known; the message names 0, which is a pause. */
+  readonly limit?: number;
 }
 
 /** No permit came free in time. `cause` is the last error of the backend, if there was one. */
@@ -51,13 +54,14 @@ export class AcquireTimeoutError extends RedsemError {
   readonly attempts: number;
 
   constructor(details: AcquireTimeoutDetails, cause?: unknown) {
-    const { name, timeout, attempts } = details;
+    const { name, timeout, attempts, limit } = details;
     const waited = Math.round(details.waited);
     const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`;
+    const paused = limit === 0 ? '; it is paused: its limit is 0, set another with setLimit' : '';
     const why = cause === undefined ? '' : `; last error: ${describe(cause)}`;
     super(
       'ACQUIRE_TIMEOUT',
-      `${isUnreachable(cause) ? 'cannot reach Redis: ' : ''}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${why}`,
+      `${isUnreachable(cause) ? 'cannot reach Redis: ' : ''}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${paused}${why}`,
       cause,
     );
     this.semaphore = name;
@@ -68,10 +72,10 @@ export class AcquireTimeoutError extends RedsemError {
 }
 
 /**
- * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was confirmed;
- * `missing`: the backend no longer has the ticket; `revoked`: an operator took it back; `closed`: the
- * semaphore object was closed while the handle was held; `released`: its holder released it and used it afterwards,
- * which no `lost` event reports.
+ * Why a handle is lost. `expired`: its lease ran out by the local clock before an extension was
+ * confirmed; `missing`: the backend no longer has the ticket; `revoked`: an operator took it back;
+ * `closed`: the semaphore object was closed while the handle was held; `released`: its holder
+ * released it and used it afterwards, which no `lost` event reports.
  */
 export type LostReason = 'expired' | 'missing' | 'revoked' | 'closed' | 'released';
 
@@ -86,9 +90,11 @@ const LOST_BECAUSE: Record<LostReason, string> = {
 
 /** The holder can no longer be sure of its permit. */
 export class HandleLostError extends RedsemError {
+  /** Why it is lost. */
   readonly reason: LostReason;
   /** The semaphore's name. */
   readonly semaphore: string;
+  /** The ticket's id, as `handle.id` and `inspect` have it; empty for a handle of several that was released. */
   readonly ticketId: string;
 
   constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown) {
@@ -105,20 +111,32 @@ export class HandleLostError extends RedsemError {
   }
 }
 
-/** The backend failed in a way that trying again does not mend, or did not answer in time. */
+/** The backend refused a call in a way that a retry cannot fix, or did not answer in time. `cause` is its last error. */
 export class BackendError extends RedsemError {
-  constructor(message: string, cause?: unknown) {
+  /** The name of the semaphore, or of the keyed mutex; undefined where the call was about none. */
+  readonly semaphore: string | undefined;
+
+  /**
+   * @param message what failed
+   * @param cause the backend's error, which the message repeats, with what to do about it
+   * @param subject the semaphore; without its `prefix`, the message cannot name its keys
+   */
+  constructor(message: string, cause?: unknown, subject?: ErrorSubject) {
+    const unreachable = isUnreachable(cause) ? 'cannot reach Redis: ' : '';
     super(
       'BACKEND',
-      cause === undefined ? message : `${message}: ${describe(cause)}${advice(cause)}`,
+      cause === undefined
+        ? message
+        : `${unreachable}${message}: ${describe(cause)}${advice(cause, subject)}`,
       cause,
     );
+    this.semaphore = subject?.name;
   }
 }
 
 /**
- * Too few of the independent masters answered for a majority to be had, or others use them in another set. `cause` has the
- * reasons, too.
+ * Too few of the independent masters answered for a majority to be had, or others use them in
+ * another set. `cause` has the reasons, too.
  */
 export class QuorumError extends RedsemError {
   /** What went wrong on each node, in the order of the clients; undefined for one that answered. */
@@ -145,35 +163,4 @@ export class ClosedError extends RedsemError {
   constructor(name: string) {
     super('CLOSED', `the semaphore ${JSON.stringify(name)} is closed by close(); make a new one`);
   }
-}
-
-function describe(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  if (cause.message !== '') return cause.message.replace(DOCS_LINK, '');
-  return cause instanceof AggregateError ? cause.errors.map(describe).join('; ') : cause.name;
-}
-
-/** What to do about the replies of a server that refuses, by their first words. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/\bNOPERM\b/, '; grant the user this command and its keys (ACL SETUSER)'],
-  [
-    /\bWRONGTYPE\b/,
-    '; a key of this semaphore holds something else: delete it, or choose another prefix',
-  ],
-  [/\bOOM\b/, '; raise maxmemory, and keep maxmemory-policy noeviction'],
-];
-
-function advice(cause: unknown): string {
-  const text = describe(cause);
-  return ADVICE.find(([reply]) => reply.test(text))?.[1] ?? '';
-}
-
-/** No reply, or no connection. */
-function isUnreachable(cause: unknown): boolean {
-  if (!(cause instanceof Error)) return false;
-  const said = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
-  return (
-    cause.name === 'CallTimeoutError' ||
-    /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed/i.test(said)
-  );
 }

@@ -2,11 +2,15 @@ import type { HandleLostError } from './errors.js';
 import type { Lease } from './engine/lease.js';
 import { LossEmitter } from './loss-emitter.js';
 
-/** A ticket as plain data, to go on with it in another process. */
+/** A ticket as plain data: another process takes it over with `adopt`. */
 export interface HandleData {
+  /** The semaphore's name. */
   readonly name: string;
+  /** The ticket's id. */
   readonly id: string;
+  /** One number for each permit. */
   readonly slots: readonly number[];
+  /** As `handle.fencingToken`; `adopt` gives the ticket a higher one. */
   readonly fencingToken: number;
 }
 
@@ -18,7 +22,8 @@ export interface HandleKeeper {
 }
 
 // A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
-// without release can tell nobody of a loss: its ticket is no longer extended and expires by itself.
+// without release can report a loss to nobody: its ticket is no longer extended and expires by
+// itself.
 const dropped = new FinalizationRegistry<{ lease: Lease; forget: (lease: Lease) => void }>(
   ({ lease, forget }) => {
     if (lease.state.kind !== 'held') return;
@@ -64,21 +69,25 @@ export class Handle extends LossEmitter {
     return this.#lease.slots[0] ?? 0;
   }
 
-  /** Numbers from 0 to limit - 1 that no other live ticket has: one for each permit, lowest free first. */
+  /**
+   * Numbers from 0 to limit - 1 that no other live ticket has: one for each permit, lowest free
+   * first.
+   */
   get slots(): readonly number[] {
     return this.#lease.slots;
   }
 
   /**
-   * A safe integer that rises with every grant of this semaphore. With a limit above 1 other holders are
-   * legitimate, so a guarded resource compares tokens per slot: it refuses a write with `(slot, fencingToken)`
-   * when it has seen a higher token for that slot. The idea: M. Kleppmann, "How to do distributed locking", 2016.
+   * A safe integer that rises with every grant of this semaphore. With a limit above 1 other
+   * holders are legitimate, so a guarded resource compares tokens per slot: it refuses a write with
+   * `(slot, fencingToken)` when it has seen a higher token for that slot. The idea: M. Kleppmann,
+   * "How to do distributed locking", 2016.
    */
   get fencingToken(): number {
     return this.#lease.fencingToken;
   }
 
-  /** Aborts with the `HandleLostError` when the permit is lost. */
+  /** Aborts when the permit is lost, with the `HandleLostError` as its reason. */
   get signal(): AbortSignal {
     this.#keeper.look(this.#lease);
     if (this.#abort === undefined) {
@@ -91,8 +100,8 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Whether the permit is certain now: reads the clocks, so it is right even after a stall of the event loop. Once false
-   * it stays false.
+   * Whether the permit is certain now: reads the clocks, so it is right even after a stall of the
+   * event loop. Once false it stays false.
    */
   get held(): boolean {
     return this.#keeper.look(this.#lease) > 0;
@@ -103,7 +112,10 @@ export class Handle extends LossEmitter {
     return this.#keeper.look(this.#lease);
   }
 
-  /** @throws {HandleLostError} when the permit is no longer certain; with reason `released` after `release()`. */
+  /**
+   * @throws {HandleLostError} when the permit is no longer certain; with reason `released` after
+   *   `release()`.
+   */
   assertHeld(): void {
     if (!this.held) throw this.#lease.lossError();
   }
@@ -111,6 +123,7 @@ export class Handle extends LossEmitter {
   /**
    * Extends the ticket to its full ttl now, beside the extensions that happen by themselves.
    * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was confirmed
+   * @throws {BackendError} when the backend refuses; the lease runs on, and extensions are retried
    */
   async extend(): Promise<void> {
     this.assertHeld();
@@ -118,10 +131,11 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Gives the permit back, which wakes the next waiter. Resolves with true when the ticket was still there,
-   * false when it had been lost, or when its lease ran out while the backend could not be reached. Idempotent.
-   * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms and the lease
-   *   still runs; it is retried in the background until the lease is over
+   * Gives the permit back, which wakes the next waiter. Resolves with true when the ticket was
+   * still there, false when it had been lost, or when its lease ran out while the backend could not
+   * be reached. Idempotent.
+   * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
+   *   and the lease still runs; it is retried in the background until the lease is over
    */
   release(): Promise<boolean> {
     this.#release ??= this.#doRelease();
@@ -136,13 +150,16 @@ export class Handle extends LossEmitter {
 
   /**
    * Releases. Never rejects: a permit that cannot be given back now is retried, and at worst expires; the
-   * semaphore tells so by a `warning`.
+   * semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release().catch(this.#onReleaseFailed);
   }
 
-  /** @internal Called by the heartbeat's first extension: from then on the caller's references alone keep this alive. */
+  /**
+   * @internal Called by the heartbeat's first extension: from then on the caller's references alone
+   *   keep this alive.
+   */
   weaken(forget: (lease: Lease) => void): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;

@@ -1,39 +1,7 @@
 export type { AcquireAllOptions, SemaphoreShare } from './many/acquire-all.js';
 export { acquireAll, useAll } from './many/acquire-all.js';
 export type { BackoffOptions } from './calling/backoff.js';
-export type {
-  AcquireCall,
-  AcquireReply,
-  AcquireVerdict,
-  AddPermitsCall,
-  AddPermitsReply,
-  AdoptCall,
-  AdoptedTicket,
-  AdoptReply,
-  Backend,
-  Call,
-  EndedTicket,
-  ExtendCall,
-  ExtendReply,
-  GrantListener,
-  HolderState,
-  InspectCall,
-  InspectReply,
-  Listening,
-  NamePage,
-  PushedGrant,
-  ReleaseCall,
-  ReleaseReply,
-  ReplicaRequirement,
-  Reply,
-  RevokeCall,
-  RevokeReply,
-  SemaphoreKey,
-  SetLimitCall,
-  SetLimitReply,
-  TicketRequest,
-  WaiterState,
-} from './backends/backend.js';
+export type { Backend, HolderState, WaiterState } from './backends/backend.js';
 export type { ListOptions } from './list-semaphores.js';
 export { listSemaphores } from './list-semaphores.js';
 export type { Clock, Timer } from './time/clock.js';
@@ -86,7 +54,9 @@ export type {
   SemaphoreEvents,
   SemaphoreState,
   SemaphoreWarning,
+  TryUseRan,
   TryUseResult,
+  TryUseSkipped,
 } from './semaphore.js';
 export { Semaphore } from './semaphore.js';
 export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
@@ -102,3 +72,4 @@ export type {
   ReleaseMessage,
   WaitMessage,
 } from './telemetry.js';
+export type { ErrorSubject } from './error-causes.js';

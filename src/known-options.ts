@@ -29,7 +29,8 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses what is no object, and options that the call does not take: a misspelled one would have no effect.
+ * Refuses what is no object, and options that the call does not take: a misspelled one would have
+ * no effect.
  * @param argument what the object is called in messages
  * @throws {TypeError} that names the option and suggests the nearest one
  */

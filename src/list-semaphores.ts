@@ -8,6 +8,7 @@ import { checkPrefix, DEFAULT_RETRY } from './options.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions } from './known-options.js';
 
+/** The options of `listSemaphores`. */
 export interface ListOptions {
   /** As in `SemaphoreOptions`. Default `redsem`. */
   readonly prefix?: string;
@@ -19,11 +20,13 @@ const OPTIONS: ReadonlySet<string> = new Set(['prefix']);
 const PAGE_TIMEOUT_MS = 5000;
 
 /**
- * The names of all semaphores that were used within a day, each once, in no order. Redis is asked by SCAN, page by page, for as long
- * as somebody reads on: nothing is blocked, but a large database takes its time. Needs the right to SCAN beside those of semaphores.
+ * The names of all semaphores that were used within a day, each once, in no order. Redis is asked
+ * by SCAN, page by page, for as long as somebody reads on: nothing is blocked, but a large database
+ * takes its time. Needs the right to SCAN beside those of semaphores.
  * @param target as for a `Semaphore`; not several masters
  * @throws {TypeError | RangeError} at once, naming option, expectation and value
- * @throws {BackendError} while it is read: when the backend fails, does not answer within 5 s, or has no such list
+ * @throws {BackendError} while it is read: when the backend fails, does not answer within 5 s, or
+ *   has no such list
  */
 export function listSemaphores(
   target: RedisTarget | Backend,
@@ -42,7 +45,10 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
     isRetryable: (error) => backend.isRetryable?.(error) ?? true,
   };
   const listNames = backend.listNames?.bind(backend);
-  if (listNames === undefined) throw new BackendError('this backend has no list of semaphores');
+  if (listNames === undefined)
+    throw new BackendError(
+      'listing semaphores is not available: this backend cannot, nor can several independent masters',
+    );
   const known = new Set<string>();
   let cursor = '';
   do {

@@ -3,7 +3,10 @@ import type { HandleLostError } from './errors.js';
 
 /** Every event of a handle and what its listeners get. */
 export interface HandleEvents {
-  /** The holder can no longer be sure of its permit: stop working. At most once; a listener added late still gets it. */
+  /**
+   * The holder can no longer be sure of its permit: stop working. At most once; a listener added
+   * late still gets it.
+   */
   lost: [error: HandleLostError];
   /** `release()` has ended. */
   released: [];
@@ -13,8 +16,9 @@ function LazyEmitter(): void {}
 Object.setPrototypeOf(LazyEmitter.prototype, EventEmitter.prototype);
 
 /**
- * Node's EventEmitter, which makes room for listeners when the first one comes, not in its constructor: most handles never
- * have any, and that room was a tenth of all that a permit allocates. Node's own methods know such emitters.
+ * Node's EventEmitter, which makes room for listeners when the first one comes, not in its
+ * constructor: most handles never have any, and that room was a tenth of all that a permit
+ * allocates. Node's own methods know such emitters.
  */
 export const EmitterOnDemand: typeof EventEmitter = Object.assign(LazyEmitter, EventEmitter);
 
@@ -25,7 +29,7 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
   /** @internal Somebody listens for `lost` from now on; gives the loss, if it has happened. */
   protected abstract onLossListener(): HandleLostError | undefined;
 
-  /** Only what outlives its first extension or its permit pays for this. */
+  /** @internal Only what outlives its first extension or its permit pays for this. */
   protected watchListeners(): void {
     if (this.#watching) return;
     this.#watching = true;
@@ -36,19 +40,20 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
     });
   }
 
-  /** Each listener is called once and then removed, so that one which is added late is called alone. */
+  /** @internal Each listener is called once and then removed, so that one which is added late is called alone. */
   protected emitLost(error: HandleLostError): void {
     const listeners = this.rawListeners('lost');
     this.removeAllListeners('lost');
     for (const listener of listeners) this.#call(listener, error);
   }
 
+  /** @internal */
   protected emitReleased(): void {
     for (const listener of this.rawListeners('released')) this.#call(listener);
   }
 
-  // What a listener throws is its own uncaught exception: it keeps no other listener from being called, nor a release
-  // from ending.
+  // What a listener throws is its own uncaught exception: it keeps no other listener from being
+  // called, nor a release from ending.
   #call(listener: (...args: never[]) => void, ...args: unknown[]): void {
     try {
       Reflect.apply(listener, this, args);

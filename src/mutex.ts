@@ -9,13 +9,16 @@ export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
 export type MutexOptions = Omit<SemaphoreOptions, 'limit'>;
 
 /**
- * A semaphore of one permit: at most one holder at once, in every process that uses the same name on the same
- * backend. A guarded resource refuses late writes by comparing `fencingToken`: the slot is always 0.
+ * A semaphore of one permit: at most one holder at once, in every process that uses the same name
+ * on the same backend. A guarded resource refuses late writes by comparing `fencingToken`: the slot
+ * is always 0.
  */
 export class Mutex extends Semaphore {
   /**
-   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), or a `Backend`
-   * @param name 1 to 512 bytes of anything; shared with semaphores: a `Semaphore` of that name has the same permit
+   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), or
+   *   a `Backend`
+   * @param name 1 to 512 bytes of anything; shared with semaphores: a `Semaphore` of that name has
+   *   the same permit
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, name: string, options: MutexOptions = {}) {
@@ -23,8 +26,8 @@ export class Mutex extends Semaphore {
   }
 
   /**
-   * Pauses the mutex with 0: nobody gets it. Stores the limit 1 again with 1, also where a semaphore of the same name has
-   * stored another.
+   * Pauses the mutex with 0: nobody gets it. Stores the limit 1 again with 1, also where a
+   * semaphore of the same name has stored another.
    * @throws {RangeError} for any other limit: that would be no mutex
    */
   override async setLimit(limit: number): Promise<void> {
@@ -51,7 +54,7 @@ export function withLimitOne(options: MutexOptions): SemaphoreOptions {
   }
   const { limit = 1 }: Partial<SemaphoreOptions> = options;
   if (limit !== 1) {
-    throw rangeError(`limit: expected none, for a mutex has one permit, got ${shown(limit)}`);
+    throw rangeError(`limit: expected none, because a mutex has one permit, got ${shown(limit)}`);
   }
   return { ...options, limit };
 }

@@ -7,29 +7,44 @@ import type { OptionNames } from './known-options.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './known-options.js';
 import { rangeError, shown, typeError } from './validation.js';
 
+/** The options of a `Semaphore`. */
 export interface SemaphoreOptions {
   /** How many permits there are: an integer, minimum 1. */
   readonly limit: number;
-  /** Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147 483 647. */
+  /**
+   * Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147
+   * 483 647.
+   */
   readonly ttl?: number;
-  /** How often held tickets are extended, in milliseconds. Default `ttl / 3`, maximum `ttl / 2`; 0 = never. */
+  /**
+   * How often held tickets are extended, in milliseconds. Default `ttl / 3`, maximum `ttl / 2`; 0 =
+   * never.
+   */
   readonly extendEvery?: number;
-  /** Pauses between tries while waiting, in milliseconds. Default `{ min: 10, max: 200, factor: 2, jitter: true }`. */
+  /**
+   * Pauses between tries while waiting, in milliseconds. Default
+   * `{ min: 10, max: 200, factor: 2, jitter: true }`.
+   */
   readonly retry?: Partial<BackoffOptions>;
-  /** Start of every key and channel. Default `redsem`; no braces, for they would change a cluster's hash tag. */
+  /**
+   * Start of every key and channel. Default `redsem`; no braces, because they would change a
+   * cluster's hash tag.
+   */
   readonly prefix?: string;
-  /** Who holds or waits, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
+  /** The holder or waiter, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
   readonly label?: string;
   /**
-   * Only for a server with replicas: a permit counts as acquired once `atLeast` of them (minimum 1) have acknowledged it within
-   * `timeout` milliseconds (default 1000, minimum 1), else it is given back and the try counts as failed. Makes it less likely
-   * that a failover forgets a permit, not impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
+   * Only for a server with replicas: a permit counts as acquired once `atLeast` of them (minimum 1)
+   * have acknowledged it within `timeout` milliseconds (default 1000, minimum 1), else it is given
+   * back and the try counts as failed. Makes it less likely that a failover forgets a permit, not
+   * impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
    */
   readonly replicas?: ReplicaOptions;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock;
 }
 
+/** The options of `acquire` and `use`. */
 export interface AcquireOptions {
   /** Milliseconds to wait at most. Default: no limit; 0 makes one try. */
   readonly timeout?: number;
@@ -39,16 +54,20 @@ export interface AcquireOptions {
   readonly permits?: number;
 }
 
+/** The options of `close`. */
 export interface CloseOptions {
   /**
-   * Milliseconds for which holders keep their permits, extended as before, until they release them. Default 0, maximum
-   * 2 147 483 647.
+   * Milliseconds for which holders keep their permits, extended as before, until they release them.
+   * Default 0, maximum 2 147 483 647.
    */
   readonly drain?: number;
 }
 
+/** The option `replicas`. */
 export interface ReplicaOptions {
+  /** How many replicas must have a permit: an integer, minimum 1. */
   readonly atLeast: number;
+  /** Milliseconds to wait for them. Default 1000, minimum 1, maximum 2 147 483 647. */
   readonly timeout?: number;
 }
 
@@ -242,7 +261,7 @@ export function text(option: string, value: unknown, min: number, max: number): 
   if (typeof value !== 'string') {
     throw typeError(`${option}: expected a string, got ${shown(value)}`);
   }
-  // Half of a surrogate pair has no bytes of its own: two such strings would be one key.
+  // Half of a surrogate pair has no bytes: two such strings would be one key.
   if (!value.isWellFormed()) {
     throw typeError(`${option}: expected well-formed Unicode, got ${shown(value)}`);
   }

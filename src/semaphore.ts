@@ -6,6 +6,7 @@ import { backendOf } from './clients.js';
 import { acquireTogether } from './engine/acquire-together.js';
 import type { AcquireParams } from './engine/acquire-request.js';
 import type { Lease } from './engine/lease.js';
+import { outageMessage } from './engine/outage-watch.js';
 import { SemaphoreEngine } from './engine/semaphore-engine.js';
 import { runAndRelease } from './engine/use.js';
 import { ClosedError, HandleLostError } from './errors.js';
@@ -25,14 +26,18 @@ import {
 import { telemetry } from './telemetry.js';
 import { rangeError, typeError } from './validation.js';
 
-/** What `inspect` tells: permits held, requests waiting, and who. */
+/** What `inspect` gives: permits held, requests waiting, and who they are. */
 export interface SemaphoreState extends InspectReply {
+  /** The semaphore's name. */
   readonly name: string;
 }
 
-/** Something that does not keep the semaphore from working now but that somebody should know. */
+/** Something that somebody should know, though the semaphore works, or still tries to. */
 export interface SemaphoreWarning {
-  readonly code: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED';
+  /** What it is, for programs: see the event. */
+  readonly code:
+    'BACKEND_UNREACHABLE' | 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED';
+  /** What it is, for people, and what to do. */
   readonly message: string;
   /** The error behind it, if there is one. */
   readonly cause?: unknown;
@@ -41,23 +46,40 @@ export interface SemaphoreWarning {
 /** Every event and what its listeners get. */
 export interface SemaphoreEvents {
   /**
+   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no reply; waiting continues. Once
+   * per outage; `cause` is the last error.
    * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
    * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
    * `NODE_SET`: on several independent masters, somebody else uses the nodes in another set. Each of them once.
-   * `RELEASE_FAILED`: a permit could not be given back at once, and nobody got the error, for `use` gave the result of its function,
-   * or the handle was disposed of; each time.
+   * `RELEASE_FAILED`: a permit could not be given back at once, and nobody got the error, because `use` gave the result of its
+   * function, or the handle was disposed of; each time.
    */
   warning: [warning: SemaphoreWarning];
 }
 
 /** Whether a permit was free, and what the function gave. */
-export type TryUseResult<T> = { readonly ran: true; readonly result: T } | { readonly ran: false };
+export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
+
+/** A permit was free and the function has run. */
+export interface TryUseRan<T> {
+  /** Tells it from the other. */
+  readonly ran: true;
+  /** What the function gave. */
+  readonly result: T;
+}
+
+/** No permit was free, and the function was not called. */
+export interface TryUseSkipped {
+  /** Tells it from the other. */
+  readonly ran: false;
+}
 
 /**
- * A counting semaphore: at most `limit` permits at once, in every process that uses the same name on the
- * same backend. One object serves any number of callers.
+ * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
+ * on the same backend. One object serves any number of callers.
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
+  /** As given to the constructor. */
   readonly name: string;
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
@@ -71,7 +93,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a `Backend`, or an array of
    *   clients of independent masters (a quorum)
-   * @param name 1 to 512 bytes of anything
+   * @param name 1 to 512 bytes of anything; the same prefix and name mean the same permits, in every process
+   * @param options the limit, which is required, and what has defaults
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: RedisTarget | Backend, name: string, options: SemaphoreOptions) {
@@ -88,7 +111,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#watchOnceListened();
   }
 
-  /** The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else the one given to the constructor. */
+  /**
+   * The limit that counts, as of the last reply, also to `inspect`: what `setLimit` stored, else
+   * the one given to the constructor.
+   */
   get limit(): number {
     return this.#engine.terms.limit;
   }
@@ -98,7 +124,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or `AcquireOptions`
    * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the backend, if any
    * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
-   * @throws {RangeError} when more permits are wanted than the limit, as the backend has it
+   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the limit, as the backend has it
    * @throws {ClosedError} when the semaphore is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -126,7 +152,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * One try, one round trip: null when no permit is free or others wait for one.
-   * @throws {RangeError} when more permits are wanted than the limit, as the backend has it
+   * @param options `permits`: how many to take, 1 to the limit, default 1
+   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the limit, as the backend has it
+   * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
@@ -144,7 +172,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * @internal One call for permits of several semaphores, all or none. Null: one was not free. `unable`: no single call can do it.
+   * @internal One call for permits of several semaphores, all or none. Null: one was not free.
+   *   `unable`: no single call can do it.
    */
   static async tryTogether(
     parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
@@ -163,9 +192,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a release that fails
-   * beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and changes
-   * neither.
+   * beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning`, and changes neither.
+   * @param fn gets the handle; its `signal` aborts when the permit is lost
    * @param options as `acquire`
+   * @throws as `acquire`, and what `fn` throws
    */
   async use<T>(
     fn: (handle: Handle) => T | Promise<T>,
@@ -176,7 +206,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do. Otherwise as `use`.
+   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do.
+   * Otherwise as `use`.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(
@@ -190,7 +221,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, permits held, requests waiting, and who; what has expired is not counted. Large ones are read in pages.
+   * Limit, permits held, requests waiting, and who they are; what has expired is not counted. Large ones are read in pages.
+   * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
   async inspect(): Promise<SemaphoreState> {
@@ -199,9 +231,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit for every process that uses this name, from its next call on, whatever limit it was made with. When
-   * it grows, waiters get what comes free at once; when it shrinks, nobody loses a permit. 0 pauses the semaphore: holders
-   * keep their permits, nobody gets one, and requests wait until another limit is set. Kept until a day after the last use.
+   * Changes the limit for every process that uses this name, from its next call on, whatever limit
+   * it was made with. When it grows, waiters get what comes free at once; when it shrinks, nobody
+   * loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets one, and
+   * requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
    * @throws {ClosedError} when the semaphore is closed
@@ -214,14 +247,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit by a number, in one step: no change of another process is overwritten. It starts from the limit that
-   * counts: what is stored, else the one given to this object. As `setLimit` otherwise.
+   * Changes the limit by a number, in one step: no change of another process is overwritten. It
+   * starts from the limit that counts: what is stored, else the one given to this object. As
+   * `setLimit` otherwise.
    * @param delta an integer; negative takes permits away
    * @returns the new limit
    * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
    * @throws {TypeError} for anything that is no number
    * @throws {ClosedError} when the semaphore is closed
-   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask `inspect` for the limit
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask
+   *   `inspect` for the limit
    */
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
@@ -234,11 +269,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Goes on with a ticket that was acquired elsewhere: from now on it is extended here. It keeps its slots and gets a new
-   * fencing token. Whoever held it before finds it lost at its next extension at the latest; the latest of several who adopt wins.
+   * Takes over a ticket that was acquired elsewhere: from now on it is extended here. It keeps its slots and gets a new
+   * fencing token. Its former holder finds it lost at its next extension at the latest; the latest of several adopters wins.
    * @param ticket what `handle.toJSON()` gave
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
+   * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async adopt(ticket: HandleData): Promise<Handle> {
@@ -251,9 +287,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters. The holder's handle is
-   * lost with reason `revoked`, at once where it can be told, else at its next extension.
+   * lost with reason `revoked`, at once where a message reaches it, else at its next extension.
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also for one that was revoked a moment ago
+   * @throws {TypeError} when it is no id of a ticket
+   * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async revoke(ticketId: string): Promise<boolean> {
@@ -263,11 +301,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes the permits from its handles at once, also while their work still runs; with `drain`, holders first get that time to
-   * release them. New and waiting requests are rejected with a `ClosedError` at once. A handle that is still held at the end
-   * emits `lost` with reason `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than some
-   * hundred, the others follow in the next turns of the event loop. The client stays open. A second `close()` without
-   * `drain` ends the first one's time. Resolves when all is given back, or after min(ttl, 5000) ms more.
+   * Takes the permits from its handles at once, also while their work still runs; with `drain`,
+   * holders first get that time to release them. New and waiting requests are rejected with a
+   * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
+   * `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than
+   * some hundred, the others follow in the next turns of the event loop. The client stays open. A
+   * second `close()` without `drain` ends the first one's time. Resolves when all is given back, or
+   * after min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
@@ -309,6 +349,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       if (event !== 'warning') return;
       EventEmitter.prototype.off.call(this, 'newListener', onListener);
       this.#engine.terms.onceOtherLimit((otherLimit) => this.#warnOfOtherLimit(otherLimit));
+      this.#engine.waitLoop.outage.listener = (cause) => this.#warnOfOutage(cause);
       void this.#lookForHazards();
     };
     EventEmitter.prototype.on.call(this, 'newListener', onListener);
@@ -322,6 +363,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (hazard === undefined) return;
     // On the next tick, so that what a listener throws is its own uncaught exception.
     process.nextTick(() => this.emit('warning', { code: 'EVICTION', message: hazard }));
+  }
+
+  #warnOfOutage(cause: unknown): void {
+    const message = outageMessage(this.name, cause);
+    process.nextTick(() => this.emit('warning', { code: 'BACKEND_UNREACHABLE', message, cause }));
   }
 
   #warnOfOtherLimit(otherLimit: number): void {

@@ -2,15 +2,25 @@ import type { Channel, TracingChannel } from 'node:diagnostics_channel';
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LostReason } from './errors.js';
 
-/** Of each message: the semaphore's name and, where there is one, the ticket's id. Times are milliseconds. */
+/**
+ * Of each message: the semaphore's name and, where there is one, the ticket's id. Times are
+ * milliseconds.
+ */
 interface About {
+  /** The semaphore's name. */
   readonly name: string;
+  /** The ticket's id. */
   readonly id: string;
 }
 
-/** Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has ended. */
+/**
+ * Context of the tracing channel `redsem:acquire`; `result` and `error` are added when it has
+ * ended.
+ */
 export interface AcquireContext {
+  /** The semaphore's name. */
   readonly name: string;
+  /** How many it asks for. */
   readonly permits: number;
   /** Undefined for `tryAcquire`, Infinity for no limit. */
   readonly timeout: number | undefined;
@@ -18,19 +28,25 @@ export interface AcquireContext {
 
 /** `redsem:wait`: no permit was free, the request waits. */
 export interface WaitMessage extends About {
+  /** How many it asks for. */
   readonly permits: number;
 }
 
 /** `redsem:queue`: how many requests of this process wait for the semaphore now. */
 export interface QueueMessage {
+  /** The semaphore's name. */
   readonly name: string;
+  /** How many requests of this process wait, over all its objects of this name one by one. */
   readonly waiting: number;
 }
 
 /** `redsem:grant` */
 export interface GrantMessage extends About {
+  /** One number for each permit. */
   readonly slots: readonly number[];
+  /** As `handle.fencingToken`. */
   readonly fencingToken: number;
+  /** Milliseconds since the call of `acquire`. */
   readonly waited: number;
   /** How many times the backend was asked; 0: the ticket was adopted. */
   readonly attempts: number;
@@ -38,16 +54,22 @@ export interface GrantMessage extends About {
 
 /** `redsem:extend`: an extension was confirmed, or failed and is tried again. */
 export interface ExtendMessage extends About {
+  /** Why it failed; undefined: it was confirmed. */
   readonly error: unknown;
 }
 
 /** `redsem:lost` */
 export interface LostMessage extends About {
+  /** As `HandleLostError.reason`. */
   readonly reason: LostReason;
+  /** Milliseconds since the grant. */
   readonly heldFor: number;
 }
 
-/** `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was lost before. */
+/**
+ * `redsem:release`: `handle.release()` was called and has ended, also that of a handle which was
+ * lost before.
+ */
 export interface ReleaseMessage extends About {
   /** What `handle.release()` resolves with. */
   readonly released: boolean;
@@ -61,13 +83,18 @@ export interface ReleaseMessage extends About {
   readonly error: unknown;
 }
 
-/** `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire. */
+/**
+ * `redsem:drop`: a handle was garbage collected without `release()`; its ticket is left to expire.
+ */
 export type DropMessage = About;
 
 /** `redsem:mismatch`: somebody else uses the name with another limit. */
 export interface MismatchMessage {
+  /** The semaphore's name. */
   readonly name: string;
+  /** The limit of this object. */
   readonly limit: number;
+  /** The limit of somebody else. */
   readonly otherLimit: number;
 }
 

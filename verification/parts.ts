@@ -1,4 +1,6 @@
-/** One part of `npm run verify`: a folder of tests, or a program that ends with 0 when all is well. */
+/**
+ * One part of `npm run verify`: a folder of tests, or a program that ends with 0 when all is well.
+ */
 export interface Part {
   readonly name: string;
   readonly what: string;

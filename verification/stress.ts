@@ -1,6 +1,7 @@
 /*
- * npm run test:stress -- [--runs 30]: `npm test` again and again while each core has something else to do and every process of the run is
- * stopped for 5 to 500 ms now and then. No verdict may change. The table at the end names each run, and each test that failed.
+ * npm run test:stress -- [--runs 30]: `npm test` again and again while each core has something else
+ * to do and every process of the run is stopped for 5 to 500 ms now and then. No verdict may
+ * change. The table at the end names each run, and each test that failed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -58,7 +59,7 @@ async function runOnce(): Promise<Run> {
   return { totals, seconds: Math.round((performance.now() - began) / 1000), failures };
 }
 
-/** Stops one process of the run at a time, or all of them, and lets it go on. */
+/** Stops one process of the run at a time, or all of them, and lets it continue. */
 async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(Math.random() * 300);
@@ -71,8 +72,8 @@ async function pauseOften(mocha: ChildProcess, signal: AbortSignal): Promise<voi
 }
 
 /**
- * The processes of mocha with the servers that they started, by /proc. Others, such as commands under test, are left alone: some are
- * stopped by their test, and would go on too soon.
+ * The processes of mocha with the servers that they started, by /proc. Others, such as commands
+ * under test, are left alone: some are stopped by their test, and would continue too soon.
  */
 function familyOf(root: number): number[] {
   const processes = readdirSync('/proc')

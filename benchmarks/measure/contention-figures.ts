@@ -6,9 +6,15 @@ export interface ContentionFigures {
   readonly waitP50: number;
   readonly waitP99: number;
   readonly waitMax: number;
-  /** Jain's index over the callers' numbers of acquisitions: 1 is equal shares, 1 / callers is all for one. */
+  /**
+   * Jain's index over the callers' numbers of acquisitions: 1 is equal shares, 1 / callers is all
+   * for one.
+   */
   readonly jain: number;
-  /** Milliseconds for which a permit lay idle, on average, between two holders while somebody waited. */
+  /**
+   * Milliseconds for which a permit lay idle, on average, between two holders while somebody
+   * waited.
+   */
   readonly deadMs: number;
   readonly peakHolders: number;
 }
@@ -18,7 +24,9 @@ interface Window {
   readonly to: number;
 }
 
-/** `processes`: what the callers of each process did; figures of what was granted within the window. */
+/**
+ * `processes`: what the callers of each process did; figures of what was granted within the window.
+ */
 export function contentionFigures(
   processes: readonly (readonly HoldRecord[])[],
   window: Window,
@@ -69,8 +77,8 @@ function stepsOf({ asked, granted, released }: HoldRecord): Step[] {
 }
 
 /**
- * A hold lasts, seen from its holder, from the moment it has the permit to the moment it begins to give
- * it back: so there are never more of them than permits taken in Redis.
+ * A hold lasts, seen from its holder, from the moment it has the permit to the moment it begins to
+ * give it back: so there are never more of them than permits taken in Redis.
  */
 function sweep(
   records: readonly HoldRecord[],

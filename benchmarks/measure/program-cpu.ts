@@ -24,7 +24,10 @@ export async function buildCommand(): Promise<string> {
   return program;
 }
 
-/** Processor time that a program takes from its start to its end, user and system, in milliseconds: the mean of some runs. */
+/**
+ * Processor time that a program takes from its start to its end, user and system, in milliseconds:
+ * the mean of some runs.
+ */
 export async function cpuOf(
   words: readonly string[],
   runs: number,

@@ -42,8 +42,8 @@ export async function readUsage(server: TestServer): Promise<ServerUsage> {
 const scriptCalls = ['evalsha', 'eval'];
 
 /**
- * From INFO commandstats and not from `total_commands_processed`, which also counts what scripts call.
- * The time of a script holds that of the commands in it.
+ * From INFO commandstats and not from `total_commands_processed`, which also counts what scripts
+ * call. The time of a script holds that of the commands in it.
  */
 export function usageBetween(before: ServerUsage, after: ServerUsage, peer: Peer): UsageDifference {
   const names = [...scriptCalls, ...peer.plainCommands];

@@ -23,7 +23,7 @@ export class Stage {
     return new Stage(server);
   }
 
-  /** Worker processes, each with a connected client of its own. */
+  /** Worker processes, each with its own connected client. */
   async workers(peer: Peer, count: number): Promise<BenchWorker[]> {
     const workers = Array.from({ length: count }, () => new BenchWorker(peer.build));
     this.#workers.push(...workers);

@@ -8,7 +8,7 @@ const source = fileURLToPath(new URL('../../src/', import.meta.url));
 /** How the product asks whether anybody listens. */
 const question = /\btelemetry\.\w+\.(?:active|hasSubscribers)\b/g;
 
-/** Every such question is answered by a constant, so that what stands behind it is never reached. */
+/** Every such question is answered by a constant, so that the code behind it is never reached. */
 export const withoutTelemetry: Plugin = {
   name: 'without-telemetry',
   setup(build) {

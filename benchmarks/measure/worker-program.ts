@@ -21,8 +21,8 @@ export function workerProgram(name: Build): string {
 }
 
 /**
- * Workers are plain JavaScript, as a user's program is: run from its TypeScript by tsx, which names each
- * function anew whenever it is made, redsem took twice the CPU time for a pair.
+ * Workers are plain JavaScript, as a user's program is: run from its TypeScript by tsx, which names
+ * each function again whenever it is made, redsem took twice the CPU time for a pair.
  */
 export async function buildWorkerPrograms(): Promise<void> {
   rmSync(output, { recursive: true, force: true });

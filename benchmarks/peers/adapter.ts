@@ -4,8 +4,8 @@ export type Release = () => Promise<boolean>;
 /** A peer with one connected client, as a process of its user would have it. */
 export interface Connection {
   /**
-   * Waits as long as it takes. The permit is kept alive until it is released, if the peer can do that. `permits`: how many at
-   * once, which only redsem is asked for.
+   * Waits as long as it takes. The permit is kept alive until it is released, if the peer can do
+   * that. `permits`: how many at once, which only redsem is asked for.
    */
   acquire(name: string, limit: number, ttl: number, permits?: number): Promise<Release>;
   /** All or none. */

@@ -28,7 +28,10 @@ export interface Peer {
   readonly maxLimit: number;
   /** Whether it keeps a held permit alive for as long as its holder lives. */
   readonly extends: boolean;
-  /** What it sends outside scripts; the server's statistics count what scripts call under the same names. */
+  /**
+   * What it sends outside scripts; the server's statistics count what scripts call under the same
+   * names.
+   */
   readonly plainCommands: readonly string[];
   readonly build: Build;
   load(): Promise<Adapter>;
@@ -111,7 +114,10 @@ export const embedded: Peer = {
   load: () => import('./redsem-memory.js'),
 };
 
-/** redsem with and without somebody who listens to its channels, and the least that either could cost. */
+/**
+ * redsem with and without somebody who listens to its channels, and the least that either could
+ * cost.
+ */
 export const telemetryPeers: readonly Peer[] = [
   {
     ...counting,
@@ -133,7 +139,7 @@ export const telemetryPeers: readonly Peer[] = [
     id: 'telemetry-heard',
     label: 'all channels heard',
     kind: 'redsem',
-    load: () => import('./redsem-heard.js'),
+    load: () => import('./redsem-with-subscribers.js'),
   },
 ];
 

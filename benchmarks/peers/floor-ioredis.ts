@@ -1,7 +1,9 @@
 import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
 
-/** Two bare EVALSHA of a one-line script: no pair of script calls through this client can be faster. */
+/**
+ * Two bare EVALSHA of a one-line script: no pair of script calls through this client can be faster.
+ */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);
   const sha1 = String(await client.script('LOAD', 'return 1'));

@@ -3,7 +3,10 @@ import { Semaphore } from 'redis-semaphore';
 import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
 
-/** One object for each hold, as its README wants it; its retry and refresh intervals are left at their defaults. */
+/**
+ * One object for each hold, as its README wants it; its retry and refresh intervals are left at
+ * their defaults.
+ */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);
   return {

@@ -4,8 +4,8 @@ import type { Connection } from './adapter.js';
 import { openIoredis } from './ioredis-client.js';
 
 /**
- * On one server, through `using`, which is its way to keep a lock alive. It gives up after 10 retries by
- * default; all else stands at its defaults.
+ * On one server, through `using`, which is its way to keep a lock alive. It gives up after 10
+ * retries by default; all else has its default.
  */
 export async function connect(url: string): Promise<Connection> {
   const client = await openIoredis(url);

@@ -34,8 +34,8 @@ export const crowd: Question = {
   name: 'crowd',
   asks: 'For how long is the event loop blocked with many waiters in one process, and with many permits in one ticket?',
   notes: [
-    'The longest delay of a timer, in milliseconds, while the waiters come (1000 in each turn of the event loop), while all of them wait, while each in turn gets a permit and gives it back, and while one ticket of another semaphore takes and gives back so many permits at once.',
-    'With Redis the server has its own share of the work in a process of its own; in memory all of it is in this one.',
+    'The longest delay of a timer, in milliseconds, while the waiters come (1000 in each turn of the event loop), while all of them wait, while each in turn gets a permit and gives it back, and while one ticket of another semaphore takes and gives back that many permits at once.',
+    'With Redis the server has its share of the work in a separate process; in memory all of it is in this one.',
   ],
   rounds: 2,
   cases: (pace) =>

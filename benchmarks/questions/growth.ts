@@ -45,8 +45,8 @@ async function growTickets(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
 }
 
 /**
- * So many wait for the only permit, from two processes, first while it is held (what do they cost?), then
- * while it goes from one to the next without a pause.
+ * A crowd waits for the only permit, from two processes, first while it is held (what do they
+ * cost?), then while it goes from one to the next without a pause.
  */
 async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Measured[]> {
   const [first, second] = await stage.workers(redsem, 2);
@@ -63,15 +63,16 @@ async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Meas
   await first.ask('letGo', null);
   await sleep(200);
   const serverUs = await handOffCost(stage, [first, second], pace);
-  // With nobody waiting there is nothing to keep up, only the one caller that acquires and releases.
+  // With nobody waiting there is nothing to keep up, only the one caller that acquires and
+  // releases.
   const upkeep = size === 0 ? 0 : idle.usec / idle.elapsedMs;
   const values = { serverUs, upkeep };
   return [{ scenario: waiterScenario(size), peer: redsem.id, values }];
 }
 
 /**
- * Median over short windows: the tries by which waiting processes now and then renew their waiters fall
- * into few of them. They are counted as upkeep.
+ * Median over short windows: the tries by which waiting processes now and then renew their waiters
+ * fall into few of them. They are counted as upkeep.
  */
 async function handOffCost(
   stage: Stage,
@@ -172,7 +173,7 @@ export const growth: Question = {
   name: 'growth',
   asks: 'Does it get slower with many tickets held and many requests waiting?',
   notes: [
-    'Beside so many held tickets one caller acquires and releases. Among so many waiters from two processes the only permit goes round without a pause; a hand-off is one release, its grant and one new request.',
+    'One caller acquires and releases beside the given number of held tickets. The only permit goes round without a pause among the given number of waiters from two processes; a hand-off is one release, its grant and one new request.',
     'Server µs are the time inside commands (INFO commandstats). Only redsem has a queue; bottleneck cannot keep what it holds, and redlock holds one permit a name.',
   ],
   rounds: 2,

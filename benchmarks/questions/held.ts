@@ -42,7 +42,7 @@ const columns = [
   { head: 'permits lost', figure: 'lost' },
 ];
 
-/** Who can: more than one permit a name, kept alive while held. */
+/** The peers that can: more than one permit a name, kept alive while held. */
 const able = semaphores.filter((peer) => peer.extends && peer.maxLimit >= handles);
 
 async function measure(

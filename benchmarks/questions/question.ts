@@ -21,7 +21,9 @@ export interface Question {
   readonly notes: readonly string[];
   /** What this machine lacks for it; undefined where it can be asked. */
   readonly lacks?: () => string | undefined;
-  /** How its servers are started, where that is not as usual. Their slow calls then do not count. */
+  /**
+   * How its servers are started, where that is not as usual. Their slow calls then do not count.
+   */
   readonly server?: ServerOptions;
   /** How often each case is run, all cases taking turns. */
   readonly rounds: number;

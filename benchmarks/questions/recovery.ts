@@ -20,8 +20,8 @@ const columns = [
 const able = semaphores.filter((peer) => peer.extends);
 
 /**
- * One process holds the only permit of several semaphores, taken evenly spread over one ttl, so that its
- * death meets their leases at all ages; another process waits for each of them.
+ * One process holds the only permit of several semaphores, taken evenly spread over one ttl, so
+ * that its death meets their leases at all ages; another process waits for each of them.
  */
 async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
   const [ttl, count] = pace === 'full' ? [fullTtl, 5] : [800, 2];

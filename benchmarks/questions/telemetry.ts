@@ -37,8 +37,8 @@ interface Contestant {
 }
 
 /**
- * All rows on one server, in short turns, each round with new processes: the difference that is looked for
- * is smaller than what one process or one second differs from another.
+ * All rows on one server, in short turns, each round with new processes: the difference that is
+ * looked for is smaller than what one process or one second differs from another.
  */
 async function measure(
   stage: Stage,
@@ -63,7 +63,10 @@ async function measure(
   }));
 }
 
-/** Each comes first, in the middle and last equally often, so that it does not matter who went before. */
+/**
+ * Each comes first, in the middle and last equally often, so that it does not matter who went
+ * before.
+ */
 function ordersOf<T>(items: readonly T[]): T[][] {
   return items.flatMap((_, i) => {
     const turned = [...items.slice(i), ...items.slice(0, i)];
@@ -108,7 +111,7 @@ export const telemetry: Question = {
   name: 'telemetry',
   asks: 'What do the diagnostics channels cost, with nobody and with somebody who listens?',
   notes: [
-    "One process through node-redis, so many loops at once, each acquiring and releasing without a pause. Where they outnumber the permits, they wait for one another's.",
+    "One process through node-redis, the given number of loops at once, each acquiring and releasing without a pause. Where they outnumber the permits, they wait for one another's.",
     'Telemetry left out: each place of redsem that asks whether somebody listens has a constant instead, put in when the program is bundled. Nothing can cost less.',
     'In each round the three take turns on one server, in each order once. The bar is the median, over the rounds, of the ratio within a round.',
     'All channels heard: one subscriber to each, who counts messages and does nothing else.',

@@ -155,7 +155,7 @@ export const uncontended: Question = {
   name: 'uncontended',
   asks: 'What does a pair of acquire and release cost when permits are free?',
   notes: [
-    'One process, so many loops at once, each acquiring and releasing without a pause. The limit is the number of callers, or 1 where each has a semaphore of its own.',
+    'One process, the given number of loops at once, each acquiring and releasing without a pause. The limit is the number of callers, or 1 where each has its own semaphore.',
     'The lone caller is measured twice a round.',
     'Server µs in commands are INFO commandstats; server CPU µs are all that the server spent, reading, parsing and writing included; client CPU µs are those of the process.',
     'In memory there is no server: what a pair costs redsem itself.',

@@ -17,7 +17,7 @@ export interface BarChartOptions {
   readonly subtitle: string;
   readonly results: Results;
   readonly bars: readonly { readonly peer: Peer; readonly scenario: string }[];
-  /** One bar each, under one another; the label stands in front of the number. */
+  /** One bar each, under one another; the label is in front of the number. */
   readonly figures: readonly { readonly figure: string; readonly label: string }[];
   readonly logarithmic?: boolean;
 }
@@ -74,7 +74,10 @@ export function barChart(options: BarChartOptions): Chart {
   return { file, title, svg: render(option, height) };
 }
 
-/** Lines on two logarithmic axes, with the growth as log n from the first redsem point for comparison. */
+/**
+ * Lines on two logarithmic axes, with the growth as log n from the first redsem point for
+ * comparison.
+ */
 export function lineChart(options: LineChartOptions): Chart {
   const { file, title, xName, lines } = options;
   const known = lines.map(({ peer, points }) => ({
@@ -199,7 +202,10 @@ function valueAxis(spreads: readonly Spread[], logarithmic: boolean): object {
   return { type: 'log', splitLine: gridLine, axisLabel: label, ...bounds };
 }
 
-/** Whole powers of ten around the values. A bar needs some length, so the lower one is well below them. */
+/**
+ * Whole powers of ten around the values. A bar needs some length, so the lower one is well below
+ * them.
+ */
 function logBounds(values: readonly number[]): object {
   const positive = values.filter((value) => value > 0);
   if (positive.length === 0) return {};

@@ -14,7 +14,10 @@ import { verdictsOf } from './file-verdicts.js';
 const path = fileURLToPath(new URL('../README.md', import.meta.url));
 const [begin, end] = ['<!-- results -->', '<!-- /results -->'];
 
-/** Writes what stands in `results/` between the markers of the README: its tables cannot say anything else. */
+/**
+ * Writes what is in `results/` between the markers of the README: its tables cannot say anything
+ * else.
+ */
 export async function writeReadme(questions: readonly Question[]): Promise<void> {
   const text = readFileSync(path, 'utf8');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];

@@ -19,7 +19,7 @@ export interface Row {
   readonly values: Readonly<Record<string, readonly number[]>>;
 }
 
-/** What stands in `results/*.json`; tables, bars and charts are all made from it. */
+/** The content of `results/*.json`; tables, bars and charts are all made from it. */
 export interface ResultFile {
   readonly question: string;
   readonly environment: Environment;
@@ -63,7 +63,10 @@ export class Results {
   }
 }
 
-/** Puts the rounds of each scenario and peer together, in the order of the first round and of `peerIds`. */
+/**
+ * Puts the rounds of each scenario and peer together, in the order of the first round and of
+ * `peerIds`.
+ */
 export function rowsOf(measured: readonly Measured[], peerIds: readonly PeerId[]): Row[] {
   const scenarios = [...new Set(measured.map(({ scenario }) => scenario))];
   return scenarios.flatMap((scenario) =>

@@ -1,10 +1,13 @@
 import type { PeerId } from '../peers/catalog.js';
 
-/** What a run asks of its worker processes, and what they answer. Times are the machine's monotonic clock. */
+/**
+ * What a run asks of its worker processes, and what they answer. Times are the machine's monotonic
+ * clock.
+ */
 export interface Protocol {
   /** Loads a peer and connects it; comes first. */
   connect: { ask: { peer: PeerId; url: string }; answer: null };
-  /** Acquires and releases in so many loops at once. */
+  /** Acquires and releases in a number of loops at once. */
   pairs: { ask: PairsTask; answer: PairsResult };
   /** All callers acquire in one turn, then all release in one turn, so often. */
   rounds: { ask: RoundsTask; answer: null };
@@ -20,11 +23,13 @@ export interface Protocol {
   tally: { ask: null; answer: number };
   /** Takes permits and keeps them. */
   hold: { ask: HoldTask; answer: null };
-  /** Releases them all; tells how many had been lost. */
+  /** Releases them all; reports how many had been lost. */
   letGo: { ask: null; answer: number };
-  /** Waits for one permit of each name; tells when each was granted, in ms. */
+  /** Waits for one permit of each name; reports when each was granted, in ms. */
   await: { ask: { names: readonly string[]; ttl: number }; answer: number[] };
-  /** Lets a crowd wait, and takes many permits at once; tells how long the event loop was blocked. */
+  /**
+   * Lets a crowd wait, and takes many permits at once; reports how long the event loop was blocked.
+   */
   crowd: { ask: CrowdTask; answer: CrowdResult };
   /** CPU time of the process so far, in microseconds. */
   cpu: { ask: null; answer: number };

@@ -1,8 +1,9 @@
 import type { AcquireCall } from './backend.js';
 
 /**
- * The calls as one that takes all or nothing: none acts after the earliest moment that any of them names. Undefined where they
- * cannot be one: each must be of another semaphore, and have one request, for one permit, that does not wait.
+ * The calls as one that takes all or nothing: none acts after the earliest moment that any of them
+ * names. Undefined where they cannot be one: each must be of another semaphore, and have one
+ * request, for one permit, that does not wait.
  */
 export function allOrNone(calls: readonly AcquireCall[]): AcquireCall[] | undefined {
   const semaphores = new Set(calls.map(({ key: { prefix, name } }) => `${prefix}}${name}`));

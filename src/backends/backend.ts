@@ -1,58 +1,77 @@
 import type { Clock } from '../time/clock.js';
 
 /**
- * The port between the semaphore and where its tickets live. What is ready in the same turn travels together: acquire,
- * extend and release take calls of many semaphores, each with many tickets, and reply to each of them in the same order.
- * They reject as a whole; what was done before the error stays done, and ids make a second call harmless.
- * Durations are milliseconds; server times are milliseconds on the backend's own clock and are only compared with each other.
+ * The port between the semaphore and where its tickets live. What is ready in the same turn travels
+ * together: acquire, extend and release take calls of many semaphores, each with many tickets, and
+ * reply to each of them in the same order. They reject as a whole; what was done before the error
+ * stays done, and ids make a second call harmless. Durations are milliseconds; server times are
+ * milliseconds on the backend's own clock and are only compared with each other.
  */
 export interface Backend {
   /** The clock that semaphores on this backend use by default. */
   readonly clock?: Clock;
+  /** Serves the requests of each call, or queues them. */
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]>;
+  /** Renews tickets. */
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]>;
+  /** Gives tickets back and withdraws requests. */
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]>;
   /**
-   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and the reply is undefined. So is
-   * that to calls which cannot be one; each call is of another semaphore and has one request, for one permit, that does not wait.
-   * All are late once it is past the earliest `notAfter`. Left out: each semaphore is asked by itself.
+   * One ticket of each semaphore, or nothing: where one is not free at once, nothing is written and
+   * the reply is undefined. So is that to calls which cannot be one; each call is of another
+   * semaphore and has one request, for one permit, that does not wait. All are late once it is past
+   * the earliest `notAfter`. Left out: each semaphore is asked by itself.
    */
   acquireTogether?(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined>;
-  /** Semaphores of the same lane may share a call: not those on two servers. Left out: all share. */
+  /**
+   * Semaphores of the same lane may share a call: not those on two servers. Left out: all share.
+   */
   laneOf?(key: SemaphoreKey): string;
+  /** Reads the whole state of one semaphore, expired tickets left out. */
   inspect(call: InspectCall): Promise<InspectReply>;
   /**
-   * A page of the names with this prefix that were used within a day, and where the next page begins: '' is the beginning and the
-   * end. A name may come more than once. Left out where the backend cannot tell.
+   * A page of the names with this prefix that were used within a day, and where the next page
+   * begins: '' is the beginning and the end. A name may come more than once. Left out where the
+   * backend does not know.
    */
   listNames?(prefix: string, cursor: string): Promise<NamePage>;
-  /** Stores the limit that counts for everyone. Left out, as the next three, where the backend cannot. */
+  /**
+   * Stores the limit that counts for everyone. Left out, as the next three, where the backend
+   * cannot.
+   */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
-  /** Changes the limit that counts by a number and stores it. A call that runs twice changes it once. */
+  /**
+   * Changes the limit that counts by a number and stores it. A call that runs twice changes it
+   * once.
+   */
   addPermits?(call: AddPermitsCall): Promise<AddPermitsReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
   revoke?(call: RevokeCall): Promise<RevokeReply>;
   /**
-   * This backend, but a ticket counts only once so many replicas have it. The same object for the same requirement. Left out where
-   * replicas cannot be counted.
+   * This backend, but a ticket counts only once that many replicas have it. The same object for the
+   * same requirement. Left out where replicas cannot be counted.
    */
   withReplicas?(required: ReplicaRequirement): Backend;
-  /** Whether a pushed grant must be claimed by asking for it again, since another's call wrote it. */
+  /**
+   * Whether a pushed grant must be claimed by asking for it again, since another's call wrote it.
+   */
   readonly confirmsPushedGrants?: boolean;
-  /** What is set on the server so that it endangers the tickets, if that can be told. */
+  /** What is set on the server so that it endangers the tickets, if that is known. */
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
-  /** Tells of such a thing that is noticed in use, once; gives what takes the listener off. */
+  /** Reports such a setting once when it is noticed in use; returns what takes the listener off. */
   onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
-  /** How many permits one request may ask for, whatever the limit. Left out: as many as the limit. */
+  /**
+   * How many permits one request may ask for, whatever the limit. Left out: as many as the limit.
+   */
   readonly mostPermits?: number;
   /**
-   * Notes that keyed mutexes of that name are used with so many stripes, 0 for none, and gives all numbers that were noted within
-   * a day. Left out: nobody gets a warning of another number.
+   * Notes that keyed mutexes of that name are used with that many stripes, 0 for none, and gives
+   * all numbers that were noted within a day. Left out: nobody gets a warning of another number.
    */
   noteStripes?(key: SemaphoreKey, stripes: number): Promise<readonly number[]>;
-  /** Tells whether trying again can help. Left out: every error is worth another try. */
+  /** Whether a retry can help. Left out: every error is worth another try. */
   isRetryable?(error: unknown): boolean;
   /**
    * Listens for grants pushed to `client`. Left out where nothing can be pushed: waiting is then by
@@ -63,35 +82,48 @@ export interface Backend {
 
 /** Which semaphore: the same prefix and name mean the same permits, in every process. */
 export interface SemaphoreKey {
+  /** Start of every key and channel. */
   readonly prefix: string;
+  /** 1 to 512 bytes. */
   readonly name: string;
 }
 
 /** How many replicas must have a permit, and how long to wait for them, in milliseconds. */
 export interface ReplicaRequirement {
+  /** How many replicas, minimum 1. */
   readonly atLeast: number;
+  /** Milliseconds to wait for them, minimum 1. */
   readonly timeout: number;
 }
 
+/** A request for one ticket. */
 export interface TicketRequest {
   /** Made by the caller, see `ticket-id.ts`: a call that runs twice gives the same ticket twice. */
   readonly id: string;
+  /** How many it asks for, minimum 1. */
   readonly permits: number;
   /** Whether to queue when no permit is free. */
   readonly wait: boolean;
-  /** The place in the queue that an earlier reply told, so that a request that was dropped returns to it. */
+  /**
+   * The place in the queue that an earlier reply named, so that a request that was dropped returns
+   * to it.
+   */
   readonly arrival: number | undefined;
 }
 
 /** What every call says. */
 export interface Call {
+  /** The semaphore that it is about. */
   readonly key: SemaphoreKey;
   /**
-   * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller named applies. Messages do not
-   * tell it, for anybody may send them.
+   * Applies where `setLimit` stored none. 0 in a release: not known here, what the last caller
+   * named applies. Messages do not carry it, because anybody may send them.
    */
   readonly limit: number;
-  /** Who asks: grants for its queued requests come with a reply of its own, else they are pushed to it. */
+  /**
+   * The caller: grants for its queued requests come with a reply to it, else they are pushed to
+   * it.
+   */
   readonly client: string;
 }
 
@@ -103,27 +135,65 @@ export interface Reply {
   readonly grants: readonly PushedGrant[];
   /** The limit that `setLimit` stored, where it is not the caller's. */
   readonly storedLimit?: number | undefined;
-  /** Where none is stored and others hold or wait: the limit of another caller, where it is not this one's. */
+  /**
+   * Where none is stored and others hold or wait: the limit of another caller, where it is not this
+   * one's.
+   */
   readonly otherLimit?: number | undefined;
 }
 
 export interface AcquireCall extends Call {
   /** Life of a ticket without extension. */
   readonly ttl: number;
+  /** Who asks, as `inspect` shows it. */
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /** What it asks for; requests of one call are served in this order. */
   readonly requests: readonly TicketRequest[];
 }
 
+/** What became of a request. Only `granted` gives a ticket. */
 export type AcquireVerdict =
-  | { readonly kind: 'granted'; readonly fencingToken: number; readonly slots: readonly number[] }
-  /** `arrival`: its place in the queue; undefined where the backend has no queue and must be asked again. */
-  | { readonly kind: 'queued'; readonly arrival: number | undefined }
-  | { readonly kind: 'busy' }
-  /** It asks for more permits than the limit that counts, which is not 0, and is not queued; one that was queued before stays. */
-  | { readonly kind: 'over'; readonly limit: number }
-  | { readonly kind: 'late' };
+  GrantedVerdict | QueuedVerdict | BusyVerdict | OverVerdict | LateVerdict;
+
+/** It is a ticket now. */
+export interface GrantedVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'granted';
+  /** As `handle.fencingToken`. */
+  readonly fencingToken: number;
+  /** One number for each permit. */
+  readonly slots: readonly number[];
+}
+
+/** No permit is free, or others came earlier: it waits. */
+export interface QueuedVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'queued';
+  /** Its place in the queue; undefined where the backend has no queue and must be asked again. */
+  readonly arrival: number | undefined;
+}
+
+/** No permit is free, or others came earlier, and it does not wait. */
+export interface BusyVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'busy';
+}
+
+/** It asks for more permits than the limit that counts, which is not 0, and is not queued; one that was queued before stays. */
+export interface OverVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'over';
+  /** The limit that counts. */
+  readonly limit: number;
+}
+
+/** It came after `notAfter`: nothing was done. */
+export interface LateVerdict {
+  /** Tells it from the others. */
+  readonly kind: 'late';
+}
 
 export interface AcquireReply extends Reply {
   /** When the next ticket expires, if requests of this call were left in the queue. */
@@ -133,11 +203,13 @@ export interface AcquireReply extends Reply {
 }
 
 export interface ExtendCall extends Call {
+  /** Life of the tickets from now, in milliseconds. */
   readonly ttl: number;
+  /** The tickets. */
   readonly ids: readonly string[];
   /**
-   * One for each id: a ticket with another token is another one, granted anew by a call that was late, and the one asked for
-   * is gone. Left out: whatever has the id is extended.
+   * One for each id: a ticket with another token is another one, granted again by a call that was
+   * late, and the one asked for is gone. Left out: whatever has the id is extended.
    */
   readonly fencingTokens?: readonly number[] | undefined;
 }
@@ -150,7 +222,10 @@ export interface ExtendReply extends Reply {
 }
 
 export interface ReleaseCall extends Call {
-  /** Tickets to give back and queued requests to withdraw: what of the two an id is, only the backend knows for sure. */
+  /**
+   * Tickets to give back and queued requests to withdraw: what of the two an id is, only the
+   * backend knows for sure.
+   */
   readonly ids: readonly string[];
 }
 
@@ -162,7 +237,9 @@ export interface ReleaseReply extends Reply {
 export interface SetLimitCall extends Call {
   /** 0: nobody gets a permit. */
   readonly newLimit: number;
-  /** Server time after which the call must change nothing: somebody else may have set another since. */
+  /**
+   * Server time after which the call must change nothing: somebody else may have set another since.
+   */
   readonly notAfter?: number | undefined;
 }
 
@@ -172,6 +249,7 @@ export interface SetLimitReply extends Reply {
 }
 
 export interface AddPermitsCall extends Call {
+  /** What to add to the limit: an integer, negative to take permits away. */
   readonly delta: number;
   /** Made by the caller, as ids of tickets are. */
   readonly id: string;
@@ -182,20 +260,28 @@ export interface AddPermitsCall extends Call {
 export interface AddPermitsReply extends Reply {
   /** What the change made; undefined where it came late. */
   readonly limit: number | undefined;
-  /** It would have gone below 0 or above 2^53 - 1: nothing is changed, and `limit` is the one that counts. */
+  /**
+   * It would have gone below 0 or above 2^53 - 1: nothing is changed, and `limit` is the one that
+   * counts.
+   */
   readonly refused?: boolean;
   /** It came after `notAfter`. */
   readonly late?: boolean;
 }
 
 export interface AdoptCall extends Call {
+  /** Life of the ticket from now, in milliseconds. */
   readonly ttl: number;
+  /** The new holder, as `inspect` shows it. */
   readonly label: string;
   /** Any id that the ticket ever had. */
   readonly id: string;
   /** The id that it gets, see `adoptedId`. A call that runs twice gives the same ticket twice. */
   readonly newId: string;
-  /** Server time after which the call must change nothing: somebody else may have adopted the ticket since. */
+  /**
+   * Server time after which the call must change nothing: somebody else may have adopted the ticket
+   * since.
+   */
   readonly notAfter?: number | undefined;
 }
 
@@ -206,14 +292,18 @@ export interface AdoptReply extends Reply {
   readonly late?: boolean;
 }
 
+/** A ticket that has a new holder. */
 export interface AdoptedTicket {
+  /** One number for each permit: those that it had. */
   readonly slots: readonly number[];
+  /** The new one, higher than all before. */
   readonly fencingToken: number;
   /** The id that it had until now. */
   readonly before: string;
 }
 
 export interface RevokeCall extends Call {
+  /** The ticket. */
   readonly id: string;
 }
 
@@ -222,13 +312,19 @@ export interface RevokeReply extends Reply {
   readonly revoked: boolean;
 }
 
+/** A question about one semaphore as a whole. */
 export interface InspectCall {
+  /** The semaphore that it is about. */
   readonly key: SemaphoreKey;
+  /** Counts where no other is known. */
   readonly limit: number;
 }
 
+/** Some of the names in use. */
 export interface NamePage {
+  /** In no order. */
   readonly names: readonly string[];
+  /** Where the next page begins; '' after the last one. */
   readonly cursor: string;
 }
 
@@ -236,18 +332,28 @@ export interface NamePage {
 export interface InspectReply {
   /** By `limitFrom`. */
   readonly limit: number;
-  /** `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`: nobody has asked, so it is the one given here. */
+  /**
+   * `setLimit`: stored. `caller`: none is stored, and it is that of whoever asked last. `options`:
+   * nobody has asked, so it is the one given here.
+   */
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
+  /** Permits, not tickets, that are held. */
   readonly held: number;
+  /** Requests, not permits, that wait. */
   readonly waiting: number;
+  /** The tickets, by slot. */
   readonly holders: readonly HolderState[];
+  /** The requests, in order of arrival. */
   readonly waiters: readonly WaiterState[];
 }
 
+/** One ticket; see `Semaphore.inspect`. */
 export interface HolderState {
   /** The ticket's id. */
   readonly id: string;
+  /** One number for each permit. */
   readonly slots: number[];
+  /** As `handle.fencingToken`. */
   readonly fencingToken: number;
   /** Milliseconds until the ticket expires unless extended. */
   readonly expiresIn: number;
@@ -257,19 +363,27 @@ export interface HolderState {
   readonly label: string;
 }
 
+/** One request that waits; see `Semaphore.inspect`. */
 export interface WaiterState {
+  /** The id of the ticket that it will be. */
   readonly id: string;
+  /** How many it asks for. */
   readonly permits: number;
   /** 0 is the next to be granted. */
   readonly position: number;
   /** Milliseconds since the request arrived. */
   readonly waitingFor: number;
+  /** The waiter's `label` option. */
   readonly label: string;
 }
 
+/** A queued request became a ticket. */
 export interface PushedGrant {
+  /** The request's id, and the ticket's. */
   readonly id: string;
+  /** As `handle.fencingToken`. */
   readonly fencingToken: number;
+  /** One number for each permit. */
   readonly slots: readonly number[];
   /** Server time at which the ticket expires unless it is extended: the end of its claim time. */
   readonly expiresAt: number;
@@ -277,26 +391,37 @@ export interface PushedGrant {
 
 /** A ticket that was taken from its holder, by what a message says. */
 export interface EndedTicket {
+  /** The ticket's id. */
   readonly id: string;
+  /** `revoked` by an operator; `missing`: it was adopted elsewhere. */
   readonly reason: 'revoked' | 'missing';
 }
 
 /** `name`: the semaphore's. */
 export interface GrantListener {
+  /** Requests of this client were granted. */
   onGrants(grants: readonly PushedGrant[], name: string): void;
+  /** Tickets of this client were taken away. */
   onEnded?(ended: readonly EndedTicket[], name: string): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
-  /** It will not come back by itself, for it was refused, say: it is to be closed, and another may be opened after a pause. */
+  /**
+   * It will not come back by itself, after a refusal for example: close it, and another may
+   * be opened after a pause.
+   */
   onFailed?(): void;
 }
 
+/** A subscription that `listen` opened. */
 export interface Listening {
   /** Never rejects. */
   close(): Promise<void>;
 }
 
-/** The server behind a backend can never keep what a semaphore promises: no call to it is worth another try. */
+/**
+ * The server behind a backend can never keep what a semaphore promises: no call to it is worth
+ * another try.
+ */
 export class UnfitServerError extends Error {
   constructor(what: string, cause?: unknown) {
     const needs = 'redsem needs Redis 6.2 or newer, or Valkey; of this server';

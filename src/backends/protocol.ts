@@ -1,6 +1,6 @@
 /**
- * The numbers that all who share a semaphore must agree on, in milliseconds where the name says so. Scripts have them as
- * `CLAIM_TIME_US` and the like, see `redis/compose-script.ts`.
+ * The numbers that all who share a semaphore must agree on, in milliseconds where the name says so.
+ * Scripts have them as `CLAIM_TIME_US` and the like, see `redis/compose-script.ts`.
  */
 
 /** How long a ticket lives that was granted to a waiter but not yet claimed by it. */
@@ -15,7 +15,10 @@ export const KEYS_LIFE_MS = 86_400_000;
 /** Permits of one ticket at most: each has a slot that is named in replies and messages. */
 export const MOST_PERMITS: number = 2 ** 24;
 
-/** Tickets and requests that `inspect` reads with one command, so that a large semaphore does not block the server. */
+/**
+ * Tickets and requests that `inspect` reads with one command, so that a large semaphore does not
+ * block the server.
+ */
 export const INSPECT_PAGE = 500;
 
 /** Keys that `listNames` looks at with one command. */

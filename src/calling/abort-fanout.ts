@@ -8,8 +8,8 @@ interface Fan {
 const fans = new WeakMap<AbortSignal, Fan>();
 
 /**
- * Calls `listener` when `signal` aborts. Any number of calls share one listener on the signal itself, for Node
- * warns of a leak where a long-lived signal has more than ten.
+ * Calls `listener` when `signal` aborts. Any number of calls share one listener on the signal
+ * itself, for Node warns of a leak where a long-lived signal has more than ten.
  */
 export function onceAborted(signal: AbortSignal, listener: Listener): void {
   let fan = fans.get(signal);

@@ -34,8 +34,9 @@ export class AcquireLane extends Lane<AcquireItem, AcquireReply> {
 }
 
 /**
- * For how long somebody wants what they ask for, in milliseconds: a call that is delayed on its way must not act after that. Rounded
- * up by at most a thirty-second part, so that most semaphores of a call have the same and the script gets few sets of terms.
+ * For how long somebody wants what they ask for, in milliseconds: a call that is delayed on its way
+ * must not act after that. Rounded up by at most a thirty-second part, so that most semaphores of a
+ * call have the same and the script gets few sets of terms.
  */
 export function timeWanted(items: readonly AcquireItem[], now: number): number {
   let last = now + 1;

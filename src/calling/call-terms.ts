@@ -67,7 +67,10 @@ export class CallTerms {
     this.#limit = stored ?? this.call.limit;
   }
 
-  /** Calls `listener` once when somebody is seen to use another limit and none is stored, at once if that is so already. */
+  /**
+   * Calls `listener` once when somebody is seen to use another limit and none is stored, at once if
+   * that is so already.
+   */
   onceOtherLimit(listener: (otherLimit: number) => void): void {
     if (this.#otherLimit === undefined) this.#onOtherLimit = listener;
     else listener(this.#otherLimit);

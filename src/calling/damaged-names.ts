@@ -3,7 +3,10 @@ import type { SemaphoreKey } from '../backends/backend.js';
 /** How long a semaphore whose calls fail stays out of those of others, in milliseconds. */
 const ALONE_MS = 5000;
 
-/** Semaphores whose calls were refused, whichever of their objects made them: some programs make one for each request. */
+/**
+ * Semaphores whose calls were refused, whichever of their objects made them: some programs make one
+ * for each request.
+ */
 export class DamagedNames {
   /** Monotonic times until when they stay alone, the earliest first. */
   readonly #until = new Map<string, number>();

@@ -6,7 +6,10 @@ import { StraySearch } from './stray-search.js';
 import type { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
 
-/** How many tickets and requests that nobody wants are given back at a time: anybody may send grants. */
+/**
+ * How many tickets and requests that nobody wants are given back at a time: anybody may send
+ * grants.
+ */
 const MOST_STRAYS = 1000;
 
 /** How long giving such back is tried, in milliseconds, and with what pauses. */
@@ -24,7 +27,10 @@ export interface GrantReader {
   wants(id: string): boolean;
 }
 
-/** Hands grants to the semaphore objects of this process that asked for them. What nobody wants is given back. */
+/**
+ * Hands grants to the semaphore objects of this process that asked for them. What nobody wants is
+ * given back.
+ */
 export class GrantDispatch {
   readonly #backend: Backend;
   readonly #numbers: TicketNumbers;
@@ -72,8 +78,8 @@ export class GrantDispatch {
   }
 
   /**
-   * After an interruption the server may have older data, with requests that were served since and tickets that were given
-   * back: no other process can tell that these are not wanted.
+   * After an interruption the server may have older data, with requests that were served since and
+   * tickets that were given back: no other process can know that these are not wanted.
    */
   async #giveBackStrays(key: SemaphoreKey, limit: number): Promise<void> {
     try {

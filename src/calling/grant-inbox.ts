@@ -8,12 +8,16 @@ import type {
 import type { Clock, Timer } from '../time/clock.js';
 import type { GrantDispatch } from './grant-dispatch.js';
 
-/** How long a subscription outlives its last waiter, in milliseconds, so that the next one need not open another. */
+/**
+ * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
+ * open another.
+ */
 const LINGER_MS = 10_000;
 
 /**
- * Between a subscription that was refused and the next one, in milliseconds. Waiters poll meanwhile, so this may be
- * long: a user without the right to subscribe must cost the server little.
+ * Between a subscription that was refused and the next one, in milliseconds. Waiters poll
+ * meanwhile, so this may be long: a user without the right to subscribe must cost the server
+ * little.
  */
 const RESUBSCRIBE_DELAY_MS = 5000;
 
@@ -25,8 +29,8 @@ export interface InboxReader {
 }
 
 /**
- * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client object,
- * made when somebody first waits and gone some time after nobody does.
+ * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client
+ * object, made when somebody first waits and gone some time after nobody does.
  */
 export class GrantInbox {
   readonly #clock: Clock;
@@ -133,7 +137,7 @@ export class GrantInbox {
       this.#healthy = healthy && this.#listening !== undefined;
       if (this.#healthy !== wasHealthy) this.#healthChanges += 1;
       if (!healthy && this.#waiting.size === 0) return void this.close();
-      // Each time that they are told, they poll as often as at first: no news is not worth that.
+      // Each notification makes them poll as often as at first: not worth it without news.
       if (!this.#healthy && !wasHealthy) return;
       const restored = this.#healthy && this.#interrupted;
       this.#interrupted = !this.#healthy;

@@ -7,7 +7,10 @@ import type { CallTerms } from './call-terms.js';
 /** Most ids in one call, so that it keeps the server for no longer than some milliseconds. */
 export const MOST_IDS = 100;
 
-/** Most ids in a call for one semaphore alone: released in smaller parts, they leave holes between its slots, which cost the server more. */
+/**
+ * Most ids in a call for one semaphore alone: released in smaller parts, they leave holes between
+ * its slots, which cost the server more.
+ */
 const MOST_IDS_OF_ONE = 1000;
 
 /** How many calls are under way at once: one runs while the next is on its way. */
@@ -19,7 +22,10 @@ export interface LaneItem {
   sent: boolean;
   /** It is no longer wanted: if it has not left, it never does, and is never answered. */
   cancelled: boolean;
-  /** Whether it was sent again, after a call that was refused: that one may have done it all the same. */
+  /**
+   * Whether it was sent again, after a call that was refused: that one may have done it all the
+   * same.
+   */
   repeated: boolean;
 }
 
@@ -28,7 +34,10 @@ export interface Sender<Item, R> {
   readonly terms: CallTerms;
   /** `late`: its time was over before, and `onFailure` was called. */
   onReply(items: readonly Item[], reply: R, sent: Instant, late: boolean): void;
-  /** The call has failed; with a `CallTimeoutError` when its time is over, and then a reply may follow. */
+  /**
+   * The call has failed; with a `CallTimeoutError` when its time is over, and then a reply may
+   * follow.
+   */
   onFailure(items: readonly Item[], error: unknown): void;
 }
 
@@ -45,11 +54,11 @@ export interface LaneParts {
 }
 
 /**
- * Calls of one kind that travel together, whatever semaphores they are of: what is added in one turn of the event loop
- * leaves in that turn; while two calls are under way the next one gathers.
+ * Calls of one kind that travel together, whatever semaphores they are of: what is added in one
+ * turn of the event loop leaves in that turn; while two calls are under way the next one gathers.
  *
- * One damaged semaphore makes a shared call fail. So each is then sent again alone, which ids make harmless, and what
- * fails alone stays alone for a while.
+ * One damaged semaphore makes a shared call fail. So each is then sent again alone, which ids make
+ * harmless, and what fails alone stays alone for a while.
  */
 export abstract class Lane<Item extends LaneItem, R extends Reply> {
   protected readonly parts: LaneParts;

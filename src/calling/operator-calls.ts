@@ -18,7 +18,10 @@ interface Adopted {
   readonly sent: Instant;
 }
 
-/** What is asked of a semaphore as a whole, or of one ticket by its id: tried again until it succeeds or its time is over. */
+/**
+ * What is asked of a semaphore as a whole, or of one ticket by its id: tried again until it
+ * succeeds or its time is over.
+ */
 export class OperatorCalls {
   readonly #backend: Backend;
   readonly #terms: CallTerms;
@@ -33,17 +36,17 @@ export class OperatorCalls {
   }
 
   async setLimit(newLimit: number): Promise<void> {
-    const setLimit = this.#backend.setLimit?.bind(this.#backend) ?? unable('setLimit');
+    const setLimit = this.#backend.setLimit?.bind(this.#backend) ?? this.#unable('setLimit');
     const call = { ...this.#terms.call, newLimit };
-    await this.#untilDone('setting the limit', (notAfter) => setLimit({ ...call, notAfter }));
+    await this.#untilDone('setting the limit of', (notAfter) => setLimit({ ...call, notAfter }));
     this.#terms.forgetOtherLimit();
   }
 
   /** `id`: of the change, which is made once however often it is sent. */
   async addPermits(delta: number, id: string): Promise<AddPermitsReply> {
-    const addPermits = this.#backend.addPermits?.bind(this.#backend) ?? unable('addPermits');
+    const addPermits = this.#backend.addPermits?.bind(this.#backend) ?? this.#unable('addPermits');
     const call = { ...this.#terms.call, delta, id };
-    const { reply } = await this.#untilDone('changing the limit', (notAfter) =>
+    const { reply } = await this.#untilDone('changing the limit of', (notAfter) =>
       addPermits({ ...call, notAfter }),
     );
     if (reply.refused !== true) this.#terms.forgetOtherLimit();
@@ -52,49 +55,61 @@ export class OperatorCalls {
 
   /** Undefined when the ticket is gone. `newId` is its id from now on. */
   async adopt(id: string, newId: string): Promise<Adopted | undefined> {
-    const adopt = this.#backend.adopt?.bind(this.#backend) ?? unable('adopt');
+    const adopt = this.#backend.adopt?.bind(this.#backend) ?? this.#unable('adopt');
     const { call, ttl, label } = this.#terms;
-    const { sent, reply } = await this.#untilDone('adopting', (notAfter) =>
+    const { sent, reply } = await this.#untilDone('adopting a ticket of', (notAfter) =>
       adopt({ ...call, ttl, label, id, newId, notAfter }),
     );
     return reply.ticket && { ticket: reply.ticket, sent };
   }
 
   async revoke(id: string): Promise<boolean> {
-    const revoke = this.#backend.revoke?.bind(this.#backend) ?? unable('revoke');
+    const revoke = this.#backend.revoke?.bind(this.#backend) ?? this.#unable('revoke');
     const call = { ...this.#terms.call, id };
-    const { reply } = await this.#untilDone('revoking', () => revoke(call));
+    const { reply } = await this.#untilDone('revoking a ticket of', () => revoke(call));
     return reply.revoked;
   }
 
   async inspect(): Promise<InspectReply> {
-    const reply = await retryUntilDeadline(this.#retry, 'inspecting', () =>
+    const reply = await retryUntilDeadline(this.#retry, `inspecting ${this.#quoted}`, () =>
       this.#backend.inspect(this.#terms.call),
     );
     this.#terms.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;
   }
 
-  /** `call` gets the server time after which it must do nothing: by then its caller has an error. */
+  /**
+   * `call` gets the server time after which it must do nothing: by then its caller has an error.
+   */
   async #untilDone<R extends Reply & { readonly late?: boolean }>(
     what: string,
     call: (notAfter: number | undefined) => Promise<R>,
   ) {
     const over = this.#clock.monotonic() + this.#retry.limit;
-    return retryUntilDeadline(this.#retry, what, async () => {
+    return retryUntilDeadline(this.#retry, `${what} ${this.#quoted}`, async () => {
       const sent = instant(this.#clock);
       const left = Math.max(over - sent.monotonic, 0);
       const reply = await call(this.#terms.serverClock.latestIn(left));
       this.#terms.observe(sent, reply);
-      // The server's clock was stepped, or the call was delayed: again, now that its time is known better.
+      // The server's clock was stepped, or the call was delayed: again, now that its time is known
+      // better.
       if (reply.late === true) {
         throw new Error('the call reached the server after its deadline and was refused');
       }
       return { sent, reply };
     });
   }
-}
 
-function unable(method: string): never {
-  throw new BackendError(`this backend has no ${method}`);
+  /** As messages show it. */
+  get #quoted(): string {
+    return JSON.stringify(this.#terms.name);
+  }
+
+  #unable(method: string): never {
+    throw new BackendError(
+      `${method} of ${this.#quoted} is not available: this backend has no ${method}, nor have several independent masters`,
+      undefined,
+      this.#terms.key,
+    );
+  }
 }

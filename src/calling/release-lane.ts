@@ -2,7 +2,10 @@ import type { Backend, ReleaseReply } from '../backends/backend.js';
 import type { LaneGroup, LaneItem, LaneParts, Sender } from './lane.js';
 import { Lane } from './lane.js';
 
-/** A ticket to give back, or a request to withdraw: which of the two an id is, only the backend knows for sure. */
+/**
+ * A ticket to give back, or a request to withdraw: which of the two an id is, only the backend
+ * knows for sure.
+ */
 export interface ReleaseItem extends LaneItem {
   readonly id: string;
 }

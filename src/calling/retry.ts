@@ -1,3 +1,4 @@
+import type { ErrorSubject } from '../error-causes.js';
 import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
@@ -10,6 +11,8 @@ export interface RetryOptions {
   readonly retry: BackoffOptions;
   /** How long it may take with all its tries, in milliseconds. */
   readonly limit: number;
+  /** The one that the call is about, for errors. */
+  readonly subject?: ErrorSubject;
   isRetryable(error: unknown): boolean;
 }
 
@@ -34,7 +37,9 @@ export async function retryUntilDeadline<R>(
       // The error of an earlier try says more than the silence at the end.
       if (lastError === undefined || !(error instanceof CallTimeoutError)) lastError = error;
       const over = error instanceof CallTimeoutError || left <= 0;
-      if (over || !options.isRetryable(error)) throw new BackendError(`${what} failed`, lastError);
+      if (over || !options.isRetryable(error)) {
+        throw new BackendError(`${what} failed`, lastError, options.subject);
+      }
     }
     const pause = Math.min(
       backoffDelay(retry, round, randomBy(clock)),

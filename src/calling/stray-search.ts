@@ -1,7 +1,10 @@
 import type { SemaphoreKey } from '../backends/backend.js';
 import type { Clock } from '../time/clock.js';
 
-/** Between two looks, in milliseconds: after an interruption all semaphores that wait want one, and the server has enough to do. */
+/**
+ * Between two looks, in milliseconds: after an interruption all semaphores that wait want one, and
+ * the server has enough to do.
+ */
 const PAUSE_MS = 20;
 
 interface Look {

@@ -26,14 +26,15 @@ export interface TermsOptions {
 }
 
 /**
- * What one process asks of one backend about tickets: its name there, its calls, which travel together whatever
- * semaphores they are of, and the inboxes in which grants arrive.
+ * What one process asks of one backend about tickets: its name there, its calls, which travel
+ * together whatever semaphores they are of, and the inboxes in which grants arrive.
  */
 export class TicketCalls {
   readonly dispatch: GrantDispatch;
   readonly #backend: Backend;
   readonly #numbers: TicketNumbers;
-  // Its readers, its subscription and its timers keep an inbox alive: unused prefixes take no memory.
+  // Its readers, its subscription and its timers keep an inbox alive: unused prefixes take no
+  // memory.
   readonly #inboxes = new WeakGroups<GrantInbox>();
   readonly #serverClock: ServerClock;
   readonly #damaged = new DamagedNames();
@@ -121,7 +122,8 @@ export class TicketCalls {
   }
 
   /**
-   * Takes one ticket of each semaphore, or nothing, in a call that is shared with no other. False when one was not free.
+   * Takes one ticket of each semaphore, or nothing, in a call that is shared with no other. False
+   * when one was not free.
    * @throws what the backend throws, or a `CallTimeoutError`: then each may have been granted
    */
   async acquireTogether(groups: readonly AcquireGroup[]): Promise<boolean> {

@@ -1,4 +1,7 @@
-/** Values by name, several to a name, that others keep alive. A name whose values were collected takes no memory. */
+/**
+ * Values by name, several to a name, that others keep alive. A name whose values were collected
+ * takes no memory.
+ */
 export class WeakGroups<Value extends object> {
   readonly #groups = new Map<string, Set<WeakRef<Value>>>();
 
@@ -32,8 +35,9 @@ interface Place {
   readonly ref: WeakRef<object>;
 }
 
-// One for all, that lives as long as the process. Where a registry is itself collected between the collection of what it
-// watches and its call, V8 calls no registry of the process any more, whoever's it is (seen with Node 20.20 and 24.21).
+// One for all, that lives as long as the process. Where a registry is itself collected between the
+// collection of what it watches and its call, V8 calls no registry of the process any more,
+// whoever's it is (seen with Node 20.20 and 24.21).
 const collected = new FinalizationRegistry<Place>(({ groups, name, ref }) => {
   const group = groups.get(name);
   if (group?.delete(ref) === true && group.size === 0) groups.delete(name);

@@ -4,7 +4,7 @@ import { UsageError } from './failure.js';
 
 export interface Option {
   readonly short?: string;
-  /** What stands for the value in the help; left out for an option without one. */
+  /** The placeholder for the value in the help; left out for an option without one. */
   readonly value?: string;
   readonly multiple?: boolean;
   readonly help: string;
@@ -19,7 +19,10 @@ export class Arguments {
   readonly command: readonly string[] | undefined;
   readonly #values: ReadonlyMap<string, unknown>;
 
-  /** @param takesCommand whether what follows `--` is a command to run; else a name that begins with a dash */
+  /**
+   * @param takesCommand whether what follows `--` is a command to run; else a name that begins with
+   *   a dash
+   */
   constructor(argv: readonly string[], options: Options, takesCommand: boolean) {
     const end = argv.indexOf('--');
     const rest = end < 0 ? undefined : argv.slice(end + 1);

@@ -2,7 +2,7 @@ import type { Arguments, Options } from './arguments.js';
 
 export interface Command {
   readonly name: string;
-  /** What stands after the name in the first line of its help. */
+  /** What follows the name in the first line of its help. */
   readonly synopsis: string;
   /** One line, for the list of commands. */
   readonly summary: string;

@@ -49,10 +49,10 @@ export function serverSettings(args: Arguments): ServerSettings {
   const [first, ...others] = addressesOf(args);
   const cluster = args.flag('cluster');
   if (others.length > 0 && !cluster) {
-    throw new UsageError('--url: expected once, for only with --cluster can there be several');
+    throw new UsageError('--url: expected once, except with --cluster');
   }
   if (cluster && [first, ...others].some(({ database }) => database !== 0)) {
-    throw new UsageError('--cluster: expected no database in the URL, for a cluster has only 0');
+    throw new UsageError('--cluster: expected no database in the URL: a cluster has only 0');
   }
   const files = { ca: read(args, 'cacert'), cert: read(args, 'cert'), key: read(args, 'key') };
   const given = Object.entries(files).filter(([, content]) => content !== undefined);

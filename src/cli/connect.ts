@@ -1,12 +1,13 @@
 import { loadClient } from './clients/load-client.js';
 import type { ServerSettings } from './common-options.js';
 import { describe, isTimeout, UnavailableError } from './failure.js';
-import { CONNECT_TIME, within } from './patience.js';
+import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 import type { ClientAdapter, Server } from './server.js';
 import { showAddress } from './server-url.js';
 
 /**
- * Connects. A server that cannot be reached now is an error at once; one that goes away later is waited for.
+ * Connects. A server that cannot be reached now is an error at once; one that goes away later is
+ * waited for.
  * @param deadline milliseconds that it may take at most, however busy the machine is
  * @throws {UnavailableError}
  */
@@ -24,12 +25,12 @@ export async function connectBy(
 ): Promise<Server> {
   const attempts = new Attempts(adapter, settings);
   try {
-    return await within(CONNECT_TIME, 'connecting', attempts.first(), deadline);
+    return await withTimeout(CONNECT_TIME, 'connecting', attempts.first(), deadline);
   } catch (error) {
     const { lastError } = attempts;
     attempts.giveUp();
     const where = settings.addresses.map(showAddress).join(', ');
-    // A server that waits for a whole line of its own protocol says nothing.
+    // A server of another protocol may wait for a whole line and say nothing.
     const hint =
       settings.tls !== undefined && lastError === undefined ? ' (is it a TLS port?)' : '';
     throw new UnavailableError(
@@ -39,7 +40,10 @@ export async function connectBy(
   }
 }
 
-/** Tries with one client after the other, for as long as they only find that time is over: a client's own limit knows no busy machine. */
+/**
+ * Tries with one client after the other, for as long as they only find that time is over: a
+ * client's own limit knows no busy machine.
+ */
 class Attempts {
   readonly #adapter: ClientAdapter;
   readonly #settings: ServerSettings;

@@ -3,8 +3,8 @@ import { UsageError } from './failure.js';
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**
- * Milliseconds of a duration such as `500ms`, `30s`, `1.5m`, `1h`, `1d`. A bare number other than 0 is refused: `timeout`
- * and `flock` mean seconds by it, this library milliseconds.
+ * Milliseconds of a duration such as `500ms`, `30s`, `1.5m`, `1h`, `1d`. A bare number other than 0
+ * is refused: `timeout` and `flock` mean seconds by it, this library milliseconds.
  */
 export function parseDuration(option: string, text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|[smhd])$/.exec(text);

@@ -38,7 +38,10 @@ export function usageOf<T>(call: () => T): T {
   }
 }
 
-/** Whether a client gave up because of the time that it took; a host may have several addresses, each with its error. */
+/**
+ * Whether a client gave up because of the time that it took; a host may have several addresses,
+ * each with its error.
+ */
 export function isTimeout(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isTimeout);
   if (!(error instanceof Error)) return false;
@@ -46,7 +49,9 @@ export function isTimeout(error: unknown): boolean {
   return code === 'ETIMEDOUT' || error.message === 'Connection timeout';
 }
 
-/** The text of an error; sockets give one without a message where every address of a host failed. */
+/**
+ * The text of an error; sockets give one without a message where every address of a host failed.
+ */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // OpenSSL's message also names its source file and line.

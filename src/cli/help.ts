@@ -30,7 +30,7 @@ export function mainHelp(commands: readonly Command[]): string {
     ...commands.map(({ name, summary }) => `  ${name.padEnd(widest)}  ${summary}`),
     '',
     ...optionLines('Server', COMMON_OPTIONS),
-    'redsem COMMAND --help tells more; redsem --version tells the version.',
+    'redsem COMMAND --help shows more; redsem --version shows the version.',
     '',
     'Examples:',
     ...commands.flatMap(({ examples }) => examples.slice(0, 1).map(([line]) => `  ${line}`)),

@@ -3,10 +3,14 @@ import { listSemaphores, Semaphore } from '../index.js';
 import { describe, usageOf } from './failure.js';
 import type { Server } from './server.js';
 
-/** As `inspect` tells it, but for the limit: null where nobody has said one. */
-export type Sight = Omit<SemaphoreState, 'limit' | 'limitFrom'> & { readonly limit: number | null };
+/** As `inspect` returns it, except for the limit: null where none is known. */
+export type SemaphoreSummary = Omit<SemaphoreState, 'limit' | 'limitFrom'> & {
+  readonly limit: number | null;
+};
 
-/** A semaphore whose keys somebody else has written, and what the server or the library says of it. */
+/**
+ * A semaphore whose keys somebody else has written, and what the server or the library says of it.
+ */
 export interface Unreadable {
   readonly name: string;
   readonly error: string;
@@ -33,7 +37,7 @@ export class Operator {
     return names.toSorted();
   }
 
-  async inspect(name: string): Promise<Sight> {
+  async inspect(name: string): Promise<SemaphoreSummary> {
     // `inspect` changes nothing, so that any limit will do.
     let inspector = this.#inspectors.get(name);
     if (inspector === undefined) {
@@ -45,11 +49,12 @@ export class Operator {
   }
 
   /**
-   * Some at a time: faster than one by one, and still no burden. One that cannot be read does not hide the others.
+   * Some at a time: faster than one by one, and still no burden. One that cannot be read does not
+   * hide the others.
    * @throws when the server does not answer, or none can be read
    */
-  async inspectAll(names: readonly string[]): Promise<(Sight | Unreadable)[]> {
-    const sights: (Sight | Unreadable)[] = [];
+  async inspectAll(names: readonly string[]): Promise<(SemaphoreSummary | Unreadable)[]> {
+    const summaries: (SemaphoreSummary | Unreadable)[] = [];
     const errors: unknown[] = [];
     for (let i = 0; i < names.length; i += AT_A_TIME) {
       const some = names.slice(i, i + AT_A_TIME).map((name) =>
@@ -59,25 +64,28 @@ export class Operator {
           return { name, error: describe(error) };
         }),
       );
-      sights.push(...(await Promise.all(some)));
+      summaries.push(...(await Promise.all(some)));
     }
     if (errors.length > 0 && errors.length === names.length) throw errors[0];
-    return sights;
+    return summaries;
   }
 
-  /** The limit that counts: the stored one, else that of whoever asked last; null where nobody did within a day. */
+  /**
+   * The limit that counts: the stored one, else that of whoever asked last; null where nobody did
+   * within a day.
+   */
   async limitOf(name: string): Promise<number | null> {
     return (await this.inspect(name)).limit;
   }
 
   async setLimit(name: string, limit: number): Promise<void> {
-    await using semaphore = await this.#asOthers(name, limit);
+    await using semaphore = await this.#withCurrentLimit(name, limit);
     await semaphore.setLimit(limit);
   }
 
   /** Gives the new limit. It starts from 1 where nobody has said one. */
   async addPermits(name: string, delta: number): Promise<number> {
-    await using semaphore = await this.#asOthers(name, 1);
+    await using semaphore = await this.#withCurrentLimit(name, 1);
     return await semaphore
       .addPermits(delta)
       .catch((error: unknown) => usageOf(() => rethrow(error)));
@@ -85,14 +93,17 @@ export class Operator {
 
   /** False when there is no such ticket. */
   async revoke(name: string, ticket: string): Promise<boolean> {
-    await using semaphore = await this.#asOthers(name, 1);
+    await using semaphore = await this.#withCurrentLimit(name, 1);
     return semaphore.revoke(ticket).catch((error: unknown) => usageOf(() => rethrow(error)));
   }
 
-  /** With the limit that others use, so that they are told of no other and waiters get what comes free. */
-  async #asOthers(name: string, otherwise: number): Promise<Semaphore> {
+  /**
+   * With the limit that others use, so that they see no mismatch and waiters get what comes free.
+   */
+  async #withCurrentLimit(name: string, otherwise: number): Promise<Semaphore> {
     usageOf(() => this.#semaphore(name, 1));
-    // None is made with 0, which only `setLimit` stores: what others were made with does not matter then.
+    // None is made with 0, which only `setLimit` stores: what others were made with does not matter
+    // then.
     return this.#semaphore(name, Math.max(1, (await this.limitOf(name)) ?? otherwise));
   }
 

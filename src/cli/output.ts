@@ -31,8 +31,8 @@ function cannotWrite(error: NodeJS.ErrnoException): Failure {
 function ignore(): void {}
 
 /**
- * Writes a message to stderr, beside `process.stderr`: that would set the pipe, which the command of `run` shares, to
- * non-blocking.
+ * Writes a message to stderr, beside `process.stderr`: that would set the pipe, which the command
+ * of `run` shares, to non-blocking.
  */
 export function complain(message: string): void {
   try {
@@ -43,8 +43,8 @@ export function complain(message: string): void {
 }
 
 /**
- * Names and labels are anybody's: what controls a terminal or cannot be seen must not reach it. The joiner U+200D is left, for
- * emoji are made with it.
+ * Names and labels are anybody's: what controls a terminal or cannot be seen must not reach it. The
+ * joiner U+200D is left, because emoji are made with it.
  */
 export function printable(text: string): string {
   return text.replace(/(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);

@@ -24,7 +24,7 @@ export function parseServerUrl(source: string, text: string): ServerAddress {
   const inPath = isSocket ? '' : url.pathname.slice(1);
   const database = inPath || (url.searchParams.get('db') ?? '');
   if (path === '' || !/^\d*$/.test(database)) {
-    throw new UsageError(`${source}: expected a number of a database after the last slash`);
+    throw new UsageError(`${source}: expected the number of a database after the last slash`);
   }
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
@@ -47,6 +47,6 @@ function decode(source: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new UsageError(`${source}: a % that begins no escape must be written %25`);
+    throw new UsageError(`${source}: expected %25 in place of a % that begins no escape`);
   }
 }

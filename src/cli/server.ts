@@ -9,15 +9,18 @@ export interface Server {
   disconnect(): void;
 }
 
-/** A client that is being made. `ready` says whether it was connected once: from then on it reconnects by itself. */
+/**
+ * A client that is being made. `ready` says whether it was connected once: from then on it
+ * reconnects by itself.
+ */
 export interface Pending {
   readonly settings: ServerSettings;
   readonly ready: () => boolean;
-  /** Told of every error, for a failed `connect` does not always name the cause. */
+  /** Called with every error, because a failed `connect` does not always name the cause. */
   readonly onError: (error: unknown) => void;
 }
 
-/** What a client package is to this program. */
+/** How this program sees a client package. */
 export interface ClientAdapter {
   /** Makes a client without connecting it. */
   create(pending: Pending): { readonly server: Server; connect(): Promise<unknown> };

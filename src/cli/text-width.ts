@@ -7,7 +7,10 @@ function graphemes(): Intl.Segmenter {
   return (segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
 }
 
-/** Emoji, and the East Asian blocks that terminals show two columns wide (Unicode's EastAsianWidth W and F). */
+/**
+ * Emoji, and the East Asian blocks that terminals show two columns wide (Unicode's EastAsianWidth W
+ * and F).
+ */
 const WIDE =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
@@ -22,7 +25,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text without control characters and in at most so many columns. */
+/** The text without control characters and in at most `columns` columns. */
 export function fit(text: string, columns: number): string {
   const safe = printable(text);
   if (widthOf(safe) <= columns) return safe;

@@ -1,3 +1,4 @@
+import type { SemaphoreKey } from '../backends/backend.js';
 import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
 import type { AcquireItem } from '../calling/acquire-lane.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
@@ -17,9 +18,24 @@ export type RequestState =
 
 export interface AcquireParams {
   readonly permits: number;
-  /** What the caller allowed, in milliseconds; Infinity: no limit; 0: one try. Undefined: one try whose refusal is no error. */
+  /**
+   * What the caller allowed, in milliseconds; Infinity: no limit; 0: one try. Undefined: one try
+   * whose refusal is no error.
+   */
   readonly timeout: number | undefined;
   readonly signal: AbortSignal | undefined;
+}
+
+/** What errors say of the semaphore. */
+interface RequestTerms {
+  readonly key: SemaphoreKey;
+  /** As of the last reply. */
+  readonly limit: number;
+}
+
+export function acquiringFailed(key: SemaphoreKey, cause: unknown): BackendError {
+  const what = `acquiring a permit of ${JSON.stringify(key.name)} failed`;
+  return new BackendError(what, cause, key);
 }
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
@@ -54,7 +70,7 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
   healthSeen = 0;
   #queued = false;
   /** Monotonic time of its last call. */
-  #sentAt = 0;
+  sentAt = 0;
   #onAbort: (() => void) | undefined;
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
@@ -92,7 +108,7 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
 
   onSend(now: number): void {
     this.state = 'sent';
-    this.#sentAt = now;
+    this.sentAt = now;
     this.attempts += 1;
   }
 
@@ -112,10 +128,10 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
     this.#resolve(lease);
   }
 
-  refuse(name: string, now: number): void {
+  refuse(terms: RequestTerms, now: number): void {
     this.#end('settled');
     if (this.params.timeout === undefined) this.#resolve(undefined);
-    else this.#reject(this.timeoutError(name, now));
+    else this.#reject(this.timeoutError(terms, now));
   }
 
   /** The backend holds nothing for it, and never will. */
@@ -135,21 +151,20 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
     return this.attempts > 1 || this.sent;
   }
 
-  timeoutError(name: string, now: number): Error {
+  timeoutError({ key, limit }: RequestTerms, now: number): Error {
     const { timeout } = this.params;
     const trouble = this.#trouble(now);
-    if (timeout === undefined) return new BackendError('acquiring failed', trouble);
+    if (timeout === undefined) return acquiringFailed(key, trouble);
     const attempts = this.attempts > 0 && !this.sent ? this.attempts - 1 : this.attempts;
-    return new AcquireTimeoutError(
-      { name, timeout, waited: now - this.started, attempts },
-      trouble,
-    );
+    const waited = now - this.started;
+    const { name } = key;
+    return new AcquireTimeoutError({ name, timeout, waited, attempts, limit }, trouble);
   }
 
   /** Why it did not succeed so far, if not for lack of permits. */
   #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
-    const waited = now - this.#sentAt;
+    const waited = now - this.sentAt;
     const unanswered = this.state === 'sent' && this.wasSent;
     const silent = unanswered && (!this.#queued || waited >= SLOW_CALL_MS);
     return silent ? new CallTimeoutError(waited) : undefined;

@@ -13,7 +13,10 @@ export class Drain {
     this.#renewer = renewer;
   }
 
-  /** Resolves when nothing is held any more, when `duration` milliseconds are over, or when it is ended. */
+  /**
+   * Resolves when nothing is held any more, when `duration` milliseconds are over, or when it is
+   * ended.
+   */
   run(duration: number): Promise<void> {
     if (this.#renewer.size === 0) return Promise.resolve();
     return new Promise((resolve) => {

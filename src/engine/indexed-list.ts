@@ -2,8 +2,9 @@ import type { Linked } from './linked-list.js';
 import { LinkedList } from './linked-list.js';
 
 /**
- * A `LinkedList` in which one can be found by its id. The index is made when it is first asked for and forgotten with the
- * last item: most come and go without anybody asking, see there for what a Map would cost them.
+ * A `LinkedList` in which one can be found by its id. The index is made when it is first asked for
+ * and forgotten with the last item: most come and go without anybody asking, see there for what a
+ * Map would cost them.
  */
 export class IndexedList<T extends Linked<T> & { readonly id: string }> extends LinkedList<T> {
   #index: Map<string, T> | undefined;

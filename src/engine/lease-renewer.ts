@@ -20,7 +20,10 @@ import type { Lease } from './lease.js';
 import { publishExtend, publishLost } from './lease-telemetry.js';
 import type { Releaser } from './releaser.js';
 
-/** After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call for that. */
+/**
+ * After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call
+ * for that.
+ */
 const CLAIM_DELAY_MS = 50;
 
 export interface LeaseRenewerParts {
@@ -42,8 +45,9 @@ interface Awaiting {
 }
 
 /**
- * Keeps the held tickets of one semaphore object alive, all with one wake-up, and notifies a holder when its lease ran out
- * without a confirmed extension. It does not keep the process alive, and no timer is set while nothing is held.
+ * Keeps the held tickets of one semaphore object alive, all with one wake-up, and notifies a holder
+ * when its lease ran out without a confirmed extension. It does not keep the process alive, and no
+ * timer is set while nothing is held.
  */
 export class LeaseRenewer implements ExtendSender {
   readonly terms: CallTerms;
@@ -90,7 +94,10 @@ export class LeaseRenewer implements ExtendSender {
     return this.#leases.get(id);
   }
 
-  /** Milliseconds of certainty left. A lease that is found over is lost from then on, also when a wall clock is set back. */
+  /**
+   * Milliseconds of certainty left. A lease that is found over is lost from then on, also when a
+   * wall clock is set back.
+   */
   look(lease: Lease): number {
     const { remaining } = lease;
     if (remaining > 0) return remaining;
@@ -116,21 +123,28 @@ export class LeaseRenewer implements ExtendSender {
   }
 
   /**
-   * A ticket of its id was seen with this token. A later one means that a call which was late has been granted again: the
-   * ticket that is held was lost with the server's data, and its slots may be somebody else's.
+   * A ticket of its id was seen with this token. A later one means that a call which was late has
+   * been granted again: the ticket that is held was lost with the server's data, and its slots may
+   * be somebody else's.
    */
   supersede(lease: Lease, fencingToken: number): void {
     if (fencingToken > lease.fencingToken) this.lose(lease, 'missing');
   }
 
-  /** A message says that its ticket is gone. Anybody may have sent it: an extension shows whether that is true. */
+  /**
+   * A message says that its ticket is gone. Anybody may have sent it: an extension shows whether
+   * that is true.
+   */
   doubt(lease: Lease): void {
     if (lease.doubted) return;
     lease.doubted = true;
     this.#extend(lease);
   }
 
-  /** Settles with the first extension that is sent from now on and confirmed, or when the lease ends. */
+  /**
+   * Settles with the first extension that is sent from now on and confirmed, or when the lease
+   * ends.
+   */
   extend(lease: Lease): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#extend(lease);
@@ -196,7 +210,10 @@ export class LeaseRenewer implements ExtendSender {
     }
   }
 
-  /** The next extension is a whole period after the one that was just confirmed was sent: on a slow network, too. */
+  /**
+   * The next extension is a whole period after the one that was just confirmed was sent: on a slow
+   * network, too.
+   */
   #onConfirmed(lease: Lease, sentAt: number): void {
     const { clock, extendEvery } = this.#parts;
     const now = clock.monotonic();
@@ -216,13 +233,20 @@ export class LeaseRenewer implements ExtendSender {
     lease.dueAt = now + pause;
     if (this.#leases.has(lease)) this.#wakeFor(lease, now, lease.remaining);
     if (calls.isRetryable(error)) return;
-    const failure = new BackendError('extending failed', error);
+    const failure = new BackendError(
+      `extending a permit of ${JSON.stringify(lease.name)} failed`,
+      error,
+      this.#parts.terms.key,
+    );
     this.#settle(lease, Infinity, failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose(lease, 'expired', failure);
   }
 
-  /** `number`: of the extension that settles them; callers that asked after it was sent wait for the next one. */
+  /**
+   * `number`: of the extension that settles them; callers that asked after it was sent wait for the
+   * next one.
+   */
   #settle(lease: Lease, number: number, error?: Error): void {
     const awaiting = this.#awaiting.get(lease);
     if (awaiting === undefined) return;
@@ -240,8 +264,8 @@ export class LeaseRenewer implements ExtendSender {
     const error = lease.markLost(reason, cause);
     if (error === undefined) return undefined;
     this.#remove(lease);
-    // One that ran out is left to expire in the backend: the margin is its holder's time to stop. One that was given up by
-    // close() goes at once.
+    // One that ran out is left to expire in the backend: the margin is its holder's time to stop.
+    // One that was given up by close() goes at once.
     if (reason === 'closed') this.#parts.releaser.withdraw(lease.id);
     if (telemetry.lost.active) publishLost(lease, reason, this.#parts.clock.monotonic());
     return error;
@@ -287,7 +311,9 @@ export class LeaseRenewer implements ExtendSender {
     if (over.length > 0) void this.#expire(over);
   }
 
-  /** At a look they are lost already. Those that run out meanwhile are found by the beat after them. */
+  /**
+   * At a look they are lost already. Those that run out meanwhile are found by the beat after them.
+   */
   async #expire(over: readonly Lease[]): Promise<void> {
     if (this.#expiring) return;
     this.#expiring = true;

@@ -37,9 +37,10 @@ const HELD: LeaseState = { kind: 'held' };
 const RELEASED: LeaseState = { kind: 'released' };
 
 /**
- * One held ticket and for how long it is certain. Certainty is counted from the moment before the last
- * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off for clocks that
- * run apart, as Redlock does (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
+ * One held ticket and for how long it is certain. Certainty is counted from the moment before the
+ * last confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off
+ * for clocks that run apart, as Redlock does
+ * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
 export class Lease implements Linked<Lease> {
   readonly name: string;
@@ -90,13 +91,18 @@ export class Lease implements Linked<Lease> {
     return this.#state;
   }
 
-  /** Milliseconds of certainty left, read off the clocks now: right even when no timer could run. */
+  /**
+   * Milliseconds of certainty left, read off the clocks now: right even when no timer could run.
+   */
   get remaining(): number {
     if (this.#state.kind !== 'held') return 0;
     return Math.max(0, certaintyLeft(this.#since, this.#span, this.#clock));
   }
 
-  /** Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after `close()`. */
+  /**
+   * Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after
+   * `close()`.
+   */
   get overrun(): number {
     const state = this.#state;
     const reason = state.kind === 'lost' ? state.error.reason : 'expired';

@@ -6,9 +6,10 @@ export interface Linked<T> {
 }
 
 /**
- * Objects in the order in which they came, each of which knows its neighbours. A Set that fills and empties with each
- * call is made anew by V8 again and again, and every old table refers to the one after it and to all that it had: once the
- * garbage collector has moved one to the old generation, all that comes later is moved there after it.
+ * Objects in the order in which they came, each of which knows its neighbours. A Set that fills and
+ * empties with each call is rebuilt by V8 again and again, and every old table refers to the one
+ * after it and to all that it had: once the garbage collector has moved one to the old generation,
+ * all that comes later is moved there after it.
  */
 export class LinkedList<T extends Linked<T>> {
   #first: T | undefined;

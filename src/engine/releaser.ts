@@ -21,12 +21,17 @@ export interface ReleaserParts {
   readonly terms: CallTerms;
 }
 
+const RETRYING = 'retrying in the background; the ticket expires with its lease at the latest';
+
 /** A ticket that is given back, or a request that is withdrawn. */
 class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   readonly id: string;
   /** Undefined where nobody waits for an answer. */
   readonly lease: Lease | undefined;
-  /** Monotonic time at which its lease is over: the ticket has expired by then, unless it `mayOutlive` it. */
+  /**
+   * Monotonic time at which its lease is over: the ticket has expired by then, unless it
+   * `mayOutlive` it.
+   */
   readonly until: number;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   readonly answerBy: number;
@@ -62,22 +67,30 @@ class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   }
 }
 
-/** Pauses between tries while they are refused, in milliseconds: an operator may need a while to grant the right. */
+/**
+ * Pauses between tries while they are refused, in milliseconds: an operator may need a while to
+ * grant the right.
+ */
 const REFUSED: BackoffOptions = { min: 20, max: 1000, factor: 2, jitter: true };
 
-/** How many that have failed are sent together. While they fail no others are: one call shows enough. */
+/**
+ * How many that have failed are sent together. While they fail no others are: one call shows
+ * enough.
+ */
 const RETRIED_TOGETHER = 1000;
 
 /**
- * How many that have failed are kept for another try; what fails beyond is left to expire. The first are the ones to keep:
- * they were asked for before the backend went away, and what came later has hardly reached it.
+ * How many that have failed are kept for another try; what fails beyond is left to expire. The
+ * first are the ones to keep: they were asked for before the backend went away, and what came later
+ * has hardly reached it.
  */
 const MOST_FAILED = 100_000;
 
 /**
- * Gives tickets back and withdraws requests that were abandoned, until the backend confirms it or the ticket has expired.
- * Idempotent by id, so that nothing is lost when a reply is. What makes the backend refuse (a full disk, rights that were
- * taken away) passes as an outage does, so that is tried again, too.
+ * Gives tickets back and withdraws requests that were abandoned, until the backend confirms it or
+ * the ticket has expired. Idempotent by id, so that nothing is lost when a reply is. What makes the
+ * backend refuse (a full disk, rights that were taken away) passes as an outage does, so that is
+ * tried again, too.
  */
 export class Releaser implements ReleaseSender {
   readonly terms: CallTerms;
@@ -135,7 +148,10 @@ export class Releaser implements ReleaseSender {
     this.#start(new PendingRelease(id, undefined, clock.monotonic() + life, Infinity, false));
   }
 
-  /** Resolves when nothing is left to give back, or nothing but what is refused, or after the time that one call may take. */
+  /**
+   * Resolves when nothing is left to give back, or nothing but what is refused, or after the time
+   * that one call may take.
+   */
   drained(): Promise<void> {
     if (this.#hopeful === 0) return Promise.resolve();
     const { clock, terms } = this.#parts;
@@ -190,11 +206,11 @@ export class Releaser implements ReleaseSender {
       item.unsure = true;
     } else if (!item.refused) {
       item.refused = true;
-      this.#answer(item, false, refusal(item.id, item.lastError));
+      this.#answer(item, false, this.#refusal(item));
       this.#giveUpHope();
     }
     if (this.#failed.size < MOST_FAILED) this.#failed.add(item);
-    else this.#end(item, false, unconfirmed(item.id, item.lastError));
+    else this.#end(item, false, this.#unconfirmed(item));
   }
 
   /** The first of those that have failed goes alone; when it succeeds, the others follow. */
@@ -231,12 +247,15 @@ export class Releaser implements ReleaseSender {
     for (const item of this.#asked.toArray()) {
       if (item.answerBy > now) next = Math.min(next, item.answerBy);
       else if (item.until <= now) this.#answer(item, false);
-      else this.#answer(item, false, unconfirmed(item.id, item.lastError));
+      else this.#answer(item, false, this.#unconfirmed(item));
     }
     if (this.#asked.size > 0) this.#overdue.wakeBy(next, now);
   }
 
-  /** Its ticket may be there still: by the rest of its claim time, or by a ttl since a late extension. */
+  /**
+   * Its ticket may be there still: by the rest of its claim time, or by a ttl since a late
+   * extension.
+   */
   #expire(item: PendingRelease): void {
     this.#end(item, false);
     if (item.mayOutlive) this.withdraw(item.id);
@@ -266,14 +285,18 @@ export class Releaser implements ReleaseSender {
     if (error === undefined) resolve?.(released);
     else reject?.(error);
   }
-}
 
-const RETRYING = 'retrying in the background; the ticket expires with its lease at the latest';
+  #unconfirmed(item: PendingRelease): BackendError {
+    return this.#error(item, 'was not confirmed in time');
+  }
 
-function unconfirmed(id: string, cause: unknown): BackendError {
-  return new BackendError(`release of ticket ${id} was not confirmed in time; ${RETRYING}`, cause);
-}
+  #refusal(item: PendingRelease): BackendError {
+    return this.#error(item, 'was refused');
+  }
 
-function refusal(id: string, cause: unknown): BackendError {
-  return new BackendError(`release of ticket ${id} was refused; ${RETRYING}`, cause);
+  #error({ id, lastError }: PendingRelease, what: string): BackendError {
+    const { key, name } = this.terms;
+    const message = `release of ticket ${id} of ${JSON.stringify(name)} ${what}; ${RETRYING}`;
+    return new BackendError(message, lastError, key);
+  }
 }

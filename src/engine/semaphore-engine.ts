@@ -17,7 +17,10 @@ import { publishRelease } from './lease-telemetry.js';
 import { Releaser } from './releaser.js';
 import { WaitLoop } from './wait-loop.js';
 
-/** What one semaphore object does: it waits for permits, keeps them and gives them back, by calls that all semaphores share. */
+/**
+ * What one semaphore object does: it waits for permits, keeps them and gives them back, by calls
+ * that all semaphores share.
+ */
 export class SemaphoreEngine implements GrantReader {
   readonly calls: TicketCalls;
   readonly terms: CallTerms;
@@ -50,6 +53,7 @@ export class SemaphoreEngine implements GrantReader {
       retry,
       limit,
       isRetryable,
+      subject: key,
     });
     calls.dispatch.register(key, this);
   }
@@ -69,7 +73,8 @@ export class SemaphoreEngine implements GrantReader {
   }
 
   release(lease: Lease): Promise<boolean> {
-    // None of a lease that was lost: its holder has stopped now, so the ticket need not be left to expire.
+    // None of a lease that was lost: its holder has stopped now, so the ticket need not be left to
+    // expire.
     const { remaining } = lease;
     this.renewer.end(lease);
     const released = this.#releaser.release(lease, remaining);
@@ -134,8 +139,8 @@ export class SemaphoreEngine implements GrantReader {
   }
 
   /**
-   * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives everything back. Never
-   * rejects.
+   * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives
+   * everything back. Never rejects.
    */
   async close(reason: () => Error, drain: number): Promise<void> {
     await Promise.all([this.waitLoop.abandonAll(reason), this.#loseAllAfter(drain)]);

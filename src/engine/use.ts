@@ -4,9 +4,10 @@ export interface Releasable extends AsyncDisposable {
 }
 
 /**
- * Runs `fn` with `handle` and releases it whatever happens. Settles as `fn` does. A release that fails beside an error
- * of `fn` is told as that error's `cause`, or as its `suppressed` where it has a cause of its own. Where that cannot be,
- * and where `fn` gave a result, disposing of the handle tells it by a warning: the permit is tried on.
+ * Runs `fn` with `handle` and releases it whatever happens. Settles as `fn` does. A release that
+ * fails beside an error of `fn` becomes that error's `cause`, or its `suppressed` where it already
+ * has a cause. Where that cannot be, and where `fn` gave a result, disposing of the handle reports
+ * it by a warning, and the release is retried.
  */
 export async function runAndRelease<H extends Releasable, T>(
   handle: H,

@@ -12,7 +12,6 @@ import type { CallTerms } from '../calling/call-terms.js';
 import { callTimeout } from '../time/call-timeout.js';
 import type { GrantInbox, InboxReader } from '../calling/grant-inbox.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
-import { BackendError } from '../errors.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import type { Clock, Instant } from '../time/clock.js';
@@ -22,14 +21,18 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { certaintyLeft } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { AcquireParams } from './acquire-request.js';
-import { AcquireRequest } from './acquire-request.js';
+import { acquiringFailed, AcquireRequest } from './acquire-request.js';
 import { IndexedList } from './indexed-list.js';
 import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { LeaseRenewer } from './lease-renewer.js';
+import { OutageWatch } from './outage-watch.js';
 import type { Releaser } from './releaser.js';
 
-/** Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter lease. */
+/**
+ * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
+ * lease.
+ */
 const SAFETY_PAUSE_MS = 1500;
 
 export interface WaitLoopParts {
@@ -44,12 +47,14 @@ export interface WaitLoopParts {
 }
 
 /**
- * All who wait for one semaphore object. A new request leaves at once; those that were queued, or whose call failed, are
- * asked for again together, after pauses that grow. A pushed grant cuts the pause short. Tries are the truth and pushes
- * are hints: losing every push costs time, never a permit.
+ * All who wait for one semaphore object. A new request leaves at once; those that were queued, or
+ * whose call failed, are asked for again together, after pauses that grow. A pushed grant cuts the
+ * pause short. Tries are the truth and pushes are hints: losing every push costs time, never a
+ * permit.
  */
 export class WaitLoop implements InboxReader, AcquireSender {
   readonly terms: CallTerms;
+  readonly outage: OutageWatch = new OutageWatch();
   readonly #parts: WaitLoopParts;
   readonly #leaseTerms: LeaseTerms;
   readonly #lane: AcquireLane;
@@ -123,7 +128,10 @@ export class WaitLoop implements InboxReader, AcquireSender {
     return this.#pending.get(id) !== undefined;
   }
 
-  /** A grant that was pushed, or that came with the reply to another call. False when nobody waits for it. */
+  /**
+   * A grant that was pushed, or that came with the reply to another call. False when nobody waits
+   * for it.
+   */
   onGrant(grant: PushedGrant): boolean {
     const request = this.#pending.get(grant.id);
     if (request === undefined) return false;
@@ -134,12 +142,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
       return true;
     }
     const { clock, terms } = this.#parts;
-    // It was granted before now, so its claim time is over at most that much later, whatever the server's clock says.
+    // It was granted before now, so its claim time is over at most that much later, whatever the
+    // server's clock says.
     const life = Math.min(CLAIM_TIME_MS, terms.ttl);
     const window = terms.serverClock.certaintyUntil(grant.expiresAt, life);
     if (window === undefined) return true;
     if (certaintyLeft(window.since, window.span, clock) <= 0) this.#onLateGrant(request);
-    // Anybody can send a grant: what it says is read once the request is known, and kept only if it fits.
+    // Anybody can send a grant: what it says is read once the request is known, and kept only if it
+    // fits.
     else if (grant.slots.length === request.permits) this.#grant(request, grant, window, false);
     return true;
   }
@@ -159,6 +169,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     sent: Instant,
     late: boolean,
   ): void {
+    if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
     let place = 0;
     for (const request of requests) {
@@ -171,9 +182,12 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   onFailure(requests: readonly AcquireRequest[], error: unknown): void {
+    const now = this.#parts.clock.monotonic();
     for (const request of requests) {
+      const { sentAt } = request;
       request.onReply();
       this.#onError(request, error);
+      if (request.pending) this.outage.onFailure(sentAt, now, error);
     }
     this.#schedule();
   }
@@ -190,7 +204,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
       this.#reject(request, tooManyPermits(this.key.name, request.permits, verdict.limit));
     } else {
       if (verdict.kind === 'queued') request.queue(verdict.arrival);
-      // The server's clock was stepped, or the call was delayed: soon again, now that its time is known better.
+      // The server's clock was stepped, or the call was delayed: soon again, now that its time is
+      // known better.
       else this.#failing = true;
       this.#park(request);
     }
@@ -199,7 +214,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   onRefused(request: AcquireRequest): void {
     if (!request.pending) return;
     this.#forget(request);
-    request.refuse(this.key.name, this.#parts.clock.monotonic());
+    request.refuse(this.terms, this.#parts.clock.monotonic());
   }
 
   #onError(request: AcquireRequest, error: unknown): void {
@@ -207,7 +222,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     const retryable = this.#parts.calls.isRetryable(error);
     this.#failing = true;
     request.lastError = error;
-    if (!retryable) this.abandon(request, new BackendError('acquiring failed', error));
+    if (!retryable) this.abandon(request, acquiringFailed(this.key, error));
     else if (request.wait) this.#park(request);
     else this.#giveUp(request);
   }
@@ -219,8 +234,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   /**
-   * A reply that was overtaken, by a push or by another reply. When the call itself ran late, or twice, it may have left a
-   * ticket or a request that nobody wants; but never withdraw a ticket that is held.
+   * A reply that was overtaken, by a push or by another reply. When the call itself ran late, or
+   * twice, it may have left a ticket or a request that nobody wants; but never withdraw a ticket
+   * that is held.
    */
   #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
     const { lease, id } = request;
@@ -269,7 +285,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #park(request: AcquireRequest): void {
-    // What came late, of an earlier call or by a push, changes nothing for the call that is under way.
+    // What came late, of an earlier call or by a push, changes nothing for the call that is under
+    // way.
     if (request.state === 'sent') return;
     // Behind a change of the subscription, too: a grant may have been pushed while nobody listened.
     if (request.resend || request.healthSeen !== this.#inbox.healthChanges) {
@@ -285,7 +302,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
 
   #giveUp(request: AcquireRequest): void {
     const { clock } = this.#parts;
-    this.abandon(request, request.timeoutError(this.key.name, clock.monotonic()));
+    this.abandon(request, request.timeoutError(this.terms, clock.monotonic()));
   }
 
   #endOverdue(): void {
@@ -309,6 +326,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#deadlines.stop();
     this.#startPause(0);
     this.#nearestExpiry = undefined;
+    this.outage.onIdle();
     if (!this.#awaiting) return;
     this.#awaiting = false;
     this.#inbox.remove(this);

@@ -16,24 +16,28 @@ const SHARE: OptionNames = new Set(['semaphore', 'permits']);
 
 /** A semaphore to take permits of. */
 export interface SemaphoreShare {
+  /** On any backend. */
   readonly semaphore: Semaphore;
   /** How many to take, 1 to its limit, and 16 777 216 at most. Default 1. */
   readonly permits?: number;
 }
 
+/** The options of `acquireAll` and `useAll`. */
 export interface AcquireAllOptions extends Omit<AcquireOptions, 'permits'> {
   /** For tests: what the deadline is counted by. Default: the process's. */
   readonly clock?: Clock;
 }
 
 /**
- * Waits for permits of several semaphores, on any backends: all of them or none, within one deadline. Callers
- * that name them in different orders never deadlock. A semaphore that is given twice is asked once, for the permits of both.
- * An empty list gives a handle that holds nothing.
- * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
- * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend has it, or when two
- *   semaphore objects have one name
- * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
+ * Waits for permits of several semaphores, on any backends: all of them or none, within one
+ * deadline. Callers that name them in different orders never deadlock. A semaphore that is given
+ * twice is asked once, for the permits of both. An empty list gives a handle that holds nothing.
+ * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or
+ *   an object
+ * @throws {RangeError} when more permits are wanted of a semaphore than its limit, as its backend
+ *   has it, or when two semaphore objects have one name
+ * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at
+ *   once
  * @throws whatever the semaphores' `acquire` throws
  * @throws the signal's own reason when it aborts
  */
@@ -55,9 +59,10 @@ export async function acquireAll(
 
 /**
  * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or rejects as `fn` does:
- * a release that fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a
- * `warning` of the semaphore, and changes neither.
+ * a release that fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning` of the
+ * semaphore, and changes neither.
  * @param options as `acquireAll`
+ * @throws as `acquireAll`, and what `fn` throws
  */
 export async function useAll<T>(
   semaphores: readonly (Semaphore | SemaphoreShare)[],

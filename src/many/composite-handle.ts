@@ -4,12 +4,17 @@ import type { Handle } from '../handle.js';
 import { LossEmitter } from '../loss-emitter.js';
 
 /**
- * Several handles as one: held while all of them are, lost with the first that is. The others then stay held until
- * `release()`, for the work that they cover has yet to stop. One of no handles holds nothing and is never lost.
+ * Several handles as one: held while all of them are, lost with the first that is. The others then
+ * stay held until `release()`, because the work that they cover has yet to stop. One of no handles
+ * holds nothing and is never lost.
  */
 export class CompositeHandle extends LossEmitter {
+  /** The names of its semaphores, joined by commas; of keys: the name of their `KeyedMutex`. */
   readonly name: string;
-  /** One for each semaphore that was asked for, in that order. One given twice has one handle, with the permits of both. */
+  /**
+   * One for each semaphore that was asked for, in that order. One given twice has one handle, with
+   * the permits of both.
+   */
   readonly handles: readonly Handle[];
   /** Each once, in the order in which they were taken. */
   readonly #parts: readonly Handle[];
@@ -37,18 +42,27 @@ export class CompositeHandle extends LossEmitter {
     return this.#abort.signal;
   }
 
-  /** Whether all permits are certain now: reads the clocks, so it is right even after a stall of the event loop. */
+  /**
+   * Whether all permits are certain now: reads the clocks, so it is right even after a stall of the
+   * event loop.
+   */
   get held(): boolean {
     return this.#release === undefined && this.#parts.every(({ held }) => held);
   }
 
-  /** Milliseconds of certainty left for all of them without another extension; 0 when one is lost, or released. */
+  /**
+   * Milliseconds of certainty left for all of them without another extension; 0 when one is lost,
+   * or released.
+   */
   get expiresIn(): number {
     if (this.#release !== undefined) return 0;
     return Math.min(Infinity, ...this.#parts.map(({ expiresIn }) => expiresIn));
   }
 
-  /** @throws {HandleLostError} when one of the permits is no longer certain; with reason `released` after `release()`. */
+  /**
+   * @throws {HandleLostError} when one of the permits is no longer certain; with reason `released`
+   *   after `release()`.
+   */
   assertHeld(): void {
     if (this.#lost !== undefined) throw this.#lost;
     for (const part of this.#parts) part.assertHeld();
@@ -65,14 +79,16 @@ export class CompositeHandle extends LossEmitter {
     const outcomes = await Promise.allSettled(this.#parts.map((part) => part.extend()));
     const errors = errorsOf(outcomes);
     const loss = errors.find((error) => error instanceof HandleLostError);
-    // Where several parts are lost, the one that `lost` told of.
+    // Where several parts are lost, the one that `lost` reported.
     if (errors.length > 0) throw this.#lost ?? loss ?? errors[0];
   }
 
   /**
-   * Gives all permits back, in the reverse of the order in which they were taken; they end in one turn, so that a
-   * backend that hangs holds up none of the others. Resolves with true when all were still held. Idempotent.
-   * @throws {AggregateError} of the errors of those that could not be given back; see `Handle.release`
+   * Gives all permits back, in the reverse of the order in which they were taken; they end in one
+   * turn, so that a backend that hangs holds up none of the others. Resolves with true when all
+   * were still held. Idempotent.
+   * @throws {AggregateError} of the errors of those that could not be given back; see
+   *   `Handle.release`
    */
   release(): Promise<boolean> {
     this.#release ??= this.#doRelease();
@@ -80,8 +96,8 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Releases. Never rejects: permits that cannot be given back now are tried on and at worst expire by themselves; their
-   * semaphores tell so by a `warning`.
+   * Releases. Never rejects: permits that cannot be given back now are retried, and at worst expire; their semaphores emit a
+   * `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
@@ -104,8 +120,8 @@ export class CompositeHandle extends LossEmitter {
     return outcomes.every((outcome) => outcome.status === 'fulfilled' && outcome.value);
   }
 
-  // From the first look on only: whoever could be told of a loss keeps all permits extended, also when the handle itself
-  // was dropped.
+  // From the first look on only: a listener for a loss keeps all permits extended, also when the
+  // handle itself was dropped.
   #watch(): void {
     if (this.#watching) return;
     this.#watching = true;

@@ -2,10 +2,16 @@ import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
 import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 
-/** The reason of a `DeadlineScope` whose time is over. Its owner tells the caller in better words. */
+/**
+ * The reason of a `DeadlineScope` whose time is over. Its owner reports it to the caller in better
+ * words.
+ */
 export class DeadlineExceeded extends Error {}
 
-/** Ends everything that an acquisition has under way: at its deadline, when its caller aborts, or when a part fails for good. */
+/**
+ * Ends everything that an acquisition has under way: at its deadline, when its caller aborts, or
+ * when a part fails for good.
+ */
 export class DeadlineScope {
   readonly #controller = new AbortController();
   readonly #deadline: Wakeup;

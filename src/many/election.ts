@@ -13,7 +13,10 @@ import { DeadlineScope } from './deadline-scope.js';
 
 /** As for a mutex. */
 export interface ElectionOptions extends MutexOptions {
-  /** Whether it campaigns again by itself each time its leadership is lost, until `resign` or `close`. Default false. */
+  /**
+   * Whether it campaigns again by itself each time its leadership is lost, until `resign` or
+   * `close`. Default false.
+   */
   readonly again?: boolean;
 }
 
@@ -29,22 +32,26 @@ export interface ElectionWarning {
 export interface ElectionEvents {
   /** This process leads from now on: each time a campaign is won. */
   leader: [leadership: Handle];
-  /** `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other follows by itself. */
+  /**
+   * `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other follows by itself.
+   */
   warning: [warning: ElectionWarning];
 }
 
 const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'again']);
 
 /**
- * One leader among the processes that campaign under one name: whoever holds its mutex. Candidates lead in the order in which
- * they began to campaign.
+ * One leader among the processes that campaign under one name: the holder of its mutex. Candidates
+ * lead in the order in which they began to campaign.
  *
- * Not guaranteed: a leader that stalls (a blocked event loop, a suspended machine) is deposed when its lease runs out, and
- * may act as leader until it looks at `held` or `signal`. What must happen once, guard by the `fencingToken`: each term has a
- * higher one.
+ * Not guaranteed: a leader that stalls (a blocked event loop, a suspended machine) is deposed when
+ * its lease runs out, and may act as leader until it looks at `held` or `signal`. What must happen
+ * once, guard by the `fencingToken`: each term has a higher one.
  */
 export class Election extends EventEmitter<ElectionEvents> {
-  /** What the election is made of, for `inspect` (its holder is the leader), `revoke` and `warning`. */
+  /**
+   * The mutex underneath, for `inspect` (its holder is the leader), `revoke` and `warning`.
+   */
   readonly mutex: Mutex;
   readonly #again: boolean;
   readonly #campaigns = new Set<DeadlineScope>();
@@ -71,18 +78,22 @@ export class Election extends EventEmitter<ElectionEvents> {
     return this.mutex.name;
   }
 
-  /** The handle while this object leads, else undefined: reads the clocks, so it is right even after a stall. */
+  /**
+   * The handle while this object leads, else undefined: reads the clocks, so it is right even after
+   * a stall.
+   */
   get leadership(): Handle | undefined {
     return this.#leadership?.held === true ? this.#leadership : undefined;
   }
 
   /**
-   * Waits until this object leads. The handle has the fencing token of the term, and `signal` and `lost` for its end. Who
-   * already leads waits for the end of its own term.
+   * Waits until this object leads. The handle has the fencing token of the term, and `signal` and
+   * `lost` for its end. An object that leads already waits for the end of its term.
    * @param signal ends this campaign, and those that `again` makes follow it; not the leadership
    * @throws the signal's own reason when it aborts
    * @throws {DOMException} an `AbortError` when `resign` ends the campaign
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   *   memory
    * @throws {ClosedError} when the election is or gets closed
    */
   async campaign(signal?: AbortSignal): Promise<Handle> {
@@ -102,7 +113,8 @@ export class Election extends EventEmitter<ElectionEvents> {
   }
 
   /**
-   * Gives the leadership up, so that the next candidate leads at once, and ends all campaigns of this object.
+   * Gives the leadership up, so that the next candidate leads at once, and ends all campaigns of
+   * this object.
    * @returns true when it led until now
    * @throws as `release` of a handle
    */
@@ -116,8 +128,8 @@ export class Election extends EventEmitter<ElectionEvents> {
   }
 
   /**
-   * Ends campaigns with a `ClosedError` and the leadership with reason `closed`, as `close` of a semaphore. The client stays
-   * open.
+   * Ends campaigns with a `ClosedError` and the leadership with reason `closed`, as `close` of a
+   * semaphore. The client stays open.
    * @param options `drain` in milliseconds for which the leader still leads, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

@@ -16,7 +16,7 @@ export class KeyedHandle extends CompositeHandle {
   }
 
   /**
-   * The handle of one key, for its fencing token. With stripes several keys may share one.
+   * The handle of one key, which has its fencing token. With stripes several keys may share one.
    * @throws {RangeError} when the key is not among those that were asked for
    */
   handleOf(key: string): Handle {

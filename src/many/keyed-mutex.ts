@@ -18,12 +18,17 @@ import type { TryUseResult } from '../semaphore.js';
 import { backendOf } from '../clients.js';
 import { SemaphorePool } from './semaphore-pool.js';
 
+/** The options of a `KeyedMutex`. */
 export interface KeyedMutexOptions extends MutexOptions {
-  /** Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
+  /**
+   * Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon.
+   * Default `default`.
+   */
   readonly name?: string;
   /**
-   * Hashes the keys onto so many locks, so that any number of keys costs a bounded number of Redis keys. Minimum 1;
-   * must be the same wherever the keyed mutex is used, see `KeyedMutexEvents`. Default: each key has a lock of its own.
+   * Hashes the keys onto this number of locks, so that any number of keys costs a bounded number of
+   * Redis keys. Minimum 1; must be the same wherever the keyed mutex is used, see
+   * `KeyedMutexEvents`. Default: each key has its own lock.
    */
   readonly stripes?: number;
 }
@@ -31,9 +36,11 @@ export interface KeyedMutexOptions extends MutexOptions {
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
 
-/** Something that does not keep the keyed mutex from working now but that somebody should know. */
+/** Something that somebody should know, though the keyed mutex works. */
 export interface KeyedMutexWarning {
+  /** What it is, for programs: see the event. */
   readonly code: 'STRIPES_MISMATCH' | 'RELEASE_FAILED';
+  /** What it is, for people, and what to do. */
   readonly message: string;
   /** The error behind it, if there is one. */
   readonly cause?: unknown;
@@ -42,9 +49,9 @@ export interface KeyedMutexWarning {
 /** Every event and what its listeners get. */
 export interface KeyedMutexEvents {
   /**
-   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a day, and such keyed mutexes
-   * do not exclude each other. Looked up when the first keys are held, and every twelve hours. Emitted once. Not on a quorum.
-   * `RELEASE_FAILED`: as of a semaphore.
+   * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
+   * day, and such keyed mutexes do not exclude each other. Looked up when the first keys are held,
+   * and every twelve hours. Emitted once. Not on a quorum. `RELEASE_FAILED`: as of a semaphore.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -52,7 +59,10 @@ export interface KeyedMutexEvents {
 const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
 const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
 
-/** How often to look whether others use another number of stripes, in milliseconds: their note stays for a day. */
+/**
+ * How often to look whether others use another number of stripes, in milliseconds: their note stays
+ * for a day.
+ */
 const HALF_DAY = 43_200_000;
 
 /** One key, or several; duplicates count once. */
@@ -64,11 +74,12 @@ interface Wanted {
 }
 
 /**
- * A mutex for each key. Many keys are taken in one global order, all or none within one deadline, so callers
- * that name them in different orders never deadlock. Who holds a key and asks for another in a second call may:
- * take all of them in one call.
+ * A mutex for each key. Many keys are taken in one global order, all or none within one deadline,
+ * so callers that name them in different orders never deadlock. A holder of one key that asks for
+ * another in a second call may: take all of them in one call.
  */
 export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
+  /** As given to the constructor. */
   readonly name: string;
   readonly #target: SemaphoreTarget;
   readonly #clock: Clock;
@@ -103,6 +114,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
    * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
    * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
+   * @throws {TypeError | RangeError} for wrong options, and for keys that are no strings, or too long
    * @throws {ClosedError} when the keyed mutex is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -117,6 +129,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
 
   /**
    * One try: null when one of the keys is not free, or others wait for it. What was taken is then back already.
+   * @throws {TypeError | RangeError} for keys that are no strings, or too long
+   * @throws {ClosedError} when the keyed mutex is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async tryAcquire(keys: Keys): Promise<KeyedHandle | null> {
@@ -126,14 +140,15 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     const { acquired, trouble } = await this.#telling(acquisition.tryAcquire());
     if (acquired) return this.#handle(wanted, acquisition);
     if (trouble === undefined) return null;
-    throw new BackendError('acquiring failed', trouble);
+    const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
+    throw new BackendError(what, trouble, { name: this.name });
   }
 
   /**
    * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
-   * fails beside an error of `fn` is told as that error's `cause` (or `suppressed`), beside a result by a `warning`, and
-   * changes neither.
+   * fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning`, and changes neither.
    * @param options as `acquire`
+   * @throws as `acquire`, and what `fn` throws
    */
   async use<T>(
     keys: Keys,
@@ -144,7 +159,10 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     return runAndRelease(await this.acquire(keys, options), fn);
   }
 
-  /** Runs `fn` only if all keys are free now: one of many replicas does a job, and the others go on without it. */
+  /**
+   * Runs `fn` only if all keys are free now: one of many replicas does a job, and the others skip it.
+   * @throws as `tryAcquire`, and what `fn` throws
+   */
   async tryUse<T>(
     keys: Keys,
     fn: (handle: KeyedHandle) => T | Promise<T>,
@@ -157,8 +175,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Takes the keys from its handles at once, also while their work still runs; with `drain`, holders first get that time to
-   * release them. Otherwise as `close` of a semaphore.
+   * Takes the keys from its handles at once, also while their work still runs; with `drain`,
+   * holders first get that time to release them. Otherwise as `close` of a semaphore.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

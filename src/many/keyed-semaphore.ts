@@ -13,15 +13,21 @@ import { SemaphorePool } from './semaphore-pool.js';
 /** As for a semaphore, but for these two. */
 export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
   /**
-   * How many permits each key has: an integer, minimum 1. A function gets the key and is called at each call for that key; it
-   * must give one answer for a key in all processes, and it must not be async.
+   * How many permits each key has: an integer, minimum 1. A function gets the key and is called at
+   * each call for that key; it must give one answer for a key in all processes, and it must not be
+   * async.
    */
   readonly limit: number | ((key: string) => number);
-  /** Keyed semaphores of the same name and prefix share their keys: 1 to 128 bytes without a colon. Default `default`. */
+  /**
+   * Keyed semaphores of the same name and prefix share their keys: 1 to 128 bytes without a colon.
+   * Default `default`.
+   */
   readonly name?: string;
 }
 
-/** Something that does not keep the keyed semaphore from working now but that somebody should know. */
+/**
+ * Something that does not keep the keyed semaphore from working now but that somebody should know.
+ */
 export interface KeyedSemaphoreWarning {
   readonly code: 'RELEASE_FAILED';
   readonly message: string;
@@ -31,16 +37,19 @@ export interface KeyedSemaphoreWarning {
 
 /** Every event and what its listeners get. */
 export interface KeyedSemaphoreEvents {
-  /** `RELEASE_FAILED`: as of a semaphore. Different limits of one key are not reported here: the server is not asked. */
+  /**
+   * `RELEASE_FAILED`: as of a semaphore. Different limits of one key are not reported here: the
+   * server is not asked.
+   */
   warning: [warning: KeyedSemaphoreWarning];
 }
 
 const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name']);
 
 /**
- * A semaphore for each key: per tenant, per host. Each key has its own limit and its own queue; unused keys take no memory
- * in the process. The semaphore of a key is named `keyed:<name>:<key>`: a `Semaphore`, a `KeyedMutex` or the command
- * `redsem` reaches it by that name.
+ * A semaphore for each key: per tenant, per host. Each key has its own limit and its own queue;
+ * unused keys take no memory in the process. The semaphore of a key is named `keyed:<name>:<key>`:
+ * a `Semaphore`, a `KeyedMutex` or the command `redsem` reaches it by that name.
  */
 export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   readonly name: string;
@@ -67,8 +76,10 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   /**
    * Waits for a permit of the key, in order of arrival among all requests for that key.
    * @param key 1 to 512 bytes, less `keyed:<name>:`
-   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `AcquireOptions`
-   * @throws {TypeError | RangeError} for a wrong key or option, and where the limit function gives no integer of 1 or more
+   * @param options milliseconds to wait at most (default: no limit; 0: one try), or
+   *   `AcquireOptions`
+   * @throws {TypeError | RangeError} for a wrong key or option, and where the limit function gives
+   *   no integer of 1 or more
    * @throws what the limit function throws
    * @throws as `acquire` of a semaphore
    */
@@ -85,8 +96,8 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` with a permit of the key and releases it whatever happens. Resolves or rejects as `fn` does, see
-   * `Semaphore.use`.
+   * Runs `fn` with a permit of the key and releases it whatever happens. Resolves or rejects as
+   * `fn` does, see `Semaphore.use`.
    * @param options as `acquire`
    */
   async use<T>(
@@ -110,7 +121,8 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   }
 
   /**
-   * Takes the permits of all keys from their handles, as `close` of a semaphore. The client stays open.
+   * Takes the permits of all keys from their handles, as `close` of a semaphore. The client stays
+   * open.
    * @param options `drain` in milliseconds for which holders keep their permits, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */

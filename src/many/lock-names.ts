@@ -5,7 +5,10 @@ import { shown, typeError } from '../validation.js';
 const LONGEST_NAME = 512;
 const LONGEST_OWN_NAME = 128;
 
-/** How the semaphores under a keyed mutex or keyed semaphore are called. No two names, keys or numbers of stripes share one. */
+/**
+ * How the semaphores under a keyed mutex or a keyed semaphore are called. No two names, keys or
+ * numbers of stripes share one.
+ */
 export class LockNames {
   /** A name without colons ends at the first one, so what follows may be anything. */
   readonly #own: string;

@@ -26,10 +26,11 @@ const SMALL_WINDOW = 2;
 /**
  * Takes permits of several semaphores: all of them or none.
  *
- * The first try is a single call where one can do it. After that nobody deadlocks, because everybody waits in one order,
- * bytewise by name, and holds nothing behind the place where they wait (E. W. Dijkstra's ordered resources). What is free is
- * not waited for: it is taken in one turn, ahead of the order, and what lies behind the first busy one is given back before
- * waiting. What was taken in order stays taken, so each wait brings the whole nearer to its end.
+ * The first try is a single call where one can do it. After that nobody deadlocks, because
+ * everybody waits in one order, bytewise by name, and holds nothing behind the place where they
+ * wait (E. W. Dijkstra's ordered resources). What is free is not waited for: it is taken in one
+ * turn, ahead of the order, and what lies behind the first busy one is given back before waiting.
+ * What was taken in order stays taken, so each wait brings the whole nearer to its end.
  */
 export class OrderedAcquisition {
   readonly #terms: AcquisitionTerms;
@@ -41,7 +42,10 @@ export class OrderedAcquisition {
   #attempts = 0;
   #lastError: unknown;
 
-  /** @throws {RangeError} when two semaphores have one name: no order that all processes share tells them apart */
+  /**
+   * @throws {RangeError} when two semaphores have one name: no order that all processes share
+   *   distinguishes them
+   */
   constructor(parts: readonly Part[], terms: AcquisitionTerms) {
     const { clock, timeout, signal } = terms;
     this.#terms = terms;
@@ -62,19 +66,22 @@ export class OrderedAcquisition {
     return this.#held.get(part);
   }
 
-  /** @throws {AcquireTimeoutError} when one was still missing at the end; and whatever a semaphore's `acquire` throws */
+  /**
+   * @throws {AcquireTimeoutError} when one was still missing at the end; and whatever a semaphore's
+   *   `acquire` throws
+   */
   acquire(): Promise<void> {
     return this.#allOrNothing(async () => {
       if ((await this.#tryInOneCall()) === true) return;
       if (this.#terms.timeout > 0) await this.#takeInOrder();
-      // Once more each by itself, for the error names the one that is not free.
+      // Once more each by itself, because the error names the one that is not free.
       else if (!(await this.#tryInOrder())) throw this.#timeoutError();
     });
   }
 
   /**
-   * One try: false when one is not free, after what was taken is back. Of several that try the same set at the same
-   * moment one succeeds: only who has the first takes more.
+   * One try: false when one is not free, after what was taken is back. Of several that try the same
+   * set at the same moment one succeeds: only who has the first takes more.
    * @returns the last error of a backend beside the outcome
    */
   async tryAcquire(): Promise<{ acquired: boolean; trouble: unknown }> {
@@ -118,7 +125,8 @@ export class OrderedAcquisition {
       if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       if (!(error instanceof BackendError) || this.#scope.signal.aborted) throw error;
       this.#lastError = error.cause ?? error;
-      // Each by itself shows which one it is, and may succeed. No answer is the end of a single try.
+      // Each by itself shows which one it is, and may succeed. No answer is the end of a single
+      // try.
       return error.cause instanceof CallTimeoutError ? false : 'unable';
     }
   }
@@ -146,7 +154,10 @@ export class OrderedAcquisition {
     return parts.find((part) => !this.#held.has(part));
   }
 
-  /** Nothing is waited for. After a miss strictly in order: then somebody who tries at the same time gets through. */
+  /**
+   * Nothing is waited for. After a miss strictly in order: then somebody who tries at the same time
+   * gets through.
+   */
   async #tryInOrder(): Promise<boolean> {
     const [first, ...others] = this.#parts;
     if (first === undefined) return true;
@@ -205,7 +216,10 @@ export class OrderedAcquisition {
     }
   }
 
-  /** In reverse order, in one turn; never rejects: what cannot be given back now is retried by its semaphore. */
+  /**
+   * In reverse order, in one turn; never rejects: what cannot be given back now is retried by its
+   * semaphore.
+   */
   async #giveBack(parts: readonly Part[]): Promise<void> {
     const handles = parts.toReversed().flatMap((part) => this.#held.get(part) ?? []);
     for (const part of parts) this.#held.delete(part);
@@ -224,7 +238,10 @@ export class OrderedAcquisition {
   }
 }
 
-/** By their bytes, and not as JavaScript compares strings, so that programs in other languages can keep the order. */
+/**
+ * By their bytes, and not as JavaScript compares strings, so that programs in other languages can
+ * keep the order.
+ */
 function inOrder(parts: readonly Part[]): Part[] {
   const named = parts.map((part) => ({ bytes: Buffer.from(part.semaphore.name), part }));
   named.sort((one, other) => Buffer.compare(one.bytes, other.bytes));

@@ -12,8 +12,9 @@ import { rangeError } from '../validation.js';
 /** As for a semaphore. */
 export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit'> {
   /**
-   * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters). Default 1000. Must be the same
-   * in all processes: a writer takes so many permits, and they must be all there are.
+   * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters).
+   * Default 1000. Must be the same in all processes: a writer takes this number of permits, and they
+   * must be all there are.
    */
   readonly limit?: number;
 }
@@ -25,21 +26,26 @@ const DEFAULT_LIMIT = 1000;
 const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
 
 /**
- * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them. Requests are served in order of
- * arrival, so readers that come later wait behind a writer that waits, and neither starves. On several masters there is no
- * queue: there a writer can starve.
+ * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them.
+ * Requests are served in order of arrival, so readers that come later wait behind a writer that
+ * waits, and neither starves. On several masters there is no queue: there a writer can starve.
  *
- * Not guaranteed: who reads and asks to write in a second call waits for itself, so release first. A holder whose lease is
- * lost may still read or write until it looks at its handle; compare the fencing tokens of writers.
+ * Not guaranteed: a reader that asks to write in a second call waits for itself, so release first.
+ * A holder whose lease is lost may still read or write until it looks at its handle; compare the
+ * fencing tokens of writers.
  */
 export class ReadWriteLock {
-  /** What the lock is made of, for `inspect`, `revoke` and `warning`. A limit that is stored in it breaks the lock. */
+  /**
+   * The semaphore underneath, for `inspect`, `revoke` and `warning`. A limit that is stored in it
+   * breaks the lock.
+   */
   readonly semaphore: Semaphore;
   readonly #limit: number;
 
   /**
    * @param target as for a `Semaphore`
-   * @param name 1 to 512 bytes of anything; shared with semaphores: a `Semaphore` of that name has the same permits
+   * @param name 1 to 512 bytes of anything; shared with semaphores: a `Semaphore` of that name has
+   *   the same permits
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
@@ -55,8 +61,8 @@ export class ReadWriteLock {
   }
 
   /**
-   * Runs `fn` beside other readers and releases the lock whatever happens. Resolves or rejects as `fn` does, see
-   * `Semaphore.use`.
+   * Runs `fn` beside other readers and releases the lock whatever happens. Resolves or rejects as
+   * `fn` does, see `Semaphore.use`.
    * @param options as `acquireRead`
    */
   async read<T>(
@@ -68,7 +74,8 @@ export class ReadWriteLock {
   }
 
   /**
-   * Runs `fn` alone and releases the lock whatever happens. Resolves or rejects as `fn` does, see `Semaphore.use`.
+   * Runs `fn` alone and releases the lock whatever happens. Resolves or rejects as `fn` does, see
+   * `Semaphore.use`.
    * @param options as `acquireWrite`
    */
   async write<T>(
@@ -80,8 +87,9 @@ export class ReadWriteLock {
   }
 
   /**
-   * Waits until nobody writes, and until those who asked to write before have written.
-   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `timeout` and `signal`
+   * Waits until nobody writes, and until every earlier `write` has ended.
+   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `timeout` and
+   *   `signal`
    * @throws as `acquire` of a semaphore
    */
   async acquireRead(options?: number | ReadWriteAcquireOptions): Promise<Handle> {

@@ -16,7 +16,9 @@ class PooledSemaphore extends Semaphore {
   }
 }
 
-/** The semaphores under the keys of one owner: made on demand, forgotten when idle, closed together. */
+/**
+ * The semaphores under the keys of one owner: made on demand, forgotten when idle, closed together.
+ */
 export class SemaphorePool {
   readonly #owner: string;
   readonly #target: RedisTarget | Backend;
@@ -26,7 +28,10 @@ export class SemaphorePool {
   readonly #semaphores = new WeakGroups<PooledSemaphore>();
   #closed: Promise<unknown> | undefined;
 
-  /** `owner`: the name in a `ClosedError`. `onReleaseFailed`: a permit could not be given back, and nobody got the error. */
+  /**
+   * `owner`: the name in a `ClosedError`. `onReleaseFailed`: a permit could not be given back, and
+   * nobody got the error.
+   */
   constructor(
     owner: string,
     target: RedisTarget | Backend,
@@ -39,7 +44,10 @@ export class SemaphorePool {
     this.#onReleaseFailed = onReleaseFailed;
   }
 
-  /** The one of that name and limit. Under another limit the name has another object, as in another process. */
+  /**
+   * The one of that name and limit. Under another limit the name has another object, as in another
+   * process.
+   */
   of(name: string, limit: number): Semaphore {
     this.assertOpen();
     const place = `${limit}:${name}`;

@@ -18,8 +18,8 @@ export function errorType(error: unknown): string {
 }
 
 /**
- * The same of a request that failed. A caller may abort it with any reason, and a metrics store keeps a series for each type:
- * what is neither of this package nor of the language is `_OTHER`.
+ * The same of a request that failed. A caller may abort it with any reason, and a metrics store
+ * keeps a series for each type: what is neither of this package nor of the language is `_OTHER`.
  */
 export function requestErrorType(error: unknown): string {
   const known = isRedsemError(error) || error instanceof DOMException;
@@ -31,7 +31,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Instruments and attributes tell durations in seconds. */
+/** Instruments and attributes give durations in seconds. */
 export function seconds(milliseconds: number): number {
   return milliseconds / 1000;
 }

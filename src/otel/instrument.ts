@@ -15,25 +15,29 @@ const permitSpans = new SharedParts<TracerProvider, PermitSpans>(
   (one, other) => one === other || behind(one) === behind(other),
 );
 
+/** The options of `instrument`. */
 export interface InstrumentOptions {
   /** Default: the global one, as it is at the call: set it before. */
   readonly meterProvider?: MeterProvider;
   /** Default: the global one. */
   readonly tracerProvider?: TracerProvider;
   /**
-   * What metrics tell as `redsem.semaphore.name`. A metrics store keeps a time series for each value, and a `KeyedMutex`
-   * makes a name for each key: give few values there. Spans keep the name itself. Default: the name.
+   * What metrics report as `redsem.semaphore.name`. A metrics store keeps a time series for each
+   * value, and a `KeyedMutex` makes a name for each key: give few values there. Spans keep the name
+   * itself. Default: the name.
    */
   readonly groupBy?: (name: string) => string;
 }
 
 /**
- * Tells OpenTelemetry what all semaphores of this process do, from now on: metrics and spans are listed in the
- * guide on telemetry. Modelled on the conventions for connection pools
- * (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/); held, waited, overages and reclaims
- * are the counts of Sidekiq Enterprise's concurrent limiter. On a provider that is instrumented already, nothing is counted a
- * second time: the two share what runs there, with the `groupBy` of the first, until both have ended it.
- * @returns ends it: nothing more is told, permits held leave the count, open spans end. May be called twice
+ * Reports to OpenTelemetry what all semaphores of this process do, from now on: metrics and spans
+ * are listed in the guide on telemetry. Modelled on the conventions for connection pools
+ * (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/); held, waited, overages
+ * and reclaims are the counts of Sidekiq Enterprise's concurrent limiter. On a provider that is
+ * instrumented already, nothing is counted a second time: the two share what runs there, with the
+ * `groupBy` of the first, until both have ended it.
+ * @returns ends it: nothing more is reported, permits held leave the count, open spans end. May be
+ *   called twice
  */
 export function instrument(options: InstrumentOptions = {}): () => void {
   checkOptions(options, OPTIONS);

@@ -24,7 +24,10 @@ interface Held {
   readonly about: Attributes;
 }
 
-/** Counts what happens. What began before it listened is left out on both sides, so that no level goes below zero. */
+/**
+ * Counts what happens. What began before it listened is left out on both sides, so that no level
+ * goes below zero.
+ */
 export class PermitMetrics {
   readonly #instruments: Instruments;
   readonly #groupBy: (name: string) => string;
@@ -105,10 +108,11 @@ export class PermitMetrics {
     if (lost === undefined) this.#instruments.useTime.record(seconds(heldFor), about);
     const permits = this.#forget(id);
     if (released || lost === 'closed') return;
-    // Not where the holder stopped as soon as it was told, inside the margin that its lease has for that.
+    // Not where the holder stopped as soon as it was notified, inside the margin that its lease has
+    // for that.
     const unnoticed = lost === undefined && error === undefined;
     if (unnoticed || overrun > 0) this.#instruments.overages.add(1, about);
-    // Zero where its loss was told before: those permits are counted.
+    // Zero where its loss was reported before: those permits are counted.
     this.#instruments.reclaims.add(permits, about);
   }
 

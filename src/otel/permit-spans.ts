@@ -32,14 +32,15 @@ interface Acquiring {
 }
 
 /**
- * A span for each call of acquire, and one for each hold, from the grant to release or loss. Both are children of the
- * span in which the caller asked, for a grant arrives in nobody's context.
+ * A span for each call of acquire, and one for each hold, from the grant to release or loss. Both
+ * are children of the span in which the caller asked, because a grant arrives in no caller's
+ * context.
  */
 export class PermitSpans {
   readonly #tracer: Tracer;
   readonly #subscriptions = new Subscriptions();
   readonly #acquiring = new Map<AcquireContext, Acquiring>();
-  /** By ticket id: granted, and its caller has not been told yet. */
+  /** By ticket id: granted, and its caller does not know yet. */
   readonly #granted = new Map<string, GrantMessage>();
   /** By ticket id. */
   readonly #holds = new Map<string, Span>();
@@ -74,7 +75,7 @@ export class PermitSpans {
     const { name, permits, timeout } = call;
     const parent = context.active();
     const attributes: Attributes = { [SEMAPHORE_NAME]: name, [PERMITS]: permits };
-    // No limit is told by leaving it out: exporters have no way to write Infinity.
+    // No limit is expressed by leaving it out: exporters have no way to write Infinity.
     if (Number.isFinite(timeout)) attributes[TIMEOUT] = seconds(Number(timeout));
     const options = { kind: SpanKind.INTERNAL, attributes };
     const span = this.#tracer.startSpan('redsem acquire', options, parent);

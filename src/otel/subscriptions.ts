@@ -10,7 +10,10 @@ import type {
   WaitMessage,
 } from '../telemetry.js';
 
-/** A call that has ended: `result` is a handle, null where no permit was free, undefined after an error. */
+/**
+ * A call that has ended: `result` is a handle, null where no permit was free, undefined after an
+ * error.
+ */
 export interface EndedAcquire extends AcquireContext {
   readonly result?: { readonly id: string } | null;
   readonly error?: unknown;
@@ -38,7 +41,8 @@ export class Subscriptions {
   readonly #undo: (() => void)[] = [];
 
   on<Name extends keyof Messages>(name: Name, listener: (message: Messages[Name]) => void): void {
-    // A channel's messages are unknown to the compiler; that it is this type, the publisher's own declaration says.
+    // A channel's messages are unknown to the compiler; that it is this type, the publisher's own
+    // declaration says.
     const { heard }: Heard = { heard: listener };
     subscribe(name, heard);
     this.#undo.push(() => unsubscribe(name, heard));

@@ -1,16 +1,20 @@
 /** A pending timer. `cancel` after it fired does nothing. */
 export interface Timer {
+  /** It does not run any more; nothing where it has run. */
   cancel(): void;
 }
 
 /**
  * Where the library reads time and sets timers. Local time only schedules waiting and extending and
- * tells when a lease may have run out; whether a ticket is alive is always decided by its backend.
+ * shows when a lease may have run out; whether a ticket is alive is always decided by its backend.
  */
 export interface Clock {
   /** Milliseconds that never step back (monotonic), from any origin. */
   monotonic(): number;
-  /** Milliseconds since the Unix epoch. Read beside `monotonic`, for that one stands still while a machine is suspended. */
+  /**
+   * Milliseconds since the Unix epoch. Read beside `monotonic`, because that one stops while a
+   * machine is suspended.
+   */
   wall(): number;
   /**
    * Runs `callback` once after `delay` milliseconds.
@@ -18,12 +22,16 @@ export interface Clock {
    */
   schedule(callback: () => void, delay: number, keepAlive: boolean): Timer;
   /**
-   * 0 ≤ x < 1, for pauses and the names of processes: with it a simulated run can be repeated. Default: Node's own sources of chance.
+   * 0 ≤ x < 1, for pauses and the names of processes: with it a simulated run can be repeated.
+   * Default: Node's own sources of chance.
    */
   random?(): number;
 }
 
-/** Node fires timers of more than 2^31-1 ms at once, so longer ones are cut to that and set again by their owner. */
+/**
+ * Node fires timers of more than 2^31-1 ms at once, so longer ones are cut to that and set again by
+ * their owner.
+ */
 export const LONGEST_TIMER = 2_147_483_647;
 
 /** The process's own clock. Globals are looked up at each call, so that fake timers work. */
@@ -43,8 +51,8 @@ export function timerSource(): unknown {
 }
 
 /**
- * Node's own, also while a test fakes it: calls gather until the next tick, and one that a fake never made would keep all
- * calls of the process from leaving, long after that test.
+ * Node's own, also while a test fakes it: calls gather until the next tick, and one that a fake
+ * never made would keep all calls of the process from leaving, long after that test.
  */
 export const nextTick: typeof process.nextTick = process.nextTick.bind(process);
 
@@ -64,8 +72,9 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Milliseconds since `start`: the larger of what the two local clocks say. Monotonic time stops while a
- * virtual machine is suspended, and the wall clock may be set back: a lease must survive neither.
+ * Milliseconds since `start`: the larger of what the two local clocks say. Monotonic time stops
+ * while a virtual machine is suspended, and the wall clock may be set back: a lease must survive
+ * neither.
  */
 export function elapsedSince(start: Instant, clock: Clock): number {
   return Math.max(clock.monotonic() - start.monotonic, clock.wall() - start.wall);

@@ -4,7 +4,10 @@ export interface Heaped {
   place: number;
 }
 
-/** A binary heap: it has the item of the lowest rank at hand, and adds, moves and removes any other in O(log n). */
+/**
+ * A binary heap: it has the item of the lowest rank at hand, and adds, moves and removes any other
+ * in O(log n).
+ */
 export class Heap<T extends Heaped> {
   readonly #rankOf: (item: T) => number;
   readonly #items: T[] = [];

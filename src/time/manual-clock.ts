@@ -5,7 +5,7 @@ interface Pending {
   readonly callback: () => void;
 }
 
-/** A clock for tests: it stands still until it is told to advance. */
+/** A clock for tests: it does not move until it is advanced. */
 export class ManualClock implements Clock {
   #monotonic = 0;
   #wall: number;
@@ -21,21 +21,27 @@ export class ManualClock implements Clock {
     return this.#pending.size;
   }
 
+  /** Milliseconds that have passed. */
   monotonic(): number {
     return this.#monotonic;
   }
 
+  /** Milliseconds since the epoch. */
   wall(): number {
     return this.#wall;
   }
 
+  /** Runs `callback` when `delay` milliseconds have passed. */
   schedule(callback: () => void, delay: number): Timer {
     const pending = { at: this.#monotonic + Math.max(0, delay), callback };
     this.#pending.add(pending);
     return { cancel: () => void this.#pending.delete(pending) };
   }
 
-  /** Lets `duration` milliseconds pass: timers run in their order, and what they set off runs in between. */
+  /**
+   * Lets `duration` milliseconds pass: timers run in their order, and what they set off runs in
+   * between.
+   */
   async advance(duration: number): Promise<void> {
     const end = this.#monotonic + duration;
     await settle();
@@ -54,7 +60,7 @@ export class ManualClock implements Clock {
     this.#pass(duration);
   }
 
-  /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time goes on. */
+  /** Sets the wall clock forward or back by `offset` milliseconds; monotonic time continues. */
   stepWall(offset: number): void {
     this.#wall += offset;
   }

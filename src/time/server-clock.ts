@@ -1,7 +1,10 @@
 import type { Clock, Instant } from './clock.js';
 import { elapsedSince } from './clock.js';
 
-/** How far two clocks may run apart between two replies, with room for the reading itself, in milliseconds. */
+/**
+ * How far two clocks may run apart between two replies, with room for the reading itself, in
+ * milliseconds.
+ */
 const SLACK = 10;
 
 /** From when and for how long a lease is certain by local clocks. */
@@ -33,7 +36,10 @@ export class ServerClock {
     this.#last = { sent, received: this.#clock.monotonic(), time };
   }
 
-  /** The latest that the backend's clock can show `delay` milliseconds from now, once it was ever seen. */
+  /**
+   * The latest that the backend's clock can show `delay` milliseconds from now, once it was ever
+   * seen.
+   */
   latestIn(delay: number): number | undefined {
     if (this.#last === undefined) return undefined;
     return this.#last.time + elapsedSince(this.#last.sent, this.#clock) + delay + SLACK;
@@ -46,7 +52,10 @@ export class ServerClock {
     return time - this.#last.time - since + 1;
   }
 
-  /** Server time `expiry` lies at the local moment `since + span` or later; no later than `most` milliseconds from now. */
+  /**
+   * Server time `expiry` lies at the local moment `since + span` or later; no later than `most`
+   * milliseconds from now.
+   */
   certaintyUntil(expiry: number, most: number): ValidityWindow | undefined {
     if (this.#last === undefined) return undefined;
     const { sent, time } = this.#last;

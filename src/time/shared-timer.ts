@@ -5,7 +5,10 @@ import { Heap } from './heap.js';
 /** By clock: the timer that keeps the process alive, and the one that does not. */
 const shared = new WeakMap<Clock, readonly [SharedTimer, SharedTimer]>();
 
-/** How much earlier than asked a wake-up may come that does not need its exact moment: a part of its delay, at most so many ms. */
+/**
+ * How much earlier than asked a wake-up may come that does not need its exact moment: a part of its
+ * delay, with a maximum in ms.
+ */
 const EARLY = 1 / 4;
 const EARLIEST_MS = 2500;
 
@@ -15,11 +18,12 @@ const NOWHERE = -1;
 const MOST_STOPPED = 64;
 
 /**
- * One timer of a clock for all that must be woken. What is due at the same moment wakes in the same turn of the event
- * loop, so that the calls it makes travel together: Node runs ticks between two timers of its own.
+ * One timer of a clock for all that must be woken. What is due at the same moment wakes in the same
+ * turn of the event loop, so that the calls it makes travel together: Node runs ticks between two
+ * of its timers.
  *
- * Most are stopped and set to a later time with each call. So they keep their place in the heap, which is put right when
- * that comes up.
+ * Most are stopped and set to a later time with each call. So they keep their place in the heap,
+ * which is put right when that comes up.
  */
 class SharedTimer {
   readonly #clock: Clock;
@@ -147,7 +151,10 @@ export class Wakeup {
     this.#timer.onSet(this, isNew, now);
   }
 
-  /** As `wakeBy`, but up to a quarter of the delay earlier if others wake then: what they set off shares its calls. */
+  /**
+   * As `wakeBy`, but up to a quarter of the delay earlier if others wake then: what they set off
+   * shares its calls.
+   */
   wakeAround(at: number, now: number): void {
     const early = Math.min(Math.max(0, at - now) * EARLY, EARLIEST_MS);
     this.wakeBy(at, now, at - early);

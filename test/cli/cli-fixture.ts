@@ -41,7 +41,10 @@ function start(command: readonly string[], { url, env, ...options }: CliOptions)
   });
 }
 
-/** A `describe` with a server and a pseudo-terminal; pending where `script` of util-linux is missing. */
+/**
+ * A `describe` with a server and a pseudo-terminal; pending where `script` of util-linux is
+ * missing.
+ */
 export function describeOnTerminal(title: string, body: (server: () => TestServer) => void): void {
   const works = process.platform === 'linux' && findExecutable('script') !== undefined;
   const missing = works ? noServer() : 'script (util-linux)';

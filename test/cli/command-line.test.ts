@@ -61,10 +61,7 @@ describe('the command line', () => {
       ['--nonsense x -- true', "Unknown option '--nonsense'"],
       ['--client other x -- true', '--client: expected redis or ioredis, got "other"'],
       ['--cacert ./none.crt x -- true', '--cacert: ENOENT'],
-      [
-        '--url redis://a --url redis://b x -- true',
-        '--url: expected once, for only with --cluster',
-      ],
+      ['--url redis://a --url redis://b x -- true', '--url: expected once, except with --cluster'],
     ] as const) {
       expect(() => plan(...argv.split(' ')), argv).to.throw(UsageError, message);
     }

@@ -5,7 +5,7 @@ import { ioredisAdapter } from '../../src/cli/clients/ioredis.js';
 import { nodeRedisAdapter } from '../../src/cli/clients/node-redis.js';
 import { connectBy } from '../../src/cli/connect.js';
 import { UnavailableError } from '../../src/cli/failure.js';
-import { within } from '../../src/cli/patience.js';
+import { withTimeout } from '../../src/cli/with-timeout.js';
 import type { ClientAdapter, Server } from '../../src/cli/server.js';
 import { parseServerUrl } from '../../src/cli/server-url.js';
 
@@ -36,7 +36,10 @@ describe('the client packages of redsem', () => {
 });
 
 describe('connecting of redsem', () => {
-  /** Where attempt after attempt has these outcomes; gives what came of it, and what happened to the clients. */
+  /**
+   * Where attempt after attempt has these outcomes; gives what came of it, and what happened to the
+   * clients.
+   */
   async function connecting(outcomes: (Error | 'silent')[], secure = false): Promise<string[]> {
     const events: string[] = [];
     const create: ClientAdapter['create'] = ({ onError }) => {
@@ -88,7 +91,9 @@ describe('connecting of redsem', () => {
     ] as const) {
       const clock = useFakeTimers();
       let seen = 'pending';
-      within(5000, 'connecting', never(), deadline).catch((error: Error) => (seen = error.message));
+      withTimeout(5000, 'connecting', never(), deadline).catch(
+        (error: Error) => (seen = error.message),
+      );
       for (const jump of jumps) {
         clock.jump(jump);
         await clock.tickAsync(0);

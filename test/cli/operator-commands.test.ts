@@ -53,10 +53,10 @@ for (const client of ['redis', 'ioredis']) {
         expect(await call('limit', 'deploys', '3')).to.deep.equal(silent);
         expect((await next).slot).to.equal(2);
         expect(await call('limit', 'deploys')).to.deep.include({ code: 0, stdout: '3\n' });
-        const sight = parsed(await call('status', '--json', 'deploys'));
-        expect(sight).to.include({ name: 'deploys', limit: 3, held: 3, waiting: 0 });
-        expect(sight).to.have.nested.property('holders[0].id', id);
-        expect(sight).to.have.nested.property('holders[0].slots').that.deep.equals([0]);
+        const summary = parsed(await call('status', '--json', 'deploys'));
+        expect(summary).to.include({ name: 'deploys', limit: 3, held: 3, waiting: 0 });
+        expect(summary).to.have.nested.property('holders[0].id', id);
+        expect(summary).to.have.nested.property('holders[0].slots').that.deep.equals([0]);
       });
     });
 
@@ -75,8 +75,8 @@ for (const client of ['redis', 'ioredis']) {
         const overview = await call('status', ...prefix);
         expect(overview.stdout.split('\n')[0]).to.match(/^NAME +LIMIT +HELD +WAITING$/);
         expect(overview.stdout).to.match(/^späce 漢字 🚀 +1 +1 +0$/m);
-        const sights = parsed(await call('status', ...prefix, '--json'));
-        expect(sights).to.have.length(names.length).and.have.nested.property('[0].held', 1);
+        const summaries = parsed(await call('status', ...prefix, '--json'));
+        expect(summaries).to.have.length(names.length).and.have.nested.property('[0].held', 1);
         const dash = await call('status', ...prefix, '--', '-dash');
         expect(dash.stdout).to.match(/^-dash: 1 of 1 permit held/);
       });
@@ -126,14 +126,14 @@ for (const client of ['redis', 'ioredis']) {
         expect(overview.stdout).to.match(/^no number +\? +0 +0$/m);
         expect(overview.stdout).to.match(/^text +\? +\? +\? +cannot be read: .*WRONGTYPE.*$/m);
         expect(overview.stdout).to.match(/^whole +2 +1 +0$/m);
-        const sights = parsed(await call('status', ...prefix, '--json')) as object[];
-        expect(sights[0]).to.have.nested.property('holders[0].label', '50%');
-        expect(sights[2]).to.have.keys('name', 'error').and.include({ name: 'text' });
-        expect(sights[3]).to.have.nested.property('holders[0].id', id);
+        const summaries = parsed(await call('status', ...prefix, '--json')) as object[];
+        expect(summaries[0]).to.have.nested.property('holders[0].label', '50%');
+        expect(summaries[2]).to.have.keys('name', 'error').and.include({ name: 'text' });
+        expect(summaries[3]).to.have.nested.property('holders[0].id', id);
       });
     });
 
-    it('say what is unknown, wrong or refused, with an exit code of its own', async () => {
+    it('say what is unknown, wrong or refused, each with a separate exit code', async () => {
       await server().command('SET', 'redsem:{damaged}:meta', 'text');
       await server().command('SET', 'only:{damaged}:meta', 'text');
       const user = ['reader', 'reset', 'on', '>secret', '~*', '&*', '+@all', '-@scripting'];

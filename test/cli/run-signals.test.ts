@@ -13,8 +13,8 @@ import type { ProcessState } from './process-states.js';
 import { catches, familyOf, findUnder } from './process-states.js';
 
 /**
- * A script that ends only by a signal, and whose own child says which one it got. Its traps are set before that child
- * says that all is up.
+ * A script that ends only by a signal, and whose own child says which one it got. Its traps are set
+ * before that child says that all is up.
  */
 const TREE = `
   trap 'echo child TERM; wait; exit 3' TERM
@@ -61,7 +61,8 @@ describeWithServer('redsem run and signals', (server) => {
     server().pause();
     try {
       const waiting = start('hung', '--', 'true');
-      // A signal that comes before its handlers are set would end it in another way. Node has its own for SIGTERM.
+      // A signal that comes before its handlers are set would end it in another way. Node has its
+      // own for SIGTERM.
       await eventually(() => expect(catches(waiting.child.pid, 'SIGHUP')).to.equal(true));
       expect(await waiting.end('SIGHUP')).to.include({ code: 129, signal: null });
     } finally {
@@ -83,7 +84,8 @@ describeWithServer('redsem run and signals', (server) => {
     await running.shows('tick');
     running.child.kill('SIGTSTP');
     const isStopped = ({ state }: ProcessState) => state === 'T';
-    // Z has just ended and waits for its stopped parent; D has just forked, and the new process is stopped.
+    // Z has just ended and waits for its stopped parent; D has just forked, and the new process is
+    // stopped.
     const isStill = ({ state }: ProcessState) => /[TZD]/.test(state);
     await eventually(() => {
       const family = familyOf(running.child.pid);
@@ -101,7 +103,8 @@ describeWithServer('redsem run and signals', (server) => {
 
   it('ends the command and what it has started when the permit is lost, kills what still runs, and exits with 79', async () => {
     const lost = async (name: string, script: string, lose: () => unknown): Promise<string> => {
-      // A revocation is heard of with the next extension. A shorter ttl may be over before the command is up.
+      // A revocation is heard of with the next extension. A shorter ttl may be over before the
+      // command is up.
       const running = start('--ttl', '3s', '-k', '1s', name, '--', 'sh', '-c', script);
       await running.shows('up');
       await lose();
@@ -153,12 +156,14 @@ describeOnTerminal('redsem run on a terminal', (server) => {
     const command = `sh -c 'trap : TERM
       sh -c "trap \\"echo grandchild TERM\\" TERM; echo pid:\\$\\$; while :; do sleep 0.02; done" &
       while :; do wait; done'`;
-    // The caller stays until it is asked to end: with it the terminal hangs up, which ends whatever is slower.
+    // The caller stays until it is asked to end: with it the terminal hangs up, which ends whatever
+    // is slower.
     const script = `redsem run --ttl 3s -k 200ms tree -- ${command}; echo caller got $?; read line`;
     const running = startOnTerminal(script, server().url);
     await running.shows(/pid:\d+\s/);
     const stubborn = Number(/pid:(\d+)/.exec(running.stdout)?.[1]);
-    // The caller of redsem is a shell of the same process group; only redsem itself gets the signal.
+    // The caller of redsem is a shell of the same process group; only redsem itself gets the
+    // signal.
     process.kill(findUnder(running.child.pid, 'node'), 'SIGTERM');
     await running.shows('grandchild TERM');
     await revokeAll(server(), 'tree');

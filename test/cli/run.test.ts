@@ -50,7 +50,7 @@ describeWithServer('redsem run', (server) => {
     );
   });
 
-  it('goes by a stored limit, and says that others use another one unless it is to be quiet', async () => {
+  it('goes by a stored limit, and says that others use another one unless --quiet is given', async () => {
     await withSemaphore(server(), 'stored', 1, async (own) => {
       await own.setLimit(2);
       await own.acquire();
@@ -67,7 +67,7 @@ describeWithServer('redsem run', (server) => {
     });
   });
 
-  it('gives the command the file descriptors that it is told of, and the soft limit on open files', async () => {
+  it('gives the command the file descriptors that it is passed, and the soft limit on open files', async () => {
     const script = `
       ulimit -Sn 256; echo data > file
       redsem run --pass-fd 9 --pass-fd 5 fds -- sh -c 'read a <&9; read b <&5; echo $a $b; ulimit -Sn; read c <&4' \

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { SinonStubbedInstance } from 'sinon';
 import { createStubInstance, useFakeTimers } from 'sinon';
-import type { Sight } from '../../src/cli/operator.js';
+import type { SemaphoreSummary } from '../../src/cli/operator.js';
 import { Operator } from '../../src/cli/operator.js';
 import { widthOf } from '../../src/cli/text-width.js';
 import { FullScreen } from '../../src/cli/watch/full-screen.js';
@@ -12,7 +12,12 @@ const INTERVAL = 1000;
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
 
 /** What a look at a semaphore may have seen. */
-function sightOf(name: string, limit: number | null, held: number, waiting = 0): Sight {
+function summaryOf(
+  name: string,
+  limit: number | null,
+  held: number,
+  waiting = 0,
+): SemaphoreSummary {
   const holders = Array.from({ length: held }, (_, i) => ({
     id: `${name}.${i}`,
     slots: [i],
@@ -35,18 +40,18 @@ function sightOf(name: string, limit: number | null, held: number, waiting = 0):
 class View {
   readonly operator: SinonStubbedInstance<Operator> = createStubInstance(Operator);
   readonly ended: Promise<void>;
-  sights: Sight[];
+  summaries: SemaphoreSummary[];
   lines: readonly string[] = [];
   selected: readonly string[] = [];
   size = { columns: 120, rows: 12 };
   press: (keys: string) => void = () => undefined;
   redraw: () => void = () => undefined;
 
-  constructor(sights: Sight[], name?: string) {
-    this.sights = sights;
-    this.operator.names.callsFake(async () => this.sights.map((sight) => sight.name));
+  constructor(summaries: SemaphoreSummary[], name?: string) {
+    this.summaries = summaries;
+    this.operator.names.callsFake(async () => this.summaries.map((summary) => summary.name));
     this.operator.inspectAll.callsFake(async (names) =>
-      this.sights.filter((sight) => names.includes(sight.name)),
+      this.summaries.filter((summary) => names.includes(summary.name)),
     );
     const screen = createStubInstance(Screen);
     Object.defineProperty(screen, 'size', { get: () => this.size });
@@ -81,8 +86,8 @@ describe('the full screen of redsem watch', () => {
   });
 
   /** Opens the view and lets it look once. */
-  async function open(sights: Sight[], name?: string): Promise<void> {
-    view = new View(sights, name);
+  async function open(summaries: SemaphoreSummary[], name?: string): Promise<void> {
+    view = new View(summaries, name);
     await clock.tickAsync(0);
   }
 
@@ -91,8 +96,8 @@ describe('the full screen of redsem watch', () => {
     await clock.tickAsync(0);
   }
 
-  it('moves the cursor no further than the rows, which stay in sight', async () => {
-    await open([sightOf('many', 300, 300, 50)], 'many');
+  it('moves the cursor no further than the rows, which stay in view', async () => {
+    await open([summaryOf('many', 300, 300, 50)], 'many');
     const moves = {
       [UP]: 0,
       [`${DOWN}jj`]: 3,
@@ -109,7 +114,7 @@ describe('the full screen of redsem watch', () => {
     view.redraw();
     expect(view.text).to.contain('waiter 0');
     // A ticket that ended takes its row with it.
-    view.sights = [sightOf('many', 3, 1)];
+    view.summaries = [summaryOf('many', 3, 1)];
     await clock.tickAsync(INTERVAL);
     expect(view.selected[0]).to.match(/^0 .*many\.0 /);
   });
@@ -118,9 +123,9 @@ describe('the full screen of redsem watch', () => {
     await open([]);
     await pressAndLook(`${ENTER}ry${UP}${DOWN}s${ESCAPE}`);
     expect(view.text).to.contain('0 semaphores').and.to.contain('enter open');
-    view.sights = [sightOf('new', null, 0), sightOf('old', 2, 1)];
+    view.summaries = [summaryOf('new', null, 0), summaryOf('old', 2, 1)];
     view.operator.inspectAll.callsFake(async () => [
-      ...view.sights,
+      ...view.summaries,
       { name: 'hurt', error: 'WRONGTYPE' },
     ]);
     // New names are looked for every ten seconds.
@@ -135,8 +140,8 @@ describe('the full screen of redsem watch', () => {
   });
 
   it('has orders that a key goes through, and opens what is selected in them', async () => {
-    await open([sightOf('b', 4, 1, 5), sightOf('a', 4, 4), sightOf('c', 4, 3, 9)]);
-    /** The first sign of each row, before each of so many keys. */
+    await open([summaryOf('b', 4, 1, 5), summaryOf('a', 4, 4), summaryOf('c', 4, 3, 9)]);
+    /** The first character of each row, before each of a number of keys. */
     const orders = (count: number): string[] =>
       Array.from({ length: count }, () => {
         const rows = view.lines.flatMap((text) => /^([abc\d]) {2}/.exec(text)?.[1] ?? []);
@@ -145,12 +150,12 @@ describe('the full screen of redsem watch', () => {
       });
     expect(orders(3)).to.deep.equal(['abc', 'acb', 'cba']);
     // Which is looked at once the look under way has ended.
-    let answer: (sights: Sight[]) => void = () => undefined;
+    let answer: (summaries: SemaphoreSummary[]) => void = () => undefined;
     view.operator.inspectAll.onSecondCall().returns(new Promise((resolve) => (answer = resolve)));
     await clock.tickAsync(INTERVAL);
     view.press(`ss${DOWN}${DOWN}${ENTER}`);
     expect(view.operator.inspectAll.callCount).to.equal(2);
-    answer(view.sights);
+    answer(view.summaries);
     await clock.tickAsync(0);
     expect(view.operator.inspectAll.lastCall.args).to.deep.equal([['a']]);
     expect(view.text).to.contain('a: 4 of 4').and.to.contain('s sort (slot)');
@@ -163,7 +168,7 @@ describe('the full screen of redsem watch', () => {
   });
 
   it('revokes the ticket under the cursor after a yes only, and says what came of it', async () => {
-    await open([sightOf('gpus', 3, 2)], 'gpus');
+    await open([summaryOf('gpus', 3, 2)], 'gpus');
     for (const no of ['n', ENTER, ESCAPE, 'r']) await pressAndLook(`r${no}`);
     expect(view.operator.revoke.callCount).to.equal(0);
     expect(view.text).to.contain('gpus: 2 of 3').and.not.to.contain('Take ticket');
@@ -183,7 +188,7 @@ describe('the full screen of redsem watch', () => {
     view.operator.revoke.onThirdCall().rejects(new Error('NOPERM this user has no permissions'));
     await pressAndLook('rY');
     expect(view.text).to.contain('NOPERM this user has no permissions');
-    view.sights = [sightOf('gpus', 3, 0)];
+    view.summaries = [summaryOf('gpus', 3, 0)];
     await clock.tickAsync(INTERVAL);
     expect(view.text).to.contain('nobody holds a permit');
     await pressAndLook('ry');
@@ -191,7 +196,7 @@ describe('the full screen of redsem watch', () => {
   });
 
   it('fits the screen whatever its size and whatever it shows', async () => {
-    const { holders, ...others } = sightOf('name\n'.repeat(50), 1000, 300, 100);
+    const { holders, ...others } = summaryOf('name\n'.repeat(50), 1000, 300, 100);
     const label = `${'漢'.repeat(500)}\n`;
     const crowd = { ...others, holders: holders.map((holder) => ({ ...holder, label })) };
     for (const name of [crowd.name, undefined]) {

@@ -20,7 +20,10 @@ export type Ability =
   | 'server errors'
   /** There is one server process, which belongs to the tests. */
   | 'server'
-  /** Cases may let time pass and look at how much: on a manual clock, or where `npm run verify` gives them a `Passage`. */
+  /**
+   * Cases may let time pass and look at how much: on a manual clock, or where `npm run verify`
+   * gives them a `Passage`.
+   */
   | 'time';
 
 /** What a row cannot do, and why. Its title says so, and it leaves out the cases that need it. */
@@ -70,7 +73,9 @@ export interface TicketTampering {
 }
 
 export interface KeyView {
-  /** Every key that begins so, by its full name, with its milliseconds to live; -1 without expiry. */
+  /**
+   * Every key that begins so, by its full name, with its milliseconds to live; -1 without expiry.
+   */
   list(start: string): Promise<ReadonlyMap<string, number>>;
   delete(...keys: string[]): Promise<void>;
   setString(key: string, value: string): Promise<void>;

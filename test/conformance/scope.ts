@@ -20,7 +20,10 @@ const DEFAULT_PREFIX = 'redsem';
 const retry = { min: 5, max: 20 };
 let names = 0;
 
-/** What one case works with: fresh names, semaphores that are closed after it, time, and the data underneath. */
+/**
+ * What one case works with: fresh names, semaphores that are closed after it, time, and the data
+ * underneath.
+ */
 export class Scope {
   readonly name = this.freshName();
   readonly #place: Place;
@@ -95,7 +98,10 @@ export class Scope {
     return lost;
   }
 
-  /** The keys of this case's semaphores by their last part (`tickets`, `meta`, ...), with their time to live. */
+  /**
+   * The keys of this case's semaphores by their last part (`tickets`, `meta`, ...), with their time
+   * to live.
+   */
   async ownKeys(name: string = this.name): Promise<ReadonlyMap<string, number>> {
     const keys = await this.keys.list(`${DEFAULT_PREFIX}:{${name}}:`);
     return new Map([...keys].map(([key, left]) => [partOf(key), left]));
@@ -115,7 +121,10 @@ export class Scope {
     return present(this.#passage, 'time');
   }
 
-  /** What `promise` gives, while time passes where it is ours to move. Without the ability 'time': whenever it comes. */
+  /**
+   * What `promise` gives, while time passes where it is ours to move. Without the ability 'time':
+   * whenever it comes.
+   */
   within<T>(duration: number, promise: Promise<T>): Promise<T> {
     return this.#passage === undefined ? promise : this.#passage.within(duration, promise);
   }

@@ -2,14 +2,16 @@
  * The conformance suite: what every backend and every client must do alike.
  *
  * To add a row (another backend, client, or way to connect):
- *   1. write a function in rows/ that gives a `Row`: a title, what it cannot do and why, and `open()`, which is called
- *      once and gives a connected target, a second client as another process would have, and access to the data;
- *   2. add it to verification/conformance/rows.test.ts, inside `describeWithServer` if it needs the server (all rows share one);
- *      a row that `npm test` is to run, too, gets a file here.
+ *   1. write a function in rows/ that gives a `Row`: a title, what it cannot do and why, and
+ *      `open()`, which is called once and gives a connected target, a second client as another
+ *      process would have, and access to the data;
+ *   2. add it to verification/conformance/rows.test.ts, inside `describeWithServer` if it needs the
+ *      server (all rows share one); a row that `npm test` should run, too, gets a file here.
  *
- * To add a case: put it under a title into a group in cases/. It gets a `Scope` with fresh names, semaphores
- * that are closed after it, and, with `needing('time')`, time. What it must not do: tell rows apart (use `needing`), let its
- * verdict depend on the speed of the machine, leave anything behind (checked after each case).
+ * To add a case: put it under a title into a group in cases/. It gets a `Scope` with fresh names,
+ * semaphores that are closed after it, and, with `needing('time')`, time. What it must not do:
+ * distinguish rows (use `needing`), let its verdict depend on the speed of the machine, leave
+ * anything behind (checked after each case).
  *
  * P1 to P9 in titles are the promises of the contract.
  */

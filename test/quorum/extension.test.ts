@@ -6,7 +6,7 @@ import { KEY, onAll, QuorumFixture, stray } from './quorum-fixture.js';
 import { dead, HUNG } from './troubled-node.js';
 
 describe('extending by majority', () => {
-  it('goes on with any minority dead or hung', async () => {
+  it('continues with any minority dead or hung', async () => {
     for (const other of [dead, () => HUNG]) {
       const fixture = new QuorumFixture(5, 2);
       await fixture.take('a.1');
@@ -28,7 +28,8 @@ describe('extending by majority', () => {
     const taken = [];
     for (const id of ids) taken.push(await fixture.take(id));
     await fixture.clock.advance(10);
-    // Each by itself is not enough to lose one: what the first lost is back before the second loses it.
+    // Each by itself is not enough to lose one: what the first lost is back before the second loses
+    // it.
     for (const lost of [1, 0]) {
       fixture.node(lost).memory.restart();
       expect(await fixture.extend(...ids)).to.deep.equal(ids.map(() => true));
@@ -63,7 +64,7 @@ describe('extending by majority', () => {
     expect(await fixture.extend('a.1')).to.deep.equal([true]);
   });
 
-  it('does not tell that a ticket is gone while too few nodes answer', async () => {
+  it('does not report a ticket as gone while too few nodes answer', async () => {
     const fixture = new QuorumFixture(3, 1);
     await fixture.take('a.1');
     fixture.only([0], () => HUNG);

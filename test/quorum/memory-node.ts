@@ -13,7 +13,10 @@ interface Slots {
   sets: Map<string, { readonly until: number; readonly proven: boolean }>;
 }
 
-/** A node in this process's memory: the algorithm of the quorum scripts, step by step, for tests without servers. */
+/**
+ * A node in this process's memory: the algorithm of the quorum scripts, step by step, for tests
+ * without servers.
+ */
 export class MemoryQuorumNode implements port.QuorumNode {
   name: string | undefined;
   /** Milliseconds by which its clock is off. */

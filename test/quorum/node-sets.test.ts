@@ -24,7 +24,7 @@ function choicesOf(nodes: readonly number[]): number[][] {
 describe('a change of nodes, by way of both lists', () => {
   let fixture: QuorumFixture;
 
-  /** Who lists these nodes, in one list or in several. */
+  /** The processes that list these nodes, in one list or in several. */
   function join(client: string, lists: readonly string[]): void {
     const letters = [...new Set(lists.join('').split(''))];
     const places = lists.map((list) => list.split('').map((letter) => letters.indexOf(letter)));
@@ -182,7 +182,7 @@ describe('sets of nodes', () => {
     expect(waits).to.deep.equal([TTL / 10, 0, 0]);
   });
 
-  it('under other names are the same set where all nodes tell so', async () => {
+  it('under other names are the same set where all nodes say so', async () => {
     fixture.join('alias', 'abc', { names: ['x', 'y', 'z'] });
     await fixture.take('old.1');
     expect((await fixture.tryFor('alias.1')).kind).to.equal('busy');

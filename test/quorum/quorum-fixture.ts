@@ -8,13 +8,13 @@ import { only } from '../support/only.js';
 
 export const KEY = { prefix: 'redsem', name: 'fixture' };
 
-/** Time that stands still until it is told to pass, and chance that comes again with the same seed. */
+/** Time that moves only when a test advances it, and chance that repeats with the same seed. */
 export function seededClock(seed: number): ManualClock & { random(): number } {
   const numbers = new RandomNumbers(seed);
   return Object.assign(new ManualClock(1_700_000_000_000), { random: () => numbers.next() });
 }
 
-/** Nodes in memory, and contenders that each have a backend of their own. */
+/** Nodes in memory, and contenders that each have their own backend. */
 export class QuorumFixture {
   readonly clock;
   readonly nodes: readonly TroubledNode[];
@@ -37,7 +37,10 @@ export class QuorumFixture {
     return node;
   }
 
-  /** A process that lists some of the nodes, by their letters. Who never joins lists them all, without names. */
+  /**
+   * A process that lists some of the nodes, by their letters. A process that never joins lists them
+   * all, without names.
+   */
   join(client: string, letters: string, settings: QuorumSettings = {}): void {
     this.nodes.forEach(({ memory }, i) => (memory.name = 'abcdef'[i]));
     const nodes = letters.split('').map((letter) => this.node('abcdef'.indexOf(letter)));
@@ -94,7 +97,10 @@ export class QuorumFixture {
     return lists.map(({ tickets }) => tickets.map(({ id }) => id).toSorted());
   }
 
-  /** Lets time pass until it is settled, whatever that takes; what is due at once runs without time passing. */
+  /**
+   * Lets time pass until it is settled, whatever that takes; what is due at once runs without time
+   * passing.
+   */
   async during<T>(work: Promise<T>): Promise<T> {
     const settled = new AbortController();
     const end = (): void => settled.abort();

@@ -16,7 +16,7 @@ export class Masters {
     return this.servers.map(({ url }) => url);
   }
 
-  /** Clients of its own to each master, as another process would have. */
+  /** Separate clients to each master, as another process would have. */
   async connect(kind: ClientKind, count: number = this.servers.length): Promise<SingleTarget[]> {
     const urls = this.urls.slice(0, count);
     const clients = await Promise.all(urls.map(async (url) => openClient(kind, url)));
@@ -30,7 +30,10 @@ export class Masters {
   }
 }
 
-/** A `describe` with so many masters of its own; its tests are pending where there is no server program. */
+/**
+ * A `describe` with its own masters, `count` of them; its tests are pending where there is no
+ * server program.
+ */
 export function describeWithMasters(
   title: string,
   count: number,

@@ -131,8 +131,9 @@ describe('fencing tokens of a quorum', () => {
       });
       return new QuorumBackend(doors, fixture.clock);
     };
-    // The first agrees with nodes 0 and 1 on a token that 1 gave. Between its two rounds the second takes another slot on
-    // 0 and this one on 2, with a lower token on both, and on 1 it takes this slot when the first has gone.
+    // The first agrees with nodes 0 and 1 on a token that 1 gave. Between its two rounds the second
+    // takes another slot on 0 and this one on 2, with a lower token on both, and on 1 it takes this
+    // slot when the first has gone.
     const first = backend([1, 2, 0], [1, 2, 0], [undefined]);
     const second = backend([2, 0], [6, 0], [2, 0]);
     const call = { key: KEY, limit: 2, ttl: 1000, label: '', notAfter: undefined };
@@ -162,7 +163,10 @@ describe('fencing tokens of a quorum', () => {
 
 type Condition = 'up' | 'dead' | 'hung' | 'full' | 'denied';
 
-/** Every way in which so many nodes may be. A node that is dead may decide before one that refuses is heard. */
+/**
+ * Every combination of states of that many nodes. A node that is dead may decide before one that
+ * refuses is heard.
+ */
 function waysOf(nodes: number): Condition[][] {
   let ways: Condition[][] = [[]];
   for (let i = 0; i < nodes; i += 1) {

@@ -3,7 +3,10 @@ import type { Clock } from '../../src/index.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { MemoryQuorumNode } from './memory-node.js';
 
-/** What becomes of a call to a node: when it arrives and when its reply does, in milliseconds; undefined: never. */
+/**
+ * What becomes of a call to a node: when it arrives and when its reply does, in milliseconds;
+ * undefined: never.
+ */
 export interface Fate {
   readonly request: number | undefined;
   readonly reply: number | undefined;
@@ -17,7 +20,10 @@ export function dead(): never {
   throw new Error('Connection is closed.');
 }
 
-/** A node in memory behind a network on which calls are delayed, lost, executed without a reply, and overtake each other. */
+/**
+ * A node in memory behind a network on which calls are delayed, lost, executed without a reply, and
+ * overtake each other.
+ */
 export class TroubledNode implements port.QuorumNode {
   readonly memory: MemoryQuorumNode;
   readonly #clock: Clock;

@@ -58,7 +58,10 @@ const handleData = options({
   slots: fc.array(fc.integer()),
   fencingToken: fc.maxSafeInteger(),
 });
-/** Any string, also with half of a surrogate pair, which comes back from its bytes as something else. */
+/**
+ * Any string, also with half of a surrogate pair, which comes back from its bytes as something
+ * else.
+ */
 const names = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 600, size: 'max' }),
   fc.string({ unit: between(0, 0xffff).map((code) => String.fromCharCode(code)) }),
@@ -104,7 +107,7 @@ describe('random arguments', () => {
     await check(property, 1500);
   });
 
-  it('of adopt are refused by field, or find no ticket, or go on with one', async () => {
+  it('of adopt are refused by field, or find no ticket, or continue with one', async () => {
     const property = fc.asyncProperty(handleData, fc.boolean(), async (change, isWhole) => {
       const semaphore = open('adopt', { limit: 5 });
       const holder = await semaphore.acquire({ permits: 2 });

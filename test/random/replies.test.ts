@@ -11,7 +11,9 @@ import { check } from './reproducible.js';
 
 type Twist = (reply: unknown) => unknown;
 
-/** Cut, doubled, as bytes or a list, something else, or as it is. Nobody takes it for a true answer. */
+/**
+ * Cut, doubled, as bytes or a list, something else, or as it is. Nobody takes it for a true answer.
+ */
 const spoilt: fc.Arbitrary<Twist> = fc.oneof(
   fc.constant((reply: unknown) => reply),
   fc.nat(40).map((length) => (reply: unknown) => String(reply).slice(0, length)),

@@ -4,7 +4,10 @@ import { inspect } from 'node:util';
 /** What a failed run prints, to be set again as environment variables. */
 const { REDSEM_SEED, REDSEM_PATH, REDSEM_RUNS } = process.env;
 
-/** The seed of a run that asks for no other: a newcomer's run is everybody's run. `fresh`: another one each time. */
+/**
+ * The seed of a run that asks for no other: a newcomer's run is everybody's run. `fresh`: another
+ * one each time.
+ */
 const FIXED_SEED = 14;
 
 /** How many runs a property gets unless REDSEM_RUNS says otherwise. */

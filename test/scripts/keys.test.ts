@@ -281,12 +281,13 @@ describeWithServer('keys of a semaphore', (server) => {
       expect((await one.lives())['meta']).to.be.within(DAY - 60_000, DAY + 60_000);
     });
 
-    // A server that is kept from running for as long deletes the key inside the script, which has counted what is in it.
+    // A server that is kept from running for as long deletes the key inside the script, which has
+    // counted what is in it.
     it('never in milliseconds, not even where all that is there has long expired', async () => {
       const one = make({ limit: 4, ttl: 1000 });
       const lives: number[] = [];
       const monitor = await one.redis.monitor();
-      // What the monitor tells comes in the order of the calls.
+      // The monitor reports in the order of the calls.
       const over = new Promise<void>((resolve) => {
         monitor.on('monitor', (_time: string, args: string[], source: string) => {
           if (args[1] === 'over') resolve();
@@ -392,7 +393,8 @@ describeWithServer('keys of a semaphore', (server) => {
   });
 
   it('have numbers with all their digits, as replies do, whatever they count', async () => {
-    // A time whose last digits would be lost by 14 digits, and by floats of milliseconds; and one far ahead.
+    // A time whose last digits would be lost by 14 digits, and by floats of milliseconds; and one
+    // far ahead.
     for (const now of [1_795_236_819_680.065, 8_995_236_819_680.125]) {
       const one = make({ limit: 10_000_000, time: { now } });
       for (let n = 1; n <= 12; n++) await one.take(`a.${n}.100000`, { ttl: 2_147_483_647 });

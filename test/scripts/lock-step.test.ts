@@ -77,7 +77,9 @@ const HABITS: Readonly<Record<string, Habits>> = {
 interface Step {
   readonly act: Act;
   readonly who: number;
-  /** Operands are picked by number from what is there, so that a program that fails shrinks well. */
+  /**
+   * Operands are picked by number from what is there, so that a program that fails shrinks well.
+   */
   readonly picks: readonly number[];
   /** 0 ≤ dice < 100. */
   readonly dice: number;
@@ -99,7 +101,7 @@ function programs({ acts }: Habits): fc.Arbitrary<Step[]> {
   return fc.array(fc.oneof(...steps), { maxLength: 250, size: 'max' });
 }
 
-/** What a member knows of its own requests. */
+/** What a member knows about its requests. */
 interface Mine {
   readonly member: Member;
   readonly waiting: Set<string>;

@@ -39,7 +39,7 @@ class Side<Fixture extends PortFixture = PortFixture> {
   readonly fixture: Fixture;
   readonly tokens = new Map<string, number>();
   readonly arrivals = new Map<string, number | undefined>();
-  /** What each client was told without asking: grants in their order, and tickets that ended. */
+  /** What was pushed to each client: grants in their order, and tickets that ended. */
   readonly pushed = new Map<string, unknown[]>();
   #highest = 0;
 
@@ -90,7 +90,7 @@ class Side<Fixture extends PortFixture = PortFixture> {
   }
 
   pushEnded(client: string, ended: readonly EndedTicket[]): void {
-    for (const one of ended) this.#push(`ends told to ${client}`, one);
+    for (const one of ended) this.#push(`ends pushed to ${client}`, one);
   }
 
   /** Ids in the order of their last tokens, and of their places. */
@@ -109,7 +109,10 @@ class Side<Fixture extends PortFixture = PortFixture> {
   }
 }
 
-/** The memory backend and the Redis backend, which get the same calls at the same time and must say the same. */
+/**
+ * The memory backend and the Redis backend, which get the same calls at the same time and must say
+ * the same.
+ */
 export class LockStep {
   readonly memory: Side<MemoryFixture>;
   readonly redis: Side<RedisFixture>;
@@ -205,7 +208,9 @@ export class LockStep {
     await this.#both(({ fixture }) => fixture.revoke(id, this.#of(member)));
   }
 
-  /** What has expired must be gone before, and leases fresh: only one side remembers it for longer. */
+  /**
+   * What has expired must be gone before, and leases fresh: only one side remembers it for longer.
+   */
   async stepBack(milliseconds: number): Promise<void> {
     await this.#both(({ fixture }) => fixture.revoke('never.1'));
     for (const [id, until] of this.#revokedUntil) {
@@ -233,13 +238,16 @@ export class LockStep {
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
 
-  /** Who holds and who waits, and that no key goes too early or stays. */
+  /** Compares holders and waiters, and checks that no key goes too early or stays. */
   async inspect(what: string): Promise<void> {
     const { holders } = await this.#both((side) => side.inspect());
     await this.redis.fixture.expectSafeExpiry(what, this.#behind, holders);
   }
 
-  /** After the last ticket and request: `meta` alone stays, with nothing of them but labels of a queue that was lost. */
+  /**
+   * After the last ticket and request: `meta` alone stays, with nothing of them but labels of a
+   * queue that was lost.
+   */
   async end(): Promise<void> {
     compare(this.redis.order(), this.memory.order());
     if (!this.#queueLost) await this.redis.fixture.expectNothingLeft();
@@ -271,7 +279,10 @@ export function compare(redis: unknown, memory: unknown): void {
   expect(plain(redis), 'Redis, and in memory').to.deep.equal(plain(memory));
 }
 
-/** As both sides must have it: one counts in microseconds, the other in milliseconds; what is not said is left out. */
+/**
+ * As both sides must have it: one counts in microseconds, the other in milliseconds; what is not
+ * said is left out.
+ */
 export function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;

@@ -54,7 +54,7 @@ describeOnBoth('tickets that are adopted', (make) => {
     expect((await one.inspect()).held).to.equal(0);
   });
 
-  it('are told from a ticket that was granted again under their old id', async () => {
+  it('are distinguished from a ticket that was granted again under their old id', async () => {
     const one = make({ limit: 3 });
     await one.take('a.1');
     const first = await one.adopt('a.1', 'b.1');
@@ -72,7 +72,7 @@ describeOnBoth('tickets that are adopted', (make) => {
     expect((await one.inspect()).held).to.equal(1);
   });
 
-  it('count the permits of their own id, asked for again when they are gone, however the first one ends', async () => {
+  it('count the permits of their id, asked for again when they are gone, however the first one ends', async () => {
     for (const [first, own, slots] of [
       ['d.5', 'b.1', [0]],
       ['d.5.2', 'b.1.2', [0, 1]],
@@ -94,7 +94,7 @@ describeOnBoth('tickets that are adopted', (make) => {
 });
 
 describeOnBoth('tickets that are revoked', (make) => {
-  it('are gone at once, and their holders are told so as often as they ask', async () => {
+  it('are gone at once, and their holders hear it as often as they ask', async () => {
     const one = make({ limit: 4 });
     await one.acquire(['a.1', 'a.2.2', 'a.3']);
     expect((await one.revoke('a.2.2')).revoked).to.equal(true);
@@ -108,7 +108,7 @@ describeOnBoth('tickets that are revoked', (make) => {
     expect((await one.take('b.1.2')).slots).to.deep.equal([1, 2]);
   });
 
-  it('are known by their ids, whatever characters those have, and told from such as look alike', async () => {
+  it('are known by their ids, whatever characters those have, and distinguished from such as look alike', async () => {
     const one = make({ limit: 20 });
     const odd = ['-a--.1', '_-_.z', 'a-b-.1.2', 'a.1~b-c.2', 'a.2~b-c.3.2'];
     await one.acquire([...odd.filter((id) => !id.includes('~')), 'b-c.2', 'b-c.3.2']);
@@ -136,7 +136,7 @@ describeOnBoth('tickets that are revoked', (make) => {
 });
 
 describeOnBoth('a limit that is stored', (make) => {
-  it('counts in every call, and each reply tells it where it is not the caller’s', async () => {
+  it('counts in every call, and each reply names it where it is not the caller’s', async () => {
     const one = make({ limit: 5 });
     expect((await one.setLimit(2)).storedLimit).to.equal(2);
     const reply = await one.acquire(ids('a', 3));
@@ -173,7 +173,7 @@ describeOnBoth('a limit that is stored', (make) => {
     }
   });
 
-  it('callers are told of one that differs from theirs, while somebody holds or waits', async () => {
+  it('callers hear of one that differs from theirs, while somebody holds or waits', async () => {
     const one = make({ limit: 2, ttl: 1000 });
     const ask = async (client: string, limit: number): Promise<number | undefined> =>
       (await one.acquire([request(`${client}.1`, 'try')], { limit })).otherLimit;

@@ -31,7 +31,7 @@ export interface CallOptions {
   readonly fencingTokens?: readonly number[];
 }
 
-/** The server's clock, in milliseconds: it stands still until a test moves it, forward or back. */
+/** The server's clock, in milliseconds: it does not move until a test moves it, forward or back. */
 export interface Time {
   now: number;
 }
@@ -129,7 +129,7 @@ export abstract class PortFixture {
     return this.backend.inspect({ key: this.key, limit: this.limit });
   }
 
-  /** Who holds which slots, in the order of the grants, and who waits. */
+  /** The slots of each holder, in the order of the grants, and the waiters. */
   async standing(): Promise<{ held: Record<string, number[]>; queue: string[] }> {
     const { holders, waiters } = await this.inspect();
     const inOrder = holders.toSorted((a, b) => a.fencingToken - b.fencingToken);
@@ -179,7 +179,10 @@ export abstract class PortFixture {
     this.#listens.push(this.backend.listen(client, this.key.prefix, listener));
   }
 
-  /** A subscription that nobody closes keeps on looking for its server, with timers in the process of other tests. */
+  /**
+   * A subscription that nobody closes keeps on looking for its server, with timers in the process
+   * of other tests.
+   */
   async close(): Promise<void> {
     await Promise.all(this.#listens.splice(0).map((one) => one.close()));
   }
@@ -215,7 +218,7 @@ export class MemoryFixture extends PortFixture {
   }
 }
 
-/** On a real server, with a look at what stands there. */
+/** On a real server, with a look at what is stored there. */
 export class RedisFixture extends PortFixture {
   readonly redis: Redis;
   readonly backend: FullBackend;
@@ -264,7 +267,7 @@ export class RedisFixture extends PortFixture {
     return `${this.key.prefix}:{${this.key.name}}:${part}`;
   }
 
-  /** The life of each key that stands in Redis for this semaphore, by its last part. */
+  /** The life of each key in Redis for this semaphore, by its last part. */
   async lives(): Promise<Record<string, number>> {
     const pipeline = this.redis.pipeline();
     const keys = keysOf(this.key);
@@ -276,7 +279,7 @@ export class RedisFixture extends PortFixture {
     return Object.fromEntries(all.filter(([, life]) => life !== -2));
   }
 
-  /** All that stands in Redis for this semaphore, expiry of keys aside. */
+  /** All that is stored in Redis for this semaphore, expiry of keys aside. */
   async state(): Promise<Record<string, unknown>> {
     const state: Record<string, unknown> = {};
     for (const part of Object.keys(await this.lives())) {
@@ -289,7 +292,10 @@ export class RedisFixture extends PortFixture {
     return state;
   }
 
-  /** Nothing but `meta` is left, which has nothing of any ticket or request, and the sign in `tickets` that keeps that key. */
+  /**
+   * Nothing but `meta` is left, which has nothing of any ticket or request, and the sign in
+   * `tickets` that keeps that key.
+   */
   async expectNothingLeft(): Promise<void> {
     const { meta = {}, tickets = SIGN, ...rest } = await this.state();
     expect({ tickets, ...rest }).to.deep.equal({ tickets: SIGN });
@@ -297,8 +303,9 @@ export class RedisFixture extends PortFixture {
   }
 
   /**
-   * `tickets` and `meta` are not gone within half a day after the last live ticket's end; and none stays for much longer than a day
-   * after the longest ticket may. `behind`: by how much the time was set back, which the lives of keys do not know.
+   * `tickets` and `meta` are not gone within half a day after the last live ticket's end; and none
+   * stays for much longer than a day after the longest ticket may. `behind`: by how much the time
+   * was set back, which the lives of keys do not know.
    */
   async expectSafeExpiry(what: string, behind = 0, known?: InspectReply['holders']): Promise<void> {
     const holders = known ?? (await this.inspect()).holders;

@@ -1,7 +1,7 @@
 import type { EndedTicket, PushedGrant } from '../../src/backends/backend.js';
 import type { RedisFixture } from './port-fixture.js';
 
-/** Gets what clients are told without asking. */
+/** Gets what is pushed to clients. */
 export interface PushReader {
   pushGrants(client: string, grants: readonly PushedGrant[], name: string): void;
   pushEnded(client: string, ended: readonly EndedTicket[], name: string): void;
@@ -25,7 +25,10 @@ export class Pushes {
     for (const client of this.#clients) await this.#subscribe(client);
   }
 
-  /** What is pushed to a client comes in order: after the grants of one more semaphore there is nothing more. */
+  /**
+   * What is pushed to a client comes in order: after the grants of one more semaphore there is
+   * nothing more.
+   */
   async allIn(): Promise<void> {
     const redis = this.#redis;
     const limit = this.#clients.length;

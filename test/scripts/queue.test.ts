@@ -4,7 +4,7 @@ import type { PortFixture } from './port-fixture.js';
 import { arrivalOf, describeOnBoth, granted, ids, kinds, request } from './port-fixture.js';
 
 describeOnBoth('the queue', (make) => {
-  it('has the order of arrival over clients and calls, also while time stands still or goes back', async () => {
+  it('has the order of arrival over clients and calls, also while time stops or goes back', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
     await one.acquire(['b.2', 'b.1']);
@@ -19,7 +19,7 @@ describeOnBoth('the queue', (make) => {
     }
   });
 
-  it('keeps the place that a request was told, also where that was dropped', async () => {
+  it('keeps the place that a request was given, also where that was dropped', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
     const places = new Map<string, number>();
@@ -116,7 +116,7 @@ describeOnBoth('the queue', (make) => {
     expect(await one.holders()).to.deep.equal(['b.1', 'big.1.3']);
   });
 
-  it('tells the caller of its own grants with the reply, and others by push, each once', async () => {
+  it('sends the caller its own grants with the reply, and others theirs by push, each once', async () => {
     const one = make({ limit: 3 });
     const [toA, toB] = [await one.pushesTo('a'), await one.pushesTo('b')];
     await one.acquire(ids('x', 3));
@@ -128,7 +128,7 @@ describeOnBoth('the queue', (make) => {
     ]);
     expect((grants[0]?.expiresAt ?? 0) - serverTime).to.be.closeTo(5000, 0.01);
     await one.expire('a.1', 'a.2');
-    // What a verdict tells is not repeated.
+    // What a verdict says is not repeated.
     const reply = await one.acquire('a.3');
     expect(granted(reply.verdicts[0]).slots).to.deep.equal([0]);
     expect(reply.grants.map(({ id }) => id)).to.deep.equal(['a.4']);
@@ -138,7 +138,7 @@ describeOnBoth('the queue', (make) => {
     expect([toA, toB.map(({ id }) => id)]).to.deep.equal([[], ['b.1', 'b.2']]);
   });
 
-  it('of thousands is served in one call, and told in messages of a bounded length', async () => {
+  it('of thousands is served in one call, and notified in messages of a bounded length', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
     for (const client of ['a', 'b']) {

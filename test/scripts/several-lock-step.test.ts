@@ -181,7 +181,10 @@ class Program {
     });
   }
 
-  /** As the engine sends them: none twice with the same terms. Those of the same terms side by side, as scripts take them. */
+  /**
+   * As the engine sends them: none twice with the same terms. Those of the same terms side by side,
+   * as scripts take them.
+   */
   #inRuns(client: string, entries: Step['entries']): Step['entries'] {
     const textOf = ({ semaphore, pick }: Step['entries'][number]): string => {
       const { limit, ttl, label } = this.#terms(client, semaphore, pick);

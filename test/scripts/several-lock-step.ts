@@ -35,7 +35,7 @@ class Side {
   readonly backend: FullBackend;
   readonly tokens = new Map<string, number>();
   readonly arrivals = new Map<string, number | undefined>();
-  /** What each client was told without asking, of each semaphore. */
+  /** What was pushed to each client, by semaphore. */
   readonly pushed = new Map<string, unknown[]>();
 
   constructor(backend: FullBackend) {
@@ -86,7 +86,10 @@ class Side {
     this.#push(`${name} to ${client}`, ended);
   }
 
-  /** Ids of each semaphore in the order of their last tokens, and of their places: `idsOf` has those of one. */
+  /**
+   * Ids of each semaphore in the order of their last tokens, and of their places: `idsOf` has those
+   * of one.
+   */
   orderOf(isOf: (id: string) => boolean): string[][] {
     return [this.tokens, this.arrivals].map((numbers) =>
       [...numbers]
@@ -110,7 +113,9 @@ class Side {
   }
 }
 
-/** Both backends get the same calls of several semaphores at the same time, and must say the same. */
+/**
+ * Both backends get the same calls of several semaphores at the same time, and must say the same.
+ */
 export class SharedCalls {
   readonly memory: Side;
   readonly redis: Side;
@@ -149,7 +154,10 @@ export class SharedCalls {
     return ours;
   }
 
-  /** Redis may take nothing where it would have to look twice. Where it takes, so does memory; and neither where one is not free. */
+  /**
+   * Redis may take nothing where it would have to look twice. Where it takes, so does memory; and
+   * neither where one is not free.
+   */
   async acquireTogether(entries: readonly Asking[], notAfter?: number) {
     const free = (await Promise.all(entries.map((entry) => this.#isFree(entry)))).every(Boolean);
     const theirs = await this.redis.together(entries, notAfter);
@@ -183,14 +191,18 @@ export class SharedCalls {
         const idle = found.held + found.waiting === 0 && found.limitFrom !== 'setLimit';
         // How long the limit of an idle semaphore is remembered is each backend's own.
         const state = idle ? { ...found, limit: 1, limitFrom: 'options' } : found;
-        // Since when it is held is read off the token, which in memory rises with those of other semaphores.
+        // Since when it is held is read off the token, which in memory rises with those of other
+        // semaphores.
         const shown = holders.map(({ heldFor: _, ...holder }) => holder);
         return { ...state, holders: shown.toSorted((a, b) => (a.id < b.id ? -1 : 1)) };
       });
     }
   }
 
-  /** At the end: what was pushed, and in which order. `isOf`: whether an id is of the semaphore with that number. */
+  /**
+   * At the end: what was pushed, and in which order. `isOf`: whether an id is of the semaphore with
+   * that number.
+   */
   compareOrder(isOf: (id: string, semaphore: number) => boolean): void {
     expect(this.redis.pushed, 'pushed').to.deep.equal(this.memory.pushed);
     this.keys.forEach((_, number) => {

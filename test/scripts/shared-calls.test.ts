@@ -44,7 +44,7 @@ describeWithServer('calls of many semaphores, on Redis', (server) => {
     expect(fixture.replies.length - before).to.equal(3);
   });
 
-  it('may name one semaphore twice, and tell each call what became of its own', async () => {
+  it('may name one semaphore twice, and give each call the outcome of its request', async () => {
     const fixture = new RedisFixture(server());
     const [one, two] = keys('twice', 2);
     if (one === undefined || two === undefined) throw new Error('expected two keys');

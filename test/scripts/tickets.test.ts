@@ -256,7 +256,7 @@ describeOnBoth('tickets', (make) => {
       expect((await one.setLimit(3, { notAfter: now })).storedLimit).to.equal(3);
     });
 
-    it('still make room where they expired, and whom it concerns is told', async () => {
+    it('still make room where they expired, and the clients concerned are notified', async () => {
       const one = make({ limit: 1, ttl: 1000 });
       await one.take('x.1');
       await one.acquire('a.1');

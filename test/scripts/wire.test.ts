@@ -3,7 +3,9 @@ import { expect } from 'chai';
 import * as quorumScripts from '../../src/backends/quorum/scripts.js';
 import * as redisScripts from '../../src/backends/redis/scripts.js';
 
-/** What stands on the wire: a change here means that old and new processes run different scripts. */
+/**
+ * What goes over the wire: a change here means that old and new processes run different scripts.
+ */
 const SHA1: Record<string, string> = {
   acquire: '827287bdaf306dee98e44e894d11a346b06c34c9',
   adopt: '2e271e770cae7901b8c922a2bdddce4f3ba15fc4',

@@ -116,7 +116,7 @@ describe('the checker of histories', () => {
       token: 5,
       until: 1790,
     };
-    expect(rulesOf(...before, granted(800, 750, 6), held)).to.deep.equal(['told']);
+    expect(rulesOf(...before, granted(800, 750, 6), held)).to.deep.equal(['lost-silently']);
     expect(rulesOf(...before, granted(800, 750, 5), held)).to.deep.equal([]);
   });
 

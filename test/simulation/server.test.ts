@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
-import { type AcquireReply, type Call, type ExtendReply, MemoryBackend } from '../../src/index.js';
+import type { AcquireReply, Call, ExtendReply } from '../../src/backends/backend.js';
+import { MemoryBackend } from '../../src/index.js';
 import type { ServedEvent } from '../../verification/history/events.js';
 import { History } from '../../verification/simulation/history.js';
 import { ServerClock } from '../../verification/simulation/world/clocks.js';
@@ -137,7 +138,7 @@ describe('simulated server', () => {
     ]);
   });
 
-  it('tells of which entry a push is where a call names a semaphore twice', async () => {
+  it('names the entry of a push where a call names a semaphore twice', async () => {
     const wide = (call: Call): Call => ({ ...call, limit: 2 });
     for (const id of ['client.1', 'client.2', 'other.1', 'other.2']) {
       const call = wide(asking('pool', id));

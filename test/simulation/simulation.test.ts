@@ -12,7 +12,7 @@ import { describeWithServer } from '../support/require-server.js';
 const execute = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../verification/simulation/main.ts', import.meta.url));
 
-/** In a process of its own: it makes weak references strong. */
+/** In a separate process: it makes weak references strong. */
 async function simulate(...args: readonly string[]): Promise<string> {
   const command = [...programOf(MAIN), '--no-shrink', ...args];
   const run = execute(process.execPath, command, { maxBuffer: 1 << 26 });

@@ -4,7 +4,10 @@ import { createConnection, type Socket } from 'node:net';
 
 import type { TestServer } from './redis-server.js';
 
-/** What clients themselves send, command by command, as the server's MONITOR tells it; what scripts call is left out. */
+/**
+ * What clients themselves send, command by command, as the server's MONITOR shows them; what
+ * scripts call is left out.
+ */
 export async function startMonitor(server: TestServer): Promise<CommandMonitor> {
   const socket = createConnection({ host: '127.0.0.1', port: server.port, noDelay: true });
   const monitor = new CommandMonitor(server, socket);
@@ -26,10 +29,14 @@ export class CommandMonitor {
     });
   }
 
-  /** All commands since the last look, without the looks of the test itself: names in lower case, arguments in quotes. */
+  /**
+   * All commands since the last look, without the looks of the test itself: names in lower case,
+   * arguments in quotes.
+   */
   async commands(): Promise<{ readonly name: string; readonly rest: string }[]> {
     const mark = randomUUID();
-    // Commands are told in the order in which they are executed: once the mark stands there, so does all before it.
+    // Commands are shown in the order in which they are executed: once the mark is there, so is all
+    // before it.
     while (!this.#text.includes(mark)) {
       await this.#server.command('ECHO', mark);
       if (!this.#text.includes(mark)) await once(this.#socket, 'data');

@@ -1,6 +1,9 @@
 import { type Clock, systemClock } from '../../src/index.js';
 
-/** The process's own clock, which also knows how many timers are set: also those that keep no process alive. */
+/**
+ * The process's own clock, which also knows how many timers are set: also those that keep no
+ * process alive.
+ */
 export class CountingClock implements Clock {
   readonly #pending = new Set<object>();
   readonly monotonic = (): number => systemClock.monotonic();

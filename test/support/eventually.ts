@@ -4,8 +4,8 @@ const PAUSE_MS = 5;
 const waits = new Set<{ problem: unknown }>();
 
 /**
- * Waits for a fact: asks again until `check` neither throws nor gives false, and gives what it gave. There is no deadline but the
- * runner's: a slow machine only takes longer.
+ * Waits for a fact: asks again until `check` neither throws nor gives false, and gives what it
+ * gave. There is no deadline but the runner's: a slow machine only takes longer.
  */
 export async function eventually<T>(check: () => T | Promise<T>, what?: string): Promise<T> {
   const wait = { problem: what as unknown };

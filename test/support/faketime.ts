@@ -7,7 +7,9 @@ interface FakeTimeLibraries {
   readonly libc: string;
 }
 
-/** Where libfaketime and the C library stand, or undefined where processes cannot get a false clock. */
+/**
+ * Where libfaketime and the C library stand, or undefined where processes cannot get a false clock.
+ */
 export function findFakeTime(): FakeTimeLibraries | undefined {
   if (process.platform !== 'linux') return undefined;
   // The one that this very process runs on: right on every architecture.
@@ -20,7 +22,10 @@ export function findFakeTime(): FakeTimeLibraries | undefined {
   return faketime === undefined ? undefined : { faketime, libc };
 }
 
-/** Environment for a process whose wall clock is `offset` ms off; its monotonic clock and timers stay true. */
+/**
+ * Environment for a process whose wall clock is `offset` ms off; its monotonic clock and timers
+ * stay true.
+ */
 export function shiftedClockEnvironment(offset: number): NodeJS.ProcessEnv {
   const { faketime } = needFakeTime();
   const FAKETIME = describeOffset(offset);
@@ -28,9 +33,9 @@ export function shiftedClockEnvironment(offset: number): NodeJS.ProcessEnv {
 }
 
 /**
- * Environment for a redis-server that reads its offset from `file` at every look at the clock. The C library
- * goes first because libfaketime and jemalloc, which the server brings, call each other without end. FAKETIME
- * must be absent: it would win over the file.
+ * Environment for a redis-server that reads its offset from `file` at every look at the clock. The
+ * C library goes first because libfaketime and jemalloc, which the server brings, call each other
+ * without end. FAKETIME must be absent: it would win over the file.
  */
 export function movableClockEnvironment(file: string): NodeJS.ProcessEnv {
   const { faketime, libc } = needFakeTime();
@@ -45,14 +50,18 @@ export function movableClockEnvironment(file: string): NodeJS.ProcessEnv {
 
 const tried = new Map<string, boolean>();
 
-/** A server starts with these, and ends with status 1: it has nowhere to listen, and a module that it cannot load. */
+/**
+ * A server starts with these, and ends with status 1: it has nowhere to listen, and a module that
+ * it cannot load.
+ */
 const START_AND_END = ['--port', '0', '--save', '', '--loadmodule', '/nonexistent'];
 
 /**
- * Whether a server program can get a movable clock. Debian's valkey-server and Redis 8 cannot: they take some memory from
- * the jemalloc that they are linked with and some from the C library that goes first, and end with SIGSEGV; Redis 8 only
- * when it starts to serve, so that `--version` alone does not tell. A server with a C library of another version than this
- * machine's is not loaded at all, which also ends with status 1.
+ * Whether a server program can get a movable clock. Debian's valkey-server and Redis 8 cannot: they
+ * take some memory from the jemalloc that they are linked with and some from the C library that
+ * goes first, and end with SIGSEGV; Redis 8 only when it starts to serve, so that `--version` alone
+ * does not show it. A server with a C library of another version than this machine's is not loaded
+ * at all, which also ends with status 1.
  */
 export function runsOnFakeClock(binary: string): boolean {
   const { faketime, libc } = needFakeTime();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
-/** A TCP proxy in front of a loopback port, on a port of its own, that can do wrong on demand. */
+/** A TCP proxy in front of a loopback port, on a separate port, that injects faults on demand. */
 export async function startProxy(targetPort: number): Promise<FaultProxy> {
   const proxy = new FaultProxy(targetPort);
   await proxy.listen();
@@ -35,7 +35,7 @@ export class FaultProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  /** Drops what the server sends from now on: it does what it is told, and nobody hears of it. */
+  /** Drops what the server sends from now on: it does what is asked, and nobody hears of it. */
   swallowReplies(on: boolean): void {
     this.#swallowReplies = on;
   }
@@ -104,7 +104,9 @@ export class FaultProxy {
     }
   }
 
-  /** One direction of one connection: keeps the order of bytes and of the end, whatever the faults. */
+  /**
+   * One direction of one connection: keeps the order of bytes and of the end, whatever the faults.
+   */
   #join(source: Socket, target: Socket): (step: () => unknown) => void {
     let earlier: Promise<unknown> = Promise.resolve();
     const passOn = async (before: Promise<unknown>, due: number, step: () => unknown) => {
@@ -128,7 +130,8 @@ export class FaultProxy {
       const size = this.#split ? 1 + (at % 3) : bytes.length;
       target.write(bytes.subarray(at, at + size));
       at += size;
-      // A pause between pieces, and a look at the sockets, or the receiver would read them as one chunk again.
+      // A pause between pieces, and a look at the sockets, or the receiver would read them as one
+      // chunk again.
       if (!this.#split) continue;
       await sleep(1);
       await turn();

@@ -3,8 +3,9 @@ const COMMANDS =
   'zrangebyscore zrevrangebyscore zrem zremrangebyscore zscan del pexpire pttl publish subscribe';
 
 /**
- * All that a user of Redis needs to run a semaphore with the default prefix: `ACL SETUSER name on >password`
- * and these. Without the channel, PUBLISH and SUBSCRIBE it works too, by polling.
+ * All that a user of Redis needs to run a semaphore with the default prefix:
+ * `ACL SETUSER name on >password` and these. Without the channel, PUBLISH and SUBSCRIBE it works
+ * too, by polling.
  */
 export const leastRights: readonly string[] = [
   '~redsem:*',

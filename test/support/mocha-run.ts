@@ -22,7 +22,10 @@ export function installMissing(): void {
   if (packages.length > 0 && canInstallPackages()) installPackages(packages);
 }
 
-/** What tests cannot have here, as environment variables for them; ends the run where that may not be. */
+/**
+ * What tests cannot have here, as environment variables for them; ends the run where that may not
+ * be.
+ */
 export function missingParts(): NodeJS.ProcessEnv {
   const missing: NodeJS.ProcessEnv = {};
   if (findServer() === undefined) {
@@ -37,7 +40,7 @@ export function missingParts(): NodeJS.ProcessEnv {
   return missing;
 }
 
-/** Runs mocha in a process of its own; signals of this one are passed on. */
+/** Runs mocha in a separate process; signals of this one are passed on. */
 export function startMocha(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -48,7 +51,8 @@ export function startMocha(
     stdio: ['inherit', stdout, 'inherit'],
     env: { ...process.env, ...environment },
   });
-  // SIGINT for both: it is the only signal that mocha's outer process passes on to the one with the tests.
+  // SIGINT for both: it is the only signal that mocha's outer process passes on to the one with the
+  // tests.
   const pass = (): void => void mocha.kill('SIGINT');
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, pass);

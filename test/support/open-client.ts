@@ -43,7 +43,10 @@ interface Ioredis extends Emitter {
   disconnect(): void;
 }
 
-/** A connected client of one of the packages and majors that are supported. All of them together take half a second to load. */
+/**
+ * A connected client of one of the packages and majors that are supported. All of them together
+ * take half a second to load.
+ */
 export async function openClient(kind: ClientKind, url: string): Promise<OpenClient> {
   if (kind === 'redis') return openNodeRedis((await import('redis')).createClient({ url }));
   if (kind === 'redis-5') return openNodeRedis((await import('redis-5')).createClient({ url }));

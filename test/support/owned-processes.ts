@@ -36,8 +36,9 @@ export async function untilExit(child: ChildProcess): Promise<void> {
 }
 
 /**
- * No handler of ours runs when this process is killed with SIGKILL, so on Linux the kernel is asked to kill
- * the child then. `setpriv` replaces itself by the command: the pid stays the command's own.
+ * No handler of ours runs when this process is killed with SIGKILL, so on Linux the kernel is asked
+ * to kill the child then. `setpriv` replaces itself by the command: the pid stays the command's
+ * own.
  */
 function prepareOwnEnd(): readonly string[] {
   process.on('exit', killOwned);

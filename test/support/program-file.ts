@@ -9,8 +9,9 @@ const folder = fileURLToPath(new URL('../../node_modules/.cache/redsem-tests', i
 const made = new Map<string, readonly string[]>();
 
 /**
- * What Node.js is told to run a TypeScript file of this project: one plain JavaScript file, made in each test process. A process
- * that compiles for itself uses five times the processor time until it has started. Only coverage wants the sources themselves.
+ * The arguments with which Node.js runs a TypeScript file of this project: one plain JavaScript
+ * file, made in each test process. A process that compiles for itself uses five times the processor
+ * time until it has started. Only coverage wants the sources themselves.
  */
 export function programOf(source: string): readonly string[] {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;

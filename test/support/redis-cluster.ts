@@ -12,7 +12,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   // A replica may take over however long its link to a dead master has been down.
   'cluster-replica-validity-factor': '0',
   'repl-diskless-sync-delay': '0',
-  // CLUSTER SLOTS tells of a replica only once it has heard from its master.
+  // CLUSTER SLOTS shows a replica only once it has heard from its master.
   'repl-ping-replica-period': '1',
 };
 
@@ -52,7 +52,10 @@ export class TestCluster {
   readonly nodes: readonly TestServer[];
   /** Those that a test has killed or paused: they are not asked. */
   readonly #down = new Set<TestServer>();
-  /** One MIGRATE at a time: it blocks a node, and two that move keys to each other would wait for each other. */
+  /**
+   * One MIGRATE at a time: it blocks a node, and two that move keys to each other would wait for
+   * each other.
+   */
   #moving: Promise<unknown> = Promise.resolve();
 
   constructor(nodes: readonly TestServer[]) {
@@ -128,7 +131,10 @@ export class TestCluster {
     await from.command('CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', await idOf(to));
   }
 
-  /** Moves some keys of a slot; while only some of a script's keys have moved, both nodes answer TRYAGAIN. */
+  /**
+   * Moves some keys of a slot; while only some of a script's keys have moved, both nodes answer
+   * TRYAGAIN.
+   */
   async moveKeys(from: TestServer, to: TestServer, keys: readonly string[]): Promise<void> {
     const move = async (): Promise<void> => {
       for (const key of keys) {
@@ -152,7 +158,10 @@ export class TestCluster {
     }
   }
 
-  /** Moves what a slot still has, and ends the move: keys may be made at the old node until it has none. */
+  /**
+   * Moves what a slot still has, and ends the move: keys may be made at the old node until it has
+   * none.
+   */
   async finishMove(slot: number, from: TestServer, to: TestServer): Promise<void> {
     for (let keys = await this.keysIn(from, slot); keys.length > 0;) {
       await this.moveKeys(from, to, keys);
@@ -195,7 +204,9 @@ export class TestCluster {
     return found;
   }
 
-  /** As the running nodes see it; of those that disagree, the one with the latest change is right. */
+  /**
+   * As the running nodes see it; of those that disagree, the one with the latest change is right.
+   */
   async #view(): Promise<View> {
     const views = await Promise.all(this.#running().map(viewOf));
     const epoch = ({ info }: View): number => Number(info.get('cluster_current_epoch'));
@@ -256,7 +267,10 @@ async function join(nodes: readonly TestServer[]): Promise<void> {
   }
 }
 
-/** A node drops a meeting that is not over within a second: if it does not know of the other then, they meet again. */
+/**
+ * A node drops a meeting that is not over within a second: if it does not know of the other then,
+ * they meet again.
+ */
 async function hasMet(node: TestServer, other: TestServer): Promise<boolean> {
   const known = String(await node.command('CLUSTER', 'NODES'));
   if (known.includes(await idOf(other))) return true;

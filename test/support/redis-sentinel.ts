@@ -11,8 +11,9 @@ const RETRY = 2500;
 export const MASTER_NAME = 'main';
 
 /**
- * A master, two replicas and three sentinels of a test's own on loopback. Replicas, sentinels and their clients
- * reach the first master through a proxy only, by which it can be cut off from all of them.
+ * A master, two replicas and three sentinels of a test's own on loopback. Replicas, sentinels and
+ * their clients reach the first master through a proxy only, by which it can be cut off from all of
+ * them.
  */
 export async function startSentinels(): Promise<TestSentinels> {
   const servers: TestServer[] = [];
@@ -57,7 +58,10 @@ export class TestSentinels {
     return server === this.servers[0] ? this.#proxy.port : server.port;
   }
 
-  /** Cuts the first server off from replicas, sentinels and their clients: who has its own port still reaches it. */
+  /**
+   * Cuts the first server off from replicas, sentinels and their clients: who has its own port
+   * still reaches it.
+   */
   isolateFirst(): TestServer {
     this.#proxy.refuse(true);
     this.#proxy.hang(true);
@@ -87,7 +91,10 @@ export class TestSentinels {
     return this.master();
   }
 
-  /** Brings every server back, and resolves once the two replicas follow and each sentinel sees all of that. */
+  /**
+   * Brings every server back, and resolves once the two replicas follow and each sentinel sees all
+   * of that.
+   */
   async repair(): Promise<void> {
     this.#proxy.hang(false);
     this.#proxy.refuse(false);
@@ -112,8 +119,8 @@ export class TestSentinels {
   }
 
   async stop(): Promise<void> {
-    // node-redis 6 tries a subscriber of a master of old every 2 s, and drops it only once that has connected: left
-    // to a dead port it would keep this process alive for ever.
+    // node-redis 6 tries a subscriber of a master of old every 2 s, and drops it only once that has
+    // connected: left to a dead port it would keep this process alive for ever.
     await sleep(RETRY);
     await Promise.all([...this.#sentinels, ...this.servers].map((server) => server.stop()));
     await this.#proxy.stop();
@@ -124,7 +131,8 @@ async function startSentinel(master: number): Promise<TestServer> {
   const sentinel = await startServer({ sentinel: true });
   try {
     await ask(sentinel, 'MONITOR', '127.0.0.1', String(master), '2');
-    // How long the master may be silent before a sentinel takes it for dead, and other bounds, in ms.
+    // How long the master may be silent before a sentinel takes it for dead, and other bounds, in
+    // ms.
     await ask(sentinel, 'SET', 'down-after-milliseconds', '1000', 'failover-timeout', '3000');
     await ask(sentinel, 'SET', 'parallel-syncs', '2');
     return sentinel;

@@ -81,7 +81,7 @@ export class TestServer {
 
   /** Hangs the server; its sockets stay open. */
   pause(): void {
-    // `npm run test:stress` lets nobody go on who has this file.
+    // `npm run test:stress` keeps every owner of this file stopped.
     writeFileSync(join(this.directory, 'paused'), '');
     this.#child.kill('SIGSTOP');
   }
@@ -96,7 +96,9 @@ export class TestServer {
     await untilExit(this.#child);
   }
 
-  /** Starts again on the same port with the same arguments and clock; kills first what still runs. */
+  /**
+   * Starts again on the same port with the same arguments and clock; kills first what still runs.
+   */
   async restart(): Promise<void> {
     if (this.#stopped) throw new Error('a stopped server cannot restart: its folder is gone');
     await this.kill();
@@ -111,7 +113,7 @@ export class TestServer {
     await removeTemporaryFolder(this.directory);
   }
 
-  /** One raw command over a connection of its own; rejects on an error reply. */
+  /** One raw command over a separate connection; rejects on an error reply. */
   async command(...args: string[]): Promise<unknown> {
     const reply = await sendRespCommand(this.port, args);
     const [name = '', second] = args.map((arg) => arg.toLowerCase());
@@ -129,8 +131,8 @@ export class TestServer {
   }
 
   /**
-   * How often each command was called since the start, in lower case (`config|get`); commands that scripts
-   * call included, those sent through this object left out.
+   * How often each command was called since the start, in lower case (`config|get`); commands that
+   * scripts call included, those sent through this object left out.
    */
   async calls(): Promise<Record<string, number>> {
     const sent = new Map(this.#sent);
@@ -143,7 +145,10 @@ export class TestServer {
     return counts;
   }
 
-  /** Moves the server's clock by so many ms from where it stands now: at once, for TIME and key expiry alike. */
+  /**
+   * Moves the server's clock by this many ms from its present time: at once, for TIME and key
+   * expiry alike.
+   */
   shiftClock(offsetMs: number): Promise<void> {
     if (!this.#fakeClock) throw new Error('shiftClock needs startServer({ fakeClock: true })');
     this.#clockOffset += offsetMs;
@@ -151,7 +156,10 @@ export class TestServer {
     return Promise.resolve();
   }
 
-  /** Forgets what the start itself called. A server that wants a password may refuse: nothing is lost then. */
+  /**
+   * Forgets what the start itself called. A server that wants a password may refuse: nothing is
+   * lost then.
+   */
   async resetStatistics(): Promise<void> {
     await this.command('CONFIG', 'RESETSTAT').catch(() => undefined);
   }

@@ -5,7 +5,10 @@ interface Stoppable {
   stop(): Promise<unknown>;
 }
 
-/** A `describe` with something of its own that is started and stopped; pending, with the reason, where `missing` names one. */
+/**
+ * A `describe` with its own resource that is started and stopped; pending, with the reason, where
+ * `missing` names one.
+ */
 export function describeStarted<T extends Stoppable>(
   title: string,
   missing: string | undefined,
@@ -32,7 +35,7 @@ export function describeStarted<T extends Stoppable>(
 
 type Body = (server: () => TestServer) => void;
 
-/** A `describe` with a server of its own; its tests are pending where there is no server program. */
+/** A `describe` with its own server; its tests are pending where there is no server program. */
 export function describeWithServer(title: string, body: Body, options: ServerOptions = {}): void {
   describeStarted(title, noServer(), () => startServer(options), body);
 }

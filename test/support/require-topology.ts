@@ -2,7 +2,7 @@ import { startCluster, type TestCluster } from './redis-cluster.js';
 import { startSentinels, type TestSentinels } from './redis-sentinel.js';
 import { describeStarted, noServer } from './require-server.js';
 
-/** A `describe` with a cluster of its own; its tests are pending where there is no server program. */
+/** A `describe` with its own cluster; its tests are pending where there is no server program. */
 export function describeWithCluster(
   title: string,
   body: (cluster: () => TestCluster) => void,
@@ -10,7 +10,10 @@ export function describeWithCluster(
   describeStarted(title, noServer(), startCluster, body);
 }
 
-/** A `describe` with a master, its replicas and sentinels of its own; pending where there is no server program. */
+/**
+ * A `describe` with its own master, replicas and sentinels; pending where there is no server
+ * program.
+ */
 export function describeWithSentinels(
   title: string,
   body: (sentinels: () => TestSentinels) => void,

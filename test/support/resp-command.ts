@@ -9,7 +9,7 @@ export class RespError extends Error {
 }
 
 /**
- * Sends one command over a connection of its own and gives the parsed reply; an error reply rejects.
+ * Sends one command over a separate connection and gives the parsed reply; an error reply rejects.
  * The timers are the module's, which fake clocks leave alone.
  */
 export function sendRespCommand(port: number, args: readonly string[]): Promise<unknown> {

@@ -7,7 +7,10 @@ process.exitCode = await untilExitCode(
   startMocha(withFiles(process.argv.slice(2)), missingParts()),
 );
 
-/** Without a file among mocha's arguments: all of them. (Files in .mocharc.json would always run, too.) */
+/**
+ * Without a file among mocha's arguments: all of them. (Files in .mocharc.json would always run,
+ * too.)
+ */
 function withFiles(args: readonly string[]): string[] {
   if (args.some((arg) => arg.endsWith('.ts'))) return [...args];
   const jobs = String(Math.min(availableParallelism() + 1, 4));

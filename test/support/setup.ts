@@ -64,7 +64,10 @@ export const mochaHooks = {
   },
 };
 
-/** A run whose tests are done ends by itself; what keeps it from ending is named, and the run ended: else nobody hears of it. */
+/**
+ * A run whose tests are done ends by itself; what keeps it from ending is named, and the run ended:
+ * else nobody hears of it.
+ */
 export function mochaGlobalTeardown(): void {
   const endAnyway = (): void => {
     const open = process.getActiveResourcesInfo().join(', ');

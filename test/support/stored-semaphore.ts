@@ -17,7 +17,9 @@ export interface StoredTicket {
   readonly expiresAt: number;
 }
 
-/** A semaphore as it stands in Redis: read without the package, its slots aside, whose form is free. */
+/**
+ * A semaphore as Redis stores it: read without the package, its slots aside, whose form is free.
+ */
 export class StoredSemaphore {
   readonly #server: CommandRunner;
   readonly #name: string;

@@ -9,7 +9,7 @@ process.on('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new folder of its own, removed at the latest when this process exits. */
+/** A new folder, removed at the latest when this process exits. */
 export function makeTemporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'redsem-test-'));
   folders.add(folder);

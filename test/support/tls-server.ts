@@ -7,7 +7,10 @@ import { pickLoopbackPort } from './loopback-port.js';
 import { findServer, startServer, type TestServer } from './redis-server.js';
 import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.js';
 
-/** A server that speaks TLS on a port of its own, beside the plain port of the tests; clients must show a certificate. */
+/**
+ * A server that speaks TLS on a separate port, beside the plain port of the tests; clients must
+ * show a certificate.
+ */
 export interface TlsServer {
   readonly server: TestServer;
   readonly port: number;

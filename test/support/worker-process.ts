@@ -16,7 +16,7 @@ export interface WorkerOptions {
   readonly wallClockOffset?: number;
 }
 
-/** Runs a TypeScript file in a Node process of its own; that file uses `worker-side.ts`. */
+/** Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. */
 export function startWorker(
   script: URL | string,
   args: unknown = null,
@@ -70,7 +70,9 @@ export class WorkerProcess {
     this.#child.send(message);
   }
 
-  /** The next message (of that type) that no earlier `next` has given; rejects once none can come. */
+  /**
+   * The next message (of that type) that no earlier `next` has given; rejects once none can come.
+   */
   async next(type?: string): Promise<Message> {
     for (;;) {
       const index = this.#unread.findIndex((one) => type === undefined || one.type === type);
@@ -81,7 +83,7 @@ export class WorkerProcess {
     }
   }
 
-  /** SIGKILL unless told otherwise. */
+  /** SIGKILL by default. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     this.#child.kill(signal);
   }
@@ -94,7 +96,9 @@ export class WorkerProcess {
     this.#child.kill('SIGCONT');
   }
 
-  /** Messages and output may still be under way when the process has exited: waits for both to end. */
+  /**
+   * Messages and output may still be under way when the process has exited: waits for both to end.
+   */
   async #watchEnd(): Promise<void> {
     const ends = ['close', 'disconnect'].map(
       (event) => new Promise((resolve) => this.#child.once(event, resolve)),

@@ -1,6 +1,8 @@
 import type { Message } from './worker-process.js';
 
-/** The `args` given to `startWorker`; `byHand` where the file was started by hand, without a test. */
+/**
+ * The `args` given to `startWorker`; `byHand` where the file was started by hand, without a test.
+ */
 export function workerArguments<T>(byHand?: T): T {
   const given = process.env['REDSEM_WORKER_ARGUMENTS'];
   if (given !== undefined) return JSON.parse(given) as T;
@@ -22,7 +24,7 @@ export function onMessage(type: string, listener: (data: unknown) => void): void
   process.channel?.ref();
 }
 
-// A worker is nothing without its test. The channel alone must not keep it running, though: some tests prove
-// that a process ends by itself.
+// A worker is nothing without its test. The channel alone must not keep it running, though: some
+// tests prove that a process ends by itself.
 process.on('disconnect', () => process.exit());
 process.channel?.unref();

@@ -44,7 +44,10 @@ export class OtelFixture {
     await this.tracerProvider.shutdown();
   }
 
-  /** Counters and levels by their names without `redsem.`, with `[value]` of an attribute beside the semaphore's name. */
+  /**
+   * Counters and levels by their names without `redsem.`, with `[value]` of an attribute beside the
+   * semaphore's name.
+   */
   async counts(): Promise<Record<string, number>> {
     const points = (await this.metrics()).flatMap(({ descriptor: { name }, dataPoints }) => {
       const ours = (dataPoints as DataPoint<unknown>[]).filter((point) => this.#isOurs(point));

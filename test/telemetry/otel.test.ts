@@ -15,7 +15,10 @@ const { ERROR, UNSET } = SpanStatusCode;
 
 let active = ROOT_CONTEXT;
 
-/** Knows the active span inside `with` only and forgets it at the first `await`: the least that a manager does. */
+/**
+ * Knows the active span inside `with` only and forgets it at the first `await`: the least that a
+ * manager does.
+ */
 const synchronous: ContextManager = {
   active: () => active,
   with: (given, fn, thisArg, ...args) => {
@@ -114,7 +117,7 @@ describe('OpenTelemetry', () => {
     }
   });
 
-  it('tells refusals of tryAcquire from requests that failed, by class of error', async () => {
+  it('distinguishes refusals of tryAcquire from failed requests, by class of error', async () => {
     const sem = open();
     const handle = await sem.acquire();
     expect(await sem.tryAcquire()).to.equal(null);
@@ -151,7 +154,7 @@ describe('OpenTelemetry', () => {
     const prompt = await sem.acquire();
     prompt.on('lost', () => void prompt.release());
     await sem.revoke(single.id);
-    // The others are past their ttl; that one was told long before.
+    // The others are past their ttl; that one was reported long before.
     await clock.advance(1500);
     const losses = { 'losses[revoked]': 1, 'losses[expired]': 2, reclaims: 4 };
     expect(await otel.counts()).to.deep.equal(losses);

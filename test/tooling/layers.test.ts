@@ -13,7 +13,8 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
 
 /** Whose imports a rule is about: the folder of a file, `root` for those that users see. */
 function roomOf(file: string): string {
-  if (/^(errors|known-options|options|telemetry|validation)\.ts$/.test(file)) return 'common';
+  if (/^(error-causes|errors|known-options|options|telemetry|validation)\.ts$/.test(file))
+    return 'common';
   if (!file.includes('/')) return 'root';
   const [room = '', inner = ''] = file.split('/');
   if (room !== 'backends') return room;
@@ -21,7 +22,7 @@ function roomOf(file: string): string {
   return file.startsWith('backends/redis/adapters/') ? 'adapters' : inner;
 }
 
-/** Who may know whom: design §2. A room may always import its own files. */
+/** Which room may import which: design §2. A room may always import its own files. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   common: ['port', 'time', 'calling'],
   time: [],

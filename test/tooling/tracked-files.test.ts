@@ -6,7 +6,8 @@ import { ROOT, runProgram } from './run-program.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-// A home folder of any user, and where this very checkout is. Put together at run time, so that this file does not find itself.
+// A home folder of any user, and where this very checkout is. Put together at run time, so that
+// this file does not find itself.
 function machinePaths(): string[] {
   const homes = ['home', 'Users', 'root', 'work'].map((folder) => `/${folder}/`);
   homes.push(['C:', 'Users', ''].join('\\'));

@@ -84,7 +84,7 @@ describe('a handle', () => {
 
 describe('ending what many hold or wait for', () => {
   const MANY = 1200;
-  /** At most so many in one turn of the event loop. */
+  /** At most this many in one turn of the event loop. */
   const FEW = 250;
   let backend: StubBackend;
   let semaphore: Semaphore;

@@ -20,7 +20,10 @@ describe('a handle that nobody keeps', () => {
     semaphore = new Semaphore(backend, `dropped ${round}`, { limit: 10, ttl: 1000 });
   });
 
-  /** Taken and looked at, before or after its first extension: from then on its holder alone keeps it. */
+  /**
+   * Taken and looked at, before or after its first extension: from then on its holder alone keeps
+   * it.
+   */
   async function dropped<T>(
     look: (handle: Handle) => T,
     wait = 400,
@@ -62,7 +65,7 @@ describe('a handle that nobody keeps', () => {
     expect(await warningsOf(() => undefined)).to.equal(0);
   });
 
-  it('is kept while it has a listener or a looked-at signal, for it must be lost aloud', async () => {
+  it('is kept while it has a listener or a looked-at signal, because its loss must be reported', async () => {
     const reasons: string[] = [];
     for (const wait of [0, 400])
       await dropped((handle) => handle.on('lost', ({ reason }) => reasons.push(reason)), wait);

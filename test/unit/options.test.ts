@@ -61,7 +61,8 @@ describe('options', () => {
     expect(resolveOptions(long)).to.include(long);
   });
 
-  // That each is refused with its name and the value is shown by the conformance cases; here are the words.
+  // That each is refused with its name and the value is shown by the conformance cases; here are
+  // the words.
   for (const [given, message] of [
     [{ limit: 0 }, 'RangeError: limit: expected an integer >= 1, got 0'],
     [{ limit: '5' }, 'TypeError: limit: expected a number, got "5" (string)'],
@@ -167,6 +168,8 @@ describe('options', () => {
   }
 });
 
+const RIGHTS = '(all rights: docs/reference/redis.md#rights)';
+
 describe('errors', () => {
   const details = { name: 'jobs', timeout: 500, waited: 500.4, attempts: 12 };
   const cause = new Error('connect ECONNREFUSED');
@@ -189,7 +192,7 @@ describe('errors', () => {
     ],
     [lost('revoked'), 'HANDLE_LOST', 'it was revoked'],
     [lost('closed'), 'HANDLE_LOST', 'its semaphore was closed'],
-    [failed(cause), 'BACKEND', 'it failed: connect ECONNREFUSED'],
+    [failed(cause), 'BACKEND', 'cannot reach Redis: it failed: connect ECONNREFUSED'],
     [failed(new AggregateError(two)), 'BACKEND', 'it failed: one; two'],
     [failed(new AggregateError(two, 'all')), 'BACKEND', 'it failed: all'],
     [failed(new TypeError('')), 'BACKEND', 'it failed: TypeError'],
@@ -200,9 +203,9 @@ describe('errors', () => {
       String.raw`the semaphore "jo\"bs" is closed by close(); make a new one`,
     ],
     [
-      failed(new Error("NOPERM this user has no permissions to run the 'eval' command")),
-      'BACKEND',
-      "it failed: NOPERM this user has no permissions to run the 'eval' command; grant the user this command and its keys (ACL SETUSER)",
+      new AcquireTimeoutError({ ...details, limit: 0 }),
+      'ACQUIRE_TIMEOUT',
+      'no permit of "jobs" came free within 500 ms (12 tries in 500 ms); it is paused: its limit is 0, set another with setLimit',
     ],
   ] as const) {
     it(`say: ${message}`, () => {
@@ -214,6 +217,41 @@ describe('errors', () => {
       expect(error).to.be.instanceOf(RedsemError).and.instanceOf(Error);
       expect(isRedsemError(error)).to.equal(true);
       expect(error.stack).to.include(text);
+    });
+  }
+
+  for (const [reply, advised] of [
+    [
+      "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",
+      `grant it with ACL SETUSER USER +evalsha ${RIGHTS}`,
+    ],
+    [
+      "ERR ACL failure in script: User ann has no permissions to run the 'zadd' command script: 1",
+      `grant it with ACL SETUSER ann +zadd ${RIGHTS}`,
+    ],
+    ['NOPERM No permissions to access a key', `grant it with ACL SETUSER USER '~app:*' ${RIGHTS}`],
+    [
+      'NOPERM No permissions to access a channel',
+      `grant it with ACL SETUSER USER '&app:*' ${RIGHTS}`,
+    ],
+    [
+      "ERR The user executing the script can't run this command or subcommand",
+      `grant the user what is missing ${RIGHTS}`,
+    ],
+    [
+      'WRONGTYPE Operation against a key holding the wrong kind of value',
+      'another program has written to one of "app:{a%7Bb%7D%25}:*": delete that key, or use another prefix',
+    ],
+    [
+      "OOM command not allowed when used memory > 'maxmemory'.",
+      'raise maxmemory, and keep maxmemory-policy noeviction',
+    ],
+  ] as const) {
+    it(`say what to do about ${reply}`, () => {
+      const refusal = new Error(reply);
+      const error = new BackendError('it failed', refusal, { name: 'a{b}%', prefix: 'app' });
+      const message = `it failed: ${reply}; ${advised}; see docs/reference/errors.md#backend`;
+      expect(error).to.include({ semaphore: 'a{b}%', message, cause: refusal });
     });
   }
 
@@ -239,7 +277,7 @@ describe('errors', () => {
 });
 
 describe('ticket ids', () => {
-  it('tell client, number and permits, and differ for each of them', () => {
+  it('show client, number and permits, and differ for each of them', () => {
     const seen = new Set<string>();
     for (const client of ['a', 'A-_9', newClientId()]) {
       for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
@@ -268,7 +306,7 @@ describe('ticket ids', () => {
     for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
   });
 
-  it('of adopted tickets tell who has them now, and keep the first id through any number', () => {
+  it('of adopted tickets show who has them now, and keep the first id through any number', () => {
     for (const permits of [1, 7]) {
       const first = ticketId('first', 35, permits);
       expect(firstId(first)).to.equal(first);

@@ -53,7 +53,7 @@ describe('setLimit, adopt and revoke', () => {
       await backend.clock.advance(PATIENCE);
       expect((setting.at ?? 0) - start).to.equal(PATIENCE);
       expect(setting.error).to.be.instanceOf(BackendError);
-      expect(String(setting.error)).to.include('setting the limit failed');
+      expect(String(setting.error)).to.include('setting the limit of "jobs" failed');
       expect(String((setting.error as BackendError).cause)).to.match(why);
     }
     await backend.clock.advance(PATIENCE);

@@ -26,7 +26,10 @@ export interface Noted<Call> {
 /** How far the stub's server clock is from the local one. */
 const OFFSET = 5_000_000;
 
-/** A backend whose every answer a test decides; without that, permits are never free and tickets live. */
+/**
+ * A backend whose every answer a test decides; without that, permits are never free and tickets
+ * live.
+ */
 export class StubBackend implements Backend {
   readonly clock: ManualClock = new ManualClock(1_700_000_000_000);
   readonly acquires: Noted<AcquireCall>[] = [];

@@ -94,7 +94,7 @@ export async function promisesSettle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
 }
 
-/** A handle of three semaphores, each on a backend of its own, all on one clock. */
+/** A handle of three semaphores, each on its own backend, all on one clock. */
 export async function compositeFixture(): Promise<{
   handle: CompositeHandle;
   backends: StubBackend[];

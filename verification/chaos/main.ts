@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { type ChaosArguments, HELP, readCommandLine } from './command-line.js';
-import { putTogether } from './checker/put-together.js';
+import { assembleRun } from './checker/assemble-run.js';
 import { describeFault, describePlan } from './nemesis/describe-plan.js';
 import type { PlannedFault } from './nemesis/plan.js';
 import { writeReport } from './report/write-report.js';
@@ -40,7 +40,7 @@ async function run(args: ChaosArguments): Promise<boolean> {
     folder,
     onFault: announce,
   });
-  const path = writeReport(out, { command, plan, run: putTogether(events), violations });
+  const path = writeReport(out, { command, plan, run: assembleRun(events), violations });
   console.log(`\n${describeViolations(violations)}\n${path}`);
   return violations.length === 0;
 }

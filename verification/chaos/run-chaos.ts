@@ -106,16 +106,19 @@ async function perform(
 }
 
 /**
- * Within how many milliseconds after the last fault every permit must be in use again: waiters of dead processes stay
- * for their lease, the last of them may still be granted a permit, others reconnect and then look every 1.5 s; and a
- * clock that was set back makes all that longer.
+ * Within how many milliseconds after the last fault every permit must be in use again: waiters of
+ * dead processes stay for their lease, the last of them may still be granted a permit, others
+ * reconnect and then look every 1.5 s; and a clock that was set back makes all that longer.
  */
 function recoveryTime(plan: readonly PlannedFault[], ttl: number): number {
   const steps = plan.map(({ step = 0 }) => -step);
   return Math.max(ttl, CLAIM_TIME_MS) + WAITER_LEASE_MS + RECONNECT + 1500 + Math.max(0, ...steps);
 }
 
-/** Until each slot was seen with a token that it did not have before, held by somebody who lives: the dead may have waited. */
+/**
+ * Until each slot was seen with a token that it did not have before, held by somebody who lives:
+ * the dead may have waited.
+ */
 async function untilInUse(
   observer: Observer,
   crew: Crew,

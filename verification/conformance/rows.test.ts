@@ -41,7 +41,8 @@ describe('conformance, with time', () => {
       }
 
       it('was refused nothing that a script asked for', async () => {
-        // A client may ask for more while it connects (INFO, CLIENT SETINFO): that is its own affair.
+        // A client may ask for more while it connects (INFO, CLIENT SETINFO): that is its own
+        // affair.
         expect(String(await server().command('ACL', 'LOG')).split(',')).to.not.include('lua');
       });
     });

@@ -50,7 +50,7 @@ const CLIENT_LINES = [
   ['await client.close();', 'await client.quit();'],
 ] as const;
 
-/** Undefined for a sample without a client of its own, or that uses its client in another way. */
+/** Undefined for a sample that makes no client, or that uses its client in another way. */
 function withOtherClient(code: string): string | undefined {
   const from = CLIENT_LINES.every(([nodeRedis]) => code.includes(nodeRedis)) ? 0 : 1;
   if (!CLIENT_LINES.every((lines) => code.includes(lines[from]))) return undefined;

@@ -17,7 +17,7 @@ const recipes = pages.filter(({ path }) => path === RECIPES).flatMap(samplesOf);
 /** What the samples of the README print; it has no room to say so. */
 const README_OUTPUT = [/^7\n$/, /^42 \[ 0, 1 \] true true\n1 true\n4\n$/];
 
-/** Each piece of code in the right column of the tables of two columns, as a statement of its own. */
+/** Each piece of code in the right column of the tables of two columns, as a separate statement. */
 function migrationLines(): string {
   const page = textOf('docs/guides/migrating.md');
   const cells = [...page.matchAll(/^\|[^|\n]*\|([^|\n]*)\|$/gm)].map(([, cell = '']) => cell);

@@ -7,7 +7,10 @@ import { keyParts } from '../../test/support/stored-semaphore.js';
 import { AT_ONCE_MS, timed } from '../support/timed.js';
 import { type Fixture, throughBothClients } from './fixture.js';
 
-/** What the call gives; null where it met a wrong type, or waited in vain. Any other failure is one of the test. */
+/**
+ * What the call gives; null where it met a wrong type, or waited in vain. Any other failure is one
+ * of the test.
+ */
 async function unlessWrongType<T>(call: () => Promise<T>): Promise<T | null> {
   return call().catch((error: unknown) => {
     if (error instanceof AcquireTimeoutError) return null;
@@ -30,7 +33,9 @@ describeWithServer('a semaphore one of whose keys is damaged', (server) => {
     return { one, held };
   }
 
-  /** Puts a text where the key is, in one step; what it gives back puts the old value there again. */
+  /**
+   * Puts a text where the key is, in one step; what it gives back puts the old value there again.
+   */
   async function putWrong(key: string): Promise<() => Promise<unknown>> {
     const keep =
       "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', unpack(KEYS)) end";
@@ -45,7 +50,8 @@ describeWithServer('a semaphore one of whose keys is damaged', (server) => {
       const { one, held } = await prepare(fixture);
       const before = await fixture.stored.dump(part);
       const putRight = await putWrong(fixture.stored.key(part));
-      // Where a call has no need of the key it may work, else it is refused at once and changes nothing.
+      // Where a call has no need of the key it may work, else it is refused at once and changes
+      // nothing.
       const { value: tried, took } = await timed(() => unlessWrongType(() => one.tryAcquire()));
       expect(took).to.be.below(AT_ONCE_MS);
       if (tried === null) {

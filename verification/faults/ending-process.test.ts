@@ -6,7 +6,10 @@ import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { startWorker, type WorkerProcess } from '../../test/support/worker-process.js';
 import type { ShortJob } from './short-job.js';
 
-/** Milliseconds to end in. ioredis itself keeps a process alive for 2 s when it is closed without a connection; a ttl is 60 s. */
+/**
+ * Milliseconds to end in. ioredis itself keeps a process alive for 2 s when it is closed without a
+ * connection; a ttl is 60 s.
+ */
 const PATIENCE = 6000;
 
 describeWithServer('a process that has done its work ends by itself', (server) => {

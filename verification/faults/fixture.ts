@@ -20,7 +20,10 @@ import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 
 type Options = Partial<SemaphoreOptions>;
 
-/** One semaphore of limit 1, unless its options say otherwise, through clients of one kind; and what stands of it in Redis. */
+/**
+ * One semaphore of limit 1, unless its options say otherwise, through clients of one kind; and what
+ * Redis stores of it.
+ */
 export class Fixture {
   readonly clients: ClientFixture;
   readonly name = newName();
@@ -33,7 +36,7 @@ export class Fixture {
     this.stored = new StoredSemaphore(server, this.name);
   }
 
-  /** The semaphore over a client of its own. */
+  /** The semaphore over a separate client. */
   async semaphore(options: Options = {}, port = this.#server.port, login?: Login) {
     return this.over((await this.clients.connect(port, login)).target, options);
   }
@@ -59,7 +62,10 @@ export class Fixture {
     });
   }
 
-  /** Every permit can be had at once, with a slot of its own and a token above `above`, not one more; then nothing is held. */
+  /**
+   * Every permit can be had at once, each with a different slot and a token above `above`, not one
+   * more; then nothing is held.
+   */
   async expectUsable(semaphore: Semaphore, above = 0): Promise<void> {
     const handles: Handle[] = [];
     while (handles.length < semaphore.limit) handles.push(await semaphore.acquire(5000));
@@ -72,7 +78,7 @@ export class Fixture {
   }
 }
 
-/** An `it` that runs once through each real client, with a semaphore of its own on that server. */
+/** An `it` that runs once through each real client, with its own semaphore on that server. */
 export function throughBothClients(server: () => TestServer) {
   return (title: string, body: (fixture: Fixture) => Promise<void>): void =>
     itThroughBothClients(title, (clients) => body(new Fixture(server(), clients)));

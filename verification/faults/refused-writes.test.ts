@@ -21,7 +21,9 @@ describeWithServer('a server that refuses to write for a while', (server) => {
     const [kept, handle] = [await semaphore.acquire(), await semaphore.acquire()];
     const losses = lossesOf(kept);
     expect(await semaphore.use(() => change('-evalsha', '-eval').then(() => 7))).to.equal(7);
-    expect(await reasonOf(handle.release())).to.be.instanceOf(BackendError);
+    const refused = await reasonOf(handle.release());
+    expect(refused).to.be.instanceOf(BackendError).and.include({ semaphore: fixture.name });
+    expect(String(refused)).to.match(/grant it with ACL SETUSER (sometimes|USER) \+evalsha /);
     await eventually(() => expect(warnings).to.deep.equal(['RELEASE_FAILED']));
     expect(await fixture.stored.tickets()).to.have.length(3);
     await change('+evalsha', '+eval');

@@ -28,7 +28,7 @@ describeWithServer('a server that restarts', (server) => {
     await fixture.expectUsable(semaphore, next.fencingToken);
   });
 
-  test('that is away is told from a lack of permits by the cause', async (fixture) => {
+  test('that is away is distinguished from a lack of permits by the cause', async (fixture) => {
     const semaphore = await fixture.semaphore({ ttl: 200 });
     await server().kill();
     for (const timeout of [0, 100, 400]) {

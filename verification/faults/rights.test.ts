@@ -76,6 +76,8 @@ describeWithServer("a user's rights", (server) => {
         expect(String((error as BackendError).cause)).to.match(
           /NOPERM|can't run this command|ACL failure/,
         );
+        expect(error).to.have.property('semaphore', fixture.name);
+        expect(String(error)).to.match(/; grant (it with ACL SETUSER|the user what is missing)/);
       }
       await given.extend();
       await fixture.stored.expectHeldBy([given]);

@@ -24,7 +24,8 @@ describeWithFakeClock("a step of the server's clock", (server) => {
       // From here on it relies on pushes, and looks by itself only every 1.5 s.
       await fixture.stored.expectListening();
       await sleep(150);
-      // A minute forward is longer than a waiter's lease: nothing is pushed to it until it has asked again.
+      // A minute forward is longer than a waiter's lease: nothing is pushed to it until it has
+      // asked again.
       if (step !== minute) await server().shiftClock(step);
       expect(await held[0]?.release()).to.equal(true);
       const handle = await waiting;

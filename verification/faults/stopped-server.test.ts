@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { SemaphoreWarning } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
 import { reasonOf } from '../../test/support/rejection.js';
 import { describeWithServer } from '../../test/support/require-server.js';
@@ -12,7 +13,7 @@ const ttl = 1000;
 describeWithServer('a server that hangs', (server) => {
   const test = throughBothClients(server);
 
-  afterEach('let the server go on', () => server().resume());
+  afterEach('let the server continue', () => server().resume());
 
   test('keeps close no longer than min(ttl, 5000)', async (fixture) => {
     const semaphore = await fixture.semaphore({ ttl });
@@ -26,6 +27,23 @@ describeWithServer('a server that hangs', (server) => {
     expect(handle.held).to.equal(false);
     server().resume();
     await fixture.stored.expectEmpty();
+  });
+
+  test('is one warning where somebody waits without a timeout', async (fixture) => {
+    const semaphore = await fixture.semaphore({ ttl });
+    const warnings: SemaphoreWarning[] = [];
+    semaphore.on('warning', (warning) => warnings.push(warning));
+    const handle = await semaphore.acquire();
+    const waiting = semaphore.acquire();
+    await fixture.untilQueued(1);
+    server().pause();
+    await eventually(() => expect(warnings).to.have.length(1));
+    expect(warnings[0]?.code).to.equal('BACKEND_UNREACHABLE');
+    expect(warnings[0]?.message).to.match(/^cannot reach Redis: .*last error: no reply within/);
+    server().resume();
+    await handle.release();
+    expect(await (await waiting).release()).to.equal(true);
+    expect(warnings).to.have.length(1);
   });
 
   test('takes no permit that was handed over just before', async (fixture) => {

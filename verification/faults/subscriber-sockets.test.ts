@@ -17,7 +17,10 @@ interface CommandRunner {
   command(...args: string[]): Promise<unknown>;
 }
 
-/** The clients' connections to some servers, by what these say: not those that ask, nor those of replicas and sentinels. */
+/**
+ * The clients' connections to some servers, by what these say: not those that ask, nor those of
+ * replicas and sentinels.
+ */
 class Connections {
   readonly #servers: readonly CommandRunner[];
 
@@ -62,7 +65,10 @@ async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i += 1) await turn();
 }
 
-/** Some are closed a little later in each round: before the socket is made, while it is, in the handshake, while it subscribes. */
+/**
+ * Some are closed a little later in each round: before the socket is made, while it is, in the
+ * handshake, while it subscribes.
+ */
 const moments: Record<string, Moment> = {
   'that is closed while it connects': async (semaphore, _connections, round) => {
     await turns(5 * round);

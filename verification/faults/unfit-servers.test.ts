@@ -30,9 +30,9 @@ const UNFIT: Readonly<Record<string, Unfit>> = {
   'has a time of zero': withTime("({ '0', '0' })", /time .* is 0000000/),
   'has a time that is long past': withTime("({ '1000000000', '000000' })", /time .* is 10{15}/),
   'has a time of numbers': withTime('({ 1790000000, 123456 })', /time .* is a number/),
-  'has a time that stands still': withTime(
+  'has a time that has stopped': withTime(
     "({ '4000000000', '123456' })",
-    /stands still at 4000000000123\.456/,
+    /has stopped at 4000000000123\.456/,
   ),
 };
 

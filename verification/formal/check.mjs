@@ -1,10 +1,11 @@
-// Checks verification/formal/semaphore.pml with spin: every property of the protocol for small numbers of processes, and that
-// each rule is needed, by leaving it out. Prints one line for each check; fails when a verdict is not the
-// expected one, or when a search was not exhaustive.
+// Checks verification/formal/semaphore.pml with spin: every property of the protocol for small
+// numbers of processes, and that each rule is needed, by leaving it out. Prints one line for each
+// check; fails when a verdict is not the expected one, or when a search was not exhaustive.
 //
 //   node verification/formal/check.mjs [--quick] [--json] [words of a title]
 //
-// --quick leaves out what takes long. Needs spin and a C compiler (Debian: apt-get install spin gcc).
+// --quick leaves out what takes long. Needs spin and a C compiler (Debian: apt-get install spin
+// gcc).
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, setPriority, tmpdir } from 'node:os';
@@ -17,12 +18,15 @@ const MEMORY = 1900;
 const HOLDS = 'holds';
 const CYCLE = 'acceptance cycle';
 
-/** @typedef {{ title: string, property: string, options: string[], flags: string[], long: boolean, expected: string }} Check */
+/**
+ * @typedef {{ title: string, property: string, options: string[], flags: string[], long: boolean,
+ *   expected: string }} Check
+ */
 
 /** Any number of faults, delays and crashes. */
 const untimed = (n, limit) => [`N=${n}`, `LIMIT=${limit}`];
 
-/** What is due happens in time, but for so many faults and crashes. */
+/** What is due happens in time, except for this number of faults and crashes. */
 const timed = (n, limit, faults, crashes) => [
   ...untimed(n, limit),
   'TIMED',
@@ -99,7 +103,10 @@ function brokenRules() {
   ];
 }
 
-/** What these rules are not needed for: expiry and tries alone bring a permit back, only later. -A: no assertions. */
+/**
+ * What these rules are not needed for: expiry and tries alone bring a permit back, only later. -A:
+ * no assertions.
+ */
 function slowerWithout() {
   const flags = ['-A'];
   return [
@@ -138,8 +145,8 @@ async function search({ property, options, flags, long }, folder) {
   const defines = [...options, ...(safety ? [] : ['LIVENESS'])].map((name) => `-D${name}`);
   await runOrThrow('spin', ['-a', ...defines, MODEL], folder);
   const kind = safety ? ['-DSAFETY', '-DNOCLAIM'] : [];
-  // Partial order reduction finds nothing to leave out here, as every step touches the server or the clock.
-  // Where little is searched, compiling takes longer.
+  // Partial order reduction finds nothing to leave out here, as every step touches the server or
+  // the clock. Where little is searched, compiling takes longer.
   const build = [
     long ? '-O2' : '-O0',
     '-w',
@@ -199,7 +206,9 @@ function show({ title, property, states, seconds, megabytes, verdict, expected }
   return `${line([title, property, states, seconds.toFixed(1), Math.round(megabytes), verdict, expected])}${wrong}`;
 }
 
-/** Takes from the list until it is empty; so many at a time as there are processors, at most two. */
+/**
+ * Takes from the list until it is empty; as many at a time as there are processors, at most two.
+ */
 async function decideAll(checks, report) {
   const results = [];
   const waiting = checks.entries();

@@ -18,7 +18,9 @@ interface Run {
   readonly results: readonly Result[];
 }
 
-/** Long enough for a machine that is busy with other tests; `npm run formal` does the long searches. */
+/**
+ * Long enough for a machine that is busy with other tests; `npm run formal` does the long searches.
+ */
 const PATIENCE = 600_000;
 
 function runChecks(...args: string[]): Promise<Run> {

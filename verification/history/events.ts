@@ -1,6 +1,7 @@
 /**
- * One line of a history, of chaos or of a simulation: docs/evidence/history-format.md says what each means. `at`: milliseconds of
- * one clock that all processes share. `process`: who wrote it, or whom it happened to; a name that is never used again.
+ * One line of a history, of chaos or of a simulation: docs/evidence/history-format.md says what
+ * each means. `at`: milliseconds of one clock that all processes share. `process`: who wrote it, or
+ * whom it happened to; a name that is never used again.
  */
 export type HistoryEvent =
   | RunEvent
@@ -120,7 +121,10 @@ export interface UnknownEvent extends Written {
   readonly error: string;
 }
 
-/** What a handle says has changed: its holder is certain until then, or, where that is over, not any more. */
+/**
+ * What a handle says has changed: its holder is certain until then, or, where that is over, not any
+ * more.
+ */
 export interface HeldEvent extends Written {
   readonly type: 'held';
   readonly ticket: string;
@@ -143,8 +147,8 @@ export interface StallEvent extends Written {
 }
 
 /**
- * One fault has two to four moments: `begin`, just before it is brought about; `active`, when it is there; `ending`, just
- * before it is taken away; `end`.
+ * One fault has two to four moments: `begin`, just before it is brought about; `active`, when it is
+ * there; `ending`, just before it is taken away; `end`.
  */
 export interface FaultEvent extends Written {
   readonly type: 'fault';
@@ -163,7 +167,10 @@ export interface FaultEvent extends Written {
   readonly node?: number;
 }
 
-/** The server has lost its data, got back that of the time after its `upTo`th call, or its clock was stepped. */
+/**
+ * The server has lost its data, got back that of the time after its `upTo`th call, or its clock was
+ * stepped.
+ */
 export interface ServerEvent extends Written {
   readonly type: 'server';
   readonly change: 'empty' | 'restored' | 'stepped';
@@ -176,7 +183,7 @@ export interface ServedEvent extends Written {
   readonly type: 'served';
   readonly operation: string;
   readonly semaphore: string;
-  /** Who asked. */
+  /** The client that asked. */
   readonly client: string;
   /** The server's clock. */
   readonly time: number;
@@ -199,7 +206,7 @@ export interface ServedRequest {
   readonly id: string;
   readonly permits: number;
   readonly wait: boolean;
-  /** The place in the queue that it names, and the one that it was told. */
+  /** The place in the queue that it names, and the one that it was given. */
   readonly arrival?: number;
   readonly place?: number;
   readonly verdict: string;

@@ -12,7 +12,10 @@ export function readHistory(folder: string): HistoryEvent[] {
   return inOrder(events);
 }
 
-/** The last line of a process that was killed may be cut off; any other line that cannot be read is an error. */
+/**
+ * The last line of a process that was killed may be cut off; any other line that cannot be read is
+ * an error.
+ */
 export function parseHistory(text: string, file: string): HistoryEvent[] {
   const lines = text.split('\n');
   const rest = lines.pop();
@@ -32,7 +35,10 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** What the recorder adds to every event; the rest is trusted, for the recorder's types have checked it. */
+/**
+ * What the recorder adds to every event; the rest is trusted, because the recorder's types have
+ * checked it.
+ */
 function isEvent(event: unknown): event is HistoryEvent {
   if (typeof event !== 'object' || event === null) return false;
   const has = (field: string, type: string): boolean => typeof Reflect.get(event, field) === type;

@@ -40,7 +40,7 @@ export class KillerProcess {
   }
 
   #start(): ChildProcess {
-    // A group of its own, so that servers which its tests started end with it.
+    // A separate group, so that servers which its tests started end with it.
     const child = spawn(process.execPath, ['--expose-gc', 'verification/mutation/killer.js'], {
       cwd: this.#root,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

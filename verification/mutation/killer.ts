@@ -1,12 +1,19 @@
-// Run in a process of its own inside the scratch tree. Takes orders from its parent, one after the other.
+// Run in a separate process inside the scratch tree. Takes orders from its parent, one after the
+// other.
 import { resolve } from 'node:path';
 import Mocha from 'mocha';
 import { MUTANT_SWITCH } from './mutant-switch.js';
 
 export interface KillerOrder {
-  /** Test files, from the scratch tree's root. The first order loads them, later ones use what is loaded. */
+  /**
+   * Test files, from the scratch tree's root. The first order loads them, later ones use what is
+   * loaded.
+   */
   readonly files: readonly string[];
-  /** Milliseconds that each test may take, by its full title; undefined: all tests, for as long as they want. */
+  /**
+   * Milliseconds that each test may take, by its full title; undefined: all tests, for as long as
+   * they want.
+   */
   readonly limits: Readonly<Record<string, number>> | undefined;
   /** The mutant that is on; 0: none. */
   readonly mutant: number;
@@ -40,7 +47,10 @@ interface Body {
 interface Loaded {
   readonly mocha: Mocha;
   readonly atLoad: readonly number[];
-  /** All tests of each suite with their bodies: a run keeps some of them only, and its hooks wrap bodies. */
+  /**
+   * All tests of each suite with their bodies: a run keeps some of them only, and its hooks wrap
+   * bodies.
+   */
   readonly whole: ReadonlyMap<Mocha.Suite, readonly Body[]>;
 }
 

@@ -33,7 +33,10 @@ const OTHERS: Readonly<Record<string, string>> = {
   false: 'true',
 };
 
-/** The Lua files are formatted with spaces around operators. Strings are blanked before these are looked for. */
+/**
+ * The Lua files are formatted with spaces around operators. Strings are blanked before these are
+ * looked for.
+ */
 const SWAPS: readonly Swap[] = [
   {
     operator: 'operator',

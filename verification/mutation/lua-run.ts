@@ -15,7 +15,10 @@ export const LUA_FILES: readonly string[] = filesBelow(join(ROOT, LUA_FOLDER))
   .filter((file) => !LEFT_OUT.test(file))
   .map((file) => `${LUA_FOLDER}/${file}`);
 
-/** The tests that may notice, the quick ones first; each stage runs only for what the one before let live. */
+/**
+ * The tests that may notice, the quick ones first; each stage runs only for what the one before let
+ * live.
+ */
 const STAGES: readonly (readonly string[])[] = [
   ['tickets', 'queue', 'operators', 'keys'],
   ['lock-step'],
@@ -24,7 +27,10 @@ const STAGES: readonly (readonly string[])[] = [
 /** Milliseconds for one stage when nothing is changed, on a machine that is busy. */
 const PATIENCE = 600_000;
 
-/** Programs from a new seed differ from run to run: what they find cannot be laid at a mutant's door. */
+/**
+ * Programs from a new seed differ from run to run: what they find cannot be laid at a mutant's
+ * door.
+ */
 const FROM_A_NEW_SEED = /from a new seed/;
 
 interface Stage extends Pick<KillerOrder, 'files' | 'limits'> {

@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   mkdirSync(dirname(output), { recursive: true });
   writeFileSync(output, '');
   const note: Progress = (result, done, total) => {
-    // At once, so that a run that was stopped has told what it knew.
+    // At once, so that a run that was stopped has reported what it knew.
     appendFileSync(output, `${JSON.stringify(result)}\n`);
     tell(result, done, total);
   };

@@ -17,8 +17,9 @@ export interface InstrumentedFile {
 const CONDITIONAL = new Set(['IfStatement', 'WhileStatement', 'DoWhileStatement', 'ForStatement']);
 
 /**
- * All mutants of a file in one text, so that the tree is built once and not once for each. The idea: Stryker's
- * mutant switching (https://stryker-mutator.io/blog/announcing-stryker-4-mutation-switching/).
+ * All mutants of a file in one text, so that the tree is built once and not once for each. The
+ * idea: Stryker's mutant switching
+ * (https://stryker-mutator.io/blog/announcing-stryker-4-mutation-switching/).
  */
 export async function instrument(
   file: string,

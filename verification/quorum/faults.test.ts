@@ -32,7 +32,7 @@ for (const kind of ['redis', 'ioredis'] as const) {
       await Promise.all(semaphores.map((semaphore) => semaphore.close()));
     });
 
-    /** With clients of its own to some masters. */
+    /** With separate clients to some masters. */
     async function open(options: SemaphoreOptions, places = [0, 1, 2]): Promise<Semaphore> {
       const clients = await masters().connect(kind);
       const semaphore = new Semaphore(
@@ -62,7 +62,7 @@ for (const kind of ['redis', 'ioredis'] as const) {
       }
     });
 
-    it('tell why, node by node, when most are down', async () => {
+    it('say why, node by node, when most are down', async () => {
       const semaphore = await open({ limit: 1, ttl: 5000 });
       await (await semaphore.acquire(2000)).release();
       await Promise.all(others.map((server) => server.kill()));

@@ -16,8 +16,9 @@ export function suiteOf({ suites }: DebianServer): string {
 }
 
 /**
- * Downloads a server with all libraries that it needs, below `folder`, and returns a program that runs it. The system's
- * apt gives the address of its mirror and does the download; its lists and packages are not touched.
+ * Downloads a server with all libraries that it needs, below `folder`, and returns a program that
+ * runs it. The system's apt gives the address of its mirror and does the download; its lists and
+ * packages are not touched.
  * @throws when the package cannot be had
  */
 export function fetchServer(server: DebianServer, folder: string): string {
@@ -50,7 +51,10 @@ export function sourcesList(mirror: string, suites: readonly string[]): string {
   return suites.map((suite) => `deb [signed-by=${keyring}] ${mirror} ${suite} main\n`).join('');
 }
 
-/** A script that becomes the server, with the same pid, by the loader and the libraries that came with it. */
+/**
+ * A script that becomes the server, with the same pid, by the loader and the libraries that came
+ * with it.
+ */
 export function wrapperText(kind: string, files: readonly string[]): string {
   const loader = files.find((file) => /^ld-linux.*\.so\.\d+$/.test(basename(file)));
   // Debian's server is the program that checks snapshots, called by another name.

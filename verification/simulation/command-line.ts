@@ -10,7 +10,7 @@ export interface Command {
   readonly others: readonly number[];
   /** How many seeds, one after the other. */
   readonly seeds: number;
-  /** Or as many as can be run in so many seconds of real time. */
+  /** Or as many as can be run in this many seconds of real time. */
   readonly seconds: number | undefined;
   /** Runs each seed twice, and compares. */
   readonly twice: boolean;

@@ -1,6 +1,7 @@
 /**
- * When the garbage collector runs differs from run to run. So in the simulator's process weak references are strong, and
- * nobody hears of what was collected. To be imported before anything of src.
+ * When the garbage collector runs differs from run to run. So in the simulator's process weak
+ * references are strong, and nobody hears of what was collected. To be imported before anything of
+ * src.
  */
 class StrongRef<T extends object> {
   readonly [Symbol.toStringTag] = 'WeakRef';
@@ -26,3 +27,9 @@ class SilentRegistry {
 }
 
 Object.assign(globalThis, { WeakRef: StrongRef, FinalizationRegistry: SilentRegistry });
+
+/** To be called, so that a bundler cannot leave this file out: without it the same seed is not always the same run. */
+export function assertDeterministic(): void {
+  if (WeakRef.name !== StrongRef.name)
+    throw new Error('weak references depend on the garbage collector');
+}

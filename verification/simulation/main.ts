@@ -1,5 +1,5 @@
 // Before anything of src.
-import './deterministic.js';
+import { assertDeterministic } from './deterministic.js';
 
 import { writeFileSync } from 'node:fs';
 
@@ -103,4 +103,5 @@ async function report(
   for (const line of timelineOf(smallest)) console.log(`    ${line}`);
 }
 
+assertDeterministic();
 await main(process.argv.slice(2));

@@ -13,8 +13,8 @@ export class Random extends RandomNumbers {
 }
 
 /**
- * A source that is nobody else's: what one part of a run draws does not change what another does, so that a schedule
- * with one fault less is otherwise nearly the same.
+ * A source that is nobody else's: what one part of a run draws does not change what another does,
+ * so that a schedule with one fault less is otherwise nearly the same.
  */
 export function streamOf(seed: number, ...names: readonly (string | number)[]): Random {
   let hash = 0x811c9dc5;

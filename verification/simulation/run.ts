@@ -19,7 +19,7 @@ export interface RunResult {
   readonly steps: number;
 }
 
-/** Milliseconds for which work goes on when the last fault is over. */
+/** Milliseconds for which work continues when the last fault is over. */
 const CALM = 8000;
 
 /** Beyond the ttl: what the last calls, withdrawals and subscriptions may take to end. */

@@ -5,8 +5,8 @@ import type { RunResult } from './run.js';
 const MOST = 120;
 
 /**
- * A smaller schedule that breaks the same rule: without the faults and the processes that it does not need (delta debugging, as
- * Zeller and Hildebrandt, 2002, put it).
+ * A smaller schedule that breaks the same rule: without the faults and the processes that it does
+ * not need (delta debugging, as Zeller and Hildebrandt, 2002, put it).
  */
 export async function shrink(
   failed: RunResult,

@@ -6,7 +6,10 @@ const LINES = 60;
 
 const TICKET = /[\w-]{12}\.[0-9a-z]+[\w.~-]*/g;
 
-/** What led to the first broken promise, for people: faults, and all that has to do with the tickets that it names. */
+/**
+ * What led to the first broken promise, for people: faults, and all that has to do with the tickets
+ * that it names.
+ */
 export function timelineOf({ events, violations }: RunResult): string[] {
   const [violation] = violations;
   if (violation === undefined) return [];
@@ -31,7 +34,7 @@ function describe(event: HistoryEvent, ids: ReadonlySet<string>): string | undef
     case 'server':
       return `the server's data: ${event.change} ${event.step ?? event.upTo ?? ''}`;
     case 'stall':
-      return `stands still until ${time(event.until).trim()}`;
+      return `is stopped until ${time(event.until).trim()}`;
     case 'served':
       return mentions(event, ids) ? served(event, ids) : undefined;
     case 'ok':

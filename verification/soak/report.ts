@@ -17,10 +17,16 @@ export interface Leftovers {
   readonly channels: number;
 }
 
-/** Growth over the settled part of the run, as a share of the mean, above which a figure counts as growing. */
+/**
+ * Growth over the settled part of the run, as a share of the mean, above which a figure counts as
+ * growing.
+ */
 const MOST_GROWTH = 0.05;
 
-/** Below this much in all no growth is told from noise: mebibytes for memory, else a count. */
+/**
+ * Below this much in all, growth cannot be distinguished from noise: mebibytes for memory, else a
+ * count.
+ */
 const LEAST_GROWTH = 3;
 
 const MEBIBYTE = 1024 * 1024;

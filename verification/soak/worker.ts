@@ -22,7 +22,10 @@ onMessage('sample', () => report('sample', sample()));
 onMessage('end', () => void finish());
 report('ready');
 
-/** One waiter after another, for ever: most hold for a moment, some give up, some come with a semaphore of their own. */
+/**
+ * One waiter after another, for ever: most hold for a moment, some give up, some come with their
+ * own semaphore.
+ */
 async function live(index: number): Promise<void> {
   while (!end.signal.aborted) {
     round += 1;

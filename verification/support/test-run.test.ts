@@ -14,7 +14,7 @@ const reporter = ['--reporter', './test/support/totals-reporter.ts'];
 const setup = ['--no-config', '--require', 'test/support/setup.ts', ...reporter];
 const parallel = [mocha, ...setup, '--node-option', 'import=tsx', '--parallel', '--jobs', '2'];
 
-/** A run in a process of its own, and what it has written so far. */
+/** A run in a separate process, and what it has written so far. */
 class Run {
   readonly child: ChildProcess;
   output = '';

@@ -3,7 +3,9 @@ import { reasonOf } from '../../test/support/rejection.js';
 /** How late a timer, a reply or a process may be on a machine that does nothing else. */
 export const LATE_MS = 200;
 
-/** Tells an answer at once from one that comes when the time of the call is up, 5 s at most. */
+/**
+ * Distinguishes an answer at once from one that comes when the time of the call is up, 5 s at most.
+ */
 export const AT_ONCE_MS = 2500;
 
 export interface Timed<T> {

@@ -84,7 +84,10 @@ describeWithCluster('a cluster', (cluster) => {
     await cluster().repair();
   });
 
-  /** A release by one client serves a waiter of another, which on a clock that stands still asks nothing meanwhile. */
+  /**
+   * A release by one client serves a waiter of another, which, on a stopped clock, asks nothing
+   * meanwhile.
+   */
   async function expectPush(
     fixture: Fixture,
     name: string,

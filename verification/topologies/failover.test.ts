@@ -37,7 +37,7 @@ interface Topology {
 }
 
 function itOutlives(how: 'killed' | 'hung', topology: Topology): void {
-  it(`${how}: holders keep their tickets, waiters go on, no call hangs`, async () => {
+  it(`${how}: holders keep their tickets, waiters keep waiting, no call hangs`, async () => {
     let failedAt = 0;
     const fail = meeting(async () => {
       failedAt = performance.now();
@@ -121,7 +121,7 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
 
   afterEach('bring it back', () => sentinels().repair());
 
-  it('cut off: a holder on its side is told, a waiter on the other goes on', async () => {
+  it('cut off: a holder on its side is notified, a waiter on the other keeps waiting', async () => {
     const [ttl, maxLag] = [2500, 1000];
     // A master refuses to write (NOREPLICAS) once no replica has been heard for a second.
     const boundLag = async (least: string): Promise<void> => {
@@ -190,7 +190,8 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
       const handle = await here.acquire(5000);
       await lose();
       const next = await eventually(() => there.acquire(1000));
-      // What asynchronous replication cannot prevent: a second holder, here until the first one asks.
+      // What asynchronous replication cannot prevent: a second holder, here until the first one
+      // asks.
       expect([handle.held, next.held]).to.deep.equal([true, true]);
       expect(next.fencingToken).to.be.above(handle.fencingToken);
       const error = await reasonOf(handle.extend());

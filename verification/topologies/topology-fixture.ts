@@ -26,7 +26,7 @@ export type Connect = (kind: BothKinds) => Promise<Connected>;
 export interface Fixture {
   readonly kind: BothKinds;
   client(): Promise<RedisTarget>;
-  /** On a client of its own unless one is given. */
+  /** On a separate client unless one is given. */
   semaphore(name: string, options: SemaphoreOptions, target?: RedisTarget): Promise<Semaphore>;
 }
 
@@ -61,7 +61,9 @@ async function through(kind: BothKinds, connect: Connect, body: Body): Promise<v
   }
 }
 
-/** Gives a function that resolves for both clients once both have called it and `action` has run. */
+/**
+ * Gives a function that resolves for both clients once both have called it and `action` has run.
+ */
 export function meeting(action: () => unknown): () => Promise<void> {
   let missing = bothKinds.length;
   let begin: () => void = () => {};
@@ -83,14 +85,17 @@ export function lossesOf(handle: Handle): Losses {
   return losses;
 }
 
-/** It is lost, once, because its lease ran out: no later than one ttl after nobody answered any more. */
+/**
+ * It is lost, once, because its lease ran out: no later than one ttl after nobody answered any
+ * more.
+ */
 export async function expectLostWithin(losses: Losses, ttl: number, since: number): Promise<void> {
   await eventually(() => losses.length > 0);
   expect(losses.map(({ reason }) => reason)).to.deep.equal(['expired']);
   expect((losses[0]?.at ?? Infinity) - since).to.be.at.most(ttl + LATE_MS);
 }
 
-/** Resolves once all that stands on the master when this is called stands on the replicas as well. */
+/** Resolves once the replicas have all that the master has when this is called. */
 export async function untilReplicated(
   master: TestServer,
   replicas: readonly TestServer[],
@@ -104,7 +109,9 @@ export async function untilReplicated(
   });
 }
 
-/** With the options that docs/operations/topologies.md names for a cluster whose masters may fail. */
+/**
+ * With the options that docs/operations/topologies.md names for a cluster whose masters may fail.
+ */
 export function clusterClient(cluster: () => TestCluster, login?: Login): Connect {
   return async (kind) => {
     const { addresses } = cluster();

@@ -4,14 +4,14 @@ import { KeyedMutex, MemoryBackend, Semaphore } from '../../src/index.js';
 import { collectGarbage, collectUntil } from '../../test/support/garbage.js';
 import { report } from '../../test/support/worker-side.js';
 
-/** What is of the program around redsem: called when something of its own was collected. */
+/** The program around redsem: called when an object of the program was collected. */
 let told = false;
 const theirs = new FinalizationRegistry<string>(() => (told = true));
 
 /** Everything that redsem keeps for a backend, but by names only. */
 let used: unknown[] = await use();
 await sleep(10);
-// What stood by its name goes first, and what kept the names before anybody can be told.
+// What stood by its name goes first, and what kept the names, before anybody can be notified.
 collectGarbage();
 used = [];
 collectGarbage();

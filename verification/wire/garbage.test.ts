@@ -4,7 +4,8 @@ import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import { startWorker } from '../../test/support/worker-process.js';
 
 describe('a backend that is dropped while its semaphores are collected', () => {
-  // V8 calls no FinalizationRegistry of a process any more after one was collected that had something to tell.
+  // V8 calls no FinalizationRegistry of a process any more after one was collected that had
+  // something to report.
   it('leaves the FinalizationRegistry of everybody else working', async () => {
     const worker = startWorker(new URL('finalization-worker.ts', import.meta.url));
     expect((await worker.next('finalized')).data).to.equal(true);
@@ -13,7 +14,7 @@ describe('a backend that is dropped while its semaphores are collected', () => {
 });
 
 describe('a handle that is held for long', () => {
-  it('gathers no listeners of its own while others come and go', async () => {
+  it('gathers no listeners while those of others come and go', async () => {
     const clock = new ManualClock();
     const sem = new Semaphore(new MemoryBackend({ clock }), 'long', { limit: 1, ttl: 300 });
     const handle = await sem.acquire();

@@ -13,8 +13,8 @@ interface FreeRange extends SlotRange, Heaped {
 }
 
 /**
- * Which numbers from 0 are in use; gives out the lowest that are not. It has ranges, as the scripts do, of which the last
- * never ends: what was never used.
+ * Which numbers from 0 are in use; gives out the lowest that are not. It has ranges, as the scripts
+ * do, of which the last never ends: what was never used.
  */
 export class FreeSlots {
   readonly #lowest = new Heap<FreeRange>(({ first }) => first);

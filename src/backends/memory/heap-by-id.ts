@@ -6,7 +6,10 @@ export interface Named extends Heaped {
   readonly id: string;
 }
 
-/** Items by id, with the one of the lowest rank at hand: as a sorted set of Redis with ranks for scores. */
+/**
+ * Items by id, with the one of the lowest rank at hand: as a sorted set of Redis with ranks for
+ * scores.
+ */
 export class HeapById<T extends Named> {
   readonly #byId = new Map<string, T>();
   readonly #heap: Heap<T>;

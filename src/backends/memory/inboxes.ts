@@ -13,7 +13,10 @@ interface Message {
   readonly ended?: EndedTicket;
 }
 
-/** What is pushed to clients. It comes later, as from a server: the call that sends it must return first. */
+/**
+ * What is pushed to clients. It comes later, as from a server: the call that sends it must return
+ * first.
+ */
 export class Inboxes {
   readonly #listeners = new Map<string, GrantListener>();
   /** On their way. */

@@ -5,16 +5,24 @@ export type Limits = Pick<Reply, 'storedLimit' | 'otherLimit'>;
 
 const NOTHING: Limits = {};
 
-/** For how long a change that is sent again makes nothing new, in milliseconds; as `set-limit.lua` has it. */
+/**
+ * For how long a change that is sent again makes nothing new, in milliseconds; as `set-limit.lua`
+ * has it.
+ */
 const CHANGE_LIFE_MS = 60_000;
 
-/** Which limit counts for one semaphore, and what its callers are told of it; as `slow.lua` has it. */
+/**
+ * Which limit counts for one semaphore, and what its callers hear of it; as `slow.lua` has it.
+ */
 export class LimitRecord {
   /** What `setLimit` stored. */
   stored: number | undefined;
   /** That of the last caller. */
   #last = 0;
-  /** Whether anybody has ever held or waited: else nothing is known, as on Redis, where such a call writes nothing. */
+  /**
+   * Whether anybody has ever held or waited: else nothing is known, as on Redis, where such a call
+   * writes nothing.
+   */
   used = false;
 
   /** The changes of late, by their ids. */

@@ -23,7 +23,10 @@ export interface Grantee {
   readonly label: string;
 }
 
-/** The live tickets of one semaphore, their slots and tokens, and what became of those that were adopted or revoked. */
+/**
+ * The live tickets of one semaphore, their slots and tokens, and what became of those that were
+ * adopted or revoked.
+ */
 export class LiveTickets {
   readonly #numbers: RisingNumbers;
   readonly #tickets = new HeapById<Mutable>(({ expiresAt }) => expiresAt);
@@ -95,7 +98,9 @@ export class LiveTickets {
     }
   }
 
-  /** The ticket that has one of these ids, or to which the last of them led, by whatever adoption. */
+  /**
+   * The ticket that has one of these ids, or to which the last of them led, by whatever adoption.
+   */
   find(newId: string, id: string): Ticket | undefined {
     return this.get(newId) ?? this.get(id) ?? this.get(this.#adoptedId(id));
   }

@@ -40,19 +40,20 @@ const MOST_IDLE = 1000;
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
 
+/** The options of a `MemoryBackend`. */
 export interface MemoryBackendOptions {
   /** Default: the process's own clock. Semaphores on this backend use it, too. */
   readonly clock?: Clock;
 }
 
 /**
- * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as Redis,
- * among all semaphores that share the object.
+ * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as
+ * Redis, among all semaphores that share the object.
  */
 export class MemoryBackend implements Backend {
   readonly clock: Clock;
   readonly #semaphores = new Map<string, MemorySemaphore>();
-  /** Where the look for those that nobody calls any more goes on. */
+  /** Where the search for semaphores that nobody calls any more continues. */
   #unlooked = this.#semaphores.entries();
   /** By place: number of stripes -> when it was last used. */
   readonly #stripes = new Map<string, Map<number, number>>();
@@ -74,6 +75,7 @@ export class MemoryBackend implements Backend {
     return this.#semaphores.size;
   }
 
+  /** See `Backend`. */
   acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
     const now = this.#now();
     return this.#reply(
@@ -90,6 +92,7 @@ export class MemoryBackend implements Backend {
     return this.#reply(requestsIn(calls), replies);
   }
 
+  /** See `Backend`. */
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
     const now = this.#now();
     return this.#reply(
@@ -98,6 +101,7 @@ export class MemoryBackend implements Backend {
     );
   }
 
+  /** See `Backend`. */
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
     const now = this.#now();
     return this.#reply(
@@ -122,6 +126,7 @@ export class MemoryBackend implements Backend {
     return this.#one(call.key, (semaphore, now) => semaphore.revoke(call, now));
   }
 
+  /** See `Backend`. */
   inspect(call: InspectCall): Promise<InspectReply> {
     return this.#one(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
   }
@@ -187,8 +192,8 @@ export class MemoryBackend implements Backend {
   }
 
   /**
-   * A server's replies come from the event loop, one of ours does not: where each makes its caller call again, nothing else would
-   * ever run.
+   * A server's replies come from the event loop, one of ours does not: where each makes its caller
+   * call again, nothing else would ever run.
    */
   #nextTurn(): Promise<void> {
     this.#turning ??= new Promise((resolve) => {
@@ -202,8 +207,8 @@ export class MemoryBackend implements Backend {
   }
 
   /**
-   * Tickets that were left to expire, in semaphores that are not called again, must not pile up. Each new semaphore looks
-   * at two others: so the look gets round, however fast new ones come.
+   * Tickets that were left to expire, in semaphores that are not called again, must not pile up.
+   * Each new semaphore looks at two others: so the look gets round, however fast new ones come.
    */
   #forgetExpired(now: number): void {
     for (let looks = 0; looks < 2; looks += 1) {

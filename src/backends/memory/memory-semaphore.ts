@@ -40,9 +40,9 @@ interface Served {
 }
 
 /**
- * One semaphore in this process's memory: the algorithm of the Lua scripts, step by step, for the same
- * promises and at the same cost: O(log n) for each request, ticket, grant and range of slots. Time is handed in, in
- * milliseconds; rising numbers are in microseconds, as on a server.
+ * One semaphore in this process's memory: the algorithm of the Lua scripts, step by step, for the
+ * same promises and at the same cost: O(log n) for each request, ticket, grant and range of slots.
+ * Time is handed in, in milliseconds; rising numbers are in microseconds, as on a server.
  */
 export class MemorySemaphore {
   readonly #key: SemaphoreKey;
@@ -66,7 +66,10 @@ export class MemorySemaphore {
     return this.#limits.stored === undefined && !this.#tickets.remembersRevoked(now);
   }
 
-  /** Whether each of its requests has a ticket already or would get one at once, for a permit each. Changes nothing. */
+  /**
+   * Whether each of its requests has a ticket already or would get one at once, for a permit each.
+   * Changes nothing.
+   */
   isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
     this.#purge(now);
     const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
@@ -172,7 +175,7 @@ export class MemorySemaphore {
     return { ...this.#limits.show(given), ...counts, holders, waiters };
   }
 
-  /** What every call begins with: the limit that counts, and what the caller is told of it. */
+  /** What every call begins with: the limit that counts, and what the caller hears of it. */
   #begin(call: Call, now: number) {
     this.#purge(now);
     const limit = this.#limits.countsFor(call.limit);
@@ -195,7 +198,10 @@ export class MemorySemaphore {
     this.#queue.add({ id, permits, client, arrival, label, ttl, place: 0 });
   }
 
-  /** See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what does not fit now blocks. */
+  /**
+   * See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what
+   * does not fit now blocks.
+   */
   #serveQueue(limit: number, now: number): Served {
     const granted: Waiter[] = [];
     const tooLarge: Waiter[] = [];
@@ -241,7 +247,7 @@ export class MemorySemaphore {
     return this.#announce(this.#serveQueue(limit, now).granted, call);
   }
 
-  /** Tells other clients of their grants; those of the caller go with its reply. */
+  /** Notifies other clients of their grants; those of the caller go with its reply. */
   #announce(
     granted: readonly Waiter[],
     { client }: Call,
@@ -276,7 +282,9 @@ function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: n
   return notAfter !== undefined && now > notAfter;
 }
 
-/** How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back. */
+/**
+ * How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back.
+ */
 function claimTime({ ttl }: Waiter): number {
   return Math.min(ttl, CLAIM_TIME_MS);
 }

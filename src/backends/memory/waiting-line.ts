@@ -6,7 +6,7 @@ export interface Waiter extends Named {
   readonly permits: number;
   readonly client: string;
   readonly label: string;
-  /** What a ticket of its own would get. */
+  /** What a separate ticket would get. */
   readonly ttl: number;
   /** Its place: lower numbers come first. */
   readonly arrival: number;

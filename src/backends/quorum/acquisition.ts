@@ -15,14 +15,20 @@ import { canStillWin, hasAll, sameSlots, shuffle, slotsOnMajority, wonSlots } fr
 import type { Agreement, Winner } from './token-agreement.js';
 import { agreeOnTokens } from './token-agreement.js';
 
-/** How often one call tries for what contenders have split between them, and within which part of the ttl. */
+/**
+ * How often one call tries for what contenders have split between them, and within which part of
+ * the ttl.
+ */
 const MAX_TRIES = 4;
 const RETRY_BUDGET_FRACTION = 1 / 4;
 
 /** Shortest range from which a pause between two tries is drawn. */
 const MIN_RETRY_PAUSE_MS = 2;
 
-/** One call of `acquire`: rounds of asking all nodes, until each request has won, was refused, or must wait. */
+/**
+ * One call of `acquire`: rounds of asking all nodes, until each request has won, was refused, or
+ * must wait.
+ */
 export class Acquisition {
   otherLimit: number | undefined;
   readonly #quorum: Quorum;
@@ -215,7 +221,10 @@ export class Acquisition {
     return slotsOnMajority(this.#quorum.majorities, offers);
   }
 
-  /** Those that were split. Those that have won do not wait for them, unless they are tries that cannot queue. */
+  /**
+   * Those that were split. Those that have won do not wait for them, unless they are tries that
+   * cannot queue.
+   */
   #worthAnotherTry(won: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
     const { clock } = this.#quorum;

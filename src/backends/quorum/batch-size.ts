@@ -2,13 +2,19 @@ import { CallTimeoutError } from '../../time/call-timeout.js';
 import { LateCallError } from './quorum-node.js';
 import type { Answers } from './round.js';
 
-/** In one call, and so in one ticket: a node works on them for some 50 ms, in which it does nothing else. */
+/**
+ * In one call, and so in one ticket: a node works on them for some 50 ms, in which it does nothing
+ * else.
+ */
 export const MAX_PERMITS_PER_CALL = 10_000;
 
 /** They are arguments of a script, and Lua's stack carries a few thousand. */
 export const MAX_TICKETS_PER_CALL = 100;
 
-/** How many permits one call is about: fewer where nodes could not do as many in the time that they have. */
+/**
+ * How many permits one call is about: fewer where nodes could not do as many in the time that they
+ * have.
+ */
 export class BatchSize {
   #permits = MAX_PERMITS_PER_CALL;
 

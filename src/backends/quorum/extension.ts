@@ -142,8 +142,9 @@ export class Extension {
   }
 
   /**
-   * Nodes that lost a ticket are up, nodes that have it are not: it is put back where it is missing. While its
-   * last confirmed lease runs, its other nodes still have it, so nobody else can have won its slots meanwhile.
+   * Nodes that lost a ticket are up, nodes that have it are not: it is put back where it is
+   * missing. While its last confirmed lease runs, its other nodes still have it, so nobody else can
+   * have won its slots meanwhile.
    */
   async #rescue(doubtful: readonly Member[], answers: Answers<KeepReply>): Promise<void> {
     const failure = this.#quorum.errorFor(answers);

@@ -14,8 +14,9 @@ export interface HeldTicket {
 const RELEASED_MEMORY_MS = 5000;
 
 /**
- * The tickets that this process won or extended, by id. Without it everything would work but one thing: a node that lost
- * a ticket could not get it back with certainty that nobody released it meanwhile.
+ * The tickets that this process won or extended, by id. Without it everything would work but one
+ * thing: a node that lost a ticket could not get it back with certainty that nobody released it
+ * meanwhile.
  */
 export class HeldTickets {
   readonly #clock: Clock;

@@ -13,7 +13,9 @@ interface ReportedTicket extends NodeTicket {
   readonly heldFor: number;
 }
 
-/** What a majority holds. Requests that wait are in no queue: only their own processes know of them. */
+/**
+ * What a majority holds. Requests that wait are in no queue: only their own processes know of them.
+ */
 export async function inspectNodes(
   quorum: Quorum,
   { key, limit }: InspectCall,

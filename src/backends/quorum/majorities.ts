@@ -7,8 +7,9 @@ interface List {
 }
 
 /**
- * Which nodes together decide: a majority of each list. There is one list, or two while it is being changed: a process
- * that needs a majority of the old one and of the new one agrees with processes that know only one of them.
+ * Which nodes together decide: a majority of each list. There is one list, or two while it is being
+ * changed: a process that needs a majority of the old one and of the new one agrees with processes
+ * that know only one of them.
  */
 export class Majorities {
   readonly nodes: number;

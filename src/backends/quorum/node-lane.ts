@@ -2,7 +2,10 @@ import type { Clock } from '../../time/clock.js';
 import { nextTick } from '../../time/clock.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
 
-/** Permits of several items in one call: a node needs a millisecond or so for them, in which it does nothing else. */
+/**
+ * Permits of several items in one call: a node needs a millisecond or so for them, in which it does
+ * nothing else.
+ */
 const MAX_SHARED_PERMITS = 100;
 
 const MAX_CALLS_UNDER_WAY = 2;
@@ -21,7 +24,10 @@ export interface LaneItem {
 
 export interface LaneOptions<Item, Reply> {
   readonly clock: Clock;
-  /** One call. Gives a reply for each item, in their order, or the error that it alone had; rejects where the call failed. */
+  /**
+   * One call. Gives a reply for each item, in their order, or the error that it alone had; rejects
+   * where the call failed.
+   */
   readonly send: (items: readonly Item[]) => Promise<readonly (Reply | Error)[]>;
   /** Whether an error of a call passes by itself; then no item is the reason. */
   readonly isRetryable: (error: unknown) => boolean;
@@ -36,8 +42,9 @@ interface Waiting<Item, Reply> {
 }
 
 /**
- * What is ready in one turn of the event loop for one node travels in one call. A call without a reply makes room for the next one
- * when the first of its callers stops waiting. What one item may have spoiled is repeated item by item: ids and attempts make that harmless.
+ * What is ready in one turn of the event loop for one node travels in one call. A call without a
+ * reply makes room for the next one when the first of its callers stops waiting. What one item may
+ * have spoiled is repeated item by item: ids and attempts make that harmless.
  */
 export class NodeLane<Item extends LaneItem, Reply> {
   readonly #options: LaneOptions<Item, Reply>;
@@ -125,7 +132,8 @@ export class NodeLane<Item extends LaneItem, Reply> {
       isTaken = false;
       timer.cancel();
       this.#underWay -= 1;
-      // What cannot grow any more leaves at once: the node need not wait until the reply has been dealt with.
+      // What cannot grow any more leaves at once: the node need not wait until the reply has been
+      // dealt with.
       if (this.#nextLength() < this.#waiting.length) this.#flush();
       else this.#wake();
     };

@@ -7,7 +7,10 @@ import type { CallTiming, NodeReply, QuorumNode } from './quorum-node.js';
 /** By how much the next call may take longer than the last. */
 const SLACK_MS = 2;
 
-/** A node has left an earlier call without an answer, and is not asked until it gives one or some time has passed. */
+/**
+ * A node has left an earlier call without an answer, and is not asked until it gives one or some
+ * time has passed.
+ */
 export class SilentNodeError extends Error {
   constructor(silence: number) {
     super(`no reply for ${Math.round(silence)} ms`);
@@ -39,14 +42,20 @@ export class NodeLink {
     this.#serverClock = new ServerClock(clock);
   }
 
-  /** More than the node's clock will show when a call that is sent now arrives; undefined until it was ever seen. */
+  /**
+   * More than the node's clock will show when a call that is sent now arrives; undefined until it
+   * was ever seen.
+   */
   get time(): number | undefined {
     if (this.#seen === undefined) return undefined;
     const { time, sent, took } = this.#seen;
     return time + this.#clock.monotonic() - sent + took + SLACK_MS;
   }
 
-  /** It has left a call unanswered for longer than that was waited for, whatever the client made of that call later. */
+  /**
+   * It has left a call unanswered for longer than that was waited for, whatever the client made of
+   * that call later.
+   */
   get silent(): boolean {
     if (this.#failing) return true;
     const [oldest] = this.#open;
@@ -90,7 +99,9 @@ export class NodeLink {
     this.onAnswer?.();
   }
 
-  /** A node that leaves a call unanswered gets one at a time: what is sent meanwhile only piles up. */
+  /**
+   * A node that leaves a call unanswered gets one at a time: what is sent meanwhile only piles up.
+   */
   #assertAnswering(timeoutMs: number): void {
     const [oldest] = this.#open;
     if (oldest === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What processes call the server of a client: its address, as the client knows it. Undefined where the client does
- * not show one address: a cluster, a sentinel, a connection of the user's own.
+ * What processes call the server of a client: its address, as the client knows it. Undefined where
+ * the client does not show one address: a cluster, a sentinel, a connection of the user's own.
  */
 export function nodeName(client: object): string | undefined {
   try {

@@ -17,18 +17,22 @@ export type SetVerdict =
   | { readonly kind: 'other'; readonly foreign: readonly (readonly string[])[] };
 
 /**
- * Whether others use the nodes of this process in another set. Majorities of two lists need not have a node in common: a
- * process that lists [a, b, c] and one that lists [a, b, d] could hold one slot at a time. Each node records, for one ttl,
- * the sets of the processes that it grants to, and reports them with every reply:
+ * Whether others use the nodes of this process in another set. Majorities of two lists need not
+ * have a node in common: a process that lists [a, b, c] and one that lists [a, b, d] could hold one
+ * slot at a time. Each node records, for one ttl, the sets of the processes that it grants to, and
+ * reports them with every reply:
  *
- * 1. A process that finds, on a majority, that a ticket was held in its own set continues. A process with another set does
- *    not find that for its own. It has to hear all nodes, and so hears of this one.
- * 2. Else all nodes are waited for, as long as a call may take. A process that then hears of no other set begins one.
- * 3. A set of other names on all nodes that answered is the same set, seen through other addresses: its name is taken
- *    over where all have answered. Names are only what processes happen to call nodes; being recorded on the same nodes
- *    proves that they mean the same.
- * 4. Anything else is a foreign set, and nothing may be held. The process gives back what it won, and its record with it,
- *    and only looks until no foreign set is left: it does not disturb the processes that were there first.
+ * 1. A process that finds, on a majority, that a ticket was held in its own set continues. A
+ *    process with another set does not find that for its own. It has to hear all nodes, and so
+ *    hears of this one.
+ * 2. Else all nodes are waited for, as long as a call may take. A process that then hears of no
+ *    other set begins one.
+ * 3. A set of other names on all nodes that answered is the same set, seen through other addresses:
+ *    its name is taken over where all have answered. Names are only what processes happen to call
+ *    nodes; being recorded on the same nodes proves that they mean the same.
+ * 4. Anything else is a foreign set, and nothing may be held. The process gives back what it won,
+ *    and its record with it, and only looks until no foreign set is left: it does not disturb the
+ *    processes that were there first.
  */
 export class NodeSets {
   readonly #own: string | undefined;
@@ -63,7 +67,10 @@ export class NodeSets {
     return claim && { set: claim.set, held };
   }
 
-  /** Whether what these nodes reported is enough, whatever the others would. `won`: for a caller that has won a ticket. */
+  /**
+   * Whether what these nodes reported is enough, whatever the others would. `won`: for a caller
+   * that has won a ticket.
+   */
   isSettled(key: SemaphoreKey, reported: ReportedSets, won: boolean): boolean {
     const claim = this.claimFor(key);
     if (claim === undefined || this.#isProven(claim.set, reported)) return true;

@@ -31,27 +31,35 @@ const BATCHES_FRACTION = 1 / 4;
 /**
  * Tickets on several independent masters, between which nothing is replicated. Why it counts right:
  *
- * A majority of per-node counts admits too many, so a semaphore of limit L is L numbered slots here, each a one-holder
- * lock won by majority as in Redlock (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). A node gives
- * a slot to one ticket at a time, and any two majorities have a node in common, so no slot ever has two tickets.
+ * A majority of per-node counts admits too many, so a semaphore of limit L is L numbered slots
+ * here, each a one-holder lock won by majority as in Redlock
+ * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). A node gives a slot to
+ * one ticket at a time, and any two majorities have a node in common, so no slot ever has two
+ * tickets.
  *
- * 1. Take. All nodes are asked at once for the slots aimed at, else the lowest free ones. A ticket has won when a majority
- *    gave it the same slots, as many as it needs. Nodes that gave it other slots are asked for the right ones after that.
- *    A ticket that did not win is rolled back everywhere. If some nodes had given it something, contenders split the
- *    nodes: it tries again after a random pause, and aims at slots that a majority named free. Else it is asked for later.
- * 2. Token. A node gives a fencing token to one ticket only, and only in rising order. A ticket's token is one that a
- *    majority gave it together with its slots. So no two tickets have the same, and a later ticket, from another majority,
- *    gets a higher one from the node in common. The client names a token just above all clocks that it knows, so that
- *    mostly all nodes give that very one in the first round. Else one above all that were given is proposed, until a
- *    majority gives it.
- * 3. Validity. A lease counts from before the first round by the local clock, less a margin; a node's entry lives from
- *    later on for a whole ttl by the node's own clock. Absolute clocks are never compared.
- * 4. Rollback. Everything that may have been taken in vain is dropped by id and attempt, on silent nodes too, until they
- *    confirm or it has expired there. Each try is a new attempt, and a drop spares later ones, so a rollback is never
- *    late. A take that itself runs late is refused by its `notAfter`, dropped by the call that was sent behind it, or, at
- *    the latest, when its answer arrives.
- * 5. Extend. A ticket is held while a majority has it. It is put back where it is missing, once the majority is certain and
- *    as long as nobody released it. So a node that lost its data is whole again after the next extensions.
+ * 1. Take. All nodes are asked at once for the slots aimed at, else the lowest free ones. A ticket
+ *    has won when a majority gave it the same slots, as many as it needs. Nodes that gave it other
+ *    slots are asked for the right ones after that. A ticket that did not win is rolled back
+ *    everywhere. If some nodes had given it something, contenders split the nodes: it tries again
+ *    after a random pause, and aims at slots that a majority named free. Else it is asked for
+ *    later.
+ * 2. Token. A node gives a fencing token to one ticket only, and only in rising order. A ticket's
+ *    token is one that a majority gave it together with its slots. So no two tickets have the same,
+ *    and a later ticket, from another majority, gets a higher one from the node in common. The
+ *    client names a token just above all clocks that it knows, so that mostly all nodes give that
+ *    very one in the first round. Else one above all that were given is proposed, until a majority
+ *    gives it.
+ * 3. Validity. A lease counts from before the first round by the local clock, less a margin; a
+ *    node's entry lives from later on for a whole ttl by the node's own clock. Absolute clocks are
+ *    never compared.
+ * 4. Rollback. Everything that may have been taken in vain is dropped by id and attempt, on silent
+ *    nodes too, until they confirm or it has expired there. Each try is a new attempt, and a drop
+ *    spares later ones, so a rollback is never late. A take that itself runs late is refused by its
+ *    `notAfter`, dropped by the call that was sent behind it, or, at the latest, when its answer
+ *    arrives.
+ * 5. Extend. A ticket is held while a majority has it. It is put back where it is missing, once the
+ *    majority is certain and as long as nobody released it. So a node that lost its data is whole
+ *    again after the next extensions.
  *
  * Requirements: a node that lost its data stays away for one ttl, and clocks run alike within 1 %.
  */
@@ -73,7 +81,10 @@ export class QuorumBackend implements Backend {
     this.#quorum = new Quorum(nodes, clock, settings);
   }
 
-  /** Each semaphore by itself: one that needs more rounds must not hold up the others. Below, calls share the lanes of the nodes. */
+  /**
+   * Each semaphore by itself: one that needs more rounds must not hold up the others. Below, calls
+   * share the lanes of the nodes.
+   */
   laneOf({ prefix, name }: SemaphoreKey): string {
     return JSON.stringify([prefix, name]);
   }
@@ -199,7 +210,10 @@ export class QuorumBackend implements Backend {
     });
   }
 
-  /** There is no one server time: a local one takes its place, and the caller compares its own clocks with that. */
+  /**
+   * There is no one server time: a local one takes its place, and the caller compares its own
+   * clocks with that.
+   */
   #reply() {
     return { serverTime: this.clock.monotonic(), grants: [] };
   }

@@ -1,9 +1,9 @@
 import type { SemaphoreKey } from '../backend.js';
 
 /**
- * The port to one of the independent masters. To a node a semaphore is numbered slots, each free or held by one
- * ticket until a time on the node's own clock. Each call takes many tickets. Times and durations are milliseconds,
- * times are on the node's clock.
+ * The port to one of the independent masters. To a node a semaphore is numbered slots, each free or
+ * held by one ticket until a time on the node's own clock. Each call takes many tickets. Times and
+ * durations are milliseconds, times are on the node's clock.
  */
 export interface QuorumNode {
   /** What every process calls it, where that can be reported from its client. */
@@ -49,8 +49,9 @@ export interface GrantingCall extends CallTiming {
 export interface SetClaim {
   readonly set: string;
   /**
-   * Whether the node records it, for one ttl. A set is foreign when it has no list in common with this one.
-   * `unless-foreign`: where no foreign set is recorded; `instead`: instead of foreign sets; `never`: the caller only looks.
+   * Whether the node records it, for one ttl. A set is foreign when it has no list in common with
+   * this one. `unless-foreign`: where no foreign set is recorded; `instead`: instead of foreign
+   * sets; `never`: the caller only looks.
    */
   readonly record: 'unless-foreign' | 'instead' | 'never';
 }
@@ -68,8 +69,8 @@ export interface TakeCall extends GrantingCall {
 export interface TakeRequest {
   readonly id: string;
   /**
-   * Rises with every try of a ticket. A call that is repeated because its outcome is unknown names it, so that the
-   * rollback of one try never takes away what a later one has won.
+   * Rises with every try of a ticket. A call that is repeated because its outcome is unknown names
+   * it, so that the rollback of one try never takes away what a later one has won.
    */
   readonly attempt: number;
   readonly permits: number;
@@ -104,8 +105,8 @@ export interface KeepCall extends GrantingCall {
 
 /**
  * `extend`: a new expiry for what is held, and nothing for what is not.
- * `assign`: exactly these slots as far as they are free, and this token if it is higher than any that the node knows of; else a
- * higher one.
+ * `assign`: exactly these slots as far as they are free, and this token if it is higher than any
+ * that the node knows of; else a higher one.
  * `restore`: exactly these slots as far as they are free, and exactly this token.
  */
 export type KeepMode = 'extend' | 'assign' | 'restore';
@@ -128,7 +129,10 @@ export interface KeepReply extends NodeReply {
 
 export interface DropCall {
   readonly key: SemaphoreKey;
-  /** The set of the caller, and whether the tickets were held in it; if not, the node forgets it with the last ticket. */
+  /**
+   * The set of the caller, and whether the tickets were held in it; if not, the node forgets it
+   * with the last ticket.
+   */
   readonly origin?: { readonly set: string; readonly held: boolean } | undefined;
   readonly tickets: readonly DropRequest[];
   /** As in `CallTiming`. */
@@ -157,7 +161,9 @@ export interface NodeTicket extends Holding {
   readonly label: string;
 }
 
-/** The call came after its `notAfter`: it was delayed on its way, or the node's clock was stepped. */
+/**
+ * The call came after its `notAfter`: it was delayed on its way, or the node's clock was stepped.
+ */
 export class LateCallError extends Error {
   /** When the node served the call, on its clock. */
   readonly time: number;

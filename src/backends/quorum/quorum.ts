@@ -20,13 +20,19 @@ export type TicketTerms = Pick<GrantingCall, 'key' | 'limit' | 'ttl'>;
 export interface QuorumSettings {
   /** What every process calls the nodes. Left out: their own names. */
   readonly names?: readonly string[];
-  /** The lists of which each must be won by a majority, by the places of their nodes. Left out: one list of all. */
+  /**
+   * The lists of which each must be won by a majority, by the places of their nodes. Left out: one
+   * list of all.
+   */
   readonly lists?: readonly (readonly number[])[];
   /** What happens to acquires while others use the nodes in another set. Default `refuse`. */
   readonly otherSet?: 'refuse' | 'warn';
 }
 
-/** What is found of other sets: `unrecorded`: none, but what was granted is not recorded; see `NodeSets`. */
+/**
+ * What is found of other sets: `unrecorded`: none, but what was granted is not recorded; see
+ * `NodeSets`.
+ */
 export interface OtherSet {
   readonly error?: QuorumError;
   readonly unrecorded?: boolean;
@@ -66,7 +72,10 @@ export class Quorum {
     return this.#attempts;
   }
 
-  /** The nodes' clocks are never compared; this is what a fencing token should at least be, in microseconds. */
+  /**
+   * The nodes' clocks are never compared; this is what a fencing token should at least be, in
+   * microseconds.
+   */
   wantedToken(): number {
     const times = this.links.map(({ time }) => time ?? 0);
     return Math.ceil(Math.max(...times) * 1000);
@@ -100,7 +109,10 @@ export class Quorum {
     return { error: new QuorumError(this.majorities.needed, reasons, message) };
   }
 
-  /** Whether what was answered so far is enough to know that nobody uses the nodes in another set. `won`: whether that matters. */
+  /**
+   * Whether what was answered so far is enough to know that nobody uses the nodes in another set.
+   * `won`: whether that matters.
+   */
   isSetSettled(
     key: SemaphoreKey,
     answers: Answers<{ sets: readonly RecordedSet[] }>,

@@ -148,9 +148,10 @@ export class RedisQuorumNode implements QuorumNode {
   }
 
   /**
-   * The first call of a script carries its text. One that is sent again, because the node does not know the script, runs behind
-   * what was sent meanwhile: a release that two of three nodes have confirmed behind the take of the next holder, which the third
-   * then refuses, and where one of the two hangs, the next holder waits for it.
+   * The first call of a script carries its text. One that is sent again, because the node does not
+   * know the script, runs behind what was sent meanwhile: a release that two of three nodes have
+   * confirmed behind the take of the next holder, which the third then refuses, and where one of
+   * the two hangs, the next holder waits for it.
    */
   async #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     if (this.#known.has(script)) return runScript(this.#connection, script, keys, args);

@@ -7,8 +7,9 @@ import type { Answer, Answers } from './round.js';
 import { repliesIn } from './round.js';
 
 /**
- * Gives tickets back on all nodes, `held` or perhaps never won; one for each id: whether a majority had it. Nodes that fail are reported again in the
- * background. Throws when it cannot be reported, and then a second try may find nothing.
+ * Gives tickets back on all nodes, `held` or perhaps never won; one for each id: whether a majority
+ * had it. Nodes that fail are reported again in the background. Throws when it cannot be reported,
+ * and then a second try may find nothing.
  */
 export async function releaseTickets(
   quorum: Quorum,

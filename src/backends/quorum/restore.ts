@@ -8,7 +8,10 @@ import { sameSlots } from './tally.js';
 const MAX_TRIES = 3;
 const PAUSE_MS = 10;
 
-/** Puts tickets that a majority holds on one node that lacks them, in the background. What fails is tried again with the next extension. */
+/**
+ * Puts tickets that a majority holds on one node that lacks them, in the background. What fails is
+ * tried again with the next extension.
+ */
 export function restoreTickets(
   quorum: Quorum,
   index: number,

@@ -20,9 +20,9 @@ interface PendingRollback {
 }
 
 /**
- * Takes back on one node what no longer counts, until the node confirms it or it has expired there by itself. At
- * once, in the hope that the node executes calls in the order in which they were sent, and again as soon as a node that
- * was silent answers.
+ * Takes back on one node what no longer counts, until the node confirms it or it has expired there
+ * by itself. At once, in the hope that the node executes calls in the order in which they were
+ * sent, and again as soon as a node that was silent answers.
  */
 export class Rollback {
   readonly #link: NodeLink;
@@ -49,7 +49,10 @@ export class Rollback {
     return this.#pending.size;
   }
 
-  /** `attempt`: later ones are left alone; Infinity: none is. `spanMs`: how long what is there may live. */
+  /**
+   * `attempt`: later ones are left alone; Infinity: none is. `spanMs`: how long what is there may
+   * live.
+   */
   add(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
     const place = placeOf({ key, id });
     const before = this.#pending.get(place);

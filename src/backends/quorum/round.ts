@@ -26,8 +26,8 @@ export interface RoundOptions<Reply extends NodeReply> {
 }
 
 /**
- * Asks all nodes at once, and gives what they answered as soon as that decides, or when the time for it is over: a
- * node that hangs delays nobody. Never rejects.
+ * Asks all nodes at once, and gives what they answered as soon as that decides, or when the time
+ * for it is over: a node that hangs delays nobody. Never rejects.
  */
 export function askAll<Reply extends NodeReply>(
   links: readonly NodeLink[],
@@ -48,7 +48,8 @@ export function askAll<Reply extends NodeReply>(
       answers.forEach((answer, i) => (answers[i] = answer ?? silence));
       end();
     };
-    // After a stall of the event loop timers run first: what has arrived meanwhile must be read before it counts as silence.
+    // After a stall of the event loop timers run first: what has arrived meanwhile must be read
+    // before it counts as silence.
     const timer = clock.schedule(() => void setImmediate(conclude), timeoutMs, false);
     const settle = (index: number, answer: Answer<Reply>): void => {
       if (over) {

@@ -1,6 +1,7 @@
 /**
- * A set of nodes as it is sent and stored: the names of the nodes of each list with `,` between them, the lists with `+`
- * between them, all in order, so that every process that lists the same nodes in whatever order says the same.
+ * A set of nodes as it is sent and stored: the names of the nodes of each list with `,` between
+ * them, the lists with `+` between them, all in order, so that every process that lists the same
+ * nodes in whatever order says the same.
  */
 export function setName(lists: readonly (readonly string[])[]): string {
   return lists
@@ -17,7 +18,10 @@ export function formatSet(set: string): string {
     .join(' and ');
 }
 
-/** Then a caller that needs a majority of both lists of one set agrees with callers that need a majority of one of them. */
+/**
+ * Then a caller that needs a majority of both lists of one set agrees with callers that need a
+ * majority of one of them.
+ */
 export function haveCommonList(a: string, b: string): boolean {
   const lists = new Set(a.split('+'));
   return b.split('+').some((list) => lists.has(list));

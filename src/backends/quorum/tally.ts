@@ -3,10 +3,15 @@ import { randomBy } from '../../time/clock.js';
 import type { Majorities } from './majorities.js';
 import type { Holding } from './quorum-node.js';
 
-/** What each node holds for one ticket, in the order of the nodes; undefined: nothing, or no reply. */
+/**
+ * What each node holds for one ticket, in the order of the nodes; undefined: nothing, or no reply.
+ */
 export type Holdings = readonly (Holding | undefined)[];
 
-/** The slots that a majority holds for one ticket, or could if the `pending` nodes did, in rising order. */
+/**
+ * The slots that a majority holds for one ticket, or could if the `pending` nodes did, in rising
+ * order.
+ */
 export function slotsWith(majorities: Majorities, holdings: Holdings, pending = 0): number[] {
   const slots = holdings.map((holding) => holding?.slots ?? []);
   return slotsOnMajority(majorities, slots, pending).toSorted((a, b) => a - b);

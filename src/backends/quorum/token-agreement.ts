@@ -9,7 +9,10 @@ import { canAgree, highestToken, tokenWith, holdingAll } from './tally.js';
 /** How often a token is proposed until a majority gives the same one. */
 const MAX_PROPOSALS = 6;
 
-/** By how much a later proposal may be higher than the first one would be: others count up meanwhile, too. */
+/**
+ * By how much a later proposal may be higher than the first one would be: others count up
+ * meanwhile, too.
+ */
 const MAX_HEADROOM_US = 1000;
 
 /** A ticket that has won its slots. */
@@ -32,9 +35,10 @@ export interface Agreement {
 }
 
 /**
- * Sees to it that a majority has given each of these tickets the same token together with its slots, and gives those
- * tokens; none for one on which there was no agreement in time. A token that a node gave before the slot might be lower than
- * that of another ticket that had the slot in between. Nothing is sent for tickets whose first round said so already.
+ * Sees to it that a majority has given each of these tickets the same token together with its
+ * slots, and gives those tokens; none for one on which there was no agreement in time. A token that
+ * a node gave before the slot might be lower than that of another ticket that had the slot in
+ * between. Nothing is sent for tickets whose first round said so already.
  */
 export async function agreeOnTokens(
   quorum: Quorum,
@@ -58,7 +62,10 @@ export async function agreeOnTokens(
   }
 }
 
-/** Tokens that rise with the tickets and are above all that are known: a node gives each of them, or a higher one. */
+/**
+ * Tokens that rise with the tickets and are above all that are known: a node gives each of them, or
+ * a higher one.
+ */
 function proposalFor(open: readonly Winner[], headroom: number): KeepRequest[] {
   const highest = Math.max(...open.map(({ holdings }) => highestToken(holdings)));
   const first = highest + 1 + Math.ceil(headroom * MAX_HEADROOM_US);

@@ -10,10 +10,13 @@ export interface Script {
 
 const INCLUDE = /^-- include:(.*)$/;
 
-/** By name, the files of `lua/` here and in `backends/quorum`: an operation may include fragments of either. */
+/**
+ * By name, the files of `lua/` here and in `backends/quorum`: an operation may include fragments of
+ * either.
+ */
 const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 
-/** What stands in the files for numbers that are held elsewhere. */
+/** Placeholders in the files for numbers that are defined elsewhere. */
 const NUMBERS: Readonly<Record<string, number>> = {
   CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
   WAITER_LEASE_US: WAITER_LEASE_MS * 1000,

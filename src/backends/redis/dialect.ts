@@ -4,12 +4,15 @@ import type { RedisConnection } from './connection.js';
 
 const inDialects = new Map<Script, Script>();
 
-/** The script as it runs over a connection: behind a prelude where something stands in for the server's clock, see `dialect.lua`. */
+/**
+ * The script as it runs over a connection: behind a prelude where something replaces the server's
+ * clock, see `dialect.lua`.
+ */
 export function scriptFor({ serverClock }: RedisConnection, original: Script): Script {
   return serverClock === undefined ? original : inDialect(original);
 }
 
-/** With the time, where something stands in for the server's clock. */
+/** With the time, where something replaces the server's clock. */
 export function argsFor(
   { serverClock }: RedisConnection,
   args: readonly string[],

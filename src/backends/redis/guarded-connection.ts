@@ -4,8 +4,9 @@ import type { RedisConnection, Subscription, SubscriptionEvents } from './connec
 const UNSUBSCRIBE_TIMEOUT_MS = 200;
 
 /**
- * A connection that may be anybody's, or over a client that anybody has changed. Scripts run as it runs them: `runScript` takes
- * what they throw. Here it has no other way to throw, and its subscriptions keep to the port's rules.
+ * A connection that may be anybody's, or over a client that anybody has changed. Scripts run as it
+ * runs them: `runScript` takes what they throw. Here it has no other way to throw, and its
+ * subscriptions keep to the port's rules.
  */
 export function guardedConnection(connection: RedisConnection): RedisConnection {
   const replication = connection.replication?.bind(connection);
@@ -34,8 +35,8 @@ export function guardedConnection(connection: RedisConnection): RedisConnection 
 }
 
 /**
- * What it says before it was returned is heard right after that; what it says once it has failed or is closed is not heard.
- * One that cannot be opened has failed.
+ * What it says before it was returned is heard right after that; what it says once it has failed or
+ * is closed is not heard. One that cannot be opened has failed.
  */
 function guardedSubscription(
   open: (events: SubscriptionEvents) => Subscription,

@@ -5,9 +5,9 @@ const PARTS = ['tickets', 'meta', 'queue'] as const;
 const QUORUM_PARTS = ['qslots', 'qmeta'] as const;
 
 /**
- * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot. Braces in
- * the name are escaped (and the escape sign itself), so that the tag is the whole name and no two names
- * ever meet; a prefix has no braces, see `options.ts`.
+ * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot.
+ * Braces in the name are escaped (and the escape sign itself), so that the tag is the whole name
+ * and no two names ever meet; a prefix has no braces, see `options.ts`.
  */
 export function keysOf(key: SemaphoreKey): readonly string[] {
   let keys = known.get(key);
@@ -17,7 +17,10 @@ export function keysOf(key: SemaphoreKey): readonly string[] {
 
 const known = new WeakMap<SemaphoreKey, readonly string[]>();
 
-/** Its keys on one master of a quorum: others than on a server of its own, so that the two never meet. */
+/**
+ * Its keys on one master of a quorum: other keys than on a single server, so that the two never
+ * mix.
+ */
 export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, QUORUM_PARTS);
 }
@@ -46,7 +49,7 @@ export function nameOfTag(tag: string): string | undefined {
   return name !== undefined && tagOf(name) === tag ? name : undefined;
 }
 
-/** The name that stands between the braces of its keys; undefined where none can. */
+/** The name between the braces of its keys; undefined where none can. */
 export function nameOf(tag: string): string | undefined {
   if (tag.length > 3 * LONGEST_NAME) return undefined;
   // A copy: part of a string keeps all of it in memory.
@@ -59,7 +62,7 @@ const LONGEST_NAME = 512;
 
 const ESCAPES: Record<string, string> = { '{': '%7B', '}': '%7D', '%': '%25' };
 
-/** The start of the channels on which clients are told of grants. */
+/** The start of the channels on which clients are notified of grants. */
 export function inboxChannels(prefix: string): string {
   return `${prefix}:inbox:`;
 }

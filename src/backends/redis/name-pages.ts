@@ -6,7 +6,10 @@ import { UnexpectedReplyError } from './replies.js';
 import { runScript } from './script-runner.js';
 import { listNamesScript } from './scripts.js';
 
-/** A page of SCAN over one server, or over one master of a cluster after the other: a cursor is `master cursor` there. */
+/**
+ * A page of SCAN over one server, or over one master of a cluster after the other: a cursor is
+ * `master cursor` there.
+ */
 export async function namePage(
   connection: RedisConnection,
   prefix: string,

@@ -3,8 +3,9 @@ import { nameOf } from './keys.js';
 import { parseEnded, parseGrants } from './replies.js';
 
 /**
- * Anybody who may publish can send anything: what is longer is not looked at, in characters. Scripts send less, but for
- * a ticket of ten thousand slots or more that lie apart; its waiter finds it by asking.
+ * Anybody who may publish can send anything: what is longer is not looked at, in characters.
+ * Scripts send less, but for a ticket of ten thousand slots or more that lie apart; its waiter
+ * finds it by asking.
  */
 const LONGEST_MESSAGE = 2 ** 17;
 /** How many lines of a message are read. Scripts send fewer. */
@@ -20,8 +21,9 @@ export interface PushMessage {
 }
 
 /**
- * `line;line…|name`, a line being a grant as it stands in a reply, or `id revoked`, or `id adopted`. Of the lines only
- * those are read whose id was made by `client`. Undefined when it is no such message.
+ * `line;line…|name`, a line being a grant as a reply has it, or `id revoked`, or `id adopted`. Of
+ * the lines only those are read whose id was made by `client`. Undefined when it is no such
+ * message.
  */
 export function parsePush(message: string, client: string): PushMessage | undefined {
   if (message.length > LONGEST_MESSAGE) return undefined;

@@ -53,13 +53,17 @@ import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
 import { WithReplicas } from './with-replicas.js';
 
-/** Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's slot. */
+/**
+ * Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's
+ * slot.
+ */
 export class RedisBackend implements Backend {
   readonly #connection: RedisConnection;
   readonly #readOnly = new ReadOnlyRule();
   readonly #check: ServerCheck;
   /**
-   * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot by chance alone. Elsewhere all share.
+   * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot
+   * by chance alone. Elsewhere all share.
    */
   readonly laneOf?: (key: SemaphoreKey) => string;
   readonly #withReplicas = new Map<string, Backend>();
@@ -178,7 +182,10 @@ export class RedisBackend implements Backend {
     return parseNumbers(await runScript(this.#connection, noteStripesScript, keys, args));
   }
 
-  /** A server that may evict keys under memory pressure may evict a semaphore's, and then its limit is not kept. */
+  /**
+   * A server that may evict keys under memory pressure may evict a semaphore's, and then its limit
+   * is not kept.
+   */
   async findHazard(key: SemaphoreKey): Promise<string | undefined> {
     const meta = keysOf(key).slice(1, 2);
     const reply = await runScript(this.#connection, evictionScript, meta, []).catch(() => '');

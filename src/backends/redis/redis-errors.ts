@@ -1,8 +1,9 @@
 import { systemClock } from '../../time/clock.js';
 
 /**
- * Reply errors that pass by themselves: failover, start-up, resharding, a slow script, a full server's
- * back-off. The words may stand inside a longer text, for Redis 6.2 wraps what a script ran into.
+ * Reply errors that pass by themselves: failover, start-up, resharding, a slow script, a full
+ * server's back-off. The words may stand inside a longer text, for Redis 6.2 wraps what a script
+ * ran into.
  */
 const PASSING =
   /(?:^|[\s:-])(?:LOADING|READONLY|MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|BUSY|NOSCRIPT|UNBLOCKED)\b|max number of clients/;
@@ -11,7 +12,7 @@ const PASSING =
 const REPLY = /^-?[A-Z][A-Z0-9_]+ /;
 
 /**
- * Tells whether trying again can help. Lost connections and the like: yes. Replies that say why the
+ * Whether a retry can help. Lost connections and the like: yes. Replies that say why the
  * command cannot work (wrong type, no rights, out of memory): no.
  */
 export function isRetryableError(error: unknown): boolean {
@@ -39,7 +40,7 @@ export class ReadOnlyRule {
     this.#last = -Infinity;
   }
 
-  /** The server said that it is read-only; tells whether trying again can help. */
+  /** The server said that it is read-only; returns whether a retry can help. */
   onReadOnly(): boolean {
     const now = systemClock.monotonic();
     if (now - this.#last > READ_ONLY_PATIENCE_MS) this.#since = now;

@@ -17,10 +17,15 @@ import type {
 import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
 
-/** What a server sent is not what the script sends: another script, a proxy, or a client that converts replies. */
+/**
+ * What a server sent is not what the script sends: another script, a proxy, or a client that
+ * converts replies.
+ */
 export class UnexpectedReplyError extends Error {
   constructor(script: string, reply: unknown) {
-    super(`the script ${script} got an unexpected reply: ${inspect(reply).slice(0, 200)}`);
+    super(
+      `the script ${script} got an unexpected reply: ${inspect(reply).slice(0, 200)}; its keys are damaged, or something else wrote them`,
+    );
     this.name = 'UnexpectedReplyError';
   }
 }
@@ -126,8 +131,9 @@ export function parseInspect(reply: unknown): InspectPage {
 }
 
 /**
- * Grants as they stand in a reply or in a message, which anybody may send: what is none is left out. Slots are read when
- * they are asked for, and no more than the id has permits: a few characters can stand for millions.
+ * Grants as they stand in a reply or in a message, which anybody may send: what is none is left
+ * out. Slots are read when they are asked for, and no more than the id has permits: a few
+ * characters can stand for millions.
  */
 export function parseGrants(text: string): PushedGrant[] {
   return list(text).flatMap((line) => {
@@ -149,7 +155,10 @@ export function parseGrants(text: string): PushedGrant[] {
   });
 }
 
-/** Tickets that were taken from their holder, as they stand in a message: `id revoked` or `id adopted`. */
+/**
+ * Tickets that were taken from their holder, as they stand in a message: `id revoked` or
+ * `id adopted`.
+ */
 export function parseEnded(text: string): EndedTicket[] {
   return list(text).flatMap((line) => {
     const [id, what, ...rest] = line.split(' ', 3);
@@ -159,7 +168,10 @@ export function parseEnded(text: string): EndedTicket[] {
 }
 
 const TIME = /^\d{1,16}$/;
-/** What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or nothing. */
+/**
+ * What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or
+ * nothing.
+ */
 const LIMIT = /^(?:[so]\d+)?$/;
 
 interface ParsedPart {

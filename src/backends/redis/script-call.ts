@@ -32,8 +32,9 @@ interface Run<C> {
 }
 
 /**
- * Calls with equal terms travel in one run, which names the terms once; all of a prefix in one script call, which names one inbox.
- * @param sign stands before the inbox channel, see `acquire.lua`
+ * Calls with equal terms travel in one run, which names the terms once; all of a prefix in one
+ * script call, which names one inbox.
+ * @param sign comes before the inbox channel, see `acquire.lua`
  */
 export function scriptCalls<C extends Call>(
   calls: readonly C[],

@@ -3,16 +3,19 @@ import type { RedisConnection } from './connection.js';
 import type { Script } from './compose-script.js';
 import { argsFor, scriptFor } from './dialect.js';
 
-/** The server does not know a command, of a client or of a script; the last is from servers older than Redis 5. */
+/**
+ * The server does not know a command, of a client or of a script; the last is from servers older
+ * than Redis 5.
+ */
 const UNKNOWN = /unknown (?:\w+ )?command|not allowed after non deterministic/i;
 const FORBIDDEN = /command is not allowed from script/i;
 /** From `time.lua`. */
 const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
 
 /**
- * EVALSHA, and on NOSCRIPT alone EVAL: any other error may mean that the script ran. A cluster's nodes
- * have caches of their own and a promoted replica has none, so nothing is remembered between calls.
- * See https://redis.io/docs/latest/commands/evalsha/.
+ * EVALSHA, and on NOSCRIPT alone EVAL: any other error may mean that the script ran. A cluster's
+ * nodes have separate caches and a promoted replica has none, so nothing is remembered between
+ * calls. See https://redis.io/docs/latest/commands/evalsha/.
  * @throws {UnfitServerError} where the server's answer shows that it is none that redsem can use
  */
 export async function runScript(

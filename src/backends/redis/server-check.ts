@@ -5,13 +5,14 @@ import { UnexpectedReplyError } from './replies.js';
 import { runText } from './script-runner.js';
 import { checkServerScript } from './scripts.js';
 
-/** A clock that has not moved after this time, or in this many looks, stands still. */
+/** A clock that has not moved after this time, or in this many looks, has stopped. */
 const STANDSTILL_MS = 20;
 const MOST_LOOKS = 1000;
 
 /**
- * Whether the server behind a connection knows the commands that are needed, and has a clock that moves: on one that does not,
- * no ticket would ever expire. Looked up beside the first call, with one more command at the same time; later calls cost nothing.
+ * Whether the server behind a connection knows the commands that are needed, and has a clock that
+ * moves: on one that does not, no ticket would ever expire. Looked up beside the first call, with
+ * one more command at the same time; later calls cost nothing.
  */
 export class ServerCheck {
   readonly #connection: RedisConnection;
@@ -21,7 +22,7 @@ export class ServerCheck {
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
-    // Then it is no server, and has no clock of its own.
+    // Then it is no server, and has no clock.
     this.#passed = connection.serverClock !== undefined;
   }
 
@@ -39,7 +40,8 @@ export class ServerCheck {
     keys: readonly string[],
   ): Promise<R> {
     const look = this.#lookOnce(keys);
-    // Also where the look has failed: what is withdrawn before its call has run would be granted after that.
+    // Also where the look has failed: what is withdrawn before its call has run would be granted
+    // after that.
     await Promise.allSettled([call, look]);
     const [reply, time] = await Promise.all([call, look]);
     // The two ran one after the other.
@@ -65,7 +67,7 @@ export class ServerCheck {
       if ((await this.#time(keys)) !== time) return;
       if (systemClock.monotonic() - began > STANDSTILL_MS) break;
     }
-    throw new UnfitServerError(`the time that it gives to scripts stands still at ${time}`);
+    throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
   }
 
   async #time(keys: readonly string[]): Promise<number> {

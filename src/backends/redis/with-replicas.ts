@@ -41,17 +41,22 @@ type Inner = Backend &
 /** Permits were granted but too few replicas acknowledged them. */
 class TooFewReplicasError extends Error {
   constructor(count: number, { atLeast, timeout }: ReplicaRequirement) {
-    super(`${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms`);
+    super(
+      `${count} of ${atLeast} replicas acknowledged the ticket within ${timeout} ms; check INFO replication, or lower replicas.atLeast`,
+    );
     this.name = 'TooFewReplicasError';
   }
 }
 
 /**
- * A backend where a permit counts once enough replicas have it: WAIT follows each call that granted one. What too few have is given
- * back, and the call rejects.
+ * A backend where a permit counts once enough replicas have it: WAIT follows each call that granted
+ * one. What too few have is given back, and the call rejects.
  */
 export class WithReplicas implements Backend {
-  /** WAIT speaks of what its own connection wrote, and a grant that is pushed was written by another's. */
+  /**
+   * WAIT speaks of what its own connection wrote, and a grant that is pushed was written by
+   * another's.
+   */
   readonly confirmsPushedGrants = true;
   readonly listen?: NonNullable<Backend['listen']>;
   readonly #inner: Inner;

@@ -25,8 +25,8 @@ export interface Inherited {
 export type Ending = { readonly code: number } | { readonly signal: NodeJS.Signals };
 
 /**
- * A running command. With a terminal it stays in the process group that the terminal knows; without, it
- * gets a group of its own, so that signals reach all that it starts.
+ * A running command. With a terminal it stays in the process group that the terminal knows;
+ * without, it gets a separate group, so that signals reach all that it starts.
  */
 export class Child {
   readonly ended: Promise<Ending>;
@@ -74,7 +74,10 @@ export class Child {
     this.#target.send(signal);
   }
 
-  /** Stops the command together with this program, which alone keeps the permit. On a terminal the shell does both. */
+  /**
+   * Stops the command together with this program, which alone keeps the permit. On a terminal the
+   * shell does both.
+   */
   pause(): void {
     if (!this.#onTerminal) this.#target.send('SIGSTOP');
     process.kill(process.pid, 'SIGSTOP');
@@ -84,7 +87,10 @@ export class Child {
     if (!this.#onTerminal) this.#target.send('SIGCONT');
   }
 
-  /** SIGTERM, and SIGKILL for what still runs `killAfter` milliseconds later. Resolves when all of it has ended. */
+  /**
+   * SIGTERM, and SIGKILL for what still runs `killAfter` milliseconds later. Resolves when all of
+   * it has ended.
+   */
   async terminate(killAfter: number): Promise<void> {
     this.#target.send('SIGTERM');
     // What is stopped would not hear it.

@@ -7,9 +7,10 @@ interface Limits {
 }
 
 /**
- * The soft limit on open files that this program was started with: Node.js raises it to the hard one, and nothing keeps the
- * old one. The parent's is the same, unless something between the two has set another; that sets the hard one, too, as a rule.
- * Undefined where it is not lower, or cannot be known.
+ * The soft limit on open files that this program was started with: Node.js raises it to the hard
+ * one, and nothing keeps the old one. The parent's is the same, unless something between the two
+ * has set another; that sets the hard one, too, as a rule. Undefined where it is not lower, or
+ * cannot be known.
  */
 export function softLimitAtStart(
   own: Limits | undefined = limitsOf('self'),
@@ -20,8 +21,9 @@ export function softLimitAtStart(
 }
 
 /**
- * The command line that runs `command` with that limit. As it is where there is nothing that can set it, and where the command
- * cannot be found, so that the error is its own. Not by a shell: that would drop variables whose names it does not like.
+ * The command line that runs `command` with that limit. As it is where there is nothing that can
+ * set it, and where the command cannot be found, so that the error is its own. Not by a shell: that
+ * would drop variables whose names it does not like.
  */
 export function withSoftLimit(
   command: readonly string[],
@@ -33,7 +35,7 @@ export function withSoftLimit(
   return prlimit === undefined ? command : [prlimit, `--nofile=${limit}:`, '--', ...command];
 }
 
-/** Only Linux tells. */
+/** Known on Linux only. */
 function limitsOf(pid: string): Limits | undefined {
   try {
     const line = /^Max open files +(\d+) +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8'));

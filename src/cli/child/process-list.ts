@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
-  /** Tells a process from a later one with the same number. */
+  /** Distinguishes a process from a later one with the same number. */
   readonly started: string;
 }
 

@@ -12,7 +12,10 @@ export interface SignalListener {
   onContinue(): void;
 }
 
-/** Catches signals from the start on: until somebody listens, the first one ends the wait for a permit. */
+/**
+ * Catches signals from the start on: until somebody listens, the first one ends the wait for a
+ * permit.
+ */
 export class SignalInbox {
   readonly #interrupt = new AbortController();
   readonly #handlers = new Map<NodeJS.Signals, () => void>();
@@ -21,7 +24,7 @@ export class SignalInbox {
 
   constructor() {
     for (const signal of PASSED) this.#handle(signal, () => this.#onSignal(signal));
-    // Before there is a command, for a signal may come while it is being started.
+    // Before there is a command, because a signal may come while it starts.
     this.#handle('SIGTSTP', () => this.#onStop());
     this.#handle('SIGCONT', () => this.#listener?.onContinue());
   }

@@ -8,7 +8,7 @@ export interface SignalTarget {
   isAlive(): boolean;
 }
 
-/** A child that leads a process group of its own. */
+/** A child that leads its own process group. */
 export function groupTarget(pid: number): SignalTarget {
   return {
     send: (signal) => void kill(-pid, signal),
@@ -17,11 +17,12 @@ export function groupTarget(pid: number): SignalTarget {
 }
 
 /**
- * A child that shares the process group with this program, as it must to use the terminal: the group may hold the calling
- * script and the rest of a pipeline, too, so signals go to the child and its descendants one by one.
+ * A child that shares the process group with this program, as it must to use the terminal: the
+ * group may hold the calling script and the rest of a pipeline, too, so signals go to the child and
+ * its descendants one by one.
  */
 export function treeTarget(pid: number): SignalTarget {
-  // Who loses its parent is no longer found by descent.
+  // A process that has lost its parent is no longer found by descent.
   const known = new Map<number, ProcessEntry>();
   const alive = (): Pick<ProcessEntry, 'pid'>[] => {
     const running = listProcesses();
@@ -50,7 +51,8 @@ function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    // Somebody else's, as after sudo: it runs, and only the system's owner can do something about it.
+    // Somebody else's, as after sudo: it runs, and only the system's owner can do something about
+    // it.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -1,10 +1,12 @@
 import type { RedisTarget } from '../../index.js';
 import { UnavailableError } from '../failure.js';
-import { CONNECT_TIME } from '../patience.js';
+import { CONNECT_TIME } from '../with-timeout.js';
 import type { ClientAdapter, Pending, Server } from '../server.js';
 import { reconnectDelay } from '../server.js';
 
-/** What is used of the package `ioredis` (5, 6), by shape: nothing here may need it at compile time. */
+/**
+ * What is used of the package `ioredis` (5, 6), by shape: nothing here may need it at compile time.
+ */
 interface Ioredis {
   readonly Redis: new (options: object) => Client;
   readonly Cluster: new (nodes: object[], options: object) => Client;
@@ -83,7 +85,8 @@ function clientOptions(pending: Pending): object {
     ...(settings.tls !== undefined && { tls: settings.tls }),
     lazyConnect: true,
     connectTimeout: CONNECT_TIME,
-    // It would use INFO, which a user with few rights may not; a server that loads is tried again anyway.
+    // It would use INFO, which a user with few rights may not; a server that loads is tried again
+    // anyway.
     enableReadyCheck: false,
     retryStrategy: (attempt: number) => (ready() ? reconnectDelay(attempt) : null),
   };

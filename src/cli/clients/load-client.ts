@@ -23,7 +23,10 @@ export async function loadClient(wanted: ClientPackage | undefined): Promise<Cli
   throw new UnavailableError(`${none} installed beside redsem: npm install ${needed}`);
 }
 
-/** npx may have put redsem into a folder of its own; the client is then in the project where it was called. */
+/**
+ * npx may have put redsem into a separate folder; the client is then in the project where npx was
+ * called.
+ */
 function loaders(): NodeJS.Require[] {
   const beside = createRequire(import.meta.url);
   const isNpx = process.env['npm_command'] === 'exec';

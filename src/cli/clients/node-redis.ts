@@ -3,9 +3,12 @@ import type { ServerSettings } from '../common-options.js';
 import type { ClientAdapter, Pending, Server } from '../server.js';
 import { reconnectDelay } from '../server.js';
 import { UnavailableError } from '../failure.js';
-import { CONNECT_TIME } from '../patience.js';
+import { CONNECT_TIME } from '../with-timeout.js';
 
-/** What is used of the package `redis` (4, 5, 6), by shape: nothing here may need it at compile time. */
+/**
+ * What is used of the package `redis` (4, 5, 6), by shape: nothing here may need it at compile
+ * time.
+ */
 interface NodeRedis {
   createClient(options: object): Client;
   createCluster(options: object): Client;
@@ -65,7 +68,7 @@ function clusterOptions(pending: Pending): object {
   const socket = socketOptions(pending);
   return {
     rootNodes: addresses.map(({ host, port }) => ({ socket: { host, port } })),
-    // Of the nodes that the cluster tells, too.
+    // Also for the nodes that the cluster names.
     defaults: { socket, ...loginOf(pending.settings) },
   };
 }

@@ -1,8 +1,11 @@
 import type { Handle } from '../../index.js';
 import { describe } from '../failure.js';
-import { within } from '../patience.js';
+import { withTimeout } from '../with-timeout.js';
 
-/** How long a server may be silent to a permit that is given back, in milliseconds. It may still read it later. */
+/**
+ * How long a server may be silent to a permit that is given back, in milliseconds. It may still
+ * read it later.
+ */
 const RELEASE_TIME = 600;
 
 /** How long it may keep a program whose outcome is known, in milliseconds. */
@@ -13,19 +16,20 @@ const EARLY = 2;
 
 /**
  * Does the work and closes the semaphore.
- * @param tell says what went wrong and gives the exit code; called before the semaphore is closed, for that may take its time
+ * @param report says what went wrong and gives the exit code; called before the semaphore is
+ *   closed, because closing may take a while
  */
 export async function closeAfter(
   semaphore: { close(): Promise<void> },
-  tell: (error: unknown) => Promise<number>,
+  report: (error: unknown) => Promise<number>,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
     return await work();
   } catch (error) {
-    return await tell(error);
+    return await report(error);
   } finally {
-    await within(CLOSE_TIME, 'closing', semaphore.close()).catch(() => undefined);
+    await withTimeout(CLOSE_TIME, 'closing', semaphore.close()).catch(() => undefined);
   }
 }
 
@@ -39,7 +43,7 @@ export async function giveBack(
   const began = performance.now();
   const certain = handle.expiresIn;
   try {
-    if (await within(RELEASE_TIME, 'releasing', handle.release())) return true;
+    if (await withTimeout(RELEASE_TIME, 'releasing', handle.release())) return true;
   } catch (error) {
     warnThat(describe(error));
     return true;

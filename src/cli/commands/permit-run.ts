@@ -6,7 +6,7 @@ import { connect } from '../connect.js';
 import { EXIT } from '../exit-code.js';
 import { describe, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
 import { complain } from '../output.js';
-import { COMMAND_TIME, within } from '../patience.js';
+import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
 import { report } from '../report.js';
 import type { Server } from '../server.js';
 import { closeAfter, giveBack } from './leave.js';
@@ -29,7 +29,10 @@ export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promis
   }
 }
 
-/** Milliseconds left of a timeout that runs from now on: connecting counts. 0 is one try, whose calls have their own limits. */
+/**
+ * Milliseconds left of a timeout that runs from now on: connecting counts. 0 is one try, whose
+ * calls have their own limits.
+ */
 function countdown(timeout = Infinity): () => number {
   const end = performance.now() + timeout;
   return () => (timeout === 0 ? Infinity : Math.max(1, Math.ceil(end - performance.now())));
@@ -46,9 +49,10 @@ async function open(server: Server, plan: RunPlan, left: number): Promise<Semaph
   const make = (limit: number): Semaphore =>
     usageOf(() => new Semaphore(server.target, name, { ...options, limit }));
   let semaphore = make(plan.limit);
-  // With the limit that counts, lest more permits than the given limit are refused where there are enough.
+  // With the limit that counts, lest more permits than the given limit are refused where there are
+  // enough.
   if (permits > 1) {
-    const { limit } = await within(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
+    const { limit } = await withTimeout(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
     semaphore = make(Math.max(1, limit));
   }
   if (!quiet) semaphore.on('warning', ({ message }) => complain(`warning: ${message}`));

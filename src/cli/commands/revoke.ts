@@ -8,7 +8,7 @@ export const revokeCommand: Command = {
   synopsis: '[OPTION…] NAME TICKET',
   summary: 'take a permit from its holder',
   description: `
-Takes a ticket from its holder and gives its permits to the next waiters. The holder is told: "redsem run"
+Takes a ticket from its holder and gives its permits to the next waiters. The holder is notified: "redsem run"
 then ends its command, a Node.js program sees its handle lost. TICKET is what "redsem status" shows.
 
 Exit code 1: there is no such ticket.`,

@@ -50,10 +50,10 @@ export const RUN_OPTIONS: Options = {
   quiet: { short: 'q', help: 'no warnings on stderr' },
 };
 
-/** What most systems allow a program unless told otherwise. */
+/** What most systems allow a program by default. */
 const MOST_DESCRIPTORS = 1024;
 
-/** What `run` is to do. Times in milliseconds. */
+/** What `run` should do. Times in milliseconds. */
 export interface RunPlan {
   readonly settings: ServerSettings;
   readonly name: string;

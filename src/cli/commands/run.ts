@@ -43,7 +43,7 @@ cannot be written, 126 COMMAND cannot be run, 127 not found.`,
     ],
     [
       "redsem run -n 4 gpus -- sh -c 'CUDA_VISIBLE_DEVICES=$REDSEM_SLOT ./train'",
-      'each of 4 uses a GPU of its own',
+      'each of 4 uses a different GPU',
     ],
   ],
   arguments: [1, 1],
@@ -66,7 +66,10 @@ async function run(args: Arguments): Promise<number> {
   }
 }
 
-/** A shell ends its script on Ctrl-C only if the program was ended by the signal, too. It shows the same code. */
+/**
+ * A shell ends its script on Ctrl-C only if the program was ended by the signal, too. It shows the
+ * same code.
+ */
 async function endAsInterrupted(): Promise<void> {
   process.kill(process.pid, 'SIGINT');
   await new Promise((resolve) => setTimeout(resolve, 1000));

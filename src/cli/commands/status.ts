@@ -3,7 +3,7 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
 import { jsonText, print } from '../output.js';
-import { overviewLines, sightLines } from '../sight-table.js';
+import { overviewLines, summaryLines } from '../status-table.js';
 import { withOperator } from '../with-operator.js';
 
 export const statusCommand: Command = {
@@ -29,11 +29,11 @@ readable: without NAME such a semaphore has a line that says why (name and error
 async function status(operator: Operator, args: Arguments): Promise<number> {
   const [name] = args.positionals;
   if (name === undefined) {
-    const sights = await operator.inspectAll(await operator.names());
-    await print(args.flag('json') ? jsonText(sights) : text(overviewLines(sights)));
+    const summaries = await operator.inspectAll(await operator.names());
+    await print(args.flag('json') ? jsonText(summaries) : text(overviewLines(summaries)));
   } else {
-    const sight = await operator.inspect(name);
-    await print(args.flag('json') ? jsonText(sight) : text(sightLines(sight)));
+    const summary = await operator.inspect(name);
+    await print(args.flag('json') ? jsonText(summary) : text(summaryLines(summary)));
   }
   return EXIT.ok;
 }

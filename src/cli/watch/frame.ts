@@ -1,6 +1,6 @@
 import { showDuration } from '../duration.js';
-import type { Sight } from '../operator.js';
-import { headline, HOLDER_HEAD, holderRow, WAITER_HEAD, waiterRow } from '../sight-table.js';
+import type { SemaphoreSummary } from '../operator.js';
+import { headline, HOLDER_HEAD, holderRow, WAITER_HEAD, waiterRow } from '../status-table.js';
 import { table } from '../table.js';
 import { fit } from '../text-width.js';
 import { HISTORY_SECONDS } from './history.js';
@@ -19,7 +19,7 @@ export interface Line {
   readonly style?: 'title' | 'head' | 'selected' | 'trouble' | 'keys';
 }
 
-/** What stands on the screen: no line wider than it, no more lines than it has. */
+/** What the screen shows: no line wider than it, no more lines than it has. */
 export function frame(view: View, size: Size): Line[] {
   const foot = footLines(view);
   const room = Math.max(0, size.rows - foot.length);
@@ -35,36 +35,42 @@ export function frame(view: View, size: Size): Line[] {
     .map((line) => ({ ...line, text: fit(line.text, size.columns) }));
 }
 
-function semaphoreLines(view: View, { sight, history }: Watched, size: Size): Line[] {
+function semaphoreLines(view: View, { summary, history }: Watched, size: Size): Line[] {
   const rate = history.grantRate(view.now).toFixed(1);
   const label = `last ${HISTORY_SECONDS} s`;
   const head: Line[] = [
-    { text: headline(sight), style: 'title' },
-    { text: permitBar(sight.held, sight.limit, size.columns) },
+    { text: headline(summary), style: 'title' },
+    { text: permitBar(summary.held, summary.limit, size.columns) },
     { text: '' },
-    { text: `held      ${sparkline(history.held(view.now), sight.limit ?? undefined)}  ${label}` },
+    {
+      text: `held      ${sparkline(history.held(view.now), summary.limit ?? undefined)}  ${label}`,
+    },
     { text: `grants    ${sparkline(history.grants(view.now))}  ${rate}/s seen` },
     { text: '' },
   ];
   const left = size.rows - head.length;
-  const waiters = waiterLines(sight);
+  const waiters = waiterLines(summary);
   // Holders come first, but some of those who wait are always seen.
   const forWaiters = Math.min(
     waiters.length,
-    Math.max(Math.floor(left / 3), left - sight.held - 1),
+    Math.max(Math.floor(left / 3), left - summary.held - 1),
   );
-  return [...head, ...holderLines(view, sight, left - forWaiters), ...waiters.slice(0, forWaiters)];
+  return [
+    ...head,
+    ...holderLines(view, summary, left - forWaiters),
+    ...waiters.slice(0, forWaiters),
+  ];
 }
 
-function holderLines(view: View, sight: Sight, rows: number): Line[] {
-  const holders = sortedHolders(sight, view);
+function holderLines(view: View, summary: SemaphoreSummary, rows: number): Line[] {
+  const holders = sortedHolders(summary, view);
   if (holders.length === 0) return [{ text: 'nobody holds a permit' }];
   return selectable(table(HOLDER_HEAD, holders.map(holderRow)), view.selected, rows);
 }
 
-function waiterLines(sight: Sight): Line[] {
-  if (sight.waiters.length === 0) return [];
-  const [head = '', ...rows] = table(WAITER_HEAD, sight.waiters.map(waiterRow));
+function waiterLines(summary: SemaphoreSummary): Line[] {
+  if (summary.waiters.length === 0) return [];
+  const [head = '', ...rows] = table(WAITER_HEAD, summary.waiters.map(waiterRow));
   return [{ text: '' }, { text: head, style: 'head' }, ...rows.map((text) => ({ text }))];
 }
 
@@ -75,19 +81,19 @@ function overviewLines(view: View, size: Size): Line[] {
     style: 'title',
   };
   if (count === 0) return [title];
-  const rows = sortedSemaphores(view).map(({ sight, history }) => [
-    fit(sight.name, Math.floor(size.columns / 3)),
-    `${sight.held}/${sight.limit ?? '?'}`,
-    permitBar(sight.held, sight.limit, Math.floor(size.columns / 4)),
-    String(sight.waiting),
+  const rows = sortedSemaphores(view).map(({ summary, history }) => [
+    fit(summary.name, Math.floor(size.columns / 3)),
+    `${summary.held}/${summary.limit ?? '?'}`,
+    permitBar(summary.held, summary.limit, Math.floor(size.columns / 4)),
+    String(summary.waiting),
     history.grantRate(view.now).toFixed(1),
-    longestHold(sight),
+    longestHold(summary),
   ]);
   const lines = table(['NAME', 'HELD', '', 'WAITING', 'GRANTS/S', 'LONGEST HOLD'], rows);
   return [title, { text: '' }, ...selectable(lines, view.selected, size.rows - 2)];
 }
 
-function longestHold({ holders }: Sight): string {
+function longestHold({ holders }: SemaphoreSummary): string {
   if (holders.length === 0) return '';
   return showDuration(Math.max(...holders.map(({ heldFor }) => heldFor)));
 }

@@ -76,7 +76,8 @@ export class FullScreen {
     const name = this.#name;
     return {
       name,
-      watched: name === undefined ? watched : watched.filter(({ sight }) => sight.name === name),
+      watched:
+        name === undefined ? watched : watched.filter(({ summary }) => summary.name === name),
       order: this.#order,
       selected: this.#selected,
       message: this.#question?.text ?? this.#message,
@@ -87,7 +88,7 @@ export class FullScreen {
 
   #rowCount(): number {
     const { name, watched } = this.#view();
-    return name === undefined ? watched.length : (watched[0]?.sight.holders.length ?? 0);
+    return name === undefined ? watched.length : (watched[0]?.summary.holders.length ?? 0);
   }
 
   #onKey(key: Key): void {
@@ -112,7 +113,7 @@ export class FullScreen {
   #open(): void {
     const view = this.#view();
     const chosen = sortedSemaphores(view)[this.#selected];
-    if (view.name === undefined && chosen !== undefined) this.#goTo(chosen.sight.name);
+    if (view.name === undefined && chosen !== undefined) this.#goTo(chosen.summary.name);
   }
 
   #goTo(name: string | undefined): void {
@@ -124,13 +125,13 @@ export class FullScreen {
 
   #askToRevoke(): void {
     const view = this.#view();
-    const sight = view.name === undefined ? undefined : view.watched[0]?.sight;
-    const holder = sight && sortedHolders(sight, view)[this.#selected];
-    if (sight === undefined || holder === undefined) return;
+    const summary = view.name === undefined ? undefined : view.watched[0]?.summary;
+    const holder = summary && sortedHolders(summary, view)[this.#selected];
+    if (summary === undefined || holder === undefined) return;
     this.#question = {
       text: `Take ticket ${holder.id} from ${holder.label}? y/N`,
       onYes: async () => {
-        const revoked = await this.#operator.revoke(sight.name, holder.id);
+        const revoked = await this.#operator.revoke(summary.name, holder.id);
         return revoked ? `revoked ${holder.id}` : `${holder.id} was gone already`;
       },
     };

@@ -14,7 +14,10 @@ export function sparkline(
     .join('');
 }
 
-/** Permits as a bar: held ones full. Where there are more permits than columns, one column stands for several. */
+/**
+ * Permits as a bar: held ones full. Where there are more permits than columns, one column means
+ * several.
+ */
 export function permitBar(held: number, limit: number | null, columns: number): string {
   const total = Math.max(limit ?? held, held, 1);
   const width = Math.max(1, Math.min(total, columns));

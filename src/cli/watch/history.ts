@@ -1,4 +1,4 @@
-import type { Sight } from '../operator.js';
+import type { SemaphoreSummary } from '../operator.js';
 
 /** How far back, in seconds. */
 export const HISTORY_SECONDS = 60;
@@ -9,14 +9,20 @@ interface Bucket {
   held: number;
 }
 
-/** What was seen of one semaphore in the last minute. Times are of a monotonic clock, in milliseconds. */
+/**
+ * What was seen of one semaphore in the last minute. Times are of a monotonic clock, in
+ * milliseconds.
+ */
 export class History {
   readonly #buckets: Bucket[] = [];
   #known: ReadonlySet<string> | undefined;
   #since = 0;
 
-  /** Counts the tickets that were not there at the last look; one that came and went between two looks is missed. */
-  add(now: number, { holders, held }: Sight): void {
+  /**
+   * Counts the tickets that were not there at the last look; one that came and went between two
+   * looks is missed.
+   */
+  add(now: number, { holders, held }: SemaphoreSummary): void {
     const ids = new Set(holders.map(({ id }) => id));
     const known = this.#known;
     if (known === undefined) this.#since = now;

@@ -3,7 +3,9 @@ import { complain, print, printable } from '../output.js';
 import type { Watched } from './view.js';
 import type { Watcher } from './watcher.js';
 
-/** One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it. */
+/**
+ * One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
+ */
 export async function printLines(
   watcher: Watcher,
   name: string | undefined,
@@ -20,9 +22,9 @@ export async function printLines(
   }
 }
 
-function lineOf({ sight, history }: Watched): string {
+function lineOf({ summary, history }: Watched): string {
   const rate = history.grantRate(performance.now()).toFixed(1);
-  const { name, held, waiting, limit } = sight;
+  const { name, held, waiting, limit } = summary;
   const counts = `held=${held} limit=${limit ?? '?'} waiting=${waiting} grants/s=${rate}`;
   return `${new Date().toISOString()} ${counts} name=${printable(JSON.stringify(name))}\n`;
 }

@@ -12,7 +12,9 @@ const STYLES: Record<NonNullable<Line['style']>, string> = {
   keys: '2',
 };
 
-/** The terminal while the full-screen view is on it: leaves it as it was, however the program ends. */
+/**
+ * The terminal while the full-screen view is on it: leaves it as it was, however the program ends.
+ */
 export class Screen {
   readonly #stdout = process.stdout;
   readonly #stdin = process.stdin;
@@ -38,7 +40,7 @@ export class Screen {
     return { columns: this.#stdout.columns, rows: this.#stdout.rows };
   }
 
-  /** Over what stands there, so that nothing flickers. */
+  /** Overwrites what is there, so that nothing flickers. */
   show(lines: readonly Line[]): void {
     if (!this.#open) return;
     const text = lines.map((line) => `${this.#styled(line)}${CONTROL}K`).join('\r\n');

@@ -1,5 +1,5 @@
 import type { HolderState } from '../../index.js';
-import type { Sight } from '../operator.js';
+import type { SemaphoreSummary } from '../operator.js';
 import type { History } from './history.js';
 
 export const HOLDER_ORDERS = ['slot', 'age', 'time left', 'label'] as const;
@@ -7,7 +7,7 @@ export const NAME_ORDERS = ['name', 'held', 'waiting'] as const;
 
 /** A semaphore and what was seen of it. */
 export interface Watched {
-  readonly sight: Sight;
+  readonly summary: SemaphoreSummary;
   readonly history: History;
 }
 
@@ -33,7 +33,7 @@ export function orderName({ name, order }: View): string {
   return orders[order % orders.length] ?? '';
 }
 
-export function sortedHolders(sight: Sight, view: View): HolderState[] {
+export function sortedHolders(summary: SemaphoreSummary, view: View): HolderState[] {
   const by: Record<(typeof HOLDER_ORDERS)[number], (holder: HolderState) => number | string> = {
     slot: ({ slots }) => slots[0] ?? 0,
     age: ({ heldFor }) => -heldFor,
@@ -41,14 +41,14 @@ export function sortedHolders(sight: Sight, view: View): HolderState[] {
     label: ({ label }) => label,
   };
   const key = by[HOLDER_ORDERS[view.order % HOLDER_ORDERS.length] ?? 'slot'];
-  return sight.holders.toSorted((a, b) => compare(key(a), key(b)));
+  return summary.holders.toSorted((a, b) => compare(key(a), key(b)));
 }
 
 export function sortedSemaphores(view: View): Watched[] {
   const by: Record<(typeof NAME_ORDERS)[number], (watched: Watched) => number | string> = {
-    name: ({ sight }) => sight.name,
-    held: ({ sight }) => -sight.held,
-    waiting: ({ sight }) => -sight.waiting,
+    name: ({ summary }) => summary.name,
+    held: ({ summary }) => -summary.held,
+    waiting: ({ summary }) => -summary.waiting,
   };
   const key = by[NAME_ORDERS[view.order % NAME_ORDERS.length] ?? 'name'];
   return view.watched.toSorted((a, b) => compare(key(a), key(b)));

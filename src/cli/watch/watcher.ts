@@ -1,6 +1,6 @@
 import { describe } from '../failure.js';
-import type { Operator, Sight, Unreadable } from '../operator.js';
-import { unreadable } from '../sight-table.js';
+import type { Operator, SemaphoreSummary, Unreadable } from '../operator.js';
+import { unreadable } from '../status-table.js';
 import { History } from './history.js';
 import type { Watched } from './view.js';
 
@@ -34,9 +34,11 @@ export class Watcher {
   async look(name: string | undefined): Promise<boolean> {
     try {
       const names = name === undefined ? await this.#allNames() : [name];
-      const sights = await this.#operator.inspectAll(names);
-      const damaged = sights.filter((sight) => 'error' in sight);
-      this.#watched = sights.flatMap((sight) => ('error' in sight ? [] : [this.#remember(sight)]));
+      const summaries = await this.#operator.inspectAll(names);
+      const damaged = summaries.filter((summary) => 'error' in summary);
+      this.#watched = summaries.flatMap((summary) =>
+        'error' in summary ? [] : [this.#remember(summary)],
+      );
       this.#trouble = damaged.length > 0 ? troubleOf(damaged) : undefined;
       return true;
     } catch (error) {
@@ -45,11 +47,11 @@ export class Watcher {
     }
   }
 
-  #remember(sight: Sight): Watched {
-    const history = this.#histories.get(sight.name) ?? new History();
-    this.#histories.set(sight.name, history);
-    history.add(performance.now(), sight);
-    return { sight, history };
+  #remember(summary: SemaphoreSummary): Watched {
+    const history = this.#histories.get(summary.name) ?? new History();
+    this.#histories.set(summary.name, history);
+    history.add(performance.now(), summary);
+    return { summary, history };
   }
 
   async #allNames(): Promise<readonly string[]> {

@@ -93,7 +93,10 @@ function shownOf(value: unknown): string {
   return Array.isArray(value) ? 'an array' : 'object';
 }
 
-/** Each value is refused, by a throw or by a rejection; the message names option, expectation and value. */
+/**
+ * Each value is refused, by a throw or by a rejection; the message names option, expectation and
+ * value.
+ */
 async function expectRefused(
   option: string,
   [types, ranges]: Bad,

@@ -36,7 +36,10 @@ const ENDS: Readonly<Record<string, (scope: Scope) => Promise<unknown>>> = {
   },
 };
 
-/** P8: no key without an expiry, and nothing but `meta`, and the sign in `tickets` that keeps that key, after the last ticket and waiter. */
+/**
+ * P8: no key without an expiry, and nothing but `meta`, and the sign in `tickets` that keeps that
+ * key, after the last ticket and waiter.
+ */
 export const keyCases: CaseGroup = {
   title: 'keys',
   needs: ['keys'],

@@ -8,7 +8,9 @@ import { expectLost, type Scope, untilLost } from '../scope.js';
 
 const quick = { limit: 2, ttl: 20_000, extendEvery: 15 };
 
-/** What is thrown and caught by nobody while `body` runs; mocha's own listener is away meanwhile. */
+/**
+ * What is thrown and caught by nobody while `body` runs; mocha's own listener is away meanwhile.
+ */
 async function uncaughtDuring(body: () => Promise<void>): Promise<unknown[]> {
   const uncaught: unknown[] = [];
   const note = (error: unknown): void => void uncaught.push(error);

@@ -20,8 +20,8 @@ const TAKINGS = [
 type Taking = (typeof TAKINGS)[number];
 
 /**
- * Takes tickets of a process that never extends, but waits beside holding them, until a push reaches one of its handles: the first
- * pushes may go before its subscription is there.
+ * Takes tickets of a process that never extends, but waits beside holding them, until a push
+ * reaches one of its handles: the first pushes may go before its subscription is there.
  */
 async function takeUntilPushed(scope: Scope, taking: Taking): Promise<void> {
   const options = { limit: 6, ttl: 3_600_000, extendEvery: 0 };

@@ -5,7 +5,9 @@ import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import type { Scope } from '../scope.js';
 
-/** Queues one request after the other, and releases when all wait: in which order they were served. */
+/**
+ * Queues one request after the other, and releases when all wait: in which order they were served.
+ */
 async function servedInTurn(scope: Scope, semaphores: readonly Semaphore[]): Promise<number[]> {
   const holder = await scope.elsewhere().acquire();
   const served: number[] = [];

@@ -24,7 +24,10 @@ export function memoryRow(clock?: ManualClock): Row {
   };
 }
 
-/** Another object, hence another client with other waiters, another queue in the process and another inbox. */
+/**
+ * Another object, hence another client with other waiters, another queue in the process and another
+ * inbox.
+ */
 function otherDoor(backend: MemoryBackend): Backend {
   return {
     clock: backend.clock,

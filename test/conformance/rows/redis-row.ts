@@ -26,7 +26,10 @@ export const SEVERAL_SERVERS: Lacks = {
   server: 'it has several, whose failures are cases of verification/topologies',
 };
 
-/** A row on one server, or on several that are reached as one: `connect` is called twice, for two clients that know nothing of each other. */
+/**
+ * A row on one server, or on several that are reached as one: `connect` is called twice, for two
+ * clients that know nothing of each other.
+ */
 export function redisRow(
   title: string,
   redis: () => TestServer | { readonly command: Command },
@@ -65,7 +68,10 @@ export async function connected(client: Client & RedisTarget): Promise<Connected
 
 export type Command = (...args: string[]) => Promise<unknown>;
 
-/** By the backend's own calls, which works whatever its data look like. With a limit of 0 nobody is granted what this frees. */
+/**
+ * By the backend's own calls, which works whatever its data look like. With a limit of 0 nobody is
+ * granted what this frees.
+ */
 export function tamperingBy(backend: Backend): TicketTampering {
   const call = { limit: 0, client: 'tampering' };
   return {
@@ -76,8 +82,8 @@ export function tamperingBy(backend: Backend): TicketTampering {
 }
 
 /**
- * The keys of semaphores, read and changed with plain commands; the names of the keys are the contract's.
- * `keyPrefix`: what the row's own client puts before each key.
+ * The keys of semaphores, read and changed with plain commands; the names of the keys are the
+ * contract's. `keyPrefix`: what the row's own client puts before each key.
  */
 export function redisData(
   command: Command,

@@ -194,7 +194,7 @@ describe('a ticket whose id was granted again, with a later fencing token', () =
 describe('a grant that nobody wants', () => {
   const FAR = { fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
 
-  it('is given back, for its request was given up or served: the server may have older data', async () => {
+  it('is given back after its request was given up or served: the server may have older data', async () => {
     const { backend, clock, acquire } = await listeningFixture();
     const [served, timedOut] = [acquire(), acquire(1)];
     await clock.advance(1);
@@ -304,7 +304,8 @@ describe('a permit', () => {
       backend.setHealth(true);
       await clock.advance(0);
       const before = backend.acquires.length;
-      // Over two connections the push may overtake the reply; in one chunk of data the shorter chain of promises does.
+      // Over two connections the push may overtake the reply; in one chunk of data the shorter
+      // chain of promises does.
       backend.onAcquire = async (call, index) => {
         if (index > before) return backend.allGranted(call);
         backend.push(call.requests[0]?.id ?? '');

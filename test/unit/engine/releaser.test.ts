@@ -32,7 +32,7 @@ describe('releasing', () => {
     }
   });
 
-  it('after the loss is false at once, and withdraws the ticket, for its holder has stopped', async () => {
+  it('after the loss is false at once, and withdraws the ticket, because its holder has stopped', async () => {
     const { backend, clock, handle, losses } = await heldFixture();
     backend.onExtend = (call) => backend.extended(call, false);
     await clock.advance(1000);
@@ -339,7 +339,7 @@ describe('a release that fails behind a result', () => {
     expect(await warnings()).to.have.length(1);
   });
 
-  it('of one among several is a warning of its own semaphore, or of its keyed mutex', async () => {
+  it('of one among several is a warning of that semaphore, or of its keyed mutex', async () => {
     const { jobs, mails, locks, warnings } = refusingFixture('s2', 'keyed:keys:bob');
     expect(await useAll([jobs, mails], () => 7)).to.equal(7);
     await (await acquireAll([jobs, mails]))[Symbol.asyncDispose]();

@@ -249,7 +249,10 @@ describe('a keyed mutex in memory', () => {
   });
 });
 
-/** XXH64 with seed 0, as published in https://github.com/cespare/xxhash/blob/main/xxhash_test.go, and of "abc". */
+/**
+ * XXH64 with seed 0, as published in https://github.com/cespare/xxhash/blob/main/xxhash_test.go,
+ * and of "abc".
+ */
 const VECTORS: readonly [key: string, hash: bigint][] = [
   ['', 0xef46db3751d8e999n],
   ['a', 0xd24ec4f1a98c6e5bn],

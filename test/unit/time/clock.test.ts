@@ -24,7 +24,7 @@ describe('the clock of the process', () => {
 });
 
 describe('a manual clock', () => {
-  it('stands still until it is told to advance, from the present or a given time', async () => {
+  it('does not move until it is advanced, from the present or a given time', async () => {
     const { now } = useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] });
     expect(new ManualClock().wall()).to.equal(now);
     const clock = new ManualClock(5000);

@@ -53,7 +53,7 @@ describe('wake-ups', () => {
     expect(rang.map(([name]) => name)).to.not.include('other');
   });
 
-  it('ring again when their callback sets them, and go on after one that throws', async () => {
+  it('ring again when their callback sets them, and continue after one that throws', async () => {
     const { clock, rang, wakeup } = fixture();
     const again: Wakeup = new Wakeup(clock, true, () => {
       rang.push(['again', clock.monotonic()]);

@@ -1,5 +1,5 @@
 import type { HistoryEvent, Violation } from '../../history/events.js';
-import { putTogether } from './put-together.js';
+import { assembleRun } from './assemble-run.js';
 import { checkDeadlines } from './rules/deadlines.js';
 import { checkLimit, checkServer, checkSlots } from './rules/limit.js';
 import { checkLiveness } from './rules/liveness.js';
@@ -34,12 +34,12 @@ const rules = [
 ];
 
 /**
- * What a history shows of promises that were not kept, in order of time. Takes O(n log n) for sorting and O(n) for the
- * rest, with n events.
+ * What a history shows of promises that were not kept, in order of time. Takes O(n log n) for
+ * sorting and O(n) for the rest, with n events.
  * @throws {MalformedHistoryError} when the history contradicts itself
  */
 export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
-  return checkRun(putTogether(events));
+  return checkRun(assembleRun(events));
 }
 
 export function checkRun(run: RunRecord): Violation[] {

@@ -37,7 +37,10 @@ export interface Hold {
   readonly permits: number;
   readonly invoked: number;
   readonly granted: number;
-  /** Until when its holder was certain of it when it heard of it, and by the last thing that it wrote. */
+  /**
+   * Until when its holder was certain of it when it heard of it, and by the last thing that it
+   * wrote.
+   */
   readonly certain: number;
   until: number;
   /** When its holder stopped believing in it, by release, loss or its own death. */
@@ -88,10 +91,13 @@ export interface RunRecord {
   readonly end: number;
 }
 
-/** Who brings the faults about, looks at the server, and carries everybody's bytes. */
+/** The process that injects the faults, looks at the server, and carries all bytes. */
 export const NEMESIS = 'nemesis';
 
-/** Whether a process, or the one that carries its bytes, could not run at some moment between `from` and `to`. */
+/**
+ * Whether a process, or the one that carries its bytes, could not run at some moment between `from`
+ * and `to`.
+ */
 export function stoodStill(run: RunRecord, process: string, from: number, to: number): boolean {
   return [process, NEMESIS].some((name) => run.stalls.get(name)?.touches(from, to) === true);
 }

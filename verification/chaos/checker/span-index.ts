@@ -3,7 +3,10 @@ export interface Span {
   readonly to: number;
 }
 
-/** Spans of time, to be asked which of them touch a moment or another span without looking at all of them. */
+/**
+ * Spans of time, to be asked which of them touch a moment or another span without looking at all of
+ * them.
+ */
 export class SpanIndex<T extends Span> {
   readonly #spans: readonly T[];
   /** The latest end among the spans up to each one: an earlier span may outlast a later one. */

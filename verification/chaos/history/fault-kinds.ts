@@ -56,7 +56,9 @@ export function isFaultKind(kind: string): kind is FaultKind {
   return Object.hasOwn(effects, kind);
 }
 
-/** What one fault may do: a clock that goes back expires nothing, and not every key holds tickets. */
+/**
+ * What one fault may do: a clock that goes back expires nothing, and not every key holds tickets.
+ */
 export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects {
   const usual: FaultEffects = effects[kind];
   // The others are a majority. The plan keeps one that lost its data away for a ttl.
@@ -66,7 +68,10 @@ export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects
   return usual;
 }
 
-/** Whether every ticket that was granted before is gone for certain, so that each of its holders must be told. */
+/**
+ * Whether every ticket that was granted before is gone for certain, so that each of its holders
+ * must be notified.
+ */
 export function endsAllTickets(
   { kind, step, key, node }: FaultDetails,
   longestLife: number,

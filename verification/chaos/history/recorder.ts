@@ -12,8 +12,9 @@ export type NewEvent = HistoryEvent extends infer E
   : never;
 
 /**
- * Writes one process's part of a history, as JSON lines in a file of its own. Each line is handed to the kernel before
- * `record` returns, so that a process that is killed loses at most the line that it was writing.
+ * Writes one process's part of a history, as JSON lines in a separate file. Each line is handed to
+ * the kernel before `record` returns, so that a process that is killed loses at most the line that
+ * it was writing.
  */
 export class Recorder {
   readonly process: string;

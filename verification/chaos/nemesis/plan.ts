@@ -35,8 +35,8 @@ const KEYS = ['tickets', 'meta', 'queue'];
 const CLOCK_STEP = 5000;
 
 /**
- * The faults of a run, by its seed and these options alone. Every kind comes once, in random order, before any comes again,
- * so that a short run is a sample of all.
+ * The faults of a run, by its seed and these options alone. Every kind comes once, in random order,
+ * before any comes again, so that a short run is a sample of all.
  */
 export function planFaults(options: PlanOptions): PlannedFault[] {
   const random = new RandomNumbers(options.seed);
@@ -54,7 +54,8 @@ export function planFaults(options: PlanOptions): PlannedFault[] {
     if (at + fault.lasts > end) return plan;
     plan.push(fault);
     clock += step ?? 0;
-    // Where only a minority may be struck at a time, what was lost on one node must be put back before the next.
+    // Where only a minority may be struck at a time, what was lost on one node must be put back
+    // before the next.
     at += fault.lasts + (options.nodes === undefined ? 0 : options.ttl) + random.between(200, 1500);
   }
 }
@@ -95,7 +96,9 @@ function detailsOf(kind: FaultKind, { workers, ttl }: PlanOptions, random: Rando
   return details[kind];
 }
 
-/** One that loses its data stays away until nothing that it had given out is believed in any more. */
+/**
+ * One that loses its data stays away until nothing that it had given out is believed in any more.
+ */
 function detailsOfOneNode(kind: FaultKind, options: PlanOptions, random: RandomNumbers): Details {
   const details = detailsOf(kind, options, random);
   const node = random.between(0, (options.nodes ?? 1) - 1);

@@ -3,7 +3,7 @@ import type { Span } from '../checker/span-index.js';
 export const WIDTH = 1100;
 export const LEFT = 90;
 export const RIGHT = 20;
-/** Where the slots begin; above them is the title, and what there is to say of faults. */
+/** Where the slots begin; above them is the title, and the notes on faults. */
 export const TOP = 130;
 export const FAINT = '#6b7280';
 

@@ -3,7 +3,10 @@ import { boxOf, type DrawingApi, LEFT, TOP } from './drawing.js';
 
 const FAULT_COLOUR = '#dc2626';
 
-/** With more faults than that in a picture, bands with their names would cover each other: each kind has a lane then. */
+/**
+ * With more faults than that in a picture, bands with their names would cover each other: each kind
+ * has a lane then.
+ */
 const NAMED = 40;
 
 /** Where the lanes are. */
@@ -24,7 +27,10 @@ export function faultSeries(faults: readonly Fault[], seconds: Place, height: nu
   };
 }
 
-/** Bands over everything for faults that last, lines for those that strike, each with its name above. */
+/**
+ * Bands over everything for faults that last, lines for those that strike, each with its name
+ * above.
+ */
 function bands(faults: readonly Fault[], left: Place, height: number): object[] {
   const labels = faults.map((fault) => {
     const style = { text: describe(fault), fontSize: 9, fill: FAULT_COLOUR };

@@ -21,10 +21,10 @@ export function figuresOf(run: RunRecord): Figure[] {
       label: `calls of ${operation}`,
       value: outcomesOf(run.calls.filter((call) => call.operation === operation)),
     })),
-    { label: 'losses that holders were told of', value: describeCounts(losses) },
+    { label: 'losses reported to holders', value: describeCounts(losses) },
     { label: 'looks at the server', value: String(run.seen.length) },
     { label: 'faults', value: describeCounts(countBy(run.faults.map(({ kind }) => kind))) },
-    { label: 'from the last fault until every permit was granted anew', value: recovery(run) },
+    { label: 'from the last fault until every permit was granted again', value: recovery(run) },
   ];
 }
 

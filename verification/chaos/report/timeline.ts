@@ -1,6 +1,6 @@
 import { init } from 'echarts';
 
-import { Doubts } from '../checker/doubt.js';
+import { UncertainHolds } from '../checker/uncertain-holds.js';
 import type { Hold, RunRecord } from '../checker/run-record.js';
 import type { Span } from '../checker/span-index.js';
 import { boxOf, type DrawingApi, FAINT, LEFT, nearness, RIGHT, TOP, WIDTH } from './drawing.js';
@@ -21,7 +21,7 @@ export interface TimelineOptions {
   readonly span: Span;
 }
 
-/** Who held which slot, how many permits were held, and when faults struck, as SVG. */
+/** The holder of each slot, the number of permits held, and the faults, as SVG. */
 export function drawTimeline(run: RunRecord, { title, span }: TimelineOptions): string {
   const { limit } = run.header;
   const lanes = limit * LANE;
@@ -141,9 +141,12 @@ interface Line {
   }[];
 }
 
-/** How many permits were held, and how many more were believed in by those who could not know that a fault took theirs. */
+/**
+ * How many permits were held, and how many more were believed in by those who could not know that a
+ * fault took theirs.
+ */
 function heldLines(run: RunRecord): Line[] {
-  const doubts = new Doubts(run);
+  const doubts = new UncertainHolds(run);
   const believed = run.holds.map(({ granted: from, end: to, slots }) => {
     return { from, to, permits: slots.length };
   });

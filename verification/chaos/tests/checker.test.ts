@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { checkHistory } from '../checker/check-history.js';
-import { madeUp } from './made-up-history.js';
+import { scriptedHistory } from './scripted-history.js';
 
 /** Histories with which nothing is wrong, each close to what its rule forbids. */
 const sound: Record<string, string> = {
@@ -38,17 +38,19 @@ const sound: Record<string, string> = {
     'limit=1; seen 300 waits=w2.900; !flush-data 350-360; w3 400 600-650; w2 200 900-950',
   'order: where there is no queue there is no order':
     'limit=1 ordered=no; seen 300 waits=w2.700; w3 400 600-650; w2 200 700-750',
-  'told: told at the next extension':
+  'lost-silently: reported at the next extension':
     'w1 100- extended=2000 lost=missing@2300; !restart-empty 2000-2050',
-  'told: a ticket that came just when the data was lost': '!flush-data 2000-2010; w1 2005-5000',
-  'told: a ticket outlives the data of one of several masters':
+  'lost-silently: a ticket that came just when the data was lost':
+    '!flush-data 2000-2010; w1 2005-5000',
+  'lost-silently: a ticket outlives the data of one of several masters':
     'w1 100-5000; !restart-empty 1000-2000 node=2',
-  'told: keys without tickets cost nobody anything': 'w1 100-5000; !delete-key 1000-1001 key=free',
+  'lost-silently: keys without tickets cost nobody anything':
+    'w1 100-5000; !delete-key 1000-1001 key=free',
   'certainty: certain for a whole ttl': 'w1 100-700 looks=600-1600',
   'lost-early: lost as missing at once': 'w1 100- lost=missing@400; !flush-data 300-301',
-  'lost-late: told when the process could run again':
+  'lost-late: reported when the process could run again':
     'w1 100- lost=expired@3000; !stop-process 200-2990 w1',
-  'lost-late: told after its own event loop was blocked':
+  'lost-late: reported after its own event loop was blocked':
     'w1 100- lost=expired@1800; stall w1 899-1799',
   'blind: certain for the rest of its lease': 'w1 100-900 looks=800-1100; !stop-server 150-2000',
   'cause: lost because the semaphore was closed': 'w1 100- lost=closed@400',
@@ -117,16 +119,16 @@ const broken: Record<string, string> = {
     'limit=1; seen 300 waits=w2.700; !swallow-replies 350-380 w2; w3 400 600-650; w2 200 700-750',
   'order: a request for many permits is starved by small ones':
     'seen 300 waits=w2.700; w3 400 600-650; w2/0,1 200 700-750',
-  'told: not told that the data was lost': 'w1 100-5000; !flush-data 2000-2010',
-  'told: not told that the clock went beyond its ticket':
+  'lost-silently: no report that the data was lost': 'w1 100-5000; !flush-data 2000-2010',
+  'lost-silently: no report that the clock went beyond its ticket':
     'w1 100-5000; !step-clock 2000-2001 step=5000',
-  'told: a release says that it was still held': 'w1 100-800; !flush-data 500-510',
+  'lost-silently: a release says that it was still held': 'w1 100-800; !flush-data 500-510',
   'certainty: certain for more than a ttl': 'w1 100-700 looks=600-1610',
   'certainty: certain for the claim time, which is longer': 'claim=2000; w1 100-700 looks=110-2000',
   'lost-early: expired while the lease still runs':
     'w1 100- lost=expired@900; !stop-server 150-2000',
-  'lost-late: told too late': 'w1 100- lost=expired@1500; !stop-server 150-2000',
-  'lost-late: never told though its process runs':
+  'lost-late: reported too late': 'w1 100- lost=expired@1500; !stop-server 150-2000',
+  'lost-late: never reported though its process runs':
     'w1 100-; !stop-server 150-2000; w1 asks 1200-2000 fail 800',
   'lost-once: lost twice': 'w1 100- lost=missing@400,missing@410; !flush-data 300-301',
   'lost-once: lost after its release':
@@ -144,7 +146,7 @@ const broken: Record<string, string> = {
     'w1 100- lost=expired@1100; !forget-scripts 150-151',
   'deadline: a request outlives its time': 'w1 asks 100-900 fail 500',
   'deadline: a request never ends': 'w1 asks 100- never 500; w1 asks 4900-5000 fail 100',
-  'deadline: one process stands still, another is late':
+  'deadline: one process is stopped, another is late':
     'w1 asks 100-2000 fail 500; !stop-process 300-1990 w2',
   'liveness: one permit is never granted again':
     'w1/0,1 100-200; quiet 1000; w1 1100-1200; w2 1300-1400',
@@ -166,7 +168,8 @@ const broken: Record<string, string> = {
 };
 
 describe('history checker', () => {
-  const check = (text: string): string[] => checkHistory(madeUp(text)).map(({ rule }) => rule);
+  const check = (text: string): string[] =>
+    checkHistory(scriptedHistory(text)).map(({ rule }) => rule);
 
   for (const [title, text] of Object.entries(sound)) {
     it(`finds nothing wrong: ${title}`, () => expect(check(text)).to.deep.equal([]));

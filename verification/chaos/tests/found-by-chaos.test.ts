@@ -7,8 +7,9 @@ import { openClient } from '../../../test/support/open-client.js';
 import { describeWithFakeClock } from '../../../test/support/require-server.js';
 
 describeWithFakeClock('data lost while the clock is behind', (server) => {
-  // --seed 8 --minutes 0.2 --ttl 600: tokens fell after the data was lost; arrival numbers, of which they are made, fell as
-  // well, so that a request was passed by all that came later until the clock had caught up.
+  // --seed 8 --minutes 0.2 --ttl 600: tokens fell after the data was lost; arrival numbers, of
+  // which they are made, fell as well, so that a request was passed by all that came later until
+  // the clock had caught up.
   it('requests that return to their place stay before those that come later', async () => {
     const proxy = await startProxy(server().port);
     const clients = await Promise.all([

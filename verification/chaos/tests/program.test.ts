@@ -3,14 +3,14 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { checkHistory } from '../checker/check-history.js';
-import { MalformedHistoryError } from '../checker/put-together.js';
+import { MalformedHistoryError } from '../checker/assemble-run.js';
 import { readHistory } from '../../history/read-history.js';
 import { Recorder } from '../history/recorder.js';
 import {
   makeTemporaryFolder,
   removeTemporaryFolder,
 } from '../../../test/support/temporary-folder.js';
-import { madeUp } from './made-up-history.js';
+import { scriptedHistory } from './scripted-history.js';
 
 describe('the program of chaos runs', () => {
   let folder: string;
@@ -47,14 +47,14 @@ describe('the program of chaos runs', () => {
       reason: 'missing',
     } as const;
     const end = { type: 'ok', at: 700, process: 'w1', call: 0 } as const;
-    const asked = madeUp('w1 asks 100-600 fail 500');
+    const asked = scriptedHistory('w1 asks 100-600 fail 500');
     for (const [title, events] of Object.entries({
-      'two runs': [...asked, ...madeUp('')],
+      'two runs': [...asked, ...scriptedHistory('')],
       'no run': asked.slice(1),
       'a call that ends twice': [...asked, end],
-      'a call that ends without having begun': [...madeUp(''), end],
-      'a ticket that is granted twice': madeUp('w1 10-20 id=a; w1 30-40 id=a'),
-      'a loss of a ticket that nobody was granted': [...madeUp(''), lost],
+      'a call that ends without having begun': [...scriptedHistory(''), end],
+      'a ticket that is granted twice': scriptedHistory('w1 10-20 id=a; w1 30-40 id=a'),
+      'a loss of a ticket that nobody was granted': [...scriptedHistory(''), lost],
     })) {
       expect(() => checkHistory(events), title).to.throw(MalformedHistoryError);
     }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { checkHistory } from '../checker/check-history.js';
-import { putTogether } from '../checker/put-together.js';
+import { assembleRun } from '../checker/assemble-run.js';
 import type { HistoryEvent, SemaphoreTerms } from '../../history/events.js';
 import { describePlan } from '../nemesis/describe-plan.js';
 import type { PlannedFault } from '../nemesis/plan.js';
@@ -33,7 +33,7 @@ describeWithFakeClock(
     });
 
     it('has had all its faults, its contention and its end', () => {
-      const { faults, holds, seen, final, quiet } = putTogether(events);
+      const { faults, holds, seen, final, quiet } = assembleRun(events);
       expect(faults.map(({ kind }) => kind)).to.deep.equal(plan.map(({ kind }) => kind));
       for (const { to } of faults) expect(to).to.be.below(quiet ?? 0);
       expect(holds).to.have.lengthOf.above(50);

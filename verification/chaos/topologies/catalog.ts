@@ -29,7 +29,10 @@ export function isTopologyName(name: string): name is TopologyName {
   return Object.hasOwn(catalog, name);
 }
 
-/** Those that can be injected here: no clock is stepped where libfaketime, or a server that works with it, is missing. */
+/**
+ * Those that can be injected here: no clock is stepped where libfaketime, or a server that works
+ * with it, is missing.
+ */
 export function faultKindsOf(name: TopologyName): readonly FaultKind[] {
   const { kinds }: TopologyEntry = catalog[name];
   return noFakeClock() === undefined ? kinds : kinds.filter((kind) => kind !== 'step-clock');

@@ -36,14 +36,17 @@ const openers: Record<Address['topology'], (address: Address) => Promise<Connect
     const close = async (): Promise<void> => {
       for (const each of clients) await each.close();
     };
-    // Each worker has ways of its own to the nodes: their addresses are no names.
+    // Each worker reaches the nodes through its own proxies: their addresses are no names.
     const named = clients.map(({ target }, i) => [`node${i}`, single(target)] as const);
     return { target: quorum(Object.fromEntries(named)), close };
   },
   sentinel: (address) => (address.client === 'redis' ? nodeSentinel(address) : ioSentinel(address)),
 };
 
-/** As both libraries want it: servers name addresses to which this worker has ways of its own. */
+/**
+ * As both libraries want it: servers name addresses that this worker reaches through its own
+ * proxies.
+ */
 function addressMap({ detours = {} }: Address): Record<string, { host: string; port: number }> {
   const host = '127.0.0.1';
   const map: Record<string, { host: string; port: number }> = {};
@@ -52,8 +55,8 @@ function addressMap({ detours = {} }: Address): Record<string, { host: string; p
 }
 
 /**
- * Faults may keep a client from ever ending its first connect, as was seen with a cluster of ioredis. A try that fails
- * leaves nothing that goes on trying.
+ * Faults may keep a client from ever ending its first connect, as was seen with a cluster of
+ * ioredis. A try that fails leaves nothing that keeps trying.
  */
 async function established(connecting: Promise<unknown>, end: () => unknown): Promise<void> {
   const timer = new AbortController();
@@ -74,7 +77,8 @@ async function established(connecting: Promise<unknown>, end: () => unknown): Pr
 
 async function nodeCluster(address: Address): Promise<Connection> {
   const rootNodes = address.ports.map((port) => ({ url: `redis://127.0.0.1:${port}` }));
-  // With the options that docs/operations/topologies.md names for masters that may fail, here and below.
+  // With the options that docs/operations/topologies.md names for masters that may fail, here and
+  // below.
   const refresh = { topologyRefreshOnReconnectionAttemptStrategy: 500 };
   const client = createCluster({ rootNodes, nodeAddressMap: addressMap(address), ...refresh });
   client.on('error', ignore);
@@ -107,7 +111,8 @@ async function ioSentinel(address: Address): Promise<Connection> {
   const client = new Redis({ ...options, failoverDetector: true });
   client.on('error', ignore);
   await established(client.connect(), () => client.disconnect());
-  // Told of a failover while it reconnects, it takes that for its own end: an application connects again.
+  // Notified of a failover while it reconnects, it takes that for its end: an application connects
+  // again.
   const reconnect = (): void => void client.connect().catch(ignore);
   client.on('end', reconnect);
   const close = (): Promise<void> => {

@@ -3,7 +3,7 @@ import type { PlannedFault } from '../nemesis/plan.js';
 import { injectProxyFault } from './proxy-faults.js';
 import { type Undo, WORKERS } from './topology.js';
 
-/** One of several servers that tell clients where the others are. */
+/** One of several servers that show clients where the others are. */
 interface Destination {
   /** The port that they name. */
   readonly named: number;
@@ -17,8 +17,8 @@ interface Way {
 }
 
 /**
- * Ways of its own for each worker to servers of which clients learn from each other. The clients' address maps lead
- * them there; replication, sentinels and the observer stay on the straight way.
+ * Separate proxies for each worker to servers that name each other to their clients. The clients'
+ * address maps lead them there; replication, sentinels and the observer stay on the straight way.
  */
 export class Detours {
   readonly #ways: readonly Way[];

@@ -42,7 +42,7 @@ export function injectProxyFault(
   });
 }
 
-/** TCP never goes on behind bytes that were lost: the connections that have lost some end. */
+/** TCP never continues after lost bytes: the connections that have lost some end. */
 function swallowing(swallow: (proxy: FaultProxy, on: boolean) => void): Setter {
   return (proxy, on) => {
     if (!on) proxy.cut();

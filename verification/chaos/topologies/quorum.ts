@@ -40,7 +40,7 @@ export async function startQuorum(): Promise<Topology> {
 }
 
 class QuorumTopology implements Topology {
-  /** Who waits is in no queue: everybody asks again. */
+  /** Waiters are in no queue: each of them asks again. */
   readonly observerAddress: Address;
   readonly #nodes: readonly Node[];
 

@@ -25,7 +25,10 @@ export const replicatedKinds: readonly FaultKind[] = [
   'fail-over',
 ];
 
-/** Kills a master whose last writes have reached no replica, and waits until one of these has taken over. */
+/**
+ * Kills a master whose last writes have reached no replica, and waits until one of these has taken
+ * over.
+ */
 export class FailOver {
   readonly #servers: ReplicatedServers;
   #stopped: readonly TestServer[] = [];

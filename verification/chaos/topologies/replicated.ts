@@ -10,7 +10,7 @@ import type { Address, Topology, Undo } from './topology.js';
 interface ReplicatedOptions {
   readonly servers: ReplicatedServers;
   readonly topology: 'cluster' | 'sentinel';
-  /** What clients are told to begin with. */
+  /** The addresses that clients start with. */
   readonly ports: readonly number[];
   readonly detours: Detours;
   /** Those that only these servers know. */
@@ -34,7 +34,7 @@ export class Replicated implements Topology {
   addressOf(worker: number): Address {
     const { topology } = this.#options;
     const detours = this.#options.detours.of(worker);
-    // Who is asked first where the others are is not itself named by anybody.
+    // No other server names the one that is asked first.
     const ports = this.#options.ports.map((port) => detours[port] ?? port);
     return { topology, client: worker % 2 === 0 ? 'redis' : 'ioredis', ports, detours };
   }

@@ -14,12 +14,16 @@ type Injector = (
 ) => Promise<Undo | undefined>;
 
 /**
- * Arguments of a server that loses nothing that it has confirmed when it is killed: it writes to the file before it
- * replies, and what the kernel has outlives the process, so that nobody need wait for the disk.
+ * Arguments of a server that loses nothing that it has confirmed when it is killed: it writes to
+ * the file before it replies, and what the kernel has outlives the process, so that nobody need
+ * wait for the disk.
  */
 export const keepingData = ['--appendonly', 'yes', '--appendfsync', 'no'];
 
-/** How much longer clients are paused than planned, so that it is not over before it counts as ending. */
+/**
+ * How much longer clients are paused than planned, so that it is not over before it counts as
+ * ending.
+ */
 const PAUSE_MARGIN = 100;
 
 /** Faults of one server that need nothing but the server. */

@@ -1,7 +1,10 @@
 import type { TestCluster } from '../../../test/support/redis-cluster.js';
 import type { Undo } from './topology.js';
 
-/** Begins to move a slot to another master, with one of its keys; the others follow when that is undone. */
+/**
+ * Begins to move a slot to another master, with one of its keys; the others follow when that is
+ * undone.
+ */
 export async function moveSlot(cluster: TestCluster, slot: number): Promise<Undo> {
   const from = await cluster.masterOf(slot);
   const to = (await cluster.masters()).find((master) => master !== from);

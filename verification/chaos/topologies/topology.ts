@@ -1,7 +1,9 @@
 import type { Backend, RedisTarget } from '../../../src/index.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 
-/** How many worker processes a run has; each has its own way to the servers, for faults to strike. */
+/**
+ * How many worker processes a run has; each has its own way to the servers, for faults to strike.
+ */
 export const WORKERS = 4;
 
 /** What a worker process needs to connect; plain data. */
@@ -33,7 +35,7 @@ export interface Topology {
   readonly observerAddress: Address;
   /** What must come before a fault and disturbs nobody by itself. */
   prepare?(fault: PlannedFault): Promise<void>;
-  /** What a fault has broken beyond what its end mends. */
+  /** What a fault has broken that its end does not repair. */
   repair?(): Promise<void>;
   /** Brings a fault about; resolves when it is there, with what takes it away, if it lasts. */
   inject(fault: PlannedFault, name: string): Promise<Undo | undefined>;

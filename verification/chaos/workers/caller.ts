@@ -23,7 +23,10 @@ interface CallerOptions {
 
 const ABORTED = new Error('the caller has changed its mind');
 
-/** Acquires, holds and releases, one after the other, and records each call before it is made and when it has ended. */
+/**
+ * Acquires, holds and releases, one after the other, and records each call before it is made and
+ * when it has ended.
+ */
 export class Caller {
   readonly #options: CallerOptions;
   #stopping = false;
@@ -98,7 +101,10 @@ export class Caller {
     await this.#release(handle);
   }
 
-  /** Mostly short; sometimes longer than the ttl, so that it must be extended; over at once when the permit is lost. */
+  /**
+   * Mostly short; sometimes longer than the ttl, so that it must be extended; over at once when the
+   * permit is lost.
+   */
   async #work(handle: Handle): Promise<void> {
     const { random, ttl } = this.#options;
     const kind = random.next();

@@ -101,7 +101,7 @@ export class Crew {
     };
     const worker = startWorker(new URL('worker.ts', import.meta.url), workload);
     const ready = worker.next('ready');
-    // Told by `stop`, which waits for it again.
+    // Reported by `stop`, which waits for it again.
     ready.catch(() => undefined);
     return { process, worker, ready };
   }

@@ -15,7 +15,10 @@ interface Watched {
   held: boolean;
 }
 
-/** Records what holders can know: how far their certainty reaches, that it is over, and that they could not look. */
+/**
+ * Records what holders can know: how far their certainty reaches, that it is over, and that they
+ * could not look.
+ */
 export class HolderWatch {
   readonly #recorder: Recorder;
   readonly #watched = new Map<string, Watched>();

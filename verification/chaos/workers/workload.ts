@@ -1,6 +1,6 @@
 import type { Address } from '../topologies/topology.js';
 
-/** What a worker process is told when it starts. */
+/** What a worker process gets when it starts. */
 export interface Workload {
   /** Its name in the history. */
   readonly process: string;

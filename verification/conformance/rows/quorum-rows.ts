@@ -10,7 +10,7 @@ const LACKS: Lacks = {
   queue:
     'requests that wait ask again and again, in no order, and only their own process knows of them',
   'operator calls': 'a quorum offers none of them',
-  listing: 'each node has names of its own',
+  listing: 'each node has its own names',
   'server errors': 'several servers say why, see verification/quorum',
 };
 

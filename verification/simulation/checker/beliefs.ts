@@ -18,13 +18,18 @@ export interface Hold {
   readonly slots: readonly number[];
   /** Until when its holder is certain of it, unless `over`. */
   until: number;
-  /** When it must have been told of the end at the latest: a wall clock that is stepped sets off no timer. */
+  /**
+   * When it must have been notified of the end at the latest: a wall clock that is stepped sets off
+   * no timer.
+   */
   noticeBy: number;
-  /** When it stopped believing: by release, or by being told of a loss. */
+  /** When it stopped believing: by release, or by notice of a loss. */
   over: number | undefined;
   /** Why it was lost, if it was. */
   lost: string | undefined;
-  /** It was taken from its holder by what the contract names; from then on it counts for nothing. */
+  /**
+   * It was taken from its holder by what the contract names; from then on it counts for nothing.
+   */
   broken: { readonly cause: EndCause; readonly at: number } | undefined;
 }
 
@@ -114,7 +119,7 @@ export class Beliefs implements TicketWatcher {
         this.#report(
           'lost-late',
           now,
-          `${hold.id} ended ${late} ms ago and its holder was not told`,
+          `${hold.id} ended ${late} ms ago and its holder was not notified`,
         );
       } else this.#next = Math.min(this.#next, due);
     }
@@ -199,7 +204,7 @@ export class Beliefs implements TicketWatcher {
     }
   }
 
-  /** Its ticket was lost with the server's data, and tokens may have begun anew. */
+  /** Its ticket was lost with the server's data, and tokens may have started over. */
   #isDoubtful({ id, token }: Hold): boolean {
     const end = this.#ended.get(`${id} ${token}`);
     return end !== undefined && end.cause === 'lost';
@@ -223,7 +228,8 @@ export class Beliefs implements TicketWatcher {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     const before = hold.until;
-    // Between its end and the timer that finds it an extension may still be confirmed: nobody has looked.
+    // Between its end and the timer that finds it an extension may still be confirmed: nobody has
+    // looked.
     if (before < at - SLACK - LOOK && until > at) {
       this.#report('held-again', at, `${ticket} was held again after it was not`);
     }
@@ -237,7 +243,10 @@ export class Beliefs implements TicketWatcher {
     this.#next = Math.min(this.#next, until + SLACK + LOOK);
   }
 
-  /** Whatever a holder has heard, it was sent before: nobody is certain for longer than a ttl from now. */
+  /**
+   * Whatever a holder has heard, it was sent before: nobody is certain for longer than a ttl from
+   * now.
+   */
   #judgeCertainty(
     { id, token, until, semaphore, broken }: Hold,
     at: number,
@@ -252,11 +261,12 @@ export class Beliefs implements TicketWatcher {
         `${id} is certain for ${Math.round(until - at)} ms, with a ttl of ${ttl}`,
       );
     }
-    // Where tokens have begun again, its request may have got the very token once more: nobody can see that it was lost.
+    // Where tokens have begun again, its request may have got the very token once more: nobody can
+    // see that it was lost.
     const same = this.#tokensRepeat && server.find(semaphore, id)?.token === token;
     if (broken !== undefined && until > broken.at + most && !same) {
       this.#report(
-        'told',
+        'lost-silently',
         at,
         `${id} is believed in for more than a ttl after it was ${broken.cause}`,
       );
@@ -268,7 +278,7 @@ export class Beliefs implements TicketWatcher {
     const hold = this.holds.get(`${ticket} ${token}`);
     if (hold === undefined) return;
     if (hold.lost !== undefined) this.#report('lost-twice', at, `${ticket} was lost twice`);
-    // Who gives back what has just run out may hear so of that very call.
+    // A holder that gives back what has just run out may hear so from that call.
     const atOnce = hold.over === at && hold.until <= at + SLACK;
     if (hold.over !== undefined && hold.lost === undefined && !atOnce) {
       this.#report('lost-after-release', at, `${ticket} was lost after its release`);
@@ -302,7 +312,10 @@ export class Beliefs implements TicketWatcher {
     this.#open.delete(hold);
   }
 
-  /** Tokens begin at the server's clock: where that is behind, and the data are lost, they may be lower. */
+  /**
+   * Tokens begin at the server's clock: where that is behind, and the data are lost, they may be
+   * lower.
+   */
   #onServer({ change, step = 0 }: ServerEvent): void {
     if (change === 'stepped') this.#steppedBack ||= step < 0;
     else this.#hasLostData = true;

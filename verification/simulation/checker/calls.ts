@@ -21,7 +21,9 @@ const CALL_LIMIT = 5000;
 /** What a call may be late by: 50 ms, and what a few timers in a row may add. */
 const SLACK = 60;
 
-/** What clocks that run apart may make since a process last heard of the server, in milliseconds. */
+/**
+ * What clocks that run apart may make since a process last heard of the server, in milliseconds.
+ */
 const APART = 1000;
 
 /** No call outlives its own time, whatever server and network do. */
@@ -30,7 +32,10 @@ export class Calls {
   readonly #report: Report;
   readonly #open = new Map<string, OpenCall>();
   readonly #ttls = new Map<string, number>();
-  /** When the last setLimit of a process on a semaphore may act at the latest, since when it has its object, and when it last heard of the server through that. */
+  /**
+   * When the last setLimit of a process on a semaphore may act at the latest, since when it has its
+   * object, and when it last heard of the server through that.
+   */
   readonly #settled = new Map<string, number>();
   readonly #opened = new Map<string, number>();
   readonly #heard = new Map<string, number>();
@@ -114,7 +119,8 @@ export class Calls {
       if (event?.operation === 'set-limit') {
         // Its time, which the call names, may end later than the call itself.
         const due = event.at + 1.01 * this.#limitOf(event);
-        // A wall clock that was stepped since the process last heard of the server may have been a machine that slept.
+        // A wall clock that was stepped since the process last heard of the server may have been a
+        // machine that slept.
         const stepped = this.#troubles.steppedAt(process) > (this.#heard.get(place) ?? 0);
         const age = this.#arrivals.longest(process, event.at);
         const settled = stepped ? Infinity : Math.max(at, due) + age + APART;
@@ -125,7 +131,10 @@ export class Calls {
     }
   }
 
-  /** Whoever was told that its call failed must not find that it acts: somebody else may have called since. */
+  /**
+   * A caller whose call failed must not find that it takes effect later: somebody else may have
+   * called since.
+   */
   #judgeEffect({ client, semaphore, at, notAfter }: ServedEvent): void {
     const place = `${client} ${semaphore}`;
     const calls = [...this.#open.values()].map(({ event }) => event);
@@ -136,7 +145,8 @@ export class Calls {
         call.semaphores.includes(semaphore),
     );
     const settled = this.#settled.get(place);
-    // The first call of an object knows no clock of the server; and one that was stepped nobody knows.
+    // The first call of an object knows no clock of the server; and one that was stepped nobody
+    // knows.
     const timeless = notAfter === undefined && this.#timeless.has(place);
     if (open || settled === undefined || this.#stepped || timeless || at <= settled) return;
     // What was killed has heard nothing.

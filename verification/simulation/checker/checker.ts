@@ -6,8 +6,8 @@ import { ServerModel } from './server-model.js';
 import { Troubles } from './troubles.js';
 
 /**
- * Reads a history, event by event, and says at once which promise was not kept. It knows the contract and the history, and
- * nothing of src.
+ * Reads a history, event by event, and says at once which promise was not kept. It knows the
+ * contract and the history, and nothing of src.
  */
 export class Checker {
   readonly violations: Violation[] = [];

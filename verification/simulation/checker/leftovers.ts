@@ -29,7 +29,10 @@ const CLAIM = 5000;
 /** Between two looks. */
 const PERIOD = 200;
 
-/** A rejected acquire leaves nothing behind: neither a ticket that nobody holds, nor a request that nobody waits for. */
+/**
+ * A rejected acquire leaves nothing behind: neither a ticket that nobody holds, nor a request that
+ * nobody waits for.
+ */
 export class Leftovers {
   readonly #parts: Parts;
   readonly #report: Report;
@@ -58,8 +61,9 @@ export class Leftovers {
     if (late) for (const { id } of own) this.#excused.add(id);
     for (const { id } of [...own, ...grants]) {
       const owner = this.#owners.get(clientOf(id)) ?? '';
-      // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach. So is a ticket that was adopted
-      // without its adopter hearing of it: that is left to its ttl, for the next one may adopt it.
+      // A command that ran twice, and whose answer nobody hears, is beyond anybody's reach. So is a
+      // ticket that was adopted without its adopter hearing of it: that is left to its ttl, because
+      // the next one may adopt it.
       if (unheard === true || this.#parts.troubles.repeatsUntil(owner) >= at) this.#excused.add(id);
     }
     for (const { id, heard } of grants) if (!heard) this.#unheard.add(id);
@@ -93,14 +97,15 @@ export class Leftovers {
     }
   }
 
-  /** Who waits is heard of again before its requests count for nothing. */
+  /** A waiter is heard of again before its requests count for nothing. */
   #judgeSilence(semaphore: ModelledSemaphore, now: number): void {
     const { troubles, calls, server } = this.#parts;
     for (const waiter of semaphore.queue) {
       const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
       const silence = server.timeAt(now) - semaphore.aliveUntil(waiter);
       if (silence < 0 || silence > 2 * PERIOD || this.#judged.has(waiter.id)) continue;
-      // Once: what was left to be dropped seems to wait again whenever its process asks for something else.
+      // Once: what was left to be dropped seems to wait again whenever its process asks for
+      // something else.
       this.#judged.add(waiter.id);
       if (waiter.restored === true || troubles.isDead(owner)) continue;
       // Queued by a command that came twice: nobody knows of it.

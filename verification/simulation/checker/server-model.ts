@@ -18,7 +18,9 @@ export interface LiveTicket {
   readonly grantedAt: number;
   /** By the server's clock. */
   expiresAt: number;
-  /** Its end may come early, for the clock was stepped, or old data came back, since it was renewed. */
+  /**
+   * Its end may come early, because since its renewal the clock was stepped, or old data came back.
+   */
   doubtful: boolean;
   /** It came back with old data, whether anybody still wants it or not. */
   restored?: boolean;
@@ -57,7 +59,10 @@ interface Grant extends ServedGrant {
   readonly permits: number | undefined;
 }
 
-/** What one semaphore must be on the server, by the calls that it served: who holds, who waits, in which order. */
+/**
+ * What one semaphore must be on the server, by the calls that it served: who holds, who waits, in
+ * which order.
+ */
 export class ModelledSemaphore {
   readonly name: string;
   readonly tickets = new Map<string, LiveTicket>();
@@ -67,9 +72,15 @@ export class ModelledSemaphore {
   readonly #revoked = new Set<string>();
   /** Their process was silent for too long: they may be gone, until they are asked for again. */
   readonly #dropped = new Set<string>();
-  /** False once places in the queue may be of two clocks: that of before a loss of data, and an earlier one. */
+  /**
+   * False once places in the queue may be of two clocks: that of before a loss of data, and an
+   * earlier one.
+   */
   ordered = true;
-  /** False while a ticket may be there that had ended before the clock was set back: whether it was dropped, nobody can tell. */
+  /**
+   * False while a ticket may be there that had ended before the clock was set back: whether it was
+   * dropped is unknown.
+   */
   certain = true;
   /** When it is certain again, by the server's clock. */
   doubtedUntil = -Infinity;
@@ -141,7 +152,10 @@ export class ModelledSemaphore {
     this.#judgeIdle();
   }
 
-  /** The clock is set back from that time: what has ended by then may be there or not, until it has ended again. */
+  /**
+   * The clock is set back from that time: what has ended by then may be there or not, until it has
+   * ended again.
+   */
   doubt(before: number): void {
     for (const { expiresAt } of this.tickets.values()) {
       if (expiresAt <= before) this.doubtUntil(expiresAt);
@@ -213,7 +227,7 @@ export class ModelledSemaphore {
   #enqueue(requests: readonly ServedRequest[], time: number): void {
     for (const { id, permits, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
-        // Who never heard of its place has a new one after it was dropped.
+        // A request that never heard of its place gets a new one after it was dropped.
         if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
         this.#place({ id, permits, arrival: place ?? Infinity });
         this.#dropped.delete(id);
@@ -263,7 +277,8 @@ export class ModelledSemaphore {
 
   #judgeOrder(id: string, place: Waiter | undefined, { requests = [] }: ServedEvent): void {
     if (!this.ordered) return;
-    // A process that asks for another permit just now is there: what it asked for before may be dropped or not.
+    // A process that asks for another permit just now is there: what it asked for before may be
+    // dropped or not.
     const asks = requests.some(
       (one) => one.verdict !== 'late' && clientOf(one.id) === clientOf(id),
     );
@@ -352,7 +367,7 @@ export class ModelledSemaphore {
     }
   }
 
-  /** Whoever was told that a call is over must not find that it acts. */
+  /** A caller that knows that a call is over must not find that it takes effect. */
   #judgeTime({ notAfter = Infinity, time, operation }: ServedEvent, late: boolean): void {
     if (late === time > notAfter) return;
     const what = late ? 'refused as late before' : 'acted after';
@@ -393,7 +408,10 @@ export class ServerModel {
   #offset = 0;
   /** The highest token of each semaphore, and of each of its slots. */
   readonly #highest = new Map<string, number>();
-  /** Whose requests were answered since the clock was last set forward, and since when; undefined: it never was. */
+  /**
+   * Whose requests were answered since the clock was last set forward, and since when; undefined:
+   * it never was.
+   */
   #informed: Map<string, number> | undefined;
   #steppedBack = false;
   #hasLostData = false;
@@ -414,7 +432,10 @@ export class ServerModel {
     return now + this.#offset;
   }
 
-  /** By how much its clock was set back lately: calls that were sent before may act for so much longer. */
+  /**
+   * By how much its clock was set back lately: calls that were sent before may act for so much
+   * longer.
+   */
   backwardAt(now: number): number {
     return now < this.#backward.at + ON_ITS_WAY ? this.#backward.by : 0;
   }
@@ -481,7 +502,8 @@ export class ServerModel {
       const now = this.find(ticket.semaphore, ticket.id);
       if (now?.token !== ticket.token) this.#watcher.onTicketEnd(ticket, 'lost', at, at);
     }
-    // Tokens begin at the server's clock, which may be behind where it was: the one thing that the promise leaves open.
+    // Tokens begin at the server's clock, which may be behind where it was: the one thing that the
+    // promise leaves open.
     this.#hasLostData = true;
     if (this.#steppedBack) this.#beginTokensAnew();
   }
@@ -514,7 +536,10 @@ export class ServerModel {
     this.#informed = new Map();
   }
 
-  /** Whoever does not know yet that the clock was set forward takes a grant that is on its way for younger than it is. */
+  /**
+   * Whoever does not know yet that the clock was set forward takes a grant that is on its way for
+   * younger than it is.
+   */
   #doubtNews({ at, semaphore, requests = [], grants, unheard }: ServedEvent): void {
     const informed = this.#informed;
     if (informed === undefined) return;

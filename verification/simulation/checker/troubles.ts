@@ -65,7 +65,10 @@ export class Troubles {
     return this.#stepped.get(process) ?? -Infinity;
   }
 
-  /** Until when anything may have struck the process in what it does with these semaphores, as of now; Infinity: something does. */
+  /**
+   * Until when anything may have struck the process in what it does with these semaphores, as of
+   * now; Infinity: something does.
+   */
   struckUntil(process: string, ...semaphores: readonly string[]): number {
     return this.#latestOf(this.#last, process, semaphores);
   }

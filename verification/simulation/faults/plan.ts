@@ -14,10 +14,15 @@ export interface PlannedFault {
   readonly force: number;
 }
 
-/** How many of all seeds have no fault, so that what must never happen by itself is seen as well. */
+/**
+ * How many of all seeds have no fault, so that what must never happen by itself is seen as well.
+ */
 const CALM = 0.12;
 
-/** A seed has some kinds of faults and not others: together they hide from each other what each alone would show. */
+/**
+ * A seed has some kinds of faults and not others: together they hide from each other what each
+ * alone would show.
+ */
 export function planFaults(settings: Settings, ttl: number, longestTtl: number): PlannedFault[] {
   const { seed, minutes, processes, faults, nodes } = settings;
   const random = streamOf(seed, 'plan');
@@ -47,7 +52,10 @@ export function planFaults(settings: Settings, ttl: number, longestTtl: number):
   return plan;
 }
 
-/** A quorum's nodes have no queue, nor a clock that everybody sees; what they need is said in docs/operations/several-masters.md. */
+/**
+ * A quorum's nodes have no queue, nor a clock that everybody sees; what they need is said in
+ * docs/operations/several-masters.md.
+ */
 function isForbiddenForNodes(kind: FaultKind): boolean {
   return [
     'restart-old',

@@ -168,7 +168,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'late-limit',
     origin: 'own history: 286c0b9',
-    what: 'A setLimit whose caller was told that it failed acts later',
+    what: 'A setLimit that failed for its caller takes effect later',
     file: 'calling/operator-calls.ts',
     find: 'setLimit({ ...call, notAfter })',
     replace: 'setLimit(notAfter === undefined ? { ...call, notAfter } : call)',
@@ -235,7 +235,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'silent-waiters',
     origin: 'own contract: tries renew the lease of those who wait',
-    what: 'Who waits asks again only every eight seconds',
+    what: 'A waiter asks again only every eight seconds',
     file: 'engine/wait-loop.ts',
     find: 'const SAFETY_PAUSE_MS = 1500;',
     replace: 'const SAFETY_PAUSE_MS = 8000;',

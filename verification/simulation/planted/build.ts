@@ -41,7 +41,10 @@ function planting({ file, find, replace }: PlantedBug): Plugin {
   };
 }
 
-/** @throws {Error} when the text is not there exactly once: the sources have changed, and the bug must be planted elsewhere */
+/**
+ * @throws {Error} when the text is not there exactly once: the sources have changed, and the bug
+ *   must be planted elsewhere
+ */
 export async function checkPlace({ name, file, find }: PlantedBug): Promise<void> {
   const source = await readFile(join(ROOT, 'src', file), 'utf8').catch(() => undefined);
   if (source === undefined) throw new Error(`planted bug ${name}: src has no ${file}`);

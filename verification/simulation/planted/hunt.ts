@@ -1,5 +1,5 @@
 // Before anything of src.
-import '../deterministic.js';
+import { assertDeterministic } from '../deterministic.js';
 
 import { faultsNamed } from '../command-line.js';
 import type { FaultKind } from '../faults/kinds.js';
@@ -15,7 +15,10 @@ export interface Quarry {
   readonly seeds: number;
 }
 
-/** Takes one seed after the other until a promise is broken, or the time is over; the first in any case. */
+/**
+ * Takes one seed after the other until a promise is broken, or the time is over; the first in any
+ * case.
+ */
 async function hunt(
   seconds: number,
   nodes: number,
@@ -37,6 +40,7 @@ async function hunt(
   return { settings: undefined, rule: '', message: '', seconds: passed(), seeds: 0 };
 }
 
+assertDeterministic();
 const [seconds = '60', nodes = '1', faults = 'all', first = '1'] = process.argv.slice(2);
 const quarry = await hunt(Number(seconds), Number(nodes), faultsNamed(faults), Number(first));
 console.log(JSON.stringify(quarry));

@@ -20,7 +20,9 @@ interface Row {
   readonly quarry: Quarry;
 }
 
-/** Plants one bug after the other, hunts it, and makes sure that the same seed passes without it. */
+/**
+ * Plants one bug after the other, hunts it, and makes sure that the same seed passes without it.
+ */
 async function main(names: readonly string[], table: string | undefined): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'planted-'));
   const clean = join(folder, 'clean.mjs');

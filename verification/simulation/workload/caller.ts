@@ -68,7 +68,7 @@ export class Caller {
     return Math.ceil(this.#random.exponential(this.#random.chance(0.3) ? 200 : 5000));
   }
 
-  /** So many that every limit that was ever set allows them, mostly. */
+  /** Mostly few enough for every limit that was ever set. */
   #permits(name: string): number {
     const terms = this.#crew.options.terms.semaphores.find((each) => each.name === name);
     const most = Math.min(terms?.limit ?? 1, this.#crew.semaphore(name).limit);
@@ -169,7 +169,10 @@ export class Caller {
     await closing;
   }
 
-  /** One of each semaphore, asked for and given back in one turn, so that these calls travel together. */
+  /**
+   * One of each semaphore, asked for and given back in one turn, so that these calls travel
+   * together.
+   */
   async #burst(): Promise<void> {
     const { semaphores, hold } = this.#crew.options.terms;
     const asked = semaphores.map(({ name }) => this.#acquire(name));

@@ -50,7 +50,7 @@ export class HandleWatch {
   look(process: SimulatedProcess): void {
     const { now } = this.#scheduler;
     for (const [handle, before] of this.#handles.get(process) ?? []) {
-      // Who looks at a handle that has just run out may be the one who finds it lost: its timer shall.
+      // A look at a handle that has just run out may be what finds it lost: its timer should.
       if (now >= before && now < before + GRACE) {
         // Touching the process is enough: then all its handles are looked at.
         process.runAt(before + GRACE, () => undefined);

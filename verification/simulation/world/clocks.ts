@@ -22,7 +22,7 @@ class Drift {
   }
 }
 
-/** What a simulated process has instead of its own clocks, timers and chance. */
+/** What a simulated process has instead of real clocks, timers and chance. */
 export interface ProcessClockOptions {
   readonly scheduler: Scheduler;
   readonly rate: number;
@@ -88,7 +88,10 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** A server's clock: it may be stepped, and be set to an earlier moment while what was done then is done again. */
+/**
+ * A server's clock: it may be stepped, and be set to an earlier moment while what was done then is
+ * done again.
+ */
 export class ServerClock implements Clock {
   readonly rate: number;
   readonly #drift: Drift;
@@ -104,7 +107,10 @@ export class ServerClock implements Clock {
     return this.#replayed ?? this.present;
   }
 
-  /** Also while older calls are done again. In whole microseconds that binary fractions tell exactly. */
+  /**
+   * Also while older calls are done again. In whole microseconds that binary fractions hold
+   * exactly.
+   */
   get present(): number {
     return Math.floor((this.#offset + this.#drift.elapsed) * 8) / 8;
   }

@@ -1,4 +1,4 @@
-import type { Call } from '../../../src/index.js';
+import type { Call } from '../../../src/backends/backend.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { Damage } from './damage.js';
 import type { Gate, Way } from './link.js';

@@ -1,4 +1,5 @@
-import type { Backend, GrantListener, Listening } from '../../../src/index.js';
+import type { GrantListener, Listening } from '../../../src/backends/backend.js';
+import type { Backend } from '../../../src/index.js';
 import type { Random } from '../random.js';
 import { DamagedError } from './damage.js';
 import { copyCall } from './plain-copy.js';
@@ -33,13 +34,16 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** Milliseconds between two tries to connect, and what a client needs to notice that its connection is gone. */
+/**
+ * Milliseconds between two tries to connect, and what a client needs to notice that its connection
+ * is gone.
+ */
 const RECONNECT = 30;
 
 /**
- * The connections of one process to one server: one for commands, and one for each subscription. Each keeps its order;
- * between them there is none. `resends`: what was in flight when a connection broke is silently sent again, as ioredis does; else it
- * fails, as with node-redis.
+ * The connections of one process to one server: one for commands, and one for each subscription.
+ * Each keeps its order; between them there is none. `resends`: what was in flight when a connection
+ * broke is silently sent again, as ioredis does; else it fails, as with node-redis.
  */
 export class Link {
   readonly weather = new Weather();
@@ -102,7 +106,7 @@ export class Link {
     this.#reconnect(this.#scheduler.now + duration);
   }
 
-  /** Those for subscriptions; `quietly`: it is noticed only when they are made anew. */
+  /** Those for subscriptions; `quietly`: it is noticed only when they are made again. */
   cutSubscribers(duration: number, quietly: boolean): void {
     for (const subscriber of this.#subscribers) subscriber.cut(duration, quietly);
   }

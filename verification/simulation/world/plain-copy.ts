@@ -8,7 +8,10 @@ export function plainCopy(value: unknown): unknown {
   return copy;
 }
 
-/** One call, or those that travel together. A request of the engine has its fields by getters, and more than a network would carry. */
+/**
+ * One call, or those that travel together. A request of the engine has its fields by getters, and
+ * more than a network would carry.
+ */
 export function copyCall(call: object): object {
   if (Array.isArray(call)) return call.map((one: object) => copyCall(one));
   if (!('requests' in call) || !Array.isArray(call.requests)) return plainCopy(call);

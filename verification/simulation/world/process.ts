@@ -2,7 +2,7 @@ import type { Random } from '../random.js';
 import { ProcessClock } from './clocks.js';
 import type { Happening, Scheduler } from './scheduler.js';
 
-/** One simulated process: it has clocks of its own, may stand still for a while, and may be killed. */
+/** One simulated process: it has its own clocks, may stop for a while, and may be killed. */
 export class SimulatedProcess {
   readonly name: string;
   readonly clock: ProcessClock;

@@ -9,10 +9,12 @@ import { startServer } from '../../../test/support/redis-server.js';
 import type { ServerClock } from './clocks.js';
 import type { OpenStore, Store } from './server.js';
 
-/** Scripts are forgotten after so many calls. */
+/** Scripts are forgotten after this many calls. */
 const FLUSH_EVERY = 97;
 
-/** The real Lua on a redis-server of its own, with the simulated server's time instead of its TIME. */
+/**
+ * The real Lua on a separate redis-server, with the simulated server's time instead of its TIME.
+ */
 export async function startRealScripts(): Promise<{ open: OpenStore; stop: () => Promise<void> }> {
   const server = await startServer();
   const commands = new Redis(server.url);

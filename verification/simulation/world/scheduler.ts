@@ -9,7 +9,10 @@ interface Entry extends Happening {
   run: (() => void | Promise<void>) | undefined;
 }
 
-/** Virtual time in milliseconds, and what happens in it: one thing after the other, never two at once. */
+/**
+ * Virtual time in milliseconds, and what happens in it: one thing after the other, never two at
+ * once.
+ */
 export class Scheduler {
   now = 0;
   /** How many things have happened. */
@@ -32,7 +35,10 @@ export class Scheduler {
     return this.at(this.now + delay, run);
   }
 
-  /** Runs until nothing is left or `until` says so; `between` is called when all that a step has set off has come to rest. */
+  /**
+   * Runs until nothing is left or `until` says so; `between` is called when all that a step has set
+   * off has come to rest.
+   */
   async run(until: () => boolean, between: () => void): Promise<void> {
     for (let entry = this.#pop(); entry !== undefined; entry = this.#pop()) {
       const { run } = entry;

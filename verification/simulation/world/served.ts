@@ -13,10 +13,10 @@ import type {
   RevokeReply,
   SetLimitCall,
   SetLimitReply,
-} from '../../../src/index.js';
+} from '../../../src/backends/backend.js';
 import type { QueueGrant, ServedEvent } from '../../history/events.js';
 
-/** What a reply is to the server; the fields that the history needs. */
+/** A reply as the server sees it; the fields that the history needs. */
 export type AnyReply = Partial<
   AcquireReply & ExtendReply & ReleaseReply & AdoptReply & RevokeReply
 > &

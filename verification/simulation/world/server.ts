@@ -1,4 +1,5 @@
-import { type Backend, type Call, type GrantListener, MemoryBackend } from '../../../src/index.js';
+import type { Call, GrantListener } from '../../../src/backends/backend.js';
+import { type Backend, MemoryBackend } from '../../../src/index.js';
 import type { History } from '../history.js';
 import type { QueueGrant, SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
@@ -43,7 +44,7 @@ interface Logged {
   events: number;
 }
 
-/** Opens the store that stands for the server's data. */
+/** Opens the store that holds the server's data. */
 export type OpenStore = (clock: ServerClock) => Store;
 
 export interface Store extends Backend {
@@ -59,7 +60,7 @@ export interface ServerOptions {
   readonly open?: OpenStore | undefined;
 }
 
-/** Who asked for what, and whether anybody will hear the answer. */
+/** The sender of a call, what it asked for, and whether anybody will hear the answer. */
 interface Asked extends Way {
   readonly process: string;
   readonly operation: OperationName;
@@ -67,8 +68,8 @@ interface Asked extends Way {
 }
 
 /**
- * The one server: a store behind the port, whose data can be lost, or be as they were some calls ago. Takes down what it was asked
- * and what it answered.
+ * The one server: a store behind the port, whose data can be lost, or be as they were some calls
+ * ago. Takes down what it was asked and what it answered.
  */
 export class SimulatedServer {
   readonly clock: ServerClock;
@@ -76,12 +77,12 @@ export class SimulatedServer {
   readonly #scheduler: Scheduler;
   readonly #open: OpenStore;
   #store: Store;
-  /** What is done again is told nobody again. */
+  /** What is done again is not reported again. */
   #replaying = false;
   #ready = Promise.resolve();
   /** What has been done since the data began. */
   #log: Logged[] = [];
-  /** Who subscribes to what, by inbox. */
+  /** The subscribers, by inbox. */
   readonly #subscribers = new Map<string, Set<PushListener>>();
   readonly #known = new Map<string, { client: string; prefix: string }>();
   /** What the call under way has sent to anybody, by the semaphore's name. */
@@ -144,7 +145,7 @@ export class SimulatedServer {
     this.#renew([]);
   }
 
-  /** Comes back with the data as they were so many milliseconds ago. */
+  /** Comes back with the data as they were this many milliseconds ago. */
   goBack(span: number): void {
     const since = this.clock.present - span;
     const last = this.#log.findLastIndex(({ time }) => time <= since);
@@ -195,7 +196,10 @@ export class SimulatedServer {
     for (const inbox of this.#known.keys()) this.#listen(inbox);
   }
 
-  /** One reply for each call. Undefined where it did nothing. `heard`: that the replies arrive, unless they are lost on their way. */
+  /**
+   * One reply for each call. Undefined where it did nothing. `heard`: that the replies arrive,
+   * unless they are lost on their way.
+   */
   async #serveAll(
     calls: readonly Call[],
     asked: Asked,
@@ -263,7 +267,10 @@ export class SimulatedServer {
     });
   }
 
-  /** Whoever has asked is listened for, so that the history has every grant, whether anybody hears it or not. */
+  /**
+   * Whoever has asked is listened for, so that the history has every grant, whether anybody hears
+   * it or not.
+   */
   #know({ client, key }: Call): void {
     const inbox = JSON.stringify([key.prefix, client]);
     if (this.#known.has(inbox)) return;
@@ -296,7 +303,7 @@ export class SimulatedServer {
 type AskMany = (calls: readonly Call[]) => Promise<readonly AnyReply[] | undefined>;
 type AskOne = (call: Call) => Promise<AnyReply>;
 
-/** In each a semaphore is named once, so that every push can be told to be of one entry. */
+/** In each a semaphore is named once, so that every push belongs to one entry. */
 function runsOf(calls: readonly Call[]): Call[][] {
   const runs: Call[][] = [[]];
   for (const call of calls) {

@@ -75,7 +75,7 @@ export class World {
     return gate;
   }
 
-  /** A process begins anew in the place of one that was killed. */
+  /** A new process starts in the place of one that was killed. */
   start(slot: number): void {
     if (this.#incarnations.get(slot)?.process.alive === true) return;
     const life = (this.#lives[slot] ?? 0) + 1;
@@ -135,7 +135,10 @@ export class World {
     if (kind === 'restart-old') gate.goBack(50 + 3000 * force * force);
   }
 
-  /** Where several faults keep it down, with the end of the last: one that lost its data stays away for as long as it must. */
+  /**
+   * Where several faults keep it down, with the end of the last: one that lost its data stays away
+   * for as long as it must.
+   */
   bringUp(index: number): void {
     const downs = (this.#downs.get(index) ?? 0) - 1;
     this.#downs.set(index, downs);

@@ -1,8 +1,8 @@
 -- Gives tickets back on one master of a quorum.
 --
 -- KEYS  see quorum-store
--- ARGV  of each semaphore: the caller's set if the tickets were held, - and the set if they never were, or ''; then for each ticket: id,
---       the last attempt to give back, or '' for any
+-- ARGV  of each semaphore: the caller's set if the tickets were held, - and the set if they never
+--       were, or ''; then for each ticket: id, the last attempt to give back, or '' for any
 -- Reply of each semaphore a digit for each ticket: 1 was live, 0 was not
 -- Cost  O(log slots held) for each permit
 

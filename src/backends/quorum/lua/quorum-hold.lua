@@ -1,14 +1,18 @@
 -- Gives tickets slots on one master of a quorum, or renews them.
 --
 -- KEYS  see quorum-store
--- ARGV  of each semaphore: 1 limit   2 ttl (microseconds)   3 not after (microseconds, or '')   4 claim, see quorum-sets; then for each
---       request: id, mode, attempt, permits, slots as 0,3,7 or '', token (microseconds), label (without ; and |). Modes:
---       t takes so many permits or none: these slots, then the lowest that are free; with this token or a higher one
---       a wants these slots as far as they are free; with this token where it is the highest, else with a higher one
+-- ARGV  of each semaphore: 1 limit   2 ttl (microseconds)   3 not after (microseconds, or '')   4
+--       claim, see quorum-sets; then for each request: id, mode, attempt, permits, slots as 0,3,7
+--       or '', token (microseconds), label (without ; and |). Modes:
+--       t takes that number of permits or none: these slots, then the lowest that are free; with
+--       this token or a higher one
+--       a wants these slots as far as they are free; with this token where it is the highest, else
+--       with a higher one
 --       r wants these slots as far as they are free; with this token
 --       e renews what is held
--- Reply of each semaphore 'last limit, if another|free slots|holding;holding…|sets as stored before', a holding being 'slots token attempt',
---       '' where nothing is held; 'late' when too late
+-- Reply of each semaphore 'last limit, if another|free slots|holding;holding…|sets as stored
+--       before', a holding being 'slots token attempt', '' where nothing is held; 'late' when too
+--       late
 -- Cost  O(slots held + permits + requests), and O(log slots held) for each permit
 
 -- include: time quorum-store quorum-sets
@@ -101,7 +105,8 @@ local function hold(slots, meta, now_text, args)
   if args[3] ~= '' and sem.now > args[3] + 0 then
     return 'late'
   elseif not is_take then
-    -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory. A refusal to take writes nothing.
+    -- Whether a script may run at maxmemory is decided by its first write: this one takes no
+    -- memory. A refusal to take writes nothing.
     redis.call('PEXPIRE', meta, string.format('%d', 86400000 + ttl / 1000))
   end
   survey(sem)

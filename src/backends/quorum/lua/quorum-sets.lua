@@ -1,7 +1,9 @@
--- Fragment: the sets of nodes that this node is used in, `sets` in qmeta: 'until set;until set;' (microseconds), with = before a set in
--- which somebody has held a ticket. A set is its lists with + between them, a list its nodes with , between. Sets with a list in common
--- are compatible: a caller that needs a majority of two lists has one of either. A claim is '' where the caller names no set, else its
--- set after how to record it: + where no foreign set is, ! instead of foreign sets, ? never.
+-- Fragment: the sets of nodes that this node is used in, `sets` in qmeta: 'until set;until set;'
+-- (microseconds), with = before a set in which somebody has held a ticket. A set is its lists
+-- with + between them, a list its nodes with , between. Sets with a list in common are compatible:
+-- a caller that needs a majority of two lists has one of either. A claim is '' where the caller
+-- names no set, else its set after how to record it: + where no foreign set is, ! instead of
+-- foreign sets, ? never.
 
 local function is_compatible(set, other)
   for list in string.gmatch(other, '[^+]+') do
@@ -11,7 +13,8 @@ local function is_compatible(set, other)
   end
 end
 
--- What `sets` becomes when tickets were granted, or renewed: `holds`. Where the own set is not recorded, foreign ones live in its place.
+-- What `sets` becomes when tickets were granted, or renewed: `holds`. Where the own set is not
+-- recorded, foreign ones live in its place.
 local function renew_sets(sem, claim, ttl, holds)
   local how, own = string.match(claim, '^([+!?])(.+)$')
   local renewed, is_recorded = (holds or how ~= '?') and sem.now + ttl or 0, how ~= '?'

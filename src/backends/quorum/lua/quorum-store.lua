@@ -1,12 +1,17 @@
--- Fragment: what one master of a quorum keeps of semaphores, and how a call goes through several of them.
+-- Fragment: what one master of a quorum keeps of semaphores, and how a call goes through several of
+-- them.
 --
--- KEYS  of each semaphore: qslots, a sorted set, 'slot id' -> expiry (microseconds); qmeta, a hash: id of a ticket -> 'slots token attempt
---       granted label' with slots as in 0,3,7; last -> the highest token given or heard of; limit -> that of the last caller; sets -> see
---       quorum-sets. A ticket is held where both keys say so: losing either of them loses the tickets, no more. Ids have a dot.
+-- KEYS  of each semaphore: qslots, a sorted set, 'slot id' -> expiry (microseconds); qmeta, a hash:
+--       id of a ticket -> 'slots token attempt granted label' with slots as in 0,3,7; last -> the
+--       highest token given or heard of; limit -> that of the last caller; sets -> see quorum-sets.
+--       A ticket is held where both keys say so: losing either of them loses the tickets, no more.
+--       Ids have a dot.
 -- ARGV  of each semaphore: how many follow for it, and those
--- Reply a line with the time (microseconds), and one for each semaphore: '!' and an error where it failed, which fails no other
+-- Reply a line with the time (microseconds), and one for each semaphore: '!' and an error where it
+--       failed, which fails no other
 
--- Drops what has expired. `used`, slot -> true, `count` and `lowest`, below which no slot is free, are not read yet.
+-- Drops what has expired. `used`, slot -> true, `count` and `lowest`, below which no slot is free,
+-- are not read yet.
 local function open(slots, meta, now_text)
   local found = redis.call('HMGET', meta, 'last', 'limit', 'sets')
   local sem = { slots = slots, meta = meta, now_text = now_text, now = now_text + 0, used = {}, count = 0, lowest = 0 }

@@ -6,7 +6,10 @@ import { withText } from './shape.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
 
-/** What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type fits. */
+/**
+ * What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type
+ * fits.
+ */
 export interface IoredisClient {
   evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
@@ -33,9 +36,11 @@ export const COPY_OPTIONS: CopyOptions = {
   enableOfflineQueue: true,
   // Another copy takes its place.
   retryStrategy: () => null,
-  // It leaves nothing unsaid. By itself it would wait 2 s for a server that hangs, and keep the process alive meanwhile.
+  // It leaves nothing unsaid. By itself it would wait 2 s for a server that hangs, and keep the
+  // process alive meanwhile.
   disconnectTimeout: 1,
-  // A copy that is closed while it connects would leave its detector's connections behind. The client's own tells of a failover.
+  // A copy that is closed while it connects would leave its detector's connections behind. The
+  // client's own detector reports a failover.
   failoverDetector: false,
 };
 
@@ -49,7 +54,10 @@ export function scriptsOf(client: IoredisClient): Pick<RedisConnection, 'runBySh
   };
 }
 
-/** On copies of a client. `led`: one that sentinels lead; where it loses its master, so does the copy, but hears of it later. */
+/**
+ * On copies of a client. `led`: one that sentinels lead; where it loses its master, so does the
+ * copy, but hears of it later.
+ */
 export function subscribeOnCopies(
   copy: () => Subscriber,
   channel: string,

@@ -14,8 +14,9 @@ export function isCluster(client: object): client is IoredisCluster {
 }
 
 /**
- * What one node publishes goes to all of a cluster, so one connection to one of them is enough. The cluster client
- * would make one as well, but tells nobody when that was lost and messages with it.
+ * What one node publishes goes to all of a cluster, so one connection to one of them is enough. The
+ * cluster client would make one as well, but reports neither the loss of that connection nor of its
+ * messages.
  */
 export function subscribeOnNode(
   cluster: IoredisCluster,

@@ -10,7 +10,9 @@ interface Mock extends IoredisClient {
   duplicate(): Subscriber;
 }
 
-/** Its own fields, none of which ioredis has: a real server must never be given a client's clock. */
+/**
+ * Its own fields, none of which ioredis has: a real server must never be given a client's clock.
+ */
 export function isMock(client: object): boolean {
   return 'shaScripts' in client && 'keyData' in client && !('status' in client);
 }

@@ -9,9 +9,10 @@ export interface SentinelLed {
 }
 
 /**
- * ioredis ends for good when its failover detector hears of a new master at the very moment in which it asks the sentinels
- * for one: of many processes a few would stay without a connection after a failover. Nobody has closed such a client,
- * so it is connected again; once, until that has succeeded, for its own options may have told it to give up.
+ * ioredis ends for good when its failover detector hears of a new master at the very moment in
+ * which it asks the sentinels for one: of many processes a few would stay without a connection
+ * after a failover. Nobody has closed such a client, so it is connected again; once, until that has
+ * succeeded, because its own options may have made it give up.
  */
 export class Revival {
   readonly #client: SentinelLed;
@@ -35,7 +36,7 @@ export class Revival {
     return this.#connecting && !this.#tried && !closed;
   }
 
-  // Not at once: who has a listener for that of its own comes first.
+  // Not at once: a listener of the application comes first.
   #onEnd(): void {
     setImmediate(() => {
       if (this.#client.status !== 'end' || !this.pending) return;

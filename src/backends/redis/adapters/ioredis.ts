@@ -12,9 +12,9 @@ export function isIoredis(target: object): target is IoredisClient {
 }
 
 /**
- * ioredis sends again what was in flight when its connection dropped; that is right here, for scripts
- * are idempotent by ticket id. Its `keyPrefix` goes before keys but not before channels, which is why
- * channels are built from our own prefix alone.
+ * ioredis sends again what was in flight when its connection dropped; that is right here, for
+ * scripts are idempotent by ticket id. Its `keyPrefix` goes before keys but not before channels,
+ * which is why channels are built from our own prefix alone.
  */
 export function ioredisConnection(client: IoredisClient): RedisConnection {
   if (isMock(client)) return mockConnection(client);

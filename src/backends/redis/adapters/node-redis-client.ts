@@ -8,8 +8,8 @@ interface ScriptArguments {
 }
 
 /**
- * What is used of a `redis` client, cluster, sentinel or pool (4, 5, 6; RESP2 and RESP3), by shape, so
- * that every version's own type fits.
+ * What is used of a `redis` client, cluster, sentinel or pool (4, 5, 6; RESP2 and RESP3), by shape,
+ * so that every version's own type fits.
  */
 export interface NodeRedisClient {
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
@@ -41,9 +41,10 @@ export function subscribeOnCopies(
 }
 
 /**
- * The life of one copy of a client: it connects, it is connected, it has ended. Its first error ends it, before it
- * reconnects. While it makes its socket it cannot be ended: 4 and 5 would only mark it as closed, and the
- * socket that comes then is nobody's. So what is closed while it connects ends when it tells of its socket, or that there is none.
+ * The life of one copy of a client: it connects, it is connected, it has ended. Its first error
+ * ends it, before it reconnects. While it makes its socket it cannot be ended: 4 and 5 would only
+ * mark it as closed, and the socket that comes then is nobody's. So a client that is closed while
+ * it connects ends once it reports its socket, or that there is none.
  */
 class CopyAttempt implements Attempt {
   readonly subscribed: Promise<void>;
@@ -67,7 +68,8 @@ class CopyAttempt implements Attempt {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // Not while it reads: version 4 forgets its subscription at once, and the next message of the same packet ends the process.
+    // Not while it reads: version 4 forgets its subscription at once, and the next message of the
+    // same packet ends the process.
     await Promise.resolve();
     if (!this.#connecting) void this.#end();
     await this.#ended;
@@ -81,14 +83,15 @@ class CopyAttempt implements Attempt {
     const made = await copy();
     if (this.#closed) return;
     this.#copy = made;
-    // It has no listeners of its own; without this one, a lost connection would end the process.
+    // A copy has no listeners yet; without this one, a lost connection would end the process.
     made.on('error', () => {
       // After its end: that has failed, and it lives on.
       this.#ending = false;
       this.#lose();
     });
     made.on('end', () => this.#lose());
-    // Version 4 rejects what nobody listens to yet when it is ended before it has written its first commands.
+    // Version 4 rejects what nobody listens to yet when it is ended before it has written its first
+    // commands.
     made.on('connect', () => queueMicrotask(() => this.#settle()));
     made.unref?.();
     await this.#connect(made);

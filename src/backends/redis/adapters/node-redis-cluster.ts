@@ -21,14 +21,18 @@ export function isCluster(client: object): client is NodeRedisCluster {
   return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
 }
 
-/** Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by chance. */
+/**
+ * Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
+ * chance.
+ */
 export function routesScriptsWrongly(client: object): client is NodeRedisCluster {
   return isCluster(client) && !hasMethods(client, 'destroy');
 }
 
 /**
- * What one node publishes goes to all of a cluster, so one connection to one of them is enough. A copy of the whole
- * cluster client would connect to every master, tell nobody when its subscriber is lost, and keep the process alive.
+ * What one node publishes goes to all of a cluster, so one connection to one of them is enough. A
+ * copy of the whole cluster client would connect to every master, not report the loss of its
+ * subscriber, and keep the process alive.
  */
 export function subscribeOnNode(
   cluster: NodeRedisCluster,

@@ -13,7 +13,10 @@ const ECHO = 'echo';
 
 const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
 
-/** Settles once those that were closed before have ended: an end that meets a beginning would take that with it. */
+/**
+ * Settles once those that were closed before have ended: an end that meets a beginning would take
+ * that with it.
+ */
 const leaving = new WeakMap<NodeRedisSentinel, Promise<void>>();
 
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
@@ -31,9 +34,10 @@ export function isSentinel(client: object): client is NodeRedisSentinel {
 }
 
 /**
- * It makes one connection of its own for subscriptions and takes it along to a new master: a copy of the whole
- * client would add two more, and version 5 cannot be copied. Whether that connection stood all the while it does
- * not tell, so after every sign of trouble a message to itself is sent.
+ * It makes a separate connection for subscriptions and takes it along to a new master: a copy of
+ * the whole client would add two more, and version 5 cannot be copied. Whether that connection
+ * stood all the while it does not report it, so after every sign of trouble a message to itself is
+ * sent.
  */
 export function subscribeOnSentinel(
   sentinel: NodeRedisSentinel,
@@ -100,7 +104,7 @@ class SentinelSubscription implements Subscription {
         return;
       } catch (error) {
         if (!this.#closed) this.#events.onHealth(false);
-        // Who hears of that may have closed it.
+        // A listener for that may have closed it.
         if (this.#closed) return;
         if (isRefusal(error)) return this.#events.onFailed();
         await pass(RETRY_DELAY_MS);
@@ -110,9 +114,10 @@ class SentinelSubscription implements Subscription {
   }
 
   /**
-   * Not before a script has run: a connection for subscriptions that it opens to a master that is down is tried for
-   * ever, even after the client was closed. Subscribed already, it answers at once by itself. A second channel would ask the
-   * server, but one that is refused because the connection breaks would leave that behind.
+   * Not before a script has run: a connection for subscriptions that it opens to a master that is
+   * down is tried for ever, even after the client was closed. Subscribed already, it answers at
+   * once by itself. A second channel would ask the server, but one that is refused because the
+   * connection breaks would leave that behind.
    */
   async #confirm(): Promise<void> {
     const heard = new Promise<void>((resolve) => (this.#onEcho = resolve));
@@ -126,8 +131,8 @@ class SentinelSubscription implements Subscription {
   }
 
   /**
-   * Its connection cannot be ended while it is made: it would be nobody's then. Where it breaks meanwhile, it comes
-   * back with the subscription, and can be ended only then.
+   * Its connection cannot be ended while it is made: it would be nobody's then. Where it breaks
+   * meanwhile, it comes back with the subscription, and can be ended only then.
    */
   async #leave(): Promise<void> {
     await this.#asking;

@@ -18,8 +18,8 @@ export function isNodeRedis(target: object): target is NodeRedisClient {
 }
 
 /**
- * A client rejects what was in flight when its connection drops, its sentinel sends it again: both are
- * right here, for scripts are idempotent by ticket id. See `../connection.ts`.
+ * A client rejects what was in flight when its connection drops, its sentinel sends it again: both
+ * are right here, because scripts are idempotent by ticket id. See `../connection.ts`.
  */
 export function nodeRedisConnection(client: NodeRedisClient): RedisConnection {
   const subscribe = subscriberOf(client);
@@ -74,8 +74,9 @@ function canSend(client: object): client is OneConnection {
 }
 
 /**
- * How long a command may wait to be written is limited to 5 s since version 6, by an AbortSignal for each, which takes
- * longer than all the rest of a call. A connection that is ready writes at once, so there it is for nothing.
+ * How long a command may wait to be written is limited to 5 s since version 6, by an AbortSignal
+ * for each, which takes longer than all the rest of a call. A connection that is ready writes at
+ * once, so there it is for nothing.
  */
 const NO_TIMEOUT = { timeout: undefined };
 

@@ -12,9 +12,9 @@ export function canWait(client: object): client is Waitable {
 }
 
 /**
- * WAIT counts what was written on its own connection, so after a reconnect its answer says nothing of what was
- * written before: such an answer counts as none. `lost`: the events by which the client tells that it lost its connection.
- * See https://redis.io/docs/latest/commands/wait/.
+ * WAIT counts what was written on its own connection, so after a reconnect its answer says nothing
+ * of what was written before: such an answer counts as none. `lost`: the events by which the client
+ * reports a lost connection. See https://redis.io/docs/latest/commands/wait/.
  */
 export function replicationOf(
   client: Waitable,

@@ -2,21 +2,23 @@
 --
 -- KEYS  tickets, meta, queue of each semaphore
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name; after a '*': all or none
---       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces, ;
---       or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and an
---       id that only tries, a JSON list of ids that wait, all of one permit, or 'ids|kinds|places':
---       a letter for each id, w to wait or t to try; '' or a JSON list with the place of each in the
---       queue as an earlier reply said, or 0
--- Reply see close.lua; with '*', where a semaphore is not plainly free, 'now|' and its number. A verdict
---       is 'slots token', '*n slot token' for n of one permit with rising slots and tokens, 'q' and
---       the place, b busy, l late, 'o' and the limit where more permits are asked for, with ; between
+--       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
+--       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
+--       an id that only tries, a JSON list of ids that wait, all of one permit, or
+--       'ids|kinds|places':
+--       a letter for each id, w to wait or t to try; '' or a JSON list with the place of each in
+--       the queue as an earlier reply said, or 0
+-- Reply see close.lua; with '*', where a semaphore is not plainly free, 'now|' and its number. A
+--       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
+--       'q' and the place, b busy, l late, 'o' and the limit where more permits are asked for, with
+--       ; between
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
 -- include: time
 local call = redis.call
--- The next token or place, how many tickets are held (-1: a new name), and how many requests wait, in
--- the usual case: nobody changed the keys by hand, tickets have one permit each on the lowest slots, and
--- none has expired. Else nil.
+-- The next token or place, how many tickets are held (-1: a new name), and how many requests wait,
+-- in the usual case: nobody changed the keys by hand, tickets have one permit each on the lowest
+-- slots, and none has expired. Else nil.
 local function look(tickets, meta, queue, limit, ttl, now_text, period)
   local state, held, waiting = call('HGET', meta, 'state'), call('ZCARD', tickets) - 1, 0
   if ttl > 21600000000.0 then

@@ -1,11 +1,12 @@
--- Gives a ticket to another holder: it gets a new id and a new token and keeps its slots, so that its
--- holder until now finds it gone. The later call wins.
+-- Gives a ticket to another holder: it gets a new id and a new token and keeps its slots, so that
+-- its holder until now finds it gone. The later call wins.
 --
 -- KEYS  tickets, meta, queue
--- ARGV  1 the caller's inbox channel   2 limit   3 ttl (microseconds)   4 label (without spaces, ; or |)
---       5 not after (microseconds, or '')   6 any id that the ticket has had   7 the new id, which ends
---       in ~ and the ticket's first id
--- Reply see close.lua. The verdict is 'slots token:id until now', '' when the ticket is gone, l when late
+-- ARGV  1 the caller's inbox channel   2 limit   3 ttl (microseconds)   4 label (without spaces, ;
+--       or |) 5 not after (microseconds, or '')   6 any id that the ticket has had   7 the new id,
+--       which ends in ~ and the ticket's first id
+-- Reply see close.lua. The verdict is 'slots token:id until now', '' when the ticket is gone, l
+--       when late
 -- Cost  O(log n), and that for each expired ticket and grant; a second run changes nothing
 
 -- include: time semaphore serve close

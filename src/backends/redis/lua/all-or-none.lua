@@ -1,5 +1,5 @@
--- Fragment of acquire.lua: the token of each semaphore and how many are held, where that is not now and
--- none. Or the number of the first that is not plainly free.
+-- Fragment of acquire.lua: the token of each semaphore and how many are held, where that is not now
+-- and none. Or the number of the first that is not plainly free.
 
 local function look_at_all(keys, args, now_text, period)
   local found, total, at = {}, 0, 2

@@ -1,5 +1,5 @@
--- The server's time, where it knows a command that came with Redis 6.2, without which the other scripts
--- fail in the middle. Writes nothing.
+-- The server's time, where it knows a command that came with Redis 6.2, without which the other
+-- scripts fail in the middle. Writes nothing.
 --
 -- KEYS  tickets, or another sorted set of the semaphore
 -- Reply the time in microseconds

@@ -1,14 +1,16 @@
--- Fragment of the slow paths: the end of a semaphore's part of the call, which writes what it gave and what
--- the next call must know.
+-- Fragment of the slow paths: the end of a semaphore's part of the call, which writes what it gave
+-- and what the next call must know.
 --
--- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in '/limit/grants/nearest'
--- where there is something to say. limit: 's' and the stored one where it is not the caller's, or 'o' and
--- that of another caller. grants: other requests of the caller that were served, 'id slots token
--- expiry;…'. nearest: when the next ticket expires, where the caller waits.
+-- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
+-- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
+-- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
+-- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, where the caller
+-- waits.
 local function write_state(s)
   local short = s.stored == '' and s.gaps == 0 and s.held == s.count and s.held <= s.limit
   if short and not s.short then
-    -- Adopted and revoked tickets have fields, too: then the number of fields does not tell that of tickets.
+    -- Adopted and revoked tickets have fields, too: then the number of fields does not give that of
+    -- tickets.
     write(s.fields, 'HSET', s.meta)
     s.fields = {}
     short = redis.call('HLEN', s.meta) == s.count + s.waiting + (s.state and 2 or 1)
@@ -26,7 +28,8 @@ local function write_state(s)
   end
 end
 
--- Keys live a day longer than the last ticket. Their expiry never moves back, and not at every call.
+-- Keys live a day longer than the last ticket. Their expiry never moves back, and not at every
+-- call.
 local function renew(s)
   if s.recounted or redis.call('PTTL', s.tickets) < math.max((s.ends or 0) - s.now, 0) / 1000 + 43200000 then
     local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(9000000000000000', '0', 'WITHSCORES', 'LIMIT', '0', '1')[2]
@@ -36,7 +39,8 @@ local function renew(s)
   end
 end
 
--- Tells other clients of their grants, at most 100 in a message; those of the caller go with the reply.
+-- Notifies other clients of their grants, at most 100 in a message; those of the caller go with the
+-- reply.
 local function publish(s)
   local own = string.match(s.run.inbox, '[^:]*$')
   for client, lines in pairs(s.grants or {}) do

@@ -1,9 +1,9 @@
--- Prelude for ioredis-mock, whose Lua has 32-bit integers, no cjson, arrays in arrays that begin at 0,
--- null where a key does not exist, and a TIME that runs backwards; and for tests that bring their own
--- time. The last argument is the time in microseconds.
+-- Prelude for ioredis-mock, whose Lua has 32-bit integers, no cjson, arrays in arrays that begin at
+-- 0, null where a key does not exist, and a TIME that runs backwards; and for tests that bring
+-- their own time. The last argument is the time in microseconds.
 local own_redis, own_string, now_passed = redis, string, table.remove(ARGV)
 
--- `is_inner`: it stands in another array.
+-- `is_inner`: it is in another array.
 local function plain(value, is_inner)
   local kind = type(value)
   if kind == 'string' or kind == 'number' or kind == 'boolean' then

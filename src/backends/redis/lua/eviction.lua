@@ -1,4 +1,5 @@
--- The server's eviction policy, as one that may evict a semaphore's keys is reported. Writes nothing.
+-- The server's eviction policy, as one that may evict a semaphore's keys is reported. Writes
+-- nothing.
 --
 -- KEYS  meta, to reach the right node of a cluster
 -- Reply 'maxmemory policy', such as '0 noeviction'; an error where the user has no right to INFO

@@ -1,10 +1,11 @@
--- Gives live tickets of any number of semaphores a new expiry. A ticket that is gone stays gone, also where a
--- call that was late, or ran twice, has been granted another one under its id: that has another token.
+-- Gives live tickets of any number of semaphores a new expiry. A ticket that is gone stays gone,
+-- also where a call that was late, or ran twice, has been granted another one under its id: that
+-- has another token.
 --
 -- KEYS  tickets, meta, queue of each semaphore
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
---       then runs of semaphores with '' between: limit (0: not known), ttl (microseconds), and for each
---       semaphore 'ids|tokens', two JSON lists; no tokens: whatever they are
+--       then runs of semaphores with '' between: limit (0: not known), ttl (microseconds), and for
+--       each semaphore 'ids|tokens', two JSON lists; no tokens: whatever they are
 -- Reply see close.lua. A verdict is 1 extended, 0 gone, r revoked
 -- Cost  O(log n) for each id, expired ticket and grant
 
@@ -14,7 +15,8 @@ local function has_token(record, token)
   return found and (not token or found == token)
 end
 
--- The usual case: all are live, nothing has expired, and no other limit is stored. Nil where it does not apply.
+-- The usual case: all are live, nothing has expired, and no other limit is stored. Nil where it
+-- does not apply.
 local function extend_plain(tickets, meta, ids, tokens, run)
   local found, adds = redis.call('HMGET', meta, 'state', unpack(ids)), {}
   local known = string.match(found[1] or '', '^%d+ (%d+)')

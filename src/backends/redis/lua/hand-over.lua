@@ -1,5 +1,5 @@
--- Fragment of release.lua: all permits are held, by tickets of one each, and the head of the queue, which
--- lives, waits for one. `held`: none of these has expired. Nil where that is not so.
+-- Fragment of release.lua: all permits are held, by tickets of one each, and the head of the queue,
+-- which lives, waits for one. `held`: none of these has expired. Nil where that is not so.
 
 -- include: tell
 -- The head of the queue, and its client.

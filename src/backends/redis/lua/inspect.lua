@@ -1,10 +1,10 @@
 -- One page of what a semaphore holds. Writes nothing; what has expired is not counted.
 --
 -- KEYS  tickets, meta, queue
--- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the waiting
---       requests, '' when done   3 entries in a page
--- Reply 'now|limit|next cursor|next place|holders|waiters': 'id expiry slots token label;…' and 'id place
---       label;…'. limit: 's' and the stored one, 'o' and that of the last caller, or ''
+-- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the
+--       waiting requests, '' when done   3 entries in a page
+-- Reply 'now|limit|next cursor|next place|holders|waiters': 'id expiry slots token label;…' and 'id
+--       place label;…'. limit: 's' and the stored one, 'o' and that of the last caller, or ''
 -- Cost  O(log n + page)
 
 -- include: time

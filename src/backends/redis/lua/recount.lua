@@ -1,5 +1,6 @@
--- Fragment of semaphore.lua: the keys do not say the same, for one was deleted, evicted, restored alone or
--- changed by hand. All is counted again; a ticket counts only with its record, and the other way round.
+-- Fragment of semaphore.lua: the keys disagree, because one was deleted, evicted, restored
+-- alone or changed by hand. All is counted again; a ticket counts only with its record, and the
+-- other way round.
 local function recount(s)
   local fields, live, used = redis.call('HGETALL', s.meta), {}, {}
   local function count(id, value)

@@ -2,15 +2,17 @@
 --
 -- KEYS  tickets, meta, queue of each semaphore
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
---       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its id, or a
---       JSON list of ids, each once
+--       then runs of semaphores with '' between: limit (0: not known), and for each semaphore its
+--       id, or a JSON list of ids, each once
 -- Reply see close.lua. A verdict is 1 for a live ticket, else 0
 -- Cost  O(log n) for each id, expired ticket and grant
 
 -- include: time
 local call = redis.call
--- The usual case of a limit of 1: nobody waits. One count finds that there is a ticket, and that it is live.
--- Nil where it does not apply; and for hand-over.lua how many are held, none of which has expired, and the state.
+-- The usual case of a limit of 1: nobody waits. One count finds that there is a ticket, and that it
+-- is live.
+-- Nil where it does not apply; and for hand-over.lua how many are held, none of which has expired,
+-- and the state.
 local function release_mutex(tickets, meta, id, live)
   local held, state = call('ZCOUNT', tickets, live, '+inf') - 1, call('HGET', meta, 'state')
   if held ~= 1 or not state or #state ~= 18 or string.byte(state, 18) ~= 49 then

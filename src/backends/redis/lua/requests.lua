@@ -24,8 +24,8 @@ local function arrive(s, comers)
   redis.call('PEXPIRE', s.queue, 'KEYS_LIFE_MS')
 end
 
--- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall, data
--- lost) returns to its old place.
+-- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall,
+-- data lost) returns to its old place.
 local function recall(s, ids, records, places, run)
   local own, comers = {}, {}
   if places[1] then

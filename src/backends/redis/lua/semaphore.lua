@@ -1,15 +1,17 @@
--- Fragment of the slow paths: one semaphore, from what the last call knew to what the next one must.
+-- Fragment of the slow paths: one semaphore, from what the last call knew to what the next one
+-- must.
 --
 -- `tickets`, a sorted set: a ticket's id -> its expiry (microseconds); '.' -> 9e15, so that the key
 -- stays; ranges of free slots, '7' or '7-9', below zero by their first.
 -- `queue`, a sorted set: a request's id -> its place; '@' and a client -> the end of its lease as a
 -- waiter, below zero by 9e15.
--- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting request's
--- id -> 'ttl;label'; '~' and the first id of an adopted ticket -> its id now; 'revoked', 'stored'
--- (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where somebody waits, ';waiting'; or, unless
--- all permits are held by tickets of one each on the lowest slots, within the limit, ';stored top held gaps count
--- waiting'. last: the last token or place, 16 digits. limit: that of the last caller. top: from there
--- on no slot is held. held: permits. gaps: free ranges below top. count: tickets.
+-- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting
+-- request's id -> 'ttl;label'; '~' and the first id of an adopted ticket -> its id now; 'revoked',
+-- 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where somebody waits,
+-- ';waiting'; or, unless all permits are held by tickets of one each on the lowest slots, within
+-- the limit, ';stored top held gaps count waiting'. last: the last token or place, 16 digits.
+-- limit: that of the last caller. top: from there on no slot is held. held: permits. gaps: free
+-- ranges below top. count: tickets.
 --
 -- `run` is what a call says of several semaphores: inbox, now (text), limit (text; '0': not known).
 
@@ -30,7 +32,7 @@ local function write(list, command, key)
   end
 end
 
--- Whose request it is, and for how many permits. An adopted ticket's id goes on with ~.
+-- Whose request it is, and for how many permits. An adopted ticket's id continues with ~.
 local function parts_of(id)
   local client, permits = string.match(id, '^([^.]*)%.?[^.~]*%.?(%d*)')
   return client, permits == '' and 1 or permits + 0
@@ -97,8 +99,8 @@ local function has_room(s, ids)
   return s.held + wanted <= s.limit
 end
 
--- Drops what has expired. Of very many not all: some hundred, as many as make room for the ids, and the
--- ids themselves. The next calls drop the others.
+-- Drops what has expired. Of very many not all: some hundred, as many as make room for the ids, and
+-- the ids themselves. The next calls drop the others.
 local function purge(s, ids)
   local dropped = 0
   repeat
@@ -118,7 +120,8 @@ local function purge(s, ids)
   end
 end
 
--- A semaphore as the call finds it. `ids`: those that the call asks for. More than 32 fields cost a lot.
+-- A semaphore as the call finds it. `ids`: those that the call asks for. More than 32 fields cost a
+-- lot.
 local function open(tickets, meta, queue, run, ids)
   local s = {
     tickets = tickets, meta = meta, queue = queue, run = run, now = run.now + 0, own = run.limit,
@@ -144,8 +147,8 @@ local function open(tickets, meta, queue, run, ids)
   return s
 end
 
--- An old `meta` that was restored alone may count as many tickets as there are, but others: nobody could
--- give back one without a record. `known`: those of the ids that have one.
+-- An old `meta` that was restored alone may count as many tickets as there are, but others: nobody
+-- could give back one without a record. `known`: those of the ids that have one.
 local function find_lost(s, ids, known)
   for i = 1, #ids do
     if not known[ids[i]] and redis.call('ZSCORE', s.tickets, ids[i]) then

@@ -1,7 +1,8 @@
 -- Fragment of the slow paths: grants from the head of the queue for as long as the permits last.
 --
--- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk is
--- stepped over; any other that does not fit blocks those behind it, so that small requests cannot starve it.
+-- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk
+-- is stepped over; any other that does not fit blocks those behind it, so that small requests
+-- cannot starve it.
 
 -- Whether the requests of a client count. `alive`: what is known of the clients.
 local function is_alive(s, alive, client)
@@ -22,7 +23,8 @@ local function grant_waiting(s, id, client, permits, record)
   table.insert(s.grants[client], line)
 end
 
--- Some of the heads; those that leave the queue, and those of them that are dead. `own`: see requests.lua.
+-- Some of the heads; those that leave the queue, and those of them that are dead. `own`: see
+-- requests.lua.
 local function serve_heads(s, heads, alive, own, ttl, label)
   local records, left, dead = redis.call('HMGET', s.meta, unpack(heads)), {}, {}
   for i = 1, #heads do

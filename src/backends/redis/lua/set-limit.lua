@@ -1,16 +1,16 @@
--- Stores the limit that counts from now on for every process, and grants what it makes room for. Nobody loses
--- a permit when it shrinks. With 0 nobody gets one.
+-- Stores the limit that counts from now on for every process, and grants what it makes room for.
+-- Nobody loses a permit when it shrinks. With 0 nobody gets one.
 --
 -- KEYS  tickets, meta, queue
--- ARGV  1 the caller's inbox channel   2 limit   3 the new limit, or a change of the one that counts: '+2', '-1'
---       4 the id of the change, else ''   5 not after (microseconds, or '')
--- Reply see close.lua. The verdict is l when late; of a change the limit that it made, or x and the limit where
---       it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
+-- ARGV  1 the caller's inbox channel   2 limit   3 the new limit, or a change of the one that
+--       counts: '+2', '-1' 4 the id of the change, else ''   5 not after (microseconds, or '')
+-- Reply see close.lua. The verdict is l when late; of a change the limit that it made, or x and the
+--       limit where it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
 -- Cost  O(log n) for each expired ticket and grant
 
 -- include: time semaphore serve close
--- The limit that a change makes, nil where it cannot be. 'changes' is 'id expiry limit;…': for a minute a
--- change that is sent again makes nothing new.
+-- The limit that a change makes, nil where it cannot be. 'changes' is 'id expiry limit;…': for a
+-- minute a change that is sent again makes nothing new.
 local function changed(s, change, id)
   local known = ''
   for entry, other, expiry, limit in string.gmatch(redis.call('HGET', s.meta, 'changes') or '', '((%S+) (%d+) (%d+);)') do

@@ -1,5 +1,5 @@
--- Fragment of semaphore.lua: which slots are free. `s.freed` has the ranges that came free in this call, as
--- they will be written. The lowest free slot is always the next.
+-- Fragment of semaphore.lua: which slots are free. `s.freed` has the ranges that came free in this
+-- call, as they will be written. The lowest free slot is always the next.
 local function ends_of(range)
   local first, final = string.match(range, '^(%d+)%-?(%d*)$')
   return first + 0, (final == '' and first or final) + 0
@@ -30,7 +30,8 @@ local function free(s, slots)
   end
 end
 
--- Writes the ranges that came free. Where the highest are among them, `top` sinks, over at most 100.
+-- Writes the ranges that came free. Where the highest are among them, `top` sinks, over at
+-- most 100.
 local function settle(s)
   local freed, adds = s.freed, {}
   for i = 1, #freed, 2 do

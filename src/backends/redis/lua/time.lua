@@ -1,5 +1,5 @@
--- Fragment: `now_text`, the server's time in microseconds, a text of 16 digits: such are compared as they
--- are, as numbers cost more.
+-- Fragment: `now_text`, the server's time in microseconds, a text of 16 digits: such are compared
+-- as they are, as numbers cost more.
 local time = redis.call('TIME')
 -- Servers that only resemble Redis give scripts integers, or no time: nothing would ever expire.
 if type(time[2]) ~= 'string' then

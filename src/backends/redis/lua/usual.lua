@@ -1,9 +1,11 @@
--- Fragment of acquire.lua: usual cases besides one permit that is free. Each gives nil where it does not apply.
+-- Fragment of acquire.lua: usual cases besides one permit that is free. Each gives nil where it
+-- does not apply.
 
 -- Permits for many are free.
 local function grant_many(tickets, meta, ids, run, token, held)
   local total, adds, fields = #ids, {}, {}
-  -- Tokens are written as a common start and six digits: printing a whole one takes as long as a Redis call.
+  -- Tokens are written as a common start and six digits: printing a whole one takes as long as a
+  -- Redis call.
   local start, digits = string.sub(token, 1, 10), string.sub(token, 11) + 0
   if digits + total > 1000000 then
     return nil

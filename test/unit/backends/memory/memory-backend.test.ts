@@ -149,7 +149,7 @@ describe('memory backend', () => {
     expect(turned).to.be.within(1, 1000);
   });
 
-  it("uses the process's clock unless told otherwise", async () => {
+  it("uses the process's clock by default", async () => {
     const real = new MemoryBackend();
     expect(real.clock).to.equal(systemClock);
     await take('jobs', 20, real);

@@ -32,7 +32,10 @@ async function runsDuring(work: () => Promise<void>): Promise<number> {
   return blocks.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** They come, are asked for again, half of them leave, the rest lapse, come back, and get the only permit in turn. */
+/**
+ * They come, are asked for again, half of them leave, the rest lapse, come back, and get the only
+ * permit in turn.
+ */
 async function serveWaiters(size: number): Promise<void> {
   const one = new MemoryFixture({ limit: 1, ttl: 60_000 });
   const all = idsOf('w', size);

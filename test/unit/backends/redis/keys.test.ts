@@ -9,7 +9,10 @@ function hashTag(key: string): string {
   return open < 0 || close <= open + 1 ? key : key.slice(open + 1, close);
 }
 
-/** Every text of up to four of these signs: all that could be confused with an escape or a key's own signs. */
+/**
+ * Every text of up to four of these signs: all that could be confused with an escape or a key's own
+ * signs.
+ */
 function nastyNames(): string[] {
   const signs = ['{', '}', '%', '7', 'B', 'D', '25', ':', 'tickets', '\0', 'é'];
   let names = [''];

@@ -43,7 +43,7 @@ describe('redis backend', () => {
     expect(new Set(lanes)).to.have.property('size', 3);
   });
 
-  it('does not try again what a reply of another script or a closed client would not mend', async () => {
+  it('does not retry after the reply of another script, or with a closed client', async () => {
     const { backend: odd } = backend('PONG');
     const error: unknown = await odd.acquire([call]).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(UnexpectedReplyError);
@@ -53,7 +53,7 @@ describe('redis backend', () => {
     expect(closed.isRetryable(new Error('LOADING x'))).to.equal(false);
   });
 
-  it('tries again while a server says that it is read-only, for a failover passes, but not for ever', async () => {
+  it('tries again while a server says that it is read-only, because a failover passes, but not for ever', async () => {
     const readOnly = new Error("READONLY You can't write against a read only replica.");
     const { backend: asked } = backend(busy);
     const fake = useFakeTimers({ toFake: ['performance'] });

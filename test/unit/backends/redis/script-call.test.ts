@@ -90,7 +90,7 @@ describe('script call', () => {
     expect(replies.map((reply) => reply.released)).to.deep.equal([[false], [true, true, false]]);
   });
 
-  it('is one for each prefix, for it names one inbox', () => {
+  it('is one for each prefix, because it names one inbox', () => {
     const other = { ...acquire('y', 1), key: { prefix: 'q', name: 'y' } };
     const calls = scriptCalls([acquire('x', 1), other, acquire('z', 1)], acquireOperation, '*');
     expect(calls.map(({ args }) => args[0])).to.deep.equal(['*p:inbox:c', '*q:inbox:c']);

@@ -6,7 +6,7 @@ import { ServerCheck } from '../../../../src/backends/redis/server-check.js';
 const KEYS = ['p:{n}:tickets', 'p:{n}:meta'];
 
 describe('check of a server', () => {
-  /** A server whose looks tell these times, the last for ever. */
+  /** A server that answers with these times, the last one for ever. */
   function server(...times: number[]) {
     const looks: (readonly string[])[] = [];
     const check = new ServerCheck({
@@ -30,7 +30,7 @@ describe('check of a server', () => {
     expect(looks).to.deep.equal([['p:{n}:tickets']]);
   });
 
-  it('takes one look for all calls of a turn, more where a clock is coarse, none where something stands in for it', async () => {
+  it('takes one look for all calls of a turn, more where a clock is coarse, none where something replaces it', async () => {
     const { looks, confirm } = server(5);
     await Promise.all([confirm(1), confirm(2), confirm(3)]);
     expect(looks).to.have.length(1);
@@ -42,12 +42,12 @@ describe('check of a server', () => {
     expect(new ServerCheck(connection).passed).to.equal(true);
   });
 
-  it('refuses one that stands still, at each call', async () => {
+  it('refuses one that has stopped, at each call', async () => {
     const { check, confirm } = server(5);
     for (const call of [() => confirm(5), () => confirm(5)]) {
       const error: unknown = await call().catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(UnfitServerError);
-      expect(String(error)).to.match(/stands still at 5$/);
+      expect(String(error)).to.match(/has stopped at 5$/);
     }
     expect(check.passed).to.equal(false);
   });

@@ -88,7 +88,9 @@ describe('backend with replicas', () => {
     const backend = server.open(2);
     const calls = [call('x', 'c.1', 'c.2'), call('y', 'c.3'), call('z', 'c.4')];
     const error = await errorOf(backend.acquire(calls), Error);
-    expect(error.message).to.equal('1 of 2 replicas acknowledged the ticket within 100 ms');
+    expect(error.message).to.equal(
+      '1 of 2 replicas acknowledged the ticket within 100 ms; check INFO replication, or lower replicas.atLeast',
+    );
     expect(backend.isRetryable(error)).to.equal(true);
     await errorOf(backend.acquireTogether([call('x', 'c.5'), call('y', 'c.6')]), Error);
     expect(server.releases).to.deep.equal([

@@ -1,5 +1,5 @@
 import type { Violation } from '../../../history/events.js';
-import { Doubts } from '../doubt.js';
+import { UncertainHolds } from '../uncertain-holds.js';
 import type { Hold, RunRecord } from '../run-record.js';
 
 interface Step {
@@ -42,7 +42,7 @@ export function checkLimit(run: RunRecord): Violation[] {
 
 /** What ends at the very moment at which another begins does not overlap it. */
 function stepsOf(run: RunRecord): Step[] {
-  const doubts = new Doubts(run);
+  const doubts = new UncertainHolds(run);
   const steps = run.holds.flatMap((hold) =>
     doubts.certain(hold).flatMap(({ from, to }) => [
       { at: from, begins: true, hold },

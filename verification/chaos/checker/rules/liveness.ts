@@ -1,7 +1,7 @@
 import type { Violation } from '../../../history/events.js';
 import type { RunRecord } from '../run-record.js';
 
-/** Every permit is granted anew within its bound after the last fault. */
+/** Every permit is granted again within its bound after the last fault. */
 export function checkLiveness({ header, holds, quiet }: RunRecord): Violation[] {
   if (quiet === undefined) return [];
   const bound = quiet + header.recovery;

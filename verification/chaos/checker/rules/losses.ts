@@ -5,7 +5,9 @@ import { SLACK } from '../precision.js';
 import { type Hold, type RunRecord, stoodStill, strikes } from '../run-record.js';
 import { SpanIndex } from '../span-index.js';
 
-/** Those whose tickets a fault took are told, at the latest when their lease would have ended. */
+/**
+ * Holders whose tickets a fault took are notified, at the latest when their lease would have ended.
+ */
 export function checkTold({ faults, holds, life, header }: RunRecord): Violation[] {
   const ending = new SpanIndex(faults.filter((fault) => endsAllTickets(fault, life)));
   return holds.flatMap((hold) => {
@@ -15,7 +17,7 @@ export function checkTold({ faults, holds, life, header }: RunRecord): Violation
       const confirmed = released?.result === true && (release?.invoked ?? 0) > to;
       if (end <= to + header.ttl + SLACK && !confirmed) continue;
       const message = `${id} was still believed in ${Math.round(end - to)} ms after ${kind} took its ticket`;
-      return [{ rule: 'told', at: end, message }];
+      return [{ rule: 'lost-silently', at: end, message }];
     }
     return [];
   });
@@ -34,12 +36,15 @@ export function checkLossTime(run: RunRecord): Violation[] {
     const known = Math.min(told, run.lastWritten.get(hold.process) ?? 0);
     const stalled = stoodStill(run, hold.process, until - SLACK, known);
     if (known <= until + SLACK || stalled) return [];
-    const message = `${id} was not told that its lease had ended, ${Math.round(known - until)} ms before`;
+    const message = `${id} was not notified that its lease had ended, ${Math.round(known - until)} ms before`;
     return [{ rule: 'lost-late', at: known, message }];
   });
 }
 
-/** Whatever a holder has heard, it was sent before: nobody is certain of a ticket for longer than a ttl from now. */
+/**
+ * Whatever a holder has heard, it was sent before: nobody is certain of a ticket for longer than a
+ * ttl from now.
+ */
 export function checkCertainty({ header, holds }: RunRecord): Violation[] {
   return holds.flatMap(({ id, certain, looks, granted }) => {
     const words = [{ at: granted, until: certain }, ...looks];
@@ -57,7 +62,9 @@ function firstWord({ losses, looks, release }: Hold): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** Lost once at most, never after `release()`, and once it is not held any longer it never is again. */
+/**
+ * Lost once at most, never after `release()`, and once it is not held any longer it never is again.
+ */
 export function checkLostOnce({ holds }: RunRecord): Violation[] {
   return holds.flatMap(({ id, losses, looks, release }) => {
     const [, second] = losses;
@@ -75,7 +82,7 @@ export function checkLostOnce({ holds }: RunRecord): Violation[] {
   });
 }
 
-/** Who hears nothing from the server is certain of nothing once its lease is over. */
+/** A process that hears nothing from the server is certain of nothing once its lease is over. */
 export function checkBlind(run: RunRecord): Violation[] {
   const silent = run.faults.filter(({ effects }) => effects.silences);
   const spans = new SpanIndex(silent.map((fault) => ({ ...fault.active, fault })));

@@ -10,8 +10,8 @@ interface Wait {
 }
 
 /**
- * Nobody who asked later is granted earlier. That a request stood in the queue until it was granted is known from the
- * looks at the server, and the order of grants is that of the tokens.
+ * Nobody who asked later is granted earlier. That a request stood in the queue until it was granted
+ * is known from the looks at the server, and the order of grants is that of the tokens.
  */
 export function checkOrder(run: RunRecord): Violation[] {
   if (!run.header.ordered) return [];
@@ -41,7 +41,10 @@ function checkEpoch(
     });
 }
 
-/** For each request the last time that it was in the queue; what may have taken it out in between begins a new one. */
+/**
+ * For each request the last time that it was in the queue; what may have taken it out in between
+ * begins a new one.
+ */
 function lastWaits({ seen }: RunRecord, upsets: SpanIndex<Span>): Map<string, Wait> {
   const waits = new Map<string, Wait>();
   for (const [look, { at, waiters }] of seen.entries()) {
@@ -55,12 +58,18 @@ function lastWaits({ seen }: RunRecord, upsets: SpanIndex<Span>): Map<string, Wa
   return waits;
 }
 
-/** Data lost, or a clock that ends the leases of those who wait: they return to their place when they ask again. */
+/**
+ * Data lost, or a clock that ends the leases of those who wait: they return to their place when
+ * they ask again.
+ */
 function upsetsQueue({ kind }: RunRecord['faults'][number]): boolean {
   return ['flush-data', 'delete-key', 'step-clock', 'fail-over', 'restart-empty'].includes(kind);
 }
 
-/** It may have left the queue otherwise: dropped while its process stood still, or granted before, and not claimed. */
+/**
+ * It may have left the queue otherwise: dropped while its process stood still, or granted before,
+ * and not claimed.
+ */
 function endedByGrant(
   { lastLook }: Wait,
   hold: Hold,

@@ -43,8 +43,9 @@ function checkSightings(run: RunRecord): Violation[] {
     if (hold !== undefined && gone !== undefined && last > gone && !revived.touches(gone, last)) {
       const since = `${Math.round(last - gone)} ms after its release was confirmed`;
       if (token === hold.token) return [phantom(id, last, since)];
-      // A try that was given up may run late, or twice; its reply, once heard, gives the new grant back.
-      if (!causes.struck(hold.process, first)) return [phantom(id, last, `anew, ${since}`)];
+      // A try that was given up may run late, or twice; its reply, once heard, gives the new grant
+      // back.
+      if (!causes.struck(hold.process, first)) return [phantom(id, last, `again, ${since}`)];
     }
     const idleSince =
       token === hold?.token ? hold.end : Math.max(hold?.end ?? 0, requests.lastEnd(id, first));
@@ -74,7 +75,10 @@ class Requests {
     this.#byProcess = new Map([...spans].map(([process, own]) => [process, new SpanIndex(own)]));
   }
 
-  /** When the last request ended that may have been the one with that id at that moment; the moment itself if none was. */
+  /**
+   * When the last request ended that may have been the one with that id at that moment; the moment
+   * itself if none was.
+   */
   lastEnd(id: string, at: number): number {
     const process = this.#processes.get(clientOf(id)) ?? '';
     let end = at;
@@ -85,7 +89,10 @@ class Requests {
   }
 }
 
-/** From when on a ticket must not be there: a release that found it lost leaves it to be withdrawn, or to expire. */
+/**
+ * From when on a ticket must not be there: a release that found it lost leaves it to be withdrawn,
+ * or to expire.
+ */
 function goneFor(hold: Hold | undefined): number | undefined {
   return hold?.released?.result === true ? hold.released.at : undefined;
 }

@@ -1,18 +1,18 @@
 import type { Violation } from '../../../history/events.js';
-import { Doubts } from '../doubt.js';
+import { UncertainHolds } from '../uncertain-holds.js';
 import { tokenEpochs } from '../token-epochs.js';
 import type { Hold, RunRecord } from '../run-record.js';
 
 /**
- * Fencing tokens are never given twice and rise with every grant: between calls of which one ended before the other
- * began, and from holder to holder of each slot.
+ * Fencing tokens are never given twice and rise with every grant: between calls of which one ended
+ * before the other began, and from holder to holder of each slot.
  */
 export function checkTokens(run: RunRecord): Violation[] {
   const epochs = tokenEpochs(run);
   return [
     ...epochs.flatMap((holds) => checkUnique(holds)),
     ...epochs.flatMap((holds) => checkOverall(holds)),
-    ...epochs.flatMap((holds) => checkPerSlot(holds, new Doubts(run))),
+    ...epochs.flatMap((holds) => checkPerSlot(holds, new UncertainHolds(run))),
   ];
 }
 
@@ -47,9 +47,10 @@ function checkOverall(holds: readonly Hold[]): Violation[] {
     });
 }
 
-function checkPerSlot(holds: readonly Hold[], doubts: Doubts): Violation[] {
+function checkPerSlot(holds: readonly Hold[], doubts: UncertainHolds): Violation[] {
   const last = new Map<number, Hold>();
-  // A lease may be over before its holder hears of it: nobody has believed in that one, and its slot may be another's by then.
+  // A lease may be over before its holder hears of it: nobody has believed in that one, and its
+  // slot may be another's by then.
   const believed = holds.filter(({ certain, granted }) => certain > granted);
   const certain = believed.filter((hold) => !doubts.ambiguous(hold));
   return certain

@@ -46,7 +46,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
   const { isOne, bySha, sent, closed, lost } = KINDS[kind];
 
   describe(`adapter of ${kind}`, () => {
-    it('tells its client by the methods, never by the class', () => {
+    it('recognizes its client by the methods, never by the class', () => {
       expect(isOne({ [bySha]: () => {}, eval: () => {} })).to.equal(true);
       for (const other of [
         { evalSHA: () => {}, eval: () => {} },

@@ -106,7 +106,7 @@ export class FakeClient {
     this.connection = CONNECTIONS[kind](this.fields);
   }
 
-  /** A subscription of it, and what that tells. */
+  /** A subscription of it, and what it reports. */
   subscribe() {
     const told = collected();
     const subscription = this.connection.subscribe?.('p:inbox:c', told.events);
@@ -134,7 +134,7 @@ export function connectionTo(kind: Kind, fields: object): RedisConnection {
   return CONNECTIONS[kind](fields);
 }
 
-/** What a subscription told. */
+/** What a subscription reported. */
 export function collected() {
   const messages: string[] = [];
   const health: boolean[] = [];

@@ -8,7 +8,10 @@ import { collected, turn } from './fake-clients.js';
 
 type Listener = (message: string) => void;
 
-/** As `createSentinel` gives it: it answers at once for a channel that it has, without asking the server. */
+/**
+ * As `createSentinel` gives it: it answers at once for a channel that it has, without asking the
+ * server.
+ */
 class FakeSentinel extends EventEmitter {
   readonly isOpen = true;
   readonly channels = new Map<string, Listener>();
@@ -184,7 +187,7 @@ describe('an ioredis client that detects failovers', () => {
 
   it('is connected again when it ends while it asks for the master, once until it was ready', async () => {
     client.status = 'end';
-    // Told of with the next tick, after its commands were rejected.
+    // Reported with the next tick, after its commands were rejected.
     expect(isClosed()).to.equal(false);
     client.emit('end');
     await turn();
@@ -210,7 +213,7 @@ describe('an ioredis client that detects failovers', () => {
     });
   }
 
-  it('is left to a listener of its own that connects it', async () => {
+  it('is left to its own listener that connects it', async () => {
     client.on('end', () => void client.connect().catch(() => undefined));
     client.become('end');
     await turn();

@@ -15,7 +15,7 @@ export class MalformedHistoryError extends Error {
 }
 
 /** Reads events, which must be in order of time, into calls, holds and faults. */
-export function putTogether(events: readonly HistoryEvent[]): RunRecord {
+export function assembleRun(events: readonly HistoryEvent[]): RunRecord {
   const reader = new Reader();
   for (const event of events) reader.read(event);
   return reader.finish();
@@ -211,7 +211,10 @@ function deathsIn(faults: readonly Fault[]): Map<string, number> {
   return deaths;
 }
 
-/** The earliest of what can end a belief; a process that died or stands still believes no longer than its lease. */
+/**
+ * The earliest of what can end a belief; a process that died or is stopped believes no longer than
+ * its lease.
+ */
 function endOf(hold: Hold, death: number): number {
   const unheld = hold.looks.find(({ held }) => !held)?.at ?? Infinity;
   const lost = hold.losses[0]?.at ?? Infinity;

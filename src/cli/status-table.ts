@@ -1,6 +1,6 @@
 import type { HolderState, WaiterState } from '../index.js';
 import { showDuration } from './duration.js';
-import type { Sight, Unreadable } from './operator.js';
+import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
 import { table } from './table.js';
 
@@ -21,20 +21,20 @@ export const WAITER_HEAD: readonly string[] = [
 ];
 
 /** One semaphore, as `status NAME` shows it. */
-export function sightLines(sight: Sight): string[] {
-  const { holders, waiters } = sight;
+export function summaryLines(summary: SemaphoreSummary): string[] {
+  const { holders, waiters } = summary;
   return [
-    headline(sight),
+    headline(summary),
     ...(holders.length > 0 ? ['', ...table(HOLDER_HEAD, holders.map(holderRow))] : []),
     ...(waiters.length > 0 ? ['', ...table(WAITER_HEAD, waiters.map(waiterRow))] : []),
   ];
 }
 
 /** Many semaphores, a line for each. */
-export function overviewLines(sights: readonly (Sight | Unreadable)[]): string[] {
-  const rows = sights.map((sight) => {
-    if ('error' in sight) return [sight.name, '?', '?', '?', unreadable(sight)];
-    const { name, held, waiting, limit } = sight;
+export function overviewLines(summaries: readonly (SemaphoreSummary | Unreadable)[]): string[] {
+  const rows = summaries.map((summary) => {
+    if ('error' in summary) return [summary.name, '?', '?', '?', unreadable(summary)];
+    const { name, held, waiting, limit } = summary;
     return [name, limit === null ? '?' : String(limit), String(held), String(waiting)];
   });
   return table(['NAME', 'LIMIT', 'HELD', 'WAITING'], rows);
@@ -44,7 +44,7 @@ export function unreadable({ error }: Unreadable): string {
   return `cannot be read: ${error}`;
 }
 
-export function headline({ name, held, waiting, limit }: Sight): string {
+export function headline({ name, held, waiting, limit }: SemaphoreSummary): string {
   const permits = limit === 1 ? 'permit' : 'permits';
   const of = limit === null ? 'permits held (limit unknown)' : `of ${limit} ${permits} held`;
   return `${printable(name)}: ${held} ${of}, ${waiting} waiting`;

@@ -9,12 +9,13 @@ export const COMMAND_TIME = 5000;
 const LOOK_EVERY = 100;
 
 /**
- * Limits the time of a call, for no client limits every call by itself. What settles too late is ignored. Where the
- * machine is so busy that this program hardly runs, only the time in which it runs counts: that is no silence of the server.
+ * Limits the time of a call, because no client limits every call by itself. What settles too late
+ * is ignored. Where the machine is so busy that this program hardly runs, only the time in which it
+ * runs counts: that is no silence of the server.
  * @param milliseconds how long the server may be silent
  * @param deadline milliseconds after which the call is given up in any case
  */
-export function within<T>(
+export function withTimeout<T>(
   milliseconds: number,
   what: string,
   promise: Promise<T>,

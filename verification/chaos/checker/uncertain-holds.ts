@@ -8,10 +8,11 @@ interface Doubt extends Span {
 }
 
 /**
- * When a fault has taken tickets from holders who cannot know it yet. Each of them may believe in its ticket until its
- * lease ends: for so long it counts for nothing, while those who were granted theirs after the fault count as ever.
+ * When a fault has taken tickets from holders who cannot know it yet. Each of them may believe in
+ * its ticket until its lease ends: for so long it counts for nothing, while those who were granted
+ * theirs after the fault count as ever.
  */
-export class Doubts {
+export class UncertainHolds {
   readonly #doubts: SpanIndex<Doubt>;
 
   constructor({ faults, header }: RunRecord) {
@@ -38,7 +39,10 @@ export class Doubts {
     return parts;
   }
 
-  /** Whether a ticket came so near to such a fault that nobody can say on which side of it it was granted. */
+  /**
+   * Whether a ticket came so near to such a fault that nobody can say on which side of it it was
+   * granted.
+   */
   ambiguous({ granted }: Hold): boolean {
     for (const { from, settled } of this.#doubts.touching(granted, granted)) {
       if (granted >= from && granted <= settled) return true;

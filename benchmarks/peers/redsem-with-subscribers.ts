@@ -10,7 +10,7 @@ function listen(): void {
   messages += 1;
 }
 
-/** Somebody who listens to every channel, and does nothing with what he hears. */
+/** A program that subscribes to every channel and ignores the messages. */
 export async function connect(url: string): Promise<Connection> {
   tracingChannel('redsem:acquire').subscribe({
     start: listen,

@@ -6,21 +6,21 @@ const EXTEND_EVERY = 300;
 const NAME = 'made up';
 
 /**
- * A history as processes would have written it, from one statement for each thing that happened. Times are milliseconds; what
- * is not said is as it should be: the limit is 2, the ttl 1000.
+ * A history as processes would have written it, from one statement for each thing that happened.
+ * Times are milliseconds; what is not said is as it should be: the limit is 2, the ttl 1000.
  *
  *     limit=1 claim=2000            of the run
  *     w1 100-400                    is granted slot 0 at 100, and releases it at 400
  *     w2/0,1 90 100- token=7        had asked for both slots at 90; never releases them
  *       extended=2000               extends until then; default: its release
  *       looks=800-1100,1200         what else it noted: certain until 1100; no longer held
- *       lost=missing@400            is told so
- *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: it does not end
+ *       lost=missing@400            hears of it
+ *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: no end
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
- *     seen 300 holds=a.1/0/550 waits=w2.700    a ticket with slot and token, and a request, that the server has
+ *     seen 300 holds=a.1/0/550 waits=w2.700    the server has this ticket (slot, token) and request
  *     stall w1 900-1799; quiet 1000; final 1000 held=1 waiting=0 keys=meta,tickets
  */
-export function madeUp(text: string): HistoryEvent[] {
+export function scriptedHistory(text: string): HistoryEvent[] {
   const statements = text.split(';').map(parse);
   const { option = () => undefined } = statements.find(({ words }) => words.length === 0) ?? {};
   const header: RunEvent = {
@@ -32,7 +32,7 @@ export function madeUp(text: string): HistoryEvent[] {
     claim: Number(option('claim') ?? 1000),
     recovery: 5000,
   };
-  // Each has numbers of its own for its calls.
+  // Each numbers its calls separately.
   return inOrder([header, ...statements.flatMap((one, nth) => eventsOf(one, 2 * nth))]);
 }
 

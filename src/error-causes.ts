@@ -1,0 +1,73 @@
+/** Which semaphore an error is about. */
+export interface ErrorSubject {
+  /** Its name, or that of a keyed mutex. */
+  readonly name: string;
+  /** Start of its keys; without it a message cannot name them. */
+  readonly prefix?: string;
+}
+
+/** Where each code has a heading of its name. */
+const DOCS = 'docs/reference/errors.md';
+
+/** What `withDocs` adds: only the outermost error of several keeps it. */
+const DOCS_LINK = /; see docs\/reference\/errors\.md#\w+$/;
+
+/** Ends a message with the place that explains its code. */
+export function withDocs(code: string, message: string): string {
+  return `${message}; see ${DOCS}#${code.toLowerCase()}`;
+}
+
+/** An error as part of another one's message. */
+export function describe(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause.message !== '') return cause.message.replace(DOCS_LINK, '');
+  return cause instanceof AggregateError ? cause.errors.map(describe).join('; ') : cause.name;
+}
+
+/** No reply, or no connection. */
+export function isUnreachable(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  const text = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
+  return (
+    cause.name === 'CallTimeoutError' ||
+    /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed/i.test(text)
+  );
+}
+
+/** What to do about a server that refuses; empty where that is not known. */
+export function advice(cause: unknown, subject: ErrorSubject | undefined): string {
+  const text = describe(cause);
+  if (NO_RIGHT.test(text)) return `; ${grantFor(text, subject?.prefix)}`;
+  if (/\bWRONGTYPE\b/.test(text)) {
+    return `; another program has written to ${keysOf(subject)}: delete that key, or use another prefix`;
+  }
+  if (/\bOOM\b/.test(text)) return '; raise maxmemory, and keep maxmemory-policy noeviction';
+  return '';
+}
+
+/** The last two: Redis 6.2, of a command in a script. */
+const NO_RIGHT =
+  /\bNOPERM\b|\bACL failure\b|can't run this command|can't access at least one of the keys/;
+
+/** The reply of Redis names a command, and the user since Redis 7; of keys and channels it names none. */
+function grantFor(text: string, prefix = 'PREFIX'): string {
+  const all = 'all rights: docs/reference/redis.md#rights';
+  const right = missingRight(text, prefix);
+  if (right === undefined) return `grant the user what is missing (${all})`;
+  const user = /\bUser (\S+) has no permissions/.exec(text)?.[1] ?? 'USER';
+  return `grant it with ACL SETUSER ${user} ${right} (${all})`;
+}
+
+function missingRight(text: string, prefix: string): string | undefined {
+  const command = /'([^']+)' command/.exec(text)?.[1];
+  if (command !== undefined) return `+${command.toLowerCase()}`;
+  if (/\bchannels?\b/.test(text)) return `'&${prefix}:*'`;
+  return /\bkeys?\b/.test(text) ? `'~${prefix}:*'` : undefined;
+}
+
+/** As a pattern: the reply of Redis does not name the key. Braces are escaped as in keys. */
+function keysOf(subject: ErrorSubject | undefined): string {
+  if (subject?.prefix === undefined) return 'a key of this semaphore';
+  const tag = subject.name.replace(/[{}%]/g, encodeURIComponent);
+  return `one of ${JSON.stringify(`${subject.prefix}:{${tag}}:*`)}`;
+}

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+
+import type { Semaphore, SemaphoreWarning } from '../../../src/index.js';
+import { never } from '../stub-backend.js';
+import { later, stubFixture } from '../stub-fixture.js';
+
+const refused = new Error('connect ECONNREFUSED 127.0.0.1:1');
+
+/** The outages that it reports from now on. */
+function outagesOf(semaphore: Semaphore): SemaphoreWarning[] {
+  const heard: SemaphoreWarning[] = [];
+  semaphore.on('warning', (warning) => {
+    if (warning.code === 'BACKEND_UNREACHABLE') heard.push(warning);
+  });
+  return heard;
+}
+
+describe('an outage while somebody waits', () => {
+  it('is one warning after 5 s in which calls fail, and one more in the next outage', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture();
+    const heard = outagesOf(semaphore);
+    backend.onAcquire = () => Promise.reject(refused);
+    acquire();
+    acquire({ permits: 2 });
+    await clock.advance(4900);
+    expect(heard).to.deep.equal([]);
+    await clock.advance(60_000);
+    expect(heard).to.have.length(1);
+    expect(heard[0]).to.include({
+      cause: refused,
+      message:
+        'cannot reach Redis: acquire() of "jobs" waits, and no call has succeeded for 5 s; it is retried; last error: connect ECONNREFUSED 127.0.0.1:1',
+    });
+    backend.onAcquire = (call) => backend.allQueued(call);
+    await clock.advance(10_000);
+    backend.onAcquire = () => Promise.reject(refused);
+    await clock.advance(10_000);
+    expect(heard).to.have.length(2);
+  });
+
+  it('is reported where the server is silent, whatever the ttl', async () => {
+    for (const ttl of [1000, 30_000]) {
+      const { backend, clock, semaphore, acquire } = stubFixture({ ttl });
+      const heard = outagesOf(semaphore);
+      backend.onAcquire = () => never();
+      acquire();
+      await clock.advance(4900);
+      expect(heard).to.deep.equal([]);
+      await clock.advance(1500);
+      expect(heard.map(({ message }) => message.slice(0, 18))).to.deep.equal([
+        'cannot reach Redis',
+      ]);
+    }
+  });
+
+  it('is reported to a listener that comes later', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture();
+    backend.onAcquire = () => Promise.reject(refused);
+    acquire();
+    await clock.advance(20_000);
+    const heard = outagesOf(semaphore);
+    await clock.advance(300);
+    expect(heard).to.have.length(1);
+  });
+
+  it('is none without a waiter, with a reply in between, or with an answer that is late once', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture({ ttl: 1000 });
+    const heard = outagesOf(semaphore);
+    backend.onAcquire = () => Promise.reject(refused);
+    acquire(3000);
+    await clock.advance(60_000);
+    acquire(3000);
+    await clock.advance(3000);
+    const first = later<never>();
+    backend.onAcquire = (call, index) =>
+      index % 3 === 0 ? first.promise : backend.allQueued(call);
+    acquire();
+    await clock.advance(30_000);
+    expect(heard).to.deep.equal([]);
+  });
+
+  it('has another message where Redis answers that it cannot', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture();
+    const heard = outagesOf(semaphore);
+    backend.onAcquire = () => Promise.reject(new Error('LOADING Redis is loading'));
+    acquire();
+    await clock.advance(6000);
+    expect(heard.map(({ message }) => message)).to.deep.equal([
+      'the backend fails: acquire() of "jobs" waits, and no call has succeeded for 5 s; it is retried; last error: LOADING Redis is loading',
+    ]);
+  });
+
+  it('needs no timer and no call that a wait does not make anyway', async () => {
+    const { clock, semaphore, acquire } = stubFixture();
+    outagesOf(semaphore);
+    acquire(1000);
+    await clock.advance(1000);
+    expect(clock.timers).to.equal(0);
+  });
+});
