@@ -1,5 +1,6 @@
 /**
- * The port that a backend of your own implements, and what its calls say. Users of a semaphore need none of it.
+ * The port that a custom backend implements, and what its calls say. Users of a semaphore need
+ * none of it.
  * @module
  */
 export type {

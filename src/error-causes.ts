@@ -49,7 +49,10 @@ export function advice(cause: unknown, subject: ErrorSubject | undefined): strin
 const NO_RIGHT =
   /\bNOPERM\b|\bACL failure\b|can't run this command|can't access at least one of the keys/;
 
-/** The reply of Redis names a command, and the user since Redis 7; of keys and channels it names none. */
+/**
+ * The reply of Redis names a command, and the user since Redis 7; of keys and channels it names
+ * none.
+ */
 function grantFor(text: string, prefix = 'PREFIX'): string {
   const all = 'all rights: docs/reference/redis.md#rights';
   const right = missingRight(text, prefix);

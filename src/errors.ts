@@ -8,8 +8,8 @@ export type RedsemErrorCode =
 const BRAND = Symbol.for('redsem.error');
 
 /**
- * The base of every error that this package makes. Bad arguments are plain `TypeError`s and `RangeError`s, with the code
- * `INVALID_ARGUMENT`.
+ * The base of every error that this package makes. Bad arguments are plain `TypeError`s and
+ * `RangeError`s, with the code `INVALID_ARGUMENT`.
  */
 export class RedsemError extends Error {
   /** What went wrong, for programs: each has a heading in docs/reference/errors.md. */
@@ -94,7 +94,10 @@ export class HandleLostError extends RedsemError {
   readonly reason: LostReason;
   /** The semaphore's name. */
   readonly semaphore: string;
-  /** The ticket's id, as `handle.id` and `inspect` have it; empty for a handle of several that was released. */
+  /**
+   * The ticket's id, as `handle.id` and `inspect` have it; empty for a handle of several that was
+   * released.
+   */
   readonly ticketId: string;
 
   constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown) {
@@ -111,7 +114,10 @@ export class HandleLostError extends RedsemError {
   }
 }
 
-/** The backend refused a call in a way that a retry cannot fix, or did not answer in time. `cause` is its last error. */
+/**
+ * The backend refused a call in a way that a retry cannot fix, or did not answer in time. `cause`
+ * is its last error.
+ */
 export class BackendError extends RedsemError {
   /** The name of the semaphore, or of the keyed mutex; undefined where the call was about none. */
   readonly semaphore: string | undefined;

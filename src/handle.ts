@@ -122,7 +122,8 @@ export class Handle extends LossEmitter {
 
   /**
    * Extends the ticket to its full ttl now, beside the extensions that happen by themselves.
-   * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was confirmed
+   * @throws {HandleLostError} when the ticket is gone, or its lease ran out before an extension was
+   *   confirmed
    * @throws {BackendError} when the backend refuses; the lease runs on, and extensions are retried
    */
   async extend(): Promise<void> {
@@ -149,8 +150,8 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Releases. Never rejects: a permit that cannot be given back now is retried, and at worst expires; the
-   * semaphore emits a `warning`.
+   * Releases. Never rejects: a permit that cannot be given back now is retried, and at worst
+   * expires; the semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release().catch(this.#onReleaseFailed);

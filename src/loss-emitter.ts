@@ -40,7 +40,10 @@ export abstract class LossEmitter extends EmitterOnDemand<HandleEvents> {
     });
   }
 
-  /** @internal Each listener is called once and then removed, so that one which is added late is called alone. */
+  /**
+   * @internal Each listener is called once and then removed, so that one which is added late is
+   *   called alone.
+   */
   protected emitLost(error: HandleLostError): void {
     const listeners = this.rawListeners('lost');
     this.removeAllListeners('lost');

@@ -46,13 +46,14 @@ export interface SemaphoreWarning {
 /** Every event and what its listeners get. */
 export interface SemaphoreEvents {
   /**
-   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no reply; waiting continues. Once
-   * per outage; `cause` is the last error.
-   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is added, if the user has
-   * the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name with another limit, and none is stored by `setLimit`.
-   * `NODE_SET`: on several independent masters, somebody else uses the nodes in another set. Each of them once.
-   * `RELEASE_FAILED`: a permit could not be given back at once, and nobody got the error, because `use` gave the result of its
-   * function, or the handle was disposed of; each time.
+   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no
+   * reply; waiting continues. Once per outage; `cause` is the last error.
+   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is
+   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name
+   * with another limit, and none is stored by `setLimit`. `NODE_SET`: on several independent
+   * masters, somebody else uses the nodes in another set. Each of them once. `RELEASE_FAILED`: a
+   * permit could not be given back at once, and nobody got the error, because `use` gave the result
+   * of its function, or the handle was disposed of; each time.
    */
   warning: [warning: SemaphoreWarning];
 }
@@ -62,7 +63,7 @@ export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
 
 /** A permit was free and the function has run. */
 export interface TryUseRan<T> {
-  /** Tells it from the other. */
+  /** Distinguishes it from the other result. */
   readonly ran: true;
   /** What the function gave. */
   readonly result: T;
@@ -70,7 +71,7 @@ export interface TryUseRan<T> {
 
 /** No permit was free, and the function was not called. */
 export interface TryUseSkipped {
-  /** Tells it from the other. */
+  /** Distinguishes it from the other result. */
   readonly ran: false;
 }
 
@@ -91,9 +92,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #stopHazards: (() => void) | undefined;
 
   /**
-   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a `Backend`, or an array of
-   *   clients of independent masters (a quorum)
-   * @param name 1 to 512 bytes of anything; the same prefix and name mean the same permits, in every process
+   * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
+   *   `Backend`, or an array of clients of independent masters (a quorum)
+   * @param name 1 to 512 bytes of anything; the same prefix and name mean the same permits, in
+   *   every process
    * @param options the limit, which is required, and what has defaults
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
@@ -120,11 +122,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Waits for a permit. With no permit free the request is queued, in order of arrival over all processes.
-   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `AcquireOptions`
-   * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the backend, if any
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
-   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the limit, as the backend has it
+   * Waits for a permit. With no permit free the request is queued, in order of arrival over all
+   * processes.
+   * @param options milliseconds to wait at most (default: no limit; 0: one try), or
+   *   `AcquireOptions`
+   * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the
+   *   backend, if any
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   *   memory
+   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
+   *   limit, as the backend has it
    * @throws {ClosedError} when the semaphore is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -153,7 +160,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * One try, one round trip: null when no permit is free or others wait for one.
    * @param options `permits`: how many to take, 1 to the limit, default 1
-   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the limit, as the backend has it
+   * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
+   *   limit, as the backend has it
    * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
@@ -191,8 +199,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a release that fails
-   * beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning`, and changes neither.
+   * Runs `fn` with a handle and releases it whatever happens. Resolves or rejects as `fn` does: a
+   * release that fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a
+   * result a `warning`, and changes neither.
    * @param fn gets the handle; its `signal` aborts when the permit is lost
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
@@ -221,7 +230,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, permits held, requests waiting, and who they are; what has expired is not counted. Large ones are read in pages.
+   * Limit, permits held, requests waiting, and who they are; what has expired is not counted. Large
+   * ones are read in pages.
    * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
@@ -269,8 +279,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Takes over a ticket that was acquired elsewhere: from now on it is extended here. It keeps its slots and gets a new
-   * fencing token. Its former holder finds it lost at its next extension at the latest; the latest of several adopters wins.
+   * Takes over a ticket that was acquired elsewhere: from now on it is extended here. It keeps its
+   * slots and gets a new fencing token. Its former holder finds it lost at its next extension at
+   * the latest; the latest of several adopters wins.
    * @param ticket what `handle.toJSON()` gave
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
@@ -286,8 +297,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters. The holder's handle is
-   * lost with reason `revoked`, at once where a message reaches it, else at its next extension.
+   * An operator's tool: takes a ticket from its holder and gives its permits to the next waiters.
+   * The holder's handle is lost with reason `revoked`, at once where a message reaches it, else at
+   * its next extension.
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also for one that was revoked a moment ago
    * @throws {TypeError} when it is no id of a ticket

@@ -145,7 +145,7 @@ export interface Reply {
 export interface AcquireCall extends Call {
   /** Life of a ticket without extension. */
   readonly ttl: number;
-  /** Who asks, as `inspect` shows it. */
+  /** Of the caller, as `inspect` shows it. */
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
@@ -159,7 +159,7 @@ export type AcquireVerdict =
 
 /** It is a ticket now. */
 export interface GrantedVerdict {
-  /** Tells it from the others. */
+  /** Distinguishes it from the other verdicts. */
   readonly kind: 'granted';
   /** As `handle.fencingToken`. */
   readonly fencingToken: number;
@@ -169,7 +169,7 @@ export interface GrantedVerdict {
 
 /** No permit is free, or others came earlier: it waits. */
 export interface QueuedVerdict {
-  /** Tells it from the others. */
+  /** Distinguishes it from the other verdicts. */
   readonly kind: 'queued';
   /** Its place in the queue; undefined where the backend has no queue and must be asked again. */
   readonly arrival: number | undefined;
@@ -177,13 +177,16 @@ export interface QueuedVerdict {
 
 /** No permit is free, or others came earlier, and it does not wait. */
 export interface BusyVerdict {
-  /** Tells it from the others. */
+  /** Distinguishes it from the other verdicts. */
   readonly kind: 'busy';
 }
 
-/** It asks for more permits than the limit that counts, which is not 0, and is not queued; one that was queued before stays. */
+/**
+ * It asks for more permits than the limit that counts, which is not 0, and is not queued; one that
+ * was queued before stays.
+ */
 export interface OverVerdict {
-  /** Tells it from the others. */
+  /** Distinguishes it from the other verdicts. */
   readonly kind: 'over';
   /** The limit that counts. */
   readonly limit: number;
@@ -191,7 +194,7 @@ export interface OverVerdict {
 
 /** It came after `notAfter`: nothing was done. */
 export interface LateVerdict {
-  /** Tells it from the others. */
+  /** Distinguishes it from the other verdicts. */
   readonly kind: 'late';
 }
 

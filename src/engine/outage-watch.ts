@@ -3,15 +3,21 @@ import { describe, isUnreachable } from '../error-causes.js';
 /** How long calls must have failed, in milliseconds. */
 const OUTAGE_MS = 5000;
 
-/** How much earlier than asked a timer may fire: a call without a reply fails after exactly that time. */
+/**
+ * How much earlier than asked a timer may fire: a call without a reply fails after exactly that
+ * time.
+ */
 const EARLY_MS = 2;
 
 /**
- * Notices that calls fail, or get no reply, while somebody waits without an error. It needs no timer: a call that gets no
- * reply fails after min(ttl, 5000) ms, and is then tried again.
+ * Notices that calls fail, or get no reply, while somebody waits without an error. It needs no
+ * timer: a call that gets no reply fails after min(ttl, 5000) ms, and is then tried again.
  */
 export class OutageWatch {
-  /** Gets the last error, once per outage. Undefined while nobody listens: the outage is then reported to a later listener. */
+  /**
+   * Gets the last error, once per outage. Undefined while nobody listens: the outage is then
+   * reported to a later listener.
+   */
   listener: ((error: unknown) => void) | undefined;
   /** Monotonic time at which the first of the calls that failed was sent. */
   #since: number | undefined;

@@ -171,6 +171,11 @@ export class WaitLoop implements InboxReader, AcquireSender {
   ): void {
     if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
+    const { healthChanges } = this.#inbox;
+    // The server may have been restarted meanwhile, with older data.
+    if (requests.some(({ healthSeen }) => healthSeen !== healthChanges)) {
+      this.#parts.calls.dispatch.searchStrays(this.key, this.limit);
+    }
     let place = 0;
     for (const request of requests) {
       const verdict = reply.verdicts[place++];

@@ -58,9 +58,9 @@ export async function acquireAll(
 }
 
 /**
- * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or rejects as `fn` does:
- * a release that fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning` of the
- * semaphore, and changes neither.
+ * Runs `fn` with permits of all semaphores held and releases them whatever happens. Resolves or
+ * rejects as `fn` does: a release that fails beside an error of `fn` is that error's `cause` (or
+ * `suppressed`), beside a result a `warning` of the semaphore, and changes neither.
  * @param options as `acquireAll`
  * @throws as `acquireAll`, and what `fn` throws
  */

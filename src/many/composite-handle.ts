@@ -96,8 +96,8 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Releases. Never rejects: permits that cannot be given back now are retried, and at worst expire; their semaphores emit a
-   * `warning`.
+   * Releases. Never rejects: permits that cannot be given back now are retried, and at worst
+   * expire; their semaphores emit a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     try {

@@ -111,10 +111,14 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
 
   /**
    * Waits for all keys. The handle of an empty list holds nothing.
-   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try), or an object
-   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back at once
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of memory
-   * @throws {TypeError | RangeError} for wrong options, and for keys that are no strings, or too long
+   * @param options milliseconds to wait at most for all together (default: no limit; 0: one try),
+   *   or an object
+   * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back
+   *   at once
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   *   memory
+   * @throws {TypeError | RangeError} for wrong options, and for keys that are no strings, or too
+   *   long
    * @throws {ClosedError} when the keyed mutex is or gets closed
    * @throws the signal's own reason when it aborts
    */
@@ -128,7 +132,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * One try: null when one of the keys is not free, or others wait for it. What was taken is then back already.
+   * One try: null when one of the keys is not free, or others wait for it. What was taken is then
+   * back already.
    * @throws {TypeError | RangeError} for keys that are no strings, or too long
    * @throws {ClosedError} when the keyed mutex is closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
@@ -145,8 +150,9 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn` does: a release that
-   * fails beside an error of `fn` is that error's `cause` (or `suppressed`), beside a result a `warning`, and changes neither.
+   * Runs `fn` with all keys held and releases them whatever happens. Resolves or rejects as `fn`
+   * does: a release that fails beside an error of `fn` is that error's `cause` (or `suppressed`),
+   * beside a result a `warning`, and changes neither.
    * @param options as `acquire`
    * @throws as `acquire`, and what `fn` throws
    */
@@ -160,7 +166,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /**
-   * Runs `fn` only if all keys are free now: one of many replicas does a job, and the others skip it.
+   * Runs `fn` only if all keys are free now: one of many replicas does a job, and the others skip
+   * it.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(

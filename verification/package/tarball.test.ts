@@ -14,7 +14,10 @@ import {
 } from './consumer-sources.js';
 import { PackedProject, TSC } from './packed-project.js';
 
-/** ES modules, the same as CommonJS, the command line as one file; a fifth is docstrings, which editors show. */
+/**
+ * ES modules, the same as CommonJS, the command line as one file; a fifth is docstrings, which
+ * editors show.
+ */
 const UNPACKED_BUDGET = 1_300_000;
 const BIN = join(ROOT, 'node_modules');
 

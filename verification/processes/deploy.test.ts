@@ -18,7 +18,10 @@ export interface DeployArguments {
   readonly log: string;
 }
 
-/** `begin`: it has a permit; `end`: it is about to release it; `stop`: it is about to close; `closed`: it has. */
+/**
+ * `begin`: it has a permit; `end`: it is about to release it; `stop`: it is about to close;
+ * `closed`: it has.
+ */
 export type LogEvent = 'begin' | 'end' | 'stop' | 'closed';
 
 interface Entry {
@@ -110,7 +113,10 @@ function peakOf(entries: readonly Entry[]): number {
   return peak;
 }
 
-/** It held something when it began to close, and finished all that it ever held before that was over. */
+/**
+ * It held something when it began to close, and finished all that it ever held before that was
+ * over.
+ */
 function expectDrained(entries: readonly Entry[]): void {
   const idsOf = (part: readonly Entry[], event: LogEvent): string[] =>
     part.filter((entry) => entry.event === event).map(({ id }) => id);

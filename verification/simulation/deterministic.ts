@@ -28,7 +28,10 @@ class SilentRegistry {
 
 Object.assign(globalThis, { WeakRef: StrongRef, FinalizationRegistry: SilentRegistry });
 
-/** To be called, so that a bundler cannot leave this file out: without it the same seed is not always the same run. */
+/**
+ * To be called, so that a bundler cannot leave this file out: without it the same seed is not
+ * always the same run.
+ */
 export function assertDeterministic(): void {
   if (WeakRef.name !== StrongRef.name)
     throw new Error('weak references depend on the garbage collector');

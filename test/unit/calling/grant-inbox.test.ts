@@ -7,6 +7,7 @@ import { never, watch } from '../stub-backend.js';
 import {
   gaps,
   heldFixture,
+  later,
   listeningFixture,
   PLAIN,
   pushing,
@@ -268,6 +269,26 @@ describe('a grant that nobody wants', () => {
     backend.setHealth(true);
     await clock.advance(1);
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
+  });
+
+  // The simulator's seed 983208825 of 5 minutes and 12 processes.
+  it('is looked for also where nobody waits but a call was under way', async () => {
+    const { backend, clock } = await listeningFixture();
+    const gate = later<void>();
+    backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));
+    const asking = watch(clock, new Semaphore(backend, 'other', { limit: 1 }).acquire(60_000));
+    await clock.advance(0);
+    const names: string[] = [];
+    backend.onInspect = async ({ key, limit }) => {
+      names.push(key.name);
+      return { limit, limitFrom: 'caller', held: 0, waiting: 0, holders: [], waiters: [] };
+    };
+    backend.setHealth(false);
+    backend.setHealth(true);
+    gate.resolve();
+    await clock.advance(100);
+    expect(names).to.include('other');
+    await asking.value?.release();
   });
 
   it('is looked for in one semaphore after the other, however many wait', async () => {
