@@ -13,8 +13,8 @@ import { rangeError } from '../validation.js';
 export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit'> {
   /**
    * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters).
-   * Default 1000. Must be the same in all processes: a writer takes this number of permits, and they
-   * must be all there are.
+   * Default 1000. Must be the same in all processes: a writer takes this number of permits, and
+   * they must be all there are.
    */
   readonly limit?: number;
 }
