@@ -18,6 +18,8 @@ export {
   QuorumError,
   RedsemError,
 } from './errors.js';
+export type { ElectionEvents, ElectionOptions, ElectionWarning } from './many/election.js';
+export { Election } from './many/election.js';
 export type { HandleData } from './handle.js';
 export { Handle } from './handle.js';
 export { KeyedHandle } from './many/keyed-handle.js';
@@ -29,11 +31,19 @@ export type {
   Keys,
 } from './many/keyed-mutex.js';
 export { KeyedMutex } from './many/keyed-mutex.js';
+export type {
+  KeyedSemaphoreEvents,
+  KeyedSemaphoreOptions,
+  KeyedSemaphoreWarning,
+} from './many/keyed-semaphore.js';
+export { KeyedSemaphore } from './many/keyed-semaphore.js';
 export { ManualClock } from './time/manual-clock.js';
 export type { MemoryBackendOptions } from './backends/memory/memory-backend.js';
 export { MemoryBackend } from './backends/memory/memory-backend.js';
 export type { MutexOptions, SemaphoreTarget } from './mutex.js';
 export { Mutex } from './mutex.js';
+export type { ReadWriteAcquireOptions, ReadWriteLockOptions } from './many/read-write-lock.js';
+export { ReadWriteLock } from './many/read-write-lock.js';
 export type { AcquireOptions, CloseOptions, ReplicaOptions, SemaphoreOptions } from './options.js';
 export type {
   RedisConnection,

@@ -2,28 +2,21 @@ import { EventEmitter } from 'node:events';
 import type { Clock } from '../time/clock.js';
 import { BackendError, ClosedError } from '../errors.js';
 import type { Handle } from '../handle.js';
-import { inSlices } from '../time/in-slices.js';
 import { KeyedHandle } from './keyed-handle.js';
 import type { OptionNames } from '../known-options.js';
 import { SEMAPHORE_OPTIONS } from '../known-options.js';
 import { LockNames } from './lock-names.js';
 import { stripeOf } from './key-stripes.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
-import { Mutex, withLimitOne } from '../mutex.js';
+import { withLimitOne } from '../mutex.js';
 import type { AcquireOptions, CloseOptions } from '../options.js';
-import {
-  checkFunction,
-  integer,
-  resolveAcquire,
-  resolveClose,
-  resolveOptions,
-} from '../options.js';
+import { checkFunction, integer, resolveAcquire, resolveOptions } from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
 import type { TryUseResult } from '../semaphore.js';
 import { backendOf } from '../clients.js';
-import { WeakGroups } from '../calling/weak-groups.js';
+import { SemaphorePool } from './semaphore-pool.js';
 
 /** The options of a `KeyedMutex`. */
 export interface KeyedMutexOptions extends MutexOptions {
@@ -75,15 +68,6 @@ const HALF_DAY = 43_200_000;
 /** One key, or several; duplicates count once. */
 export type Keys = string | readonly string[];
 
-/** The lock of a key, or of a stripe, which nobody listens to but its keyed mutex. */
-class Lock extends Mutex {
-  onReleaseFailed: ((cause: unknown) => void) | undefined;
-
-  protected override warnOfRelease(cause: unknown): void {
-    this.onReleaseFailed?.(cause);
-  }
-}
-
 interface Wanted {
   readonly partOf: ReadonlyMap<string, Part>;
   readonly parts: readonly Part[];
@@ -98,13 +82,10 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   /** As given to the constructor. */
   readonly name: string;
   readonly #target: SemaphoreTarget;
-  readonly #options: MutexOptions;
   readonly #clock: Clock;
   readonly #names: LockNames;
   readonly #stripes: number | undefined;
-  // Kept by their permits and requests alone: unused keys take no memory.
-  readonly #mutexes = new WeakGroups<Lock>();
-  #closed: Promise<unknown> | undefined;
+  readonly #pool: SemaphorePool;
   readonly #prefix: string;
   #stripesNotedAt = -Infinity;
   #otherStripes: number | undefined;
@@ -122,7 +103,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     if (stripes !== undefined) integer('stripes', stripes, 1);
     this.name = name;
     this.#target = target;
-    this.#options = others;
+    this.#pool = new SemaphorePool(name, target, others, (cause) => this.#warnOfRelease(cause));
     this.#clock = resolved.clock;
     this.#prefix = resolved.prefix;
     this.#stripes = stripes;
@@ -206,11 +187,8 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
    */
-  async close(options: CloseOptions = {}): Promise<void> {
-    resolveClose(options);
-    // Again also where it is closed: a second one may end the first one's drain.
-    this.#closed = Promise.all([this.#closed, this.#doClose(options)]);
-    await this.#closed;
+  close(options: CloseOptions = {}): Promise<void> {
+    return this.#pool.close(options);
   }
 
   /** Closes. */
@@ -219,13 +197,13 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   #wanted(keys: Keys): Wanted {
-    this.#assertOpen();
+    this.#pool.assertOpen();
     const checked = this.#names.checkKeys(keys);
     const parts = new Map<string, Part>();
     const partOf = new Map<string, Part>();
     for (const key of checked) {
       const name = this.#nameOf(key);
-      const part = parts.get(name) ?? { semaphore: this.#mutex(name), permits: 1 };
+      const part = parts.get(name) ?? { semaphore: this.#pool.of(name, 1), permits: 1 };
       parts.set(name, part);
       partOf.set(key, part);
     }
@@ -236,16 +214,6 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     const stripes = this.#stripes;
     if (stripes === undefined) return this.#names.ofKey(key);
     return this.#names.ofStripe(stripeOf(key, stripes), stripes);
-  }
-
-  #mutex(name: string): Lock {
-    let [mutex] = this.#mutexes.of(name);
-    if (mutex === undefined) {
-      mutex = new Lock(this.#target, name, this.#options);
-      mutex.onReleaseFailed = (cause) => this.#warnOfRelease(cause);
-      this.#mutexes.add(name, mutex);
-    }
-    return mutex;
   }
 
   #handle({ partOf }: Wanted, acquisition: OrderedAcquisition): KeyedHandle {
@@ -302,16 +270,6 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
       if (error instanceof ClosedError) throw new ClosedError(this.name);
       throw error;
     }
-  }
-
-  #assertOpen(): void {
-    if (this.#closed !== undefined) throw new ClosedError(this.name);
-  }
-
-  async #doClose(options: CloseOptions): Promise<void> {
-    const closing: Promise<void>[] = [];
-    await inSlices(this.#mutexes.all(), (mutex) => void closing.push(mutex.close(options)));
-    await Promise.all(closing);
   }
 }
 

@@ -6,8 +6,8 @@ const LONGEST_NAME = 512;
 const LONGEST_OWN_NAME = 128;
 
 /**
- * How the semaphores under a keyed mutex are called. No two keyed mutexes, keys or numbers of
- * stripes share a name.
+ * How the semaphores under a keyed mutex or a keyed semaphore are called. No two names, keys or
+ * numbers of stripes share one.
  */
 export class LockNames {
   /** A name without colons ends at the first one, so what follows may be anything. */
@@ -39,8 +39,15 @@ export class LockNames {
     if (!Array.isArray(list)) {
       throw typeError(`keys: expected a string or an array of strings, got ${shown(keys)}`);
     }
-    const longest = LONGEST_NAME - Buffer.byteLength(this.#start);
-    return [...new Set(list.map((key: unknown) => text('keys', key, 1, longest)))];
+    return [...new Set(list.map((key: unknown) => this.#checked('keys', key)))];
+  }
+
+  checkKey(key: unknown): string {
+    return this.#checked('key', key);
+  }
+
+  #checked(option: string, key: unknown): string {
+    return text(option, key, 1, LONGEST_NAME - Buffer.byteLength(this.#start));
   }
 
   get #start(): string {

@@ -66,9 +66,14 @@ export class Scope {
   /** A keyed mutex in each of the two processes. */
   keyed(options: KeyedMutexOptions = {}): [KeyedMutex, KeyedMutex] {
     const all = { name: this.name, retry, ...options };
-    const mutexes = [this.#place.target, this.#place.other].map((at) => new KeyedMutex(at, all));
-    this.#toClose.push(...mutexes);
-    return mutexes as [KeyedMutex, KeyedMutex];
+    return this.inBoth((at) => new KeyedMutex(at, all));
+  }
+
+  /** One of them in each of the two processes. */
+  inBoth<Face extends { close(): Promise<void> }>(make: (target: Target) => Face): [Face, Face] {
+    const faces: [Face, Face] = [make(this.#place.target), make(this.#place.other)];
+    this.#toClose.push(...faces);
+    return faces;
   }
 
   freshName(): string {

@@ -20,6 +20,7 @@ import { acquireAllCases } from './cases/acquire-all-cases.js';
 import { acquireCases } from './cases/acquire-cases.js';
 import { argumentCases } from './cases/argument-cases.js';
 import { closeCases } from './cases/close-cases.js';
+import { faceCases } from './cases/face-cases.js';
 import { keyCases } from './cases/key-cases.js';
 import { keyedMutexCases } from './cases/keyed-mutex-cases.js';
 import { limitCases } from './cases/limit-cases.js';
@@ -54,6 +55,7 @@ export const allGroups: readonly CaseGroup[] = [
   keyCases,
   keyedMutexCases,
   acquireAllCases,
+  faceCases,
   serverCases,
 ];
 

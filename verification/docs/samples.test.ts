@@ -131,7 +131,7 @@ describe('links in the docs', () => {
     const errors = anchorsOf(textOf('docs/reference/errors.md'));
     const codes = 'acquire_timeout handle_lost backend quorum closed invalid_argument';
     const warnings =
-      'backend_unreachable eviction limit_mismatch node_set release_failed stripes_mismatch';
+      'backend_unreachable campaign_failed eviction limit_mismatch node_set release_failed stripes_mismatch';
     expect([...errors]).to.include.members([...codes.split(' '), ...warnings.split(' ')]);
     const near = new Set(linkedPages('README.md').flatMap((path) => [path, ...linkedPages(path)]));
     const far = pages.filter(({ path }) => path.startsWith('docs/') && !near.has(path));

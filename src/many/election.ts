@@ -1,0 +1,173 @@
+import { EventEmitter } from 'node:events';
+import { ClosedError, RedsemError } from '../errors.js';
+import type { Handle } from '../handle.js';
+import type { OptionNames } from '../known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../known-options.js';
+import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
+import { Mutex } from '../mutex.js';
+import type { CloseOptions } from '../options.js';
+import { resolveAcquire } from '../options.js';
+import { systemClock } from '../time/clock.js';
+import { shown, typeError } from '../validation.js';
+import { DeadlineScope } from './deadline-scope.js';
+
+/** As for a mutex. */
+export interface ElectionOptions extends MutexOptions {
+  /**
+   * Whether it campaigns again by itself each time its leadership is lost, until `resign` or
+   * `close`. Default false.
+   */
+  readonly again?: boolean;
+}
+
+/** Something that does not keep the election from working now but that somebody should know. */
+export interface ElectionWarning {
+  readonly code: 'CAMPAIGN_FAILED';
+  readonly message: string;
+  /** The error behind it. */
+  readonly cause: unknown;
+}
+
+/** Every event and what its listeners get. */
+export interface ElectionEvents {
+  /** This process leads from now on: each time a campaign is won. */
+  leader: [leadership: Handle];
+  /**
+   * `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other follows by itself.
+   */
+  warning: [warning: ElectionWarning];
+}
+
+const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'again']);
+
+/**
+ * One leader among the processes that campaign under one name: the holder of its mutex. Candidates
+ * lead in the order in which they began to campaign.
+ *
+ * Not guaranteed: a leader that stalls (a blocked event loop, a suspended machine) is deposed when
+ * its lease runs out, and may act as leader until it looks at `held` or `signal`. What must happen
+ * once, guard by the `fencingToken`: each term has a higher one.
+ */
+export class Election extends EventEmitter<ElectionEvents> {
+  /**
+   * The mutex underneath, for `inspect` (its holder is the leader), `revoke` and `warning`.
+   */
+  readonly mutex: Mutex;
+  readonly #again: boolean;
+  readonly #campaigns = new Set<DeadlineScope>();
+  #leadership: Handle | undefined;
+
+  /**
+   * @param target as for a `Semaphore`
+   * @param name 1 to 512 bytes of anything; shared with mutexes and semaphores
+   * @throws {TypeError | RangeError} at once, naming option, expectation and value
+   */
+  constructor(target: SemaphoreTarget, name: string, options: ElectionOptions = {}) {
+    super();
+    checkOptions(options, OPTIONS);
+    const { again = false, ...others } = options;
+    if (typeof again !== 'boolean') {
+      throw typeError(`again: expected true or false, got ${shown(again)}`);
+    }
+    this.mutex = new Mutex(target, name, others);
+    this.#again = again;
+  }
+
+  /** The name of the election and of its mutex. */
+  get name(): string {
+    return this.mutex.name;
+  }
+
+  /**
+   * The handle while this object leads, else undefined: reads the clocks, so it is right even after
+   * a stall.
+   */
+  get leadership(): Handle | undefined {
+    return this.#leadership?.held === true ? this.#leadership : undefined;
+  }
+
+  /**
+   * Waits until this object leads. The handle has the fencing token of the term, and `signal` and
+   * `lost` for its end. An object that leads already waits for the end of its term.
+   * @param signal ends this campaign, and those that `again` makes follow it; not the leadership
+   * @throws the signal's own reason when it aborts
+   * @throws {DOMException} an `AbortError` when `resign` ends the campaign
+   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
+   *   memory
+   * @throws {ClosedError} when the election is or gets closed
+   */
+  async campaign(signal?: AbortSignal): Promise<Handle> {
+    resolveAcquire(signal === undefined ? {} : { signal });
+    // Without a deadline no clock is asked.
+    const scope = new DeadlineScope(systemClock, Infinity, signal);
+    this.#campaigns.add(scope);
+    try {
+      const leadership = await this.mutex.acquire({ signal: scope.signal });
+      await releaseIfAborted(leadership, scope.signal);
+      this.#lead(leadership, signal);
+      return leadership;
+    } finally {
+      this.#campaigns.delete(scope);
+      scope.dispose();
+    }
+  }
+
+  /**
+   * Gives the leadership up, so that the next candidate leads at once, and ends all campaigns of
+   * this object.
+   * @returns true when it led until now
+   * @throws as `release` of a handle
+   */
+  async resign(): Promise<boolean> {
+    for (const campaign of this.#campaigns) {
+      campaign.end(new DOMException(`resigned from ${JSON.stringify(this.name)}`, 'AbortError'));
+    }
+    const leadership = this.#leadership;
+    this.#leadership = undefined;
+    return leadership === undefined ? false : leadership.release();
+  }
+
+  /**
+   * Ends campaigns with a `ClosedError` and the leadership with reason `closed`, as `close` of a
+   * semaphore. The client stays open.
+   * @param options `drain` in milliseconds for which the leader still leads, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    return this.mutex.close(options);
+  }
+
+  /** `close()` without `drain`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #lead(leadership: Handle, signal: AbortSignal | undefined): void {
+    this.#leadership = leadership;
+    if (this.#again) {
+      leadership.on('lost', () => {
+        if (this.#leadership === leadership) void this.#campaignAgain(signal);
+      });
+    }
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('leader', leadership));
+  }
+
+  async #campaignAgain(signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.campaign(signal);
+    } catch (cause) {
+      // It was ended on purpose: by the signal, by `resign` or by `close`.
+      if (!(cause instanceof RedsemError) || cause instanceof ClosedError) return;
+      const message = `the election ${JSON.stringify(this.name)} has no candidate here any more: ${cause.message}`;
+      process.nextTick(() => this.emit('warning', { code: 'CAMPAIGN_FAILED', message, cause }));
+    }
+  }
+}
+
+/** A campaign that was ended in the turn in which it was won is not won. */
+async function releaseIfAborted(leadership: Handle, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) return;
+  await leadership[Symbol.asyncDispose]();
+  throw signal.reason;
+}

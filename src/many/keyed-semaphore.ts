@@ -1,0 +1,153 @@
+import { EventEmitter } from 'node:events';
+import { backendOf } from '../clients.js';
+import type { Handle } from '../handle.js';
+import type { OptionNames } from '../known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../known-options.js';
+import type { SemaphoreTarget } from '../mutex.js';
+import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
+import { integer, resolveOptions } from '../options.js';
+import type { Semaphore, TryUseResult } from '../semaphore.js';
+import { LockNames } from './lock-names.js';
+import { SemaphorePool } from './semaphore-pool.js';
+
+/** As for a semaphore, but for these two. */
+export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
+  /**
+   * How many permits each key has: an integer, minimum 1. A function gets the key and is called at
+   * each call for that key; it must give one answer for a key in all processes, and it must not be
+   * async.
+   */
+  readonly limit: number | ((key: string) => number);
+  /**
+   * Keyed semaphores of the same name and prefix share their keys: 1 to 128 bytes without a colon.
+   * Default `default`.
+   */
+  readonly name?: string;
+}
+
+/**
+ * Something that does not keep the keyed semaphore from working now but that somebody should know.
+ */
+export interface KeyedSemaphoreWarning {
+  readonly code: 'RELEASE_FAILED';
+  readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
+}
+
+/** Every event and what its listeners get. */
+export interface KeyedSemaphoreEvents {
+  /**
+   * `RELEASE_FAILED`: as of a semaphore. Different limits of one key are not reported here: the
+   * server is not asked.
+   */
+  warning: [warning: KeyedSemaphoreWarning];
+}
+
+const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name']);
+
+/**
+ * A semaphore for each key: per tenant, per host. Each key has its own limit and its own queue;
+ * unused keys take no memory in the process. The semaphore of a key is named `keyed:<name>:<key>`:
+ * a `Semaphore`, a `KeyedMutex` or the command `redsem` reaches it by that name.
+ */
+export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
+  readonly name: string;
+  readonly #limit: number | ((key: string) => number);
+  readonly #names: LockNames;
+  readonly #pool: SemaphorePool;
+
+  /**
+   * @param target as for a `Semaphore`
+   * @throws {TypeError | RangeError} at once, naming option, expectation and value
+   */
+  constructor(target: SemaphoreTarget, options: KeyedSemaphoreOptions) {
+    super();
+    checkOptions(options, OPTIONS);
+    const { name = 'default', limit, ...others } = options;
+    const some = typeof limit === 'function' ? 1 : limit;
+    resolveOptions({ ...others, limit: some }, backendOf(target).clock);
+    this.#names = new LockNames(name);
+    this.name = name;
+    this.#limit = limit;
+    this.#pool = new SemaphorePool(name, target, others, (cause) => this.#warnOfRelease(cause));
+  }
+
+  /**
+   * Waits for a permit of the key, in order of arrival among all requests for that key.
+   * @param key 1 to 512 bytes, less `keyed:<name>:`
+   * @param options milliseconds to wait at most (default: no limit; 0: one try), or
+   *   `AcquireOptions`
+   * @throws {TypeError | RangeError} for a wrong key or option, and where the limit function gives
+   *   no integer of 1 or more
+   * @throws what the limit function throws
+   * @throws as `acquire` of a semaphore
+   */
+  async acquire(key: string, options?: number | AcquireOptions): Promise<Handle> {
+    return this.#of(key).acquire(options);
+  }
+
+  /**
+   * One try, one round trip: null when no permit of the key is free or others wait for one.
+   * @throws as `acquire` for key and limit; otherwise as `tryAcquire` of a semaphore
+   */
+  async tryAcquire(key: string, options?: { permits?: number }): Promise<Handle | null> {
+    return this.#of(key).tryAcquire(options);
+  }
+
+  /**
+   * Runs `fn` with a permit of the key and releases it whatever happens. Resolves or rejects as
+   * `fn` does, see `Semaphore.use`.
+   * @param options as `acquire`
+   */
+  async use<T>(
+    key: string,
+    fn: (handle: Handle) => T | Promise<T>,
+    options?: number | AcquireOptions,
+  ): Promise<T> {
+    return this.#of(key).use(fn, options);
+  }
+
+  /**
+   * Runs `fn` only if a permit of the key is free now. Otherwise as `use`.
+   * @throws as `tryAcquire`, and what `fn` throws
+   */
+  async tryUse<T>(
+    key: string,
+    fn: (handle: Handle) => T | Promise<T>,
+    options?: { permits?: number },
+  ): Promise<TryUseResult<T>> {
+    return this.#of(key).tryUse(fn, options);
+  }
+
+  /**
+   * Takes the permits of all keys from their handles, as `close` of a semaphore. The client stays
+   * open.
+   * @param options `drain` in milliseconds for which holders keep their permits, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    return this.#pool.close(options);
+  }
+
+  /** `close()` without `drain`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #of(key: string): Semaphore {
+    const name = this.#names.ofKey(this.#names.checkKey(key));
+    return this.#pool.of(name, this.#limitOf(key));
+  }
+
+  #limitOf(key: string): number {
+    if (typeof this.#limit === 'number') return this.#limit;
+    return integer(`limit of ${JSON.stringify(key)}`, this.#limit(key), 1);
+  }
+
+  #warnOfRelease(cause: unknown): void {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `a permit of keyed semaphore ${JSON.stringify(this.name)} is not given back yet: ${why}`;
+    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
+  }
+}

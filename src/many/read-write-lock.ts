@@ -1,0 +1,138 @@
+import { MOST_PERMITS } from '../backends/protocol.js';
+import type { Handle } from '../handle.js';
+import type { OptionNames } from '../known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../known-options.js';
+import type { SemaphoreTarget } from '../mutex.js';
+import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
+import { checkFunction, integer, resolveAcquire } from '../options.js';
+import { runAndRelease } from '../engine/use.js';
+import { Semaphore } from '../semaphore.js';
+import { rangeError } from '../validation.js';
+
+/** As for a semaphore. */
+export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit'> {
+  /**
+   * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters).
+   * Default 1000. Must be the same in all processes: a writer takes this number of permits, and
+   * they must be all there are.
+   */
+  readonly limit?: number;
+}
+
+/** How long to wait for the lock. */
+export type ReadWriteAcquireOptions = Omit<AcquireOptions, 'permits'>;
+
+const DEFAULT_LIMIT = 1000;
+const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
+
+/**
+ * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them.
+ * Requests are served in order of arrival, so readers that come later wait behind a writer that
+ * waits, and neither starves. On several masters there is no queue: there a writer can starve.
+ *
+ * Not guaranteed: a reader that asks to write in a second call waits for itself, so release first.
+ * A holder whose lease is lost may still read or write until it looks at its handle; compare the
+ * fencing tokens of writers.
+ */
+export class ReadWriteLock {
+  /**
+   * The semaphore underneath, for `inspect`, `revoke` and `warning`. A limit that is stored in it
+   * breaks the lock.
+   */
+  readonly semaphore: Semaphore;
+  readonly #limit: number;
+
+  /**
+   * @param target as for a `Semaphore`
+   * @param name 1 to 512 bytes of anything; shared with semaphores: a `Semaphore` of that name has
+   *   the same permits
+   * @throws {TypeError | RangeError} at once, naming option, expectation and value
+   */
+  constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
+    checkOptions(options, SEMAPHORE_OPTIONS);
+    const { limit = DEFAULT_LIMIT } = options;
+    this.#limit = integer('limit', limit, 1, MOST_PERMITS);
+    this.semaphore = new Semaphore(target, name, { ...options, limit });
+  }
+
+  /** The name of the lock and of its semaphore. */
+  get name(): string {
+    return this.semaphore.name;
+  }
+
+  /**
+   * Runs `fn` beside other readers and releases the lock whatever happens. Resolves or rejects as
+   * `fn` does, see `Semaphore.use`.
+   * @param options as `acquireRead`
+   */
+  async read<T>(
+    fn: (handle: Handle) => T | Promise<T>,
+    options?: number | ReadWriteAcquireOptions,
+  ): Promise<T> {
+    checkFunction('fn', fn);
+    return runAndRelease(await this.acquireRead(options), fn);
+  }
+
+  /**
+   * Runs `fn` alone and releases the lock whatever happens. Resolves or rejects as `fn` does, see
+   * `Semaphore.use`.
+   * @param options as `acquireWrite`
+   */
+  async write<T>(
+    fn: (handle: Handle) => T | Promise<T>,
+    options?: number | ReadWriteAcquireOptions,
+  ): Promise<T> {
+    checkFunction('fn', fn);
+    return runAndRelease(await this.acquireWrite(options), fn);
+  }
+
+  /**
+   * Waits until nobody writes, and until every earlier `write` has ended.
+   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `timeout` and
+   *   `signal`
+   * @throws as `acquire` of a semaphore
+   */
+  async acquireRead(options?: number | ReadWriteAcquireOptions): Promise<Handle> {
+    return this.semaphore.acquire(withPermits(1, options));
+  }
+
+  /**
+   * Waits until nobody reads or writes.
+   * @param options as `acquireRead`
+   * @throws {RangeError} when another limit is stored in the semaphore (`setLimit`, `redsem limit`)
+   * @throws as `acquire` of a semaphore
+   */
+  async acquireWrite(options?: number | ReadWriteAcquireOptions): Promise<Handle> {
+    const handle = await this.semaphore.acquire(withPermits(this.#limit, options));
+    const { limit } = this.semaphore;
+    if (limit <= this.#limit) return handle;
+    // There are more permits than it has: readers hold the others.
+    await handle[Symbol.asyncDispose]();
+    throw rangeError(
+      `limit: expected ${this.#limit} stored for ${JSON.stringify(this.name)}, or none, got ${limit}`,
+    );
+  }
+
+  /**
+   * Takes the lock from its holders, as `close` of a semaphore. The client stays open.
+   * @param options `drain` in milliseconds for which holders keep the lock, default 0
+   * @throws {TypeError | RangeError} for wrong options, and for nothing else
+   */
+  close(options: CloseOptions = {}): Promise<void> {
+    return this.semaphore.close(options);
+  }
+
+  /** `close()` without `drain`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Refuses `permits` among the options. */
+function withPermits(
+  permits: number,
+  options: number | ReadWriteAcquireOptions | undefined,
+): AcquireOptions {
+  resolveAcquire(options, CALL_OPTIONS);
+  return typeof options === 'number' ? { timeout: options, permits } : { ...options, permits };
+}

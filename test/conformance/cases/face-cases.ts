@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+
+import type { Handle } from '../../../src/index.js';
+import {
+  AcquireTimeoutError,
+  ClosedError,
+  Election,
+  KeyedSemaphore,
+  ReadWriteLock,
+} from '../../../src/index.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
+import { type CaseGroup, needing } from '../case-group.js';
+import { type Scope, underKey, untilLost, untilState } from '../scope.js';
+
+const retry = { min: 5, max: 20 };
+
+/** Two permits under the key `a`, one under each other. */
+function keyedIn(scope: Scope): [KeyedSemaphore, KeyedSemaphore] {
+  const limit = (key: string): number => (key === 'a' ? 2 : 1);
+  return scope.inBoth((at) => new KeyedSemaphore(at, { name: scope.name, limit, retry }));
+}
+
+function locksIn(scope: Scope): [ReadWriteLock, ReadWriteLock] {
+  return scope.inBoth((at) => new ReadWriteLock(at, scope.name, { limit: 3, retry }));
+}
+
+function electionsIn(scope: Scope, again = false): [Election, Election] {
+  return scope.inBoth((at) => new Election(at, scope.name, { again, retry }));
+}
+
+export const faceCases: CaseGroup = {
+  title: 'keyed semaphores, read-write locks and elections',
+  cases: {
+    'a keyed semaphore has its own limit for each key, in all processes together': async (
+      scope,
+    ) => {
+      const [here, there] = keyedIn(scope);
+      const first = await here.acquire('a');
+      const second = await there.acquire('a', 1000);
+      expect([first.name, first.slot, second.slot]).to.deep.equal([`keyed:${scope.name}:a`, 0, 1]);
+      for (const each of [here, there]) expect(await each.tryAcquire('a')).to.equal(null);
+      expect(await there.use('b', ({ slot }) => slot)).to.equal(0);
+      expect(await second.release()).to.equal(true);
+      expect(await here.tryUse('a', () => 'done')).to.deep.equal({ ran: true, result: 'done' });
+      await errorOf(there.acquire('a', { permits: 3 }), RangeError);
+      await first.release();
+      await (await there.acquire('a', { permits: 2 })).release();
+      await untilState(underKey(scope, 'a'), { held: 0, waiting: 0 });
+    },
+
+    'a keyed semaphore has its own queue for each key, and one end': needing(
+      'queue',
+      async (scope) => {
+        const [here, there] = keyedIn(scope);
+        const holder = await here.acquire('b');
+        const waiting = there.acquire('b');
+        await untilState(underKey(scope, 'b'), { held: 1, waiting: 1 });
+        expect(await there.use('c', () => 'other key')).to.equal('other key');
+        await holder.release();
+        const lost = untilLost(await waiting);
+        const late = errorOf(there.acquire('b'), ClosedError);
+        await untilState(underKey(scope, 'b'), { held: 1, waiting: 1 });
+        await there.close();
+        expect(await lost).to.include({ reason: 'closed' });
+        await late;
+        expect(
+          (
+            await errorOf(
+              there.use('c', () => 1),
+              ClosedError,
+            )
+          ).message,
+        ).to.include(JSON.stringify(scope.name));
+        await untilState(underKey(scope, 'b'), { held: 0, waiting: 0 });
+      },
+    ),
+
+    'a read-write lock has readers together and a writer alone': async (scope) => {
+      const [here, there] = locksIn(scope);
+      const readers = [await here.acquireRead(), await there.acquireRead(1000)];
+      await errorOf(here.acquireWrite(0), AcquireTimeoutError);
+      for (const reader of readers) expect(await reader.release()).to.equal(true);
+      const writer = await there.acquireWrite(1000);
+      expect(writer.slots).to.have.lengthOf(3);
+      for (const lock of [here, there]) {
+        await errorOf(lock.acquireRead(0), AcquireTimeoutError);
+        await errorOf(lock.acquireWrite(0), AcquireTimeoutError);
+      }
+      await writer.release();
+      expect(await here.read(() => 'read')).to.equal('read');
+      const later = await here.write(({ fencingToken }) => fencingToken);
+      expect(later).to.be.greaterThan(writer.fencingToken);
+      await untilState(scope.elsewhere({ limit: 3 }), { held: 0, waiting: 0 });
+    },
+
+    'a read-write lock lets no later reader pass a writer': needing('queue', async (scope) => {
+      const [here, there] = locksIn(scope);
+      const reader = await here.acquireRead();
+      const order: string[] = [];
+      const writing = there.write(() => order.push('write'));
+      await untilState(scope.elsewhere({ limit: 3 }), { held: 1, waiting: 1 });
+      await errorOf(here.acquireRead(0), AcquireTimeoutError);
+      const reading = here.read(() => order.push('read'));
+      await untilState(scope.elsewhere({ limit: 3 }), { held: 1, waiting: 2 });
+      await reader.release();
+      await Promise.all([writing, reading]);
+      expect(order).to.deep.equal(['write', 'read']);
+    }),
+
+    'a read-write lock lets nobody write beside permits that it does not know of': needing(
+      'operator calls',
+      async (scope) => {
+        const [lock] = locksIn(scope);
+        await scope.semaphore({ limit: 3 }).setLimit(4);
+        const { message } = await errorOf(lock.acquireWrite(1000), RangeError);
+        expect(message).to.match(/^limit: expected 3 .*, got 4;/);
+        expect(await scope.semaphore({ limit: 3 }).inspect()).to.include({ held: 0, waiting: 0 });
+        await lock.semaphore.setLimit(3);
+        expect(await lock.write(() => 'alone')).to.equal('alone');
+      },
+    ),
+
+    'an election has one leader, and the next one when it resigns': async (scope) => {
+      const [here, there] = electionsIn(scope);
+      const first = await here.campaign();
+      expect([here.leadership, there.leadership]).to.deep.equal([first, undefined]);
+      const next = there.campaign();
+      expect(await here.resign()).to.equal(true);
+      const second = await next;
+      expect(there.leadership).to.equal(second);
+      expect(second.fencingToken).to.be.greaterThan(first.fencingToken);
+      expect([here.leadership, await here.resign()]).to.deep.equal([undefined, false]);
+      await there.resign();
+    },
+
+    'a campaign that is ended leaves the queue': needing('queue', async (scope) => {
+      const [here, there] = electionsIn(scope);
+      await here.campaign();
+      const abort = new AbortController();
+      const reason = new Error('enough');
+      const ended = [reasonOf(there.campaign(abort.signal)), reasonOf(there.campaign())];
+      await scope.untilWaiting(2);
+      abort.abort(reason);
+      expect(await ended[0]).to.equal(reason);
+      expect(await there.resign()).to.equal(false);
+      expect(await ended[1]).to.include({ name: 'AbortError' });
+      await untilState(scope.elsewhere(), { held: 1, waiting: 0 });
+      await here.resign();
+    }),
+
+    'a leader that is lost campaigns again where it is asked to': async (scope) => {
+      const [here] = electionsIn(scope, true);
+      const terms: Handle[] = [];
+      here.on('leader', (leadership) => terms.push(leadership));
+      const first = await here.campaign();
+      const elected = once(here, 'leader').then(() => once(here, 'leader'));
+      await scope.lose(first);
+      await elected;
+      expect(terms).to.have.lengthOf(2);
+      expect(terms[0]).to.equal(first);
+      expect(terms[1]?.fencingToken).to.be.greaterThan(first.fencingToken);
+      await here.resign();
+    },
+  },
+};

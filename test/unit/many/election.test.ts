@@ -1,0 +1,191 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { expect } from 'chai';
+
+import type { ElectionWarning, Handle } from '../../../src/index.js';
+import { ClosedError, Election, ManualClock, MemoryBackend } from '../../../src/index.js';
+import { reasonOf } from '../../support/rejection.js';
+import { StubBackend, watch } from '../stub-backend.js';
+
+const name = 'scheduler';
+
+describe('an election', () => {
+  let clock: ManualClock;
+  let backend: MemoryBackend;
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    backend = new MemoryBackend({ clock });
+  });
+
+  /** A candidate, with the tokens of the terms that its `leader` event has reported. */
+  function candidate(again = false): { election: Election; tokens: number[] } {
+    const election = new Election(backend, name, { again, ttl: 1000 });
+    const tokens: number[] = [];
+    election.on('leader', ({ fencingToken }: Handle) => tokens.push(fencingToken));
+    return { election, tokens };
+  }
+
+  it('is won in the order of campaigns, with a higher token each term, and says so once', async () => {
+    const all = [candidate(), candidate(), candidate()];
+    const campaigns: Promise<Handle>[] = [];
+    for (const { election } of all) {
+      campaigns.push(election.campaign());
+      await clock.advance(0);
+    }
+    const terms: Handle[] = [];
+    for (const [i, { election }] of all.entries()) {
+      const leadership = await (campaigns[i] ?? expect.fail());
+      terms.push(leadership);
+      expect(all.map((each) => each.election.leadership !== undefined)).to.deep.equal(
+        all.map((_, place) => place === i),
+      );
+      expect(election.leadership).to.equal(leadership);
+      expect(await election.resign()).to.equal(true);
+    }
+    await clock.advance(0);
+    const tokens = terms.map(({ fencingToken }) => fencingToken);
+    expect(tokens).to.deep.equal(tokens.toSorted((one, other) => one - other));
+    expect(all.map((each) => each.tokens)).to.deep.equal(tokens.map((token) => [token]));
+  });
+
+  it('ends with the lease, and nobody campaigns who was not asked to', async () => {
+    const { election, tokens } = candidate();
+    const leadership = await election.campaign();
+    const reasons: string[] = [];
+    leadership.on('lost', ({ reason }) => reasons.push(reason));
+    const { signal } = leadership;
+    clock.stall(1001);
+    expect(election.leadership).to.equal(undefined);
+    await clock.advance(1000);
+    expect([reasons, signal.aborted, tokens.length]).to.deep.equal([['expired'], true, 1]);
+    expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+    expect(await election.resign()).to.equal(false);
+  });
+
+  it('is run for again after a loss, behind those who wait, until resigned', async () => {
+    const [first, other] = [candidate(true), candidate()];
+    await first.election.campaign();
+    const next = other.election.campaign();
+    await clock.advance(0);
+    clock.stall(1001);
+    await clock.advance(100);
+    expect((await next).held).to.equal(true);
+    expect(await other.election.mutex.inspect()).to.include({ held: 1, waiting: 1 });
+    await other.election.resign();
+    await clock.advance(0);
+    expect(first.tokens).to.have.lengthOf(2);
+    expect(first.election.leadership?.fencingToken).to.equal(first.tokens[1]);
+    expect(await first.election.resign()).to.equal(true);
+    await clock.advance(5000);
+    expect(first.tokens).to.have.lengthOf(2);
+    expect(await first.election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+  });
+
+  it('is not run for again once the signal of the campaign has aborted, or it is closed', async () => {
+    for (const end of ['signal', 'close'] as const) {
+      const { election, tokens } = candidate(true);
+      const warnings: unknown[] = [];
+      election.on('warning', (warning) => warnings.push(warning));
+      const abort = new AbortController();
+      const leadership = await election.campaign(abort.signal);
+      if (end === 'signal') abort.abort();
+      expect(leadership.held).to.equal(true);
+      if (end === 'close') await election.close();
+      clock.stall(1001);
+      await clock.advance(1000);
+      expect([leadership.held, tokens.length, warnings]).to.deep.equal([false, 1, []]);
+      await using looking = new Election(backend, name);
+      expect(await looking.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+      await election.close();
+    }
+  });
+
+  it('rejects campaigns that are ended: by their signal, by resign, by close', async () => {
+    const [leader, other] = [candidate(), candidate()];
+    await leader.election.campaign();
+    const ended = new AbortController();
+    ended.abort(new Error('before'));
+    expect(await reasonOf(other.election.campaign(ended.signal))).to.equal(ended.signal.reason);
+    const resigned = reasonOf(other.election.campaign());
+    await clock.advance(0);
+    expect(await other.election.resign()).to.equal(false);
+    expect(await resigned)
+      .to.be.instanceOf(DOMException)
+      .with.property('name', 'AbortError');
+    const closed = reasonOf(other.election.campaign());
+    await other.election.close();
+    expect(await closed).to.be.instanceOf(ClosedError);
+    expect(await leader.election.mutex.inspect()).to.include({ held: 1, waiting: 0 });
+  });
+
+  it('is not won by a campaign that is ended in the turn of the grant', async () => {
+    const { election, tokens } = candidate();
+    const resign = (): void => void election.resign();
+    subscribe('redsem:grant', resign);
+    const outcome = await reasonOf(election.campaign());
+    unsubscribe('redsem:grant', resign);
+    expect(outcome).to.be.instanceOf(DOMException).with.property('name', 'AbortError');
+    await clock.advance(0);
+    expect([election.leadership, tokens]).to.deep.equal([undefined, []]);
+    expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+  });
+
+  it('lets who leads and campaigns wait for the end of its own term', async () => {
+    const { election } = candidate();
+    const first = await election.campaign();
+    const second = watch(clock, election.campaign());
+    await clock.advance(100);
+    expect(second.done).to.equal(false);
+    await first.release();
+    await clock.advance(0);
+    expect(election.leadership).to.equal(second.value);
+    await election.close();
+  });
+
+  it('keeps its leader while it drains', async () => {
+    const { election } = candidate();
+    const leadership = await election.campaign();
+    const closing = watch(clock, election.close({ drain: 500 }));
+    await clock.advance(499);
+    expect([leadership.held, closing.done]).to.deep.equal([true, false]);
+    expect(await election.resign()).to.equal(true);
+    await clock.advance(0);
+    expect(closing.done).to.equal(true);
+  });
+
+  it('warns when the campaign that follows a loss fails', async () => {
+    const stub = new StubBackend();
+    stub.isRetryable = () => false;
+    const failure = new Error('NOPERM');
+    stub.onAcquire = (call, index) =>
+      index === 0 ? stub.allGranted(call) : Promise.reject(failure);
+    stub.onExtend = (call) => stub.extended(call, false);
+    const election = new Election(stub, name, { again: true, ttl: 3000 });
+    const warnings: ElectionWarning[] = [];
+    election.on('warning', (warning) => warnings.push(warning));
+    await election.campaign();
+    await stub.clock.advance(3000);
+    expect(stub.acquires).to.have.lengthOf(2);
+    expect(warnings.map(({ code }) => code)).to.deep.equal(['CAMPAIGN_FAILED']);
+    expect(warnings[0]?.message).to.match(/^the election "scheduler" has no candidate here/);
+    expect(warnings[0]?.cause).to.have.property('cause', failure);
+  });
+
+  it('refuses wrong options', async () => {
+    for (const [options, message] of [
+      [5, /^options: expected an object/],
+      [{ again: 'yes' }, /^again: expected true or false, got "yes"/],
+      [{ agian: true }, /^agian: .+did you mean again\?/],
+      [{ limit: 2 }, /^limit: expected none/],
+      [{ ttl: 5 }, /^ttl: expected/],
+    ] as const) {
+      expect(() => new Election(backend, name, options as object)).to.throw(message);
+    }
+    const { election } = candidate();
+    expect(election.name).to.equal(name);
+    for (const signal of [null, {}, 'abort']) {
+      const refused = await reasonOf(election.campaign(signal as AbortSignal));
+      expect(refused).to.have.property('code', 'INVALID_ARGUMENT');
+    }
+  });
+});
