@@ -14,9 +14,9 @@ import { guardedConnection } from './backends/redis/guarded-connection.js';
 import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
-import { rangeError, shown, typeError } from './validation.js';
-import type { OptionNames } from './known-options.js';
-import { checkOptions } from './known-options.js';
+import { rangeError, shown, typeError } from './arguments/validation.js';
+import type { OptionNames } from './arguments/known-options.js';
+import { checkOptions } from './arguments/known-options.js';
 
 /**
  * A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with

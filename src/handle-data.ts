@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { HandleData } from './handle.js';
 import { parseTicketId } from './backends/ticket-id.js';
-import { typeError } from './validation.js';
+import { typeError } from './arguments/validation.js';
 
 /**
  * Checks what another process wrote.

@@ -6,7 +6,7 @@ import { backendOf } from './clients.js';
 import { BackendError } from './errors.js';
 import { checkPrefix, DEFAULT_RETRY } from './options.js';
 import { systemClock } from './time/clock.js';
-import { checkOptions } from './known-options.js';
+import { checkOptions } from './arguments/known-options.js';
 
 /** The options of `listSemaphores`. */
 export interface ListOptions {

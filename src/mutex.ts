@@ -1,6 +1,6 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
-import { rangeError, shown, typeError } from './validation.js';
+import { rangeError, shown, typeError } from './arguments/validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];

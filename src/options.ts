@@ -3,9 +3,9 @@ import { MOST_PERMITS } from './backends/protocol.js';
 import type { BackoffOptions } from './calling/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
-import type { OptionNames } from './known-options.js';
-import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './known-options.js';
-import { rangeError, shown, typeError } from './validation.js';
+import type { OptionNames } from './arguments/known-options.js';
+import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './arguments/known-options.js';
+import { rangeError, shown, typeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */
 export interface SemaphoreOptions {

@@ -24,7 +24,7 @@ import {
   resolveTry,
 } from './options.js';
 import { telemetry } from './telemetry.js';
-import { rangeError, typeError } from './validation.js';
+import { rangeError, typeError } from './arguments/validation.js';
 
 /** What `inspect` gives: permits held, requests waiting, and who they are. */
 export interface SemaphoreState extends InspectReply {

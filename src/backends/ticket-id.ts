@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { typeError } from '../validation.js';
+import { typeError } from '../arguments/validation.js';
 
 /**
  * A ticket id is `client.number`, or `client.number.permits` for more than one permit. Redis's

@@ -7,9 +7,9 @@ import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
 import { Semaphore } from '../semaphore.js';
-import { shown, typeError } from '../validation.js';
-import type { OptionNames } from '../known-options.js';
-import { checkOptions } from '../known-options.js';
+import { shown, typeError } from '../arguments/validation.js';
+import type { OptionNames } from '../arguments/known-options.js';
+import { checkOptions } from '../arguments/known-options.js';
 
 const OPTIONS: OptionNames = new Set(['timeout', 'signal', 'clock']);
 const SHARE: OptionNames = new Set(['semaphore', 'permits']);

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { ClosedError, RedsemError } from '../errors.js';
 import type { Handle } from '../handle.js';
-import type { OptionNames } from '../known-options.js';
-import { checkOptions, SEMAPHORE_OPTIONS } from '../known-options.js';
+import type { OptionNames } from '../arguments/known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { Mutex } from '../mutex.js';
 import type { CloseOptions } from '../options.js';
 import { resolveAcquire } from '../options.js';
 import { systemClock } from '../time/clock.js';
-import { shown, typeError } from '../validation.js';
+import { shown, typeError } from '../arguments/validation.js';
 import { DeadlineScope } from './deadline-scope.js';
 
 /** As for a mutex. */

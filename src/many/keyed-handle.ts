@@ -1,6 +1,6 @@
 import { CompositeHandle } from './composite-handle.js';
 import type { Handle } from '../handle.js';
-import { rangeError } from '../validation.js';
+import { rangeError } from '../arguments/validation.js';
 
 /** What the caller holds for several keys of a `KeyedMutex`. */
 export class KeyedHandle extends CompositeHandle {

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { backendOf } from '../clients.js';
 import type { Handle } from '../handle.js';
-import type { OptionNames } from '../known-options.js';
-import { checkOptions, SEMAPHORE_OPTIONS } from '../known-options.js';
+import type { OptionNames } from '../arguments/known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
 import { integer, resolveOptions } from '../options.js';

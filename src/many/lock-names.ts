@@ -1,5 +1,5 @@
 import { text } from '../options.js';
-import { shown, typeError } from '../validation.js';
+import { shown, typeError } from '../arguments/validation.js';
 
 /** Most bytes of a semaphore's name. */
 const LONGEST_NAME = 512;

@@ -3,7 +3,7 @@ import { AcquireTimeoutError, BackendError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { Semaphore } from '../semaphore.js';
 import type { Clock } from '../time/clock.js';
-import { rangeError } from '../validation.js';
+import { rangeError } from '../arguments/validation.js';
 import { DeadlineExceeded, DeadlineScope } from './deadline-scope.js';
 
 /** One semaphore of a set, and how many of its permits are wanted. */

@@ -1,13 +1,13 @@
 import { MOST_PERMITS } from '../backends/protocol.js';
 import type { Handle } from '../handle.js';
-import type { OptionNames } from '../known-options.js';
-import { checkOptions, SEMAPHORE_OPTIONS } from '../known-options.js';
+import type { OptionNames } from '../arguments/known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
 import { checkFunction, integer, resolveAcquire } from '../options.js';
 import { runAndRelease } from '../engine/use.js';
 import { Semaphore } from '../semaphore.js';
-import { rangeError } from '../validation.js';
+import { rangeError } from '../arguments/validation.js';
 
 /** As for a semaphore. */
 export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit'> {

@@ -3,7 +3,7 @@ import { metrics, ProxyTracerProvider, trace } from '@opentelemetry/api';
 import { PermitMetrics } from './permit-metrics.js';
 import { PermitSpans } from './permit-spans.js';
 import { SharedParts } from './shared-parts.js';
-import { checkOptions } from '../known-options.js';
+import { checkOptions } from '../arguments/known-options.js';
 import { VERSION } from '../version.js';
 
 const SCOPE = 'redsem';

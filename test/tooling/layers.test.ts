@@ -13,7 +13,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
 
 /** Whose imports a rule is about: the folder of a file, `root` for those that users see. */
 function roomOf(file: string): string {
-  if (/^(error-causes|errors|known-options|options|telemetry|validation)\.ts$/.test(file))
+  if (/^(?:arguments\/[a-z-]+|error-causes|errors|options|telemetry)\.ts$/.test(file))
     return 'common';
   if (!file.includes('/')) return 'root';
   const [room = '', inner = ''] = file.split('/');

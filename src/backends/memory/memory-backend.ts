@@ -26,7 +26,7 @@ import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { checkClock } from '../../options.js';
-import { checkOptions } from '../../known-options.js';
+import { checkOptions } from '../../arguments/known-options.js';
 import { allOrNone } from '../all-or-none.js';
 import { Inboxes } from './inboxes.js';
 import { MemorySemaphore } from './memory-semaphore.js';

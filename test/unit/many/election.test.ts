@@ -130,7 +130,7 @@ describe('an election', () => {
     expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
-  it('lets who leads and campaigns wait for the end of its own term', async () => {
+  it('lets who leads and campaigns wait until its term ends', async () => {
     const { election } = candidate();
     const first = await election.campaign();
     const second = watch(clock, election.campaign());

@@ -144,7 +144,7 @@ describe('the semaphores under keys', () => {
     await collectUntil(() => pool.size === 0);
   });
 
-  /** A function of its own: what it refers to can be collected once it has ended. */
+  /** A separate function: what it refers to can be collected once it has ended. */
   async function holdAndWait(pool: SemaphorePool): Promise<void> {
     const held = await pool.of('held', 1).acquire();
     const waiting = pool.of('held', 1).acquire();

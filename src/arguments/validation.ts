@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { withDocs } from './error-causes.js';
+import { withDocs } from '../error-causes.js';
 
 const CODE = 'INVALID_ARGUMENT';
 
