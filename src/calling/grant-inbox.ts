@@ -1,10 +1,4 @@
-import type {
-  Backend,
-  EndedTicket,
-  Listening,
-  PushedGrant,
-  SemaphoreKey,
-} from '../backends/backend.js';
+import type { Backend, EndedTicket, Listening, PushedGrant } from '../backends/backend.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { GrantDispatch } from './grant-dispatch.js';
 
@@ -23,8 +17,6 @@ const RESUBSCRIBE_DELAY_MS = 5000;
 
 /** Requests of one semaphore object that wait for grants. */
 export interface InboxReader {
-  readonly key: SemaphoreKey;
-  readonly limit: number;
   onHealth(healthy: boolean): void;
 }
 
@@ -48,6 +40,7 @@ export class GrantInbox {
   #ended: Promise<void> = Promise.resolve();
   #healthy = false;
   #healthChanges = 0;
+  #interruptions = 0;
   #interrupted = false;
 
   constructor(
@@ -72,6 +65,11 @@ export class GrantInbox {
   /** How often that has changed: a grant may have been pushed between two changes. */
   get healthChanges(): number {
     return this.#healthChanges;
+  }
+
+  /** How often it was away and came back. */
+  get interruptions(): number {
+    return this.#interruptions;
   }
 
   /** Lets `reader` know of the subscription's health, and sees to it that there is one. */
@@ -139,12 +137,9 @@ export class GrantInbox {
       if (!healthy && this.#waiting.size === 0) return void this.close();
       // Each notification makes them poll as often as at first: not worth it without news.
       if (!this.#healthy && !wasHealthy) return;
-      const restored = this.#healthy && this.#interrupted;
+      if (this.#healthy && this.#interrupted) this.#interruptions += 1;
       this.#interrupted = !this.#healthy;
-      for (const reader of this.#waiting) {
-        reader.onHealth(this.#healthy);
-        if (restored) this.#dispatch.searchStrays(reader.key, reader.limit);
-      }
+      for (const reader of this.#waiting) reader.onHealth(this.#healthy);
     },
     onFailed: (): void => {
       this.#opensAt = this.#clock.monotonic() + RESUBSCRIBE_DELAY_MS;

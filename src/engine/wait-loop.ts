@@ -68,6 +68,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   #failing = false;
   /** Whether its inbox knows that somebody waits. */
   #awaiting = false;
+  /** Those of its subscription that it has seen, or in which nobody waited. */
+  #interruptions = 0;
   #nearestExpiry: number | undefined;
 
   constructor(parts: WaitLoopParts) {
@@ -83,10 +85,6 @@ export class WaitLoop implements InboxReader, AcquireSender {
 
   get key(): SemaphoreKey {
     return this.terms.key;
-  }
-
-  get limit(): number {
-    return this.terms.call.limit;
   }
 
   /** Undefined when it was refused, which is an answer to `tryAcquire`. */
@@ -105,6 +103,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     const { calls, clock, terms } = this.#parts;
     const id = calls.newTicketId(params.permits);
     const request = new AcquireRequest(id, params, clock.monotonic(), callTimeout(terms.ttl));
+    if (this.#pending.size === 0) this.#interruptions = this.#inbox.interruptions;
     this.#pending.add(request);
     request.onAbort((reason) => this.abandon(request, reason));
     if (telemetry.queue.active) this.#publishQueue();
@@ -171,11 +170,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   ): void {
     if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
-    const { healthChanges } = this.#inbox;
-    // The server may have been restarted meanwhile, with older data.
-    if (requests.some(({ healthSeen }) => healthSeen !== healthChanges)) {
-      this.#parts.calls.dispatch.searchStrays(this.key, this.limit);
-    }
+    this.#searchStrays();
     let place = 0;
     for (const request of requests) {
       const verdict = reply.verdicts[place++];
@@ -184,6 +179,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
       else this.#onVerdict(request, verdict, sent);
     }
     this.#schedule();
+  }
+
+  /** Once after each interruption: the server may have been restarted meanwhile, with older data. */
+  #searchStrays(): void {
+    const { interruptions } = this.#inbox;
+    if (this.#interruptions === interruptions) return;
+    this.#interruptions = interruptions;
+    this.#parts.calls.dispatch.searchStrays(this.key, this.terms.call.limit);
   }
 
   onFailure(requests: readonly AcquireRequest[], error: unknown): void {

@@ -69,8 +69,7 @@ export class ReadWriteLock {
     fn: (handle: Handle) => T | Promise<T>,
     options?: number | ReadWriteAcquireOptions,
   ): Promise<T> {
-    checkFunction('fn', fn);
-    return runAndRelease(await this.acquireRead(options), fn);
+    return this.semaphore.use(fn, withPermits(1, options));
   }
 
   /**

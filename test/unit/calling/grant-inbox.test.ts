@@ -271,6 +271,21 @@ describe('a grant that nobody wants', () => {
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
   });
 
+  it('is not looked for when a subscription comes for the first time', async () => {
+    const { backend, clock, acquire } = stubFixture({}, pushing());
+    let looks = 0;
+    backend.onInspect = async () => {
+      looks += 1;
+      return never();
+    };
+    acquire(60_000);
+    await clock.advance(0);
+    acquire(60_000);
+    backend.setHealth(true);
+    await clock.advance(5000);
+    expect(looks).to.equal(0);
+  });
+
   // The simulator's seed 983208825 of 5 minutes and 12 processes.
   it('is looked for also where nobody waits but a call was under way', async () => {
     const { backend, clock } = await listeningFixture();
