@@ -171,9 +171,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
     if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
     this.#searchStrays();
-    let place = 0;
-    for (const request of requests) {
-      const verdict = reply.verdicts[place++];
+    for (const [i, request] of requests.entries()) {
+      const verdict = reply.verdicts[i];
       if (!late) request.onReply();
       if (verdict === undefined) this.#onError(request, new Error('the backend gave no verdict'));
       else this.#onVerdict(request, verdict, sent);
@@ -183,9 +182,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
 
   /** Once after each interruption: the server may have been restarted meanwhile, with older data. */
   #searchStrays(): void {
-    const { interruptions } = this.#inbox;
-    if (this.#interruptions === interruptions) return;
-    this.#interruptions = interruptions;
+    if (this.#interruptions === this.#inbox.interruptions) return;
+    this.#interruptions = this.#inbox.interruptions;
     this.#parts.calls.dispatch.searchStrays(this.key, this.terms.call.limit);
   }
 
