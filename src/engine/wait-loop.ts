@@ -180,7 +180,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#schedule();
   }
 
-  /** Once after each interruption: the server may have been restarted meanwhile, with older data. */
+  /** Once after each interruption: the server may have been restarted with older data. */
   #searchStrays(): void {
     if (this.#interruptions === this.#inbox.interruptions) return;
     this.#interruptions = this.#inbox.interruptions;
