@@ -22,6 +22,8 @@ local function write_state(s)
   elseif s.waiting > 0 then
     state = state .. ';' .. text_of(s.waiting)
   end
+  -- Where the keys disagree about those who wait, the next call counts again.
+  state = s.doubt and '' or state
   if s.fields[1] or state ~= s.state then
     add(s.fields, 'state', state)
     write(s.fields, 'HSET', s.meta)
@@ -62,6 +64,7 @@ local function close(s, body, waits)
     return body
   end
   settle(s)
+  settle_order(s)
   if s.recounted then
     add(s.adds, '9000000000000000', '.')
     add(s.fields, 'layout', '2')

@@ -1,4 +1,22 @@
 -- Fragment of release.lua: tickets and requests of one semaphore, whatever it is like.
+
+-- Takes those of the ids that wait out of the queue.
+local function withdraw(s, ids)
+  local records = s.order and redis.call('HMGET', s.meta, unpack(ids)) or {}
+  for i = 1, #records do
+    local r = read_request(ids[i], records[i])
+    local score = r and redis.call('ZSCORE', s.queue, r.member)
+    if score then
+      leave(s, r, score + 0)
+    end
+  end
+  local withdrawn = redis.call('ZREM', s.queue, unpack(ids))
+  s.waiting = s.waiting - withdrawn
+  if withdrawn > 0 then
+    redis.call('HDEL', s.meta, unpack(ids))
+  end
+end
+
 local function give_back(tickets, meta, queue, ids, run)
   local s, verdicts = open(tickets, meta, queue, run, ids), {}
   -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
@@ -8,11 +26,7 @@ local function give_back(tickets, meta, queue, ids, run)
     find_lost(s, ids, gone)
   end
   if s.waiting > 0 and dropped < #ids then
-    local withdrawn = redis.call('ZREM', queue, unpack(ids))
-    s.waiting = s.waiting - withdrawn
-    if withdrawn > 0 then
-      redis.call('HDEL', meta, unpack(ids))
-    end
+    withdraw(s, ids)
   end
   serve(s)
   for i = 1, #ids do

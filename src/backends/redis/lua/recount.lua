@@ -11,7 +11,7 @@ local function recount(s)
         used[#used + 1] = { ends_of(range) }
       end
     elseif string.sub(id, 1, 1) == '~' and not redis.call('ZSCORE', s.tickets, value)
-      or string.find(id, '^[^~]+%.') and not redis.call('ZSCORE', s.queue, id) then
+      or string.find(id, '^[^~&]+%.') and not redis.call('ZSCORE', s.queue, (read_request(id, value) or { member = id }).member) then
       redis.call('HDEL', s.meta, id)
     elseif id == 'layout' and value ~= '2' then
       error('REDSEM_LAYOUT ' .. value)
@@ -42,7 +42,8 @@ local function recount(s)
     s.held, s.top = s.held + final - first + 1, math.max(s.top, final + 1)
   end
   local newest = redis.call('ZRANGE', s.queue, '-1', '-1', 'WITHSCORES')[2] or 0
-  s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
+  recount_order(s, fields)
+  s.waiting = count_waiting(s)
   -- Written with 16 digits, always.
   s.last = math.max(s.last, newest + 0, 1000000000000000)
 end

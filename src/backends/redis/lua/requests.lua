@@ -18,94 +18,198 @@ local function parse(text)
   return asked
 end
 
+-- What comes before arrival: a request that has a place in its order; nil for one without options.
+local function order_of(id, place, text, run)
+  local priority, weight, group = string.match(text or '', '^(%d) (%d+) (%S*)$')
+  local base = text_of(run.ttl) .. ';' .. run.label
+  return request_of(id, base, place, priority or '0', weight or 1, group or '')
+end
+
+-- Those who joined so far, so that all who wait are in the queue.
+local function write_comers(s)
+  write(s.comers, 'ZADD', s.queue)
+  write(s.fields, 'HSET', s.meta)
+  s.comers, s.fields = {}, {}
+end
+
+-- Drops the requests of dead clients, so that those who wait can be counted. Heads come last: those
+-- who succeed them live.
+local function sweep(s)
+  local alive = {}
+  for _, zone in ipairs({ { '-1600000000000000', '-1500000000000000' }, { '1500000000000000', '+inf' }, { '0', '(1400000000000000' } }) do
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, zone[1], zone[2])) do
+      local id = string.match(member, '[^ ]+$')
+      local r = member ~= id and request_at(s, member)
+      local dead = not is_alive(s, alive, (parts_of(id)))
+      if dead and r then
+        leave(s, r, redis.call('ZSCORE', s.queue, member) + 0)
+      elseif dead then
+        s.waiting = s.waiting - redis.call('ZREM', s.queue, member)
+        redis.call('HDEL', s.meta, id)
+      end
+    end
+  end
+end
+
 -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
 local function drop_dead_leases(s)
-  redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
+  local dropped = redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
+  if dropped > 0 and s.most then
+    sweep(s)
+  end
+end
+
+-- Joins those who wait.
+local function enqueue(s, r)
+  if not r.plain and not s.order then
+    write_comers(s)
+    begin_order(s)
+  end
+  s.waiting, s.waited = s.waiting + 1, true
+  if s.order then
+    s.order.others = s.order.others + (r.plain and 0 or 1)
+    join(s, r)
+  else
+    add(s.comers, r.place, r.id)
+    add(s.fields, r.id, r.base)
+  end
 end
 
 -- Writes those that joined, and the lease of this client, with which all its requests count.
-local function arrive(s, comers)
+local function arrive(s)
   drop_dead_leases(s)
-  s.waiting, s.waited = s.waiting + #comers / 2, true
-  add(comers, text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
-  redis.call('ZADD', s.queue, unpack(comers))
+  s.waited = true
+  add(s.comers, text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
+  write(s.comers, 'ZADD', s.queue)
+  s.comers = {}
   redis.call('PEXPIRE', s.queue, 'KEYS_LIFE_MS')
+end
+
+-- The scores of those of the ids that wait.
+local function scores_of(s, ids, records)
+  local members = {}
+  for i = 1, #ids do
+    local r = s.order and read_request(ids[i], records[i])
+    members[i] = r and r.member or ids[i]
+  end
+  return redis.call('ZMSCORE', s.queue, unpack(members))
+end
+
+-- The place of a request that was in the queue: as it stands there, or as the caller says.
+local function place_of(id, record, score, place)
+  local r = score and read_request(id, record)
+  -- Nobody's number may bring those of all others to where a float has no next one, or where heads
+  -- are.
+  return r and r.place or text_of(math.max(1.5e15, math.min((score or place) + 0, 9e15)))
 end
 
 -- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall,
 -- data lost) returns to its old place.
-local function recall(s, ids, records, places, run)
-  local own, comers = {}, {}
+local function recall(s, asked, records, run)
+  local ids, places, own = asked.ids, asked.places, {}
   if places[1] then
     -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
-    s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
+    local found = count_waiting(s)
+    s.doubt = s.order and found ~= s.waiting
+    s.waiting = found
   end
-  local scores = s.waiting > 0 and ids[1] and redis.call('ZMSCORE', s.queue, unpack(ids)) or {}
+  local scores = s.waiting > 0 and ids[1] and scores_of(s, ids, records) or {}
   for i = 1, #ids do
-    local id, place = ids[i], (scores[i] or places[i] or 0) + 0
-    if not own[id] and (scores[i] or place > 0 and not string.match(records[i] or '', '^[%d,-]+ %d+ ')) then
-      -- Nobody's number may bring those of all others to where a float has no next one.
-      place = text_of(math.min(place, 9e15))
+    local id, record, given = ids[i], records[i], (places[i] or 0) + 0
+    if not own[id] and (scores[i] or given > 0 and not string.match(record or '', '^[%d,-]+ %d+ ')) then
+      local place = place_of(id, record, scores[i], given)
       own[id] = 'q' .. place
       if not scores[i] then
         -- Where data was lost while the clock was behind: new requests must come behind it.
         s.last = math.max(s.last, place + 0)
-        add(comers, place, id)
-        add(s.fields, id, text_of(run.ttl) .. ';' .. run.label)
+        enqueue(s, order_of(id, place, asked.orders[i], run))
       end
     end
   end
   if next(own) then
-    arrive(s, comers)
+    arrive(s)
   end
   return own
 end
 
+-- Whether a newcomer comes before the head that does not fit now.
+local function passes(s, r)
+  if not s.blocked then
+    return true
+  elseif not s.order then
+    return r.low < s.blocked
+  end
+  return not head_of(s, r.flow) and r.low + start_of(s, r) < s.blocked
+end
+
+-- One that finds its permits free at once.
+local function take_now(s, r)
+  if s.order and s.blocked then
+    charge(s, r, start_of(s, r))
+  end
+  return grant(s, r.id, r.permits, s.run.label, s.now + s.run.ttl)
+end
+
+-- Whether as many wait as may.
+local function is_full(s)
+  if s.most and s.waiting >= s.most then
+    drop_dead_leases(s)
+    return s.waiting >= s.most
+  end
+end
+
+-- It waits, unless too many do.
+local function queue_up(s, id, order)
+  if is_full(s) then
+    return 'f' .. text_of(s.waiting) .. ',' .. text_of(s.most)
+  end
+  local r = order_of(id, next_number(s), order, s.run)
+  local score = s.order and not head_of(s, r.flow) and r.low + start_of(s, r) or r.low
+  s.blocked = math.min(s.blocked or score, score)
+  enqueue(s, r)
+  s.arrived = true
+  return 'q' .. r.place
+end
+
 -- The verdict on one that does not wait yet.
-local function answer(s, id, record, kind, run, comers)
+local function answer(s, id, record, kind, order)
   local ticket = string.match(record or '', '^([%d,-]+ %d+) ')
-  local expires = s.now + run.ttl
   if ticket then
+    local expires = s.now + s.run.ttl
     drop_dead_leases(s)
     add(s.adds, text_of(expires), id)
     s.ends = math.max(s.ends or 0, expires)
     return ticket
   end
-  local _, permits = parts_of(id)
-  if permits > s.limit and s.limit > 0 then
+  local r = order_of(id, '', order, s.run)
+  if r.permits > s.limit and s.limit > 0 then
     return 'o' .. text_of(s.limit)
-  elseif not s.blocked and fits(s, permits) then
-    return grant(s, id, permits, run.label, expires)
-  elseif kind == 't' then
-    return 'b'
+  elseif passes(s, r) and fits(s, r.permits) then
+    return take_now(s, r)
   end
-  s.blocked = true
-  local place = next_number(s)
-  add(comers, place, id)
-  add(s.fields, id, text_of(run.ttl) .. ';' .. run.label)
-  return 'q' .. place
+  return kind == 't' and 'b' or queue_up(s, id, order)
 end
 
 local function acquire(tickets, meta, queue, text, run)
   local asked = parse(text)
-  local ids, kinds = asked.ids, asked.kinds
+  local ids = asked.ids
   local s, verdicts, waits = open(tickets, meta, queue, run, ids), {}, false
-  local comers = {}
+  s.comers, s.most = {}, asked.most ~= '' and asked.most + 0
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
   end
   local records = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}
-  local own = recall(s, ids, records, asked.places, run)
+  local own = recall(s, asked, records, run)
   serve(s, own, run.ttl, run.label)
   for i = 1, #ids do
     local id = ids[i]
-    own[id] = own[id] or answer(s, id, records[i], string.sub(kinds, i, i), run, comers)
+    own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i])
     verdicts[i] = own[id]
     waits = waits or string.byte(own[id]) == 113
   end
-  if comers[1] then
-    arrive(s, comers)
+  if s.arrived then
+    arrive(s)
   end
   return close(s, table.concat(verdicts, ';'), waits)
 end

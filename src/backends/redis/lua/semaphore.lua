@@ -90,7 +90,7 @@ local function drop_by_id(s, ids)
   return drop(s, ids, ids[1] and redis.call('HMGET', s.meta, unpack(ids)) or {})
 end
 
--- include: recount
+-- include: order recount
 local function has_room(s, ids)
   local wanted = 0
   for i = 1, #ids do
@@ -132,6 +132,8 @@ local function open(tickets, meta, queue, run, ids)
   }
   if not read_state(s) then
     recount(s)
+  elseif string.find(s.policy, 'o', 1, true) then
+    read_order(s)
   end
   s.waited = s.waiting > 0
   if s.own == '0' then

@@ -42,7 +42,7 @@ local function serve_heads(s, heads, alive, own, ttl, label)
     elseif permits > s.limit then
       s.skipped = s.skipped + 1
     elseif not fits(s, permits) then
-      s.blocked = true
+      s.blocked = 1.26e15
       break
     else
       left[#left + 1] = id
@@ -56,9 +56,65 @@ local function serve_heads(s, heads, alive, own, ttl, label)
   return left, dead
 end
 
+-- Those for more than the limit, which may have grown.
+local function unpark(s, alive)
+  local score = '-1500000000000000'
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, score, score)) do
+    local r = request_at(s, member)
+    if not r then
+      redis.call('ZREM', s.queue, member)
+      s.doubt = true
+    elseif not is_alive(s, alive, (parts_of(r.id))) then
+      leave(s, r, -1.5e15)
+    elseif r.permits <= s.limit then
+      redis.call('ZREM', s.queue, member)
+      s.order.parked = s.order.parked - 1
+      join(s, r)
+    end
+  end
+end
+
+-- The first of all heads.
+local function serve_first(s, r, score, alive, own, ttl, label)
+  local client = parts_of(r.id)
+  if not is_alive(s, alive, client) then
+    return leave(s, r, score)
+  elseif r.permits > s.limit then
+    return park(s, r, score - r.low)
+  elseif not fits(s, r.permits) then
+    s.blocked = score
+    return
+  end
+  leave(s, r, score, true)
+  if own and own[r.id] then
+    own[r.id] = grant(s, r.id, r.permits, label, s.now + ttl)
+  else
+    grant_waiting(s, r.id, client, r.permits, r.base)
+  end
+end
+
+local function serve_in_order(s, alive, own, ttl, label)
+  if s.order.parked > 0 then
+    unpark(s, alive)
+  end
+  while s.waiting > s.order.parked and s.held < s.limit and not s.blocked do
+    local head, score = unpack(redis.call('ZRANGEBYSCORE', s.queue, '0', '(1400000000000000', 'WITHSCORES', 'LIMIT', '0', '1'))
+    local r = head and request_at(s, head)
+    if r then
+      serve_first(s, r, score + 0, alive, own, ttl, label)
+    else
+      redis.call('ZREM', s.queue, head or '')
+      s.waiting, s.doubt = head and s.waiting - 1 or s.order.parked, true
+    end
+  end
+end
+
 local function serve(s, own, ttl, label)
   local alive = {}
   s.skipped = 0
+  if s.order then
+    return serve_in_order(s, alive, own, ttl, label)
+  end
   while s.waiting > s.skipped and s.held < s.limit and not s.blocked do
     local most = text_of(math.min(s.limit - s.held, 100))
     local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', text_of(s.skipped), most)
