@@ -169,7 +169,7 @@ export interface AcquireCall extends Call {
 
 /** What became of a request. Only `granted` gives a ticket. */
 export type AcquireVerdict =
-  GrantedVerdict | QueuedVerdict | BusyVerdict | OverVerdict | LateVerdict;
+  GrantedVerdict | QueuedVerdict | BusyVerdict | OverVerdict | FullVerdict | LateVerdict;
 
 /** It is a ticket now. */
 export interface GrantedVerdict {
@@ -204,6 +204,14 @@ export interface OverVerdict {
   readonly kind: 'over';
   /** The limit that counts. */
   readonly limit: number;
+}
+
+/** As many wait as the call allows: it is not queued. */
+export interface FullVerdict {
+  /** Distinguishes it from the other verdicts. */
+  readonly kind: 'full';
+  /** How many wait. */
+  readonly waiting: number;
 }
 
 /** It came after `notAfter`: nothing was done. */
@@ -360,7 +368,7 @@ export interface InspectReply {
   readonly waiting: number;
   /** The tickets, by slot. */
   readonly holders: readonly HolderState[];
-  /** The requests, in order of arrival. */
+  /** The requests, in the order in which they will be granted. */
   readonly waiters: readonly WaiterState[];
 }
 
@@ -388,6 +396,10 @@ export interface WaiterState {
   readonly permits: number;
   /** 0 is the next to be granted. */
   readonly position: number;
+  /** As its `priority` option. */
+  readonly priority: number;
+  /** As its `group` option; empty: it has none. */
+  readonly group: string;
   /** Milliseconds since the request arrived. */
   readonly waitingFor: number;
   /** The waiter's `label` option. */

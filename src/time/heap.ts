@@ -10,10 +10,13 @@ export interface Heaped {
  */
 export class Heap<T extends Heaped> {
   readonly #rankOf: (item: T) => number;
+  readonly #tieOf: (item: T) => number;
   readonly #items: T[] = [];
 
-  constructor(rankOf: (item: T) => number) {
+  /** `tieOf`: decides between two of one rank, the lower comes first. */
+  constructor(rankOf: (item: T) => number, tieOf: (item: T) => number = rankOf) {
     this.#rankOf = rankOf;
+    this.#tieOf = tieOf;
   }
 
   get size(): number {
@@ -62,11 +65,10 @@ export class Heap<T extends Heaped> {
   }
 
   #rise(item: T, from: number): void {
-    const rank = this.#rankOf(item);
     let place = from;
     while (place > 0) {
       const parent = this.#items[(place - 1) >>> 1];
-      if (parent === undefined || this.#rankOf(parent) <= rank) break;
+      if (parent === undefined || !this.#isBefore(item, parent)) break;
       const freed = parent.place;
       this.#put(parent, place);
       place = freed;
@@ -75,11 +77,10 @@ export class Heap<T extends Heaped> {
   }
 
   #sink(item: T, from: number): void {
-    const rank = this.#rankOf(item);
     let place = from;
     for (;;) {
       const child = this.#lowerChild(place);
-      if (child === undefined || this.#rankOf(child) >= rank) break;
+      if (child === undefined || !this.#isBefore(child, item)) break;
       const freed = child.place;
       this.#put(child, place);
       place = freed;
@@ -91,7 +92,12 @@ export class Heap<T extends Heaped> {
     const left = this.#items[2 * place + 1];
     const right = this.#items[2 * place + 2];
     if (left === undefined || right === undefined) return left;
-    return this.#rankOf(right) < this.#rankOf(left) ? right : left;
+    return this.#isBefore(right, left) ? right : left;
+  }
+
+  #isBefore(one: T, other: T): boolean {
+    const difference = this.#rankOf(one) - this.#rankOf(other);
+    return difference < 0 || (difference === 0 && this.#tieOf(one) < this.#tieOf(other));
   }
 
   #put(item: T, place: number): void {

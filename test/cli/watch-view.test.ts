@@ -31,6 +31,8 @@ function summaryOf(
     permits: 1,
     position,
     waitingFor: 10,
+    priority: 0,
+    group: '',
     label: `waiter ${position}`,
   }));
   return { name, limit, held, waiting, holders, waiters };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 
+import type { RequestOrder } from '../../src/backends/backend.js';
 import { ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
@@ -43,7 +44,14 @@ interface Habits {
   readonly longestPause: number;
   /** How many requests a call has for each that is drawn. */
   readonly batch?: number;
+  /** Of what new requests get one. */
+  readonly orders?: readonly (RequestOrder | undefined)[];
+  readonly maxWaiting?: number;
   readonly acts?: Partial<Record<Act, number>>;
+}
+
+function order(group: string, weight = 1, priority = 0): RequestOrder {
+  return { group, weight, priority };
 }
 
 const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, addPermits: 8, otherLimit: 3 };
@@ -65,6 +73,42 @@ const HABITS: Readonly<Record<string, Habits>> = {
     largest: 3,
     longestPause: 150,
     acts: OPERATIONS,
+  },
+  'groups with weights': {
+    limit: 2,
+    largest: 1,
+    longestPause: 150,
+    orders: [order('a', 1), order('b', 2), order('c', 4), undefined],
+  },
+  'groups, priorities, heavy requests and stalls': {
+    limit: 5,
+    largest: 4,
+    longestPause: 250,
+    orders: [order('a', 3), order('b', 7), order('', 1, 2), order('ü, |', 1000, 9), undefined],
+    acts: { stall: 12 },
+  },
+  'groups and a live limit': {
+    limit: 5,
+    largest: 4,
+    longestPause: 150,
+    orders: [order('a'), order('b', 2), order('', 1, 1), undefined, undefined],
+    acts: { ...OPERATIONS, setLimit: 15, stall: 6 },
+  },
+  'a bound on those who wait': { limit: 2, largest: 2, longestPause: 150, maxWaiting: 4 },
+  'a bound, groups and stalls': {
+    limit: 3,
+    largest: 3,
+    longestPause: 150,
+    maxWaiting: 6,
+    orders: [order('a', 2), order('b', 1, 3), undefined],
+    acts: { stall: 15, setLimit: 8 },
+  },
+  'groups and losses of data': {
+    limit: 4,
+    largest: 2,
+    longestPause: 150,
+    orders: [order('a'), order('b', 5), undefined],
+    acts: { ...OPERATIONS, lose: 20, stepBack: 5 },
   },
   'losses of data': {
     limit: 4,
@@ -113,6 +157,8 @@ class Program {
   readonly #pair: LockStep;
   readonly #habits: Habits;
   readonly #all: readonly Mine[];
+  /** What requests were made with. */
+  readonly #orders = new Map<string, RequestOrder | undefined>();
   #made = 0;
 
   constructor(pair: LockStep, habits: Habits) {
@@ -213,11 +259,12 @@ class Program {
   }
 
   async #ask(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
-    const { largest, batch = 1 } = this.#habits;
+    const { largest, batch = 1, orders = [undefined] } = this.#habits;
     const wanted = dice < 50 ? picks.flatMap((pick) => Array(batch).fill(pick) as number[]) : picks;
     const asks = wanted.map((pick, i): Ask => {
       // Now and then more than the limit.
       const id = this.#newId(mine, 1 + (pick % largest));
+      this.#orders.set(id, orders[(pick + dice + i) % orders.length]);
       return { id, how: i > wanted.length * 0.7 ? 'try' : 'wait' };
     });
     // A process asks again for all that it waits for; new requests may travel with those.
@@ -235,9 +282,10 @@ class Program {
   }
 
   async #acquire(mine: Mine, asks: readonly Ask[]): Promise<void> {
-    const shown = asks.map(({ id, how }) => `${id} ${how}`);
+    const shown = asks.map(({ id, how }) => `${id} ${how}${shownOrder(this.#orders.get(id))}`);
     this.#note(`${mine.member.name} asks ${shown.join(', ')}`);
-    const { verdicts } = await this.#pair.acquire(mine.member, asks);
+    const ordered = asks.map((ask) => ({ ...ask, order: this.#orders.get(ask.id) }));
+    const { verdicts } = await this.#pair.acquire(mine.member, ordered);
     asks.forEach(({ id }, i) => {
       const kind = verdicts[i]?.kind;
       if (kind === 'queued') mine.waiting.add(id);
@@ -282,6 +330,10 @@ class Program {
   }
 }
 
+function shownOrder(given: RequestOrder | undefined): string {
+  return given === undefined ? '' : ` (${given.priority} ${given.group}*${given.weight})`;
+}
+
 function again(ids: Iterable<string>): Ask[] {
   return [...ids].map((id) => ({ id, how: 'again' }));
 }
@@ -320,6 +372,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
     redis.moveTo(`program-${programsRun}`, habits.limit);
     redis.time.now = START;
     const pair = new LockStep(redis, MEMBERS);
+    pair.maxWaiting = habits.maxWaiting;
     pushes.reader = pair.redis;
     const program = new Program(pair, habits);
     try {

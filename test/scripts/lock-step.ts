@@ -5,6 +5,7 @@ import type {
   AdoptReply,
   EndedTicket,
   PushedGrant,
+  RequestOrder,
 } from '../../src/backends/backend.js';
 import { adoptedId } from '../../src/backends/ticket-id.js';
 import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
@@ -19,6 +20,7 @@ export interface Member {
 export interface Ask {
   readonly id: string;
   readonly how: 'wait' | 'try' | 'again';
+  readonly order?: RequestOrder | undefined;
 }
 
 /** What is lost with each of these, besides what Redis can make again from the rest. */
@@ -48,8 +50,8 @@ class Side<Fixture extends PortFixture = PortFixture> {
   }
 
   async acquire(asks: readonly Ask[], options: CallOptions): Promise<AcquireReply> {
-    const requests = asks.map(({ id, how }) =>
-      request(id, how === 'again' ? (this.arrivals.get(id) ?? 'wait') : how),
+    const requests = asks.map(({ id, how, order }) =>
+      request(id, how === 'again' ? (this.arrivals.get(id) ?? 'wait') : how, order),
     );
     const reply = await this.fixture.acquire(requests, options);
     reply.verdicts.forEach((verdict, i) => {
@@ -119,6 +121,8 @@ export class LockStep {
   readonly #members: readonly Member[];
   /** What members were made with that have another limit than the rest. */
   readonly limits = new Map<string, number>();
+  /** How many may wait, if any number may not. */
+  maxWaiting: number | undefined;
   /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
   readonly #revokedUntil = new Map<string, number>();
   #latest = 0;
@@ -151,7 +155,7 @@ export class LockStep {
       return how === 'again' && this.memory.arrivals.get(id) !== undefined ? 0 : 1;
     };
     const sorted = asks.toSorted((a, b) => rank(a) - rank(b));
-    const options = { ...this.#of(member), notAfter };
+    const options = { ...this.#of(member), notAfter, maxWaiting: this.maxWaiting };
     const ours = await this.memory.acquire(sorted, options);
     const theirs = await this.redis.acquire(sorted, options);
     // Those who do not wait need not know when the next ticket expires.

@@ -8,6 +8,7 @@ import type {
   GrantListener,
   InspectReply,
   PushedGrant,
+  RequestOrder,
   SemaphoreKey,
   TicketRequest,
 } from '../../src/backends/backend.js';
@@ -28,6 +29,7 @@ export interface CallOptions {
   readonly ttl?: number;
   readonly label?: string;
   readonly notAfter?: number | undefined;
+  readonly maxWaiting?: number | undefined;
   readonly fencingTokens?: readonly number[];
 }
 
@@ -77,8 +79,8 @@ export abstract class PortFixture {
   acquire(asked: string | readonly (string | TicketRequest)[], options: CallOptions = {}) {
     const list = typeof asked === 'string' ? [asked] : asked;
     const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
-    const { label = 'label', notAfter } = options;
-    const call = { ...this.#call(requests[0]?.id, options), label, notAfter, requests };
+    const { label = 'label', notAfter, maxWaiting } = options;
+    const call = { ...this.#call(requests[0]?.id, options), label, notAfter, maxWaiting, requests };
     return only(this.backend.acquire([{ ...call, ttl: this.#ttl(options) }]));
   }
 
@@ -347,10 +349,14 @@ export function describeOnBoth(
 }
 
 /** A request that waits, or with `how` one that only tries, or one that was in the queue before. */
-export function request(id: string, how: 'wait' | 'try' | number = 'wait'): TicketRequest {
+export function request(
+  id: string,
+  how: 'wait' | 'try' | number = 'wait',
+  order?: RequestOrder,
+): TicketRequest {
   const permits = parseTicketId(id)?.permits ?? 1;
   const arrival = typeof how === 'number' ? how : undefined;
-  return { id, permits, wait: how !== 'try', arrival };
+  return { id, permits, wait: how !== 'try', arrival, order };
 }
 
 export function granted(verdict: AcquireVerdict | undefined): Granted {

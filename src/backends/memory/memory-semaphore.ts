@@ -29,14 +29,15 @@ import { LimitRecord } from './limit-record.js';
 import type { Ticket } from './live-tickets.js';
 import { LiveTickets } from './live-tickets.js';
 import type { RisingNumbers } from './rising-numbers.js';
-import type { Waiter } from './waiting-line.js';
+import { NO_ORDER } from '../request-order.js';
+import type { Waiter } from './waiting-flow.js';
 import { WaitingLine } from './waiting-line.js';
 
 /** What a call found when it served the queue. */
 interface Served {
   readonly granted: readonly Waiter[];
-  /** Somebody waits for permits that may come free: new requests must come behind. */
-  blocked: boolean;
+  /** That of the first who waits for permits that may come free: new requests must come behind. */
+  blocked: number;
 }
 
 /**
@@ -89,7 +90,7 @@ export class MemorySemaphore {
     }
     for (const request of requests) this.#requeue(request, call);
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
-    if (requests.some(({ id }) => this.#queue.has(id))) this.#queue.renewLease(call.client, now);
+    if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(call, now);
     const served = this.#serveQueue(limit, now);
     const verdicts = requests.map((request): AcquireVerdict => {
       const ticket = this.#tickets.get(request.id);
@@ -98,7 +99,8 @@ export class MemorySemaphore {
       return grantedVerdict(ticket);
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
-    if (queued) this.#queue.renewLease(call.client, now);
+    if (queued) this.#renewLease(call, now);
+    this.#queue.settle();
     const nearestExpiry = queued ? this.#tickets.nearestExpiry : undefined;
     const grants = this.#announce(served.granted, call, own);
     return { serverTime: now, ...told, verdicts, grants, nearestExpiry };
@@ -167,9 +169,11 @@ export class MemorySemaphore {
   inspect(given: number, now: number): InspectReply {
     this.#purge(now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
-    const waiters = this.#queue.living(now).map(({ id, permits, arrival, label }, position) => {
+    const waiters = this.#queue.living(now).map((waiter, position) => {
+      const { id, permits, arrival, label, order } = waiter;
+      const { priority, group } = order;
       const waitingFor = Math.max(0, now - arrival / 1000);
-      return { id, permits, position, waitingFor, label };
+      return { id, permits, position, waitingFor, label, priority, group };
     });
     const counts = { held: this.#tickets.permits, waiting: waiters.length };
     return { ...this.#limits.show(given), ...counts, holders, waiters };
@@ -193,9 +197,20 @@ export class MemorySemaphore {
   }
 
   /** A request that was dropped (claim or lease over) returns to its old place. */
-  #requeue({ id, permits, arrival }: TicketRequest, { client, label, ttl }: AcquireCall): void {
+  #requeue(request: TicketRequest, call: AcquireCall): void {
+    const { id, arrival } = request;
     if (arrival === undefined || this.#tickets.has(id) || this.#queue.has(id)) return;
-    this.#queue.add({ id, permits, client, arrival, label, ttl, place: 0 });
+    this.#queue.add(newWaiter(request, call, arrival));
+  }
+
+  /** The caller is alive. Where it may be refused, those that are not must not be counted. */
+  #renewLease({ client, maxWaiting }: AcquireCall, now: number): void {
+    if (this.#queue.renewLease(client, now) && maxWaiting !== undefined) this.#queue.sweep(now);
+  }
+
+  #isFull({ maxWaiting = Infinity }: AcquireCall, now: number): boolean {
+    if (this.#queue.size >= maxWaiting && this.#queue.dropLeases(now)) this.#queue.sweep(now);
+    return this.#queue.size >= maxWaiting;
   }
 
   /**
@@ -204,47 +219,59 @@ export class MemorySemaphore {
    */
   #serveQueue(limit: number, now: number): Served {
     const granted: Waiter[] = [];
-    const tooLarge: Waiter[] = [];
-    let blocked = false;
-    while (this.#tickets.permits < limit && !blocked) {
-      const head = this.#queue.firstLiving(now);
-      if (head === undefined) break;
-      const { id, permits } = head;
-      blocked = permits <= limit && this.#tickets.permits + permits > limit;
-      if (!blocked) this.#queue.remove(id);
-      if (permits > limit) tooLarge.push(head);
-      else if (!blocked) {
-        this.#tickets.grant(head, now, now + claimTime(head));
-        granted.push(head);
+    const queue = this.#queue;
+    queue.unpark(limit, now);
+    while (this.#tickets.permits < limit) {
+      const { first } = queue;
+      if (first === undefined) break;
+      if (!queue.isAlive(first, now)) queue.remove(first.id);
+      else if (first.permits > limit) queue.park(first);
+      else if (!this.#fits(first.permits, limit)) {
+        return { granted, blocked: queue.rankOfFirst(first) };
+      } else {
+        queue.take(first);
+        this.#tickets.grant(first, now, now + claimTime(first));
+        granted.push(first);
       }
     }
-    for (const waiter of tooLarge) this.#queue.add(waiter);
-    return { granted, blocked };
+    return { granted, blocked: Infinity };
+  }
+
+  /** The condition of every grant, besides its turn. */
+  #fits(permits: number, limit: number): boolean {
+    return this.#tickets.permits + permits <= limit;
   }
 
   /** On a request that has no ticket. */
   #verdict(
-    { id, permits, wait }: TicketRequest,
-    { client, label, ttl }: AcquireCall,
+    request: TicketRequest,
+    call: AcquireCall,
     limit: number,
     now: number,
     served: Served,
   ): AcquireVerdict {
+    const { id, permits, wait, order = NO_ORDER } = request;
+    const { label, ttl } = call;
     const place = this.#queue.get(id);
     if (place !== undefined) return { kind: 'queued', arrival: place.arrival };
     if (permits > limit && limit > 0) return { kind: 'over', limit };
-    if (!served.blocked && this.#tickets.permits + permits <= limit) {
+    const isBlocked = served.blocked < Infinity;
+    if ((!isBlocked || this.#queue.rankOf(order) < served.blocked) && this.#fits(permits, limit)) {
+      if (isBlocked) this.#queue.pass(permits, order);
       return grantedVerdict(this.#tickets.grant({ id, permits, label }, now, now + ttl));
     }
     if (!wait) return { kind: 'busy' };
+    if (this.#isFull(call, now)) return { kind: 'full', waiting: this.#queue.size };
     const arrival = this.#numbers.next(now);
-    this.#queue.add({ id, permits, client, arrival, label, ttl, place: 0 });
-    served.blocked = true;
+    served.blocked = Math.min(served.blocked, this.#queue.rankOf(order));
+    this.#queue.add(newWaiter(request, call, arrival));
     return { kind: 'queued', arrival };
   }
 
   #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {
-    return this.#announce(this.#serveQueue(limit, now).granted, call);
+    const { granted } = this.#serveQueue(limit, now);
+    this.#queue.settle();
+    return this.#announce(granted, call);
   }
 
   /** Notifies other clients of their grants; those of the caller go with its reply. */
@@ -276,6 +303,12 @@ export class MemorySemaphore {
     this.#inboxes.pushEnded(this.#key, clientOf(found.id), ended);
     return this.#tickets.adopt(found, newId, label, now, now + ttl);
   }
+}
+
+function newWaiter(request: TicketRequest, call: AcquireCall, arrival: number): Waiter {
+  const { id, permits, order = NO_ORDER } = request;
+  const { client, label, ttl } = call;
+  return { id, permits, client, arrival, label, ttl, order, place: 0 };
 }
 
 function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: number): boolean {

@@ -15,6 +15,7 @@ import type {
   SetLimitReply,
   RequestOrder,
 } from '../backend.js';
+import { NO_ORDER } from '../request-order.js';
 import {
   parseAcquire,
   parseAddPermits,
@@ -142,8 +143,6 @@ function optionsText({ requests, maxWaiting }: AcquireCall): string {
 function orderText({ priority, weight, group }: RequestOrder = NO_ORDER): string {
   return `${priority} ${weight} ${encodeURIComponent(group)}`;
 }
-
-const NO_ORDER: RequestOrder = { priority: 0, weight: 1, group: '' };
 
 /** Ids as scripts take them: a single one is read faster as it is. */
 function idsText(ids: readonly string[]): string {

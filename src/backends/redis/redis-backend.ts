@@ -31,7 +31,8 @@ import { UnfitServerError } from '../backend.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
-import type { InspectPage, ReplyPart } from './replies.js';
+import { inOrderOfGrants } from '../request-order.js';
+import type { InspectPage, ReplyPart, WaitingRequest } from './replies.js';
 import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
 import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
@@ -139,7 +140,7 @@ export class RedisBackend implements Backend {
 
   async inspect(call: InspectCall): Promise<InspectReply> {
     const holders = new Map<string, HolderState>();
-    const waiters = new Map<string, WaiterState>();
+    const waiting = new Map<string, WaitingRequest>();
     const keys = keysOf(call.key);
     let limit: Pick<InspectReply, 'limit' | 'limitFrom'> = {
       limit: call.limit,
@@ -155,21 +156,14 @@ export class RedisBackend implements Backend {
       const args = [cursor, arrival, String(INSPECT_PAGE)];
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);
-      for (const waiter of page.waiters) {
-        waiters.set(waiter.id, { ...waiter, position: waiters.size });
-      }
+      for (const waiter of page.waiters) waiting.set(waiter.id, waiter);
       ({ cursor, arrival } = page);
       limit = limitOf(page) ?? limit;
     }
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
-    return {
-      ...limit,
-      held,
-      waiting: waiters.size,
-      holders: bySlot,
-      waiters: [...waiters.values()],
-    };
+    const waiters = inOrderOfGrants([...waiting.values()]).map(waiterState);
+    return { ...limit, held, waiting: waiters.length, holders: bySlot, waiters };
   }
 
   listNames(prefix: string, cursor: string): Promise<NamePage> {
@@ -242,6 +236,11 @@ export class RedisBackend implements Backend {
     if (this.#check.passed) return sent;
     return this.#check.confirm(sent, ([part]) => part?.serverTime, keys);
   }
+}
+
+function waiterState(waiter: WaitingRequest, position: number): WaiterState {
+  const { id, permits, waitingFor, label, priority, group } = waiter;
+  return { id, permits, position, waitingFor, label, priority, group };
 }
 
 /** As the backend knows it; undefined where it does not. */

@@ -15,6 +15,8 @@ import type {
   WaiterState,
 } from '../backend.js';
 import { MOST_PERMITS } from '../protocol.js';
+import type { Standing } from '../request-order.js';
+import { bandOf } from '../request-order.js';
 import { parseTicketId } from '../ticket-id.js';
 
 /**
@@ -111,8 +113,10 @@ export interface InspectPage extends Pick<Reply, 'storedLimit' | 'otherLimit'> {
   readonly cursor: string;
   readonly arrival: string;
   readonly holders: readonly HolderState[];
-  readonly waiters: readonly Omit<WaiterState, 'position'>[];
+  readonly waiters: readonly WaitingRequest[];
 }
+
+export type WaitingRequest = Omit<WaiterState, 'position'> & Standing;
 
 export function parseInspect(reply: unknown): InspectPage {
   const parts = typeof reply === 'string' ? reply.split('|') : [];
@@ -238,6 +242,7 @@ function parseVerdictOrRow(text: string): AcquireVerdict | AcquireVerdict[] {
 function parseVerdict(text: string): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
+  if (/^f\d{1,16}$/.test(text)) return { kind: 'full', waiting: Number(text.slice(1)) };
   if (text.startsWith('q') || text.startsWith('o')) {
     const number = Number(text.slice(1));
     const over = text.startsWith('o');
@@ -294,15 +299,29 @@ function parseHolder(line: string, now: number): HolderState {
   };
 }
 
-function parseWaiter(line: string, now: number): Omit<WaiterState, 'position'> {
-  const [id = '', arrival = '', label = ''] = line.split(' ');
+function parseWaiter(line: string, now: number): WaitingRequest {
+  const parts = line.split(' ');
+  const [id = '', place = '', label = '', priority = '0', weight = '1', score = '0'] = parts;
+  const group = decodedLabel(parts[7] ?? '');
+  const order = { priority: Number(priority), weight: Number(weight), group };
+  const arrival = Number(place);
   return {
     id,
     permits: parseTicketId(id)?.permits ?? 1,
-    waitingFor: Math.max(0, now - milliseconds(arrival)),
+    waitingFor: Math.max(0, now - milliseconds(place)),
     label: decodedLabel(label),
+    priority: order.priority,
+    group,
+    order,
+    arrival,
+    start: Number(score) - bandOf(order),
+    parked: Number(score) === PARKED,
+    living: parts[6] !== '0',
   };
 }
+
+/** See `order.lua`. */
+const PARKED = -1.5e15;
 
 /** One that another program has written is shown as it is: it must not hide the others. */
 function decodedLabel(text: string): string {

@@ -252,7 +252,15 @@ describe('a grant that nobody wants', () => {
     acquire(1);
     await clock.advance(10);
     const givenUp = backend.ids.at(-1) ?? '';
-    const state = { fencingToken: 1, expiresIn: 1, heldFor: 1, waitingFor: 1, label: '' };
+    const state = {
+      fencingToken: 1,
+      expiresIn: 1,
+      heldFor: 1,
+      waitingFor: 1,
+      label: '',
+      priority: 0,
+      group: '',
+    };
     const entry = (one: string) => ({ id: one, slots: [0], permits: 1, position: 0, ...state });
     const holders = [held.id, released.id, 'somebody.1', `${held.id}~${released.id}`].map(entry);
     const waiters = [id, givenUp].map(entry);

@@ -16,14 +16,15 @@ local function write_state(s)
     short = redis.call('HLEN', s.meta) == s.count + s.waiting + (s.state and 2 or 1)
   end
   local state = text_of(s.last) .. ' ' .. s.own
-  if not short then
+  if s.doubt then
+    -- The keys disagree about those who wait: the next call counts again.
+    state = state .. ';' .. s.stored .. ' 0'
+  elseif not short then
     local counts = string.format(' %d %d %d %d %d', s.top, s.held, s.gaps, s.count, s.waiting)
     state = state .. ';' .. s.stored .. counts .. (s.policy == '' and '' or ' ' .. s.policy)
   elseif s.waiting > 0 then
     state = state .. ';' .. text_of(s.waiting)
   end
-  -- Where the keys disagree about those who wait, the next call counts again.
-  state = s.doubt and '' or state
   if s.fields[1] or state ~= s.state then
     add(s.fields, 'state', state)
     write(s.fields, 'HSET', s.meta)

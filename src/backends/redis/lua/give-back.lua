@@ -1,18 +1,18 @@
 -- Fragment of release.lua: tickets and requests of one semaphore, whatever it is like.
 
--- Takes those of the ids that wait out of the queue.
+-- Takes those of the ids that wait out of the queue. Heads come last, so that none of these
+-- succeeds one.
 local function withdraw(s, ids)
-  local records = s.order and redis.call('HMGET', s.meta, unpack(ids)) or {}
-  for i = 1, #records do
+  local records, before = s.order and redis.call('HMGET', s.meta, unpack(ids)), s.waiting
+  s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(ids))
+  for i = 1, records and #ids or 0 do
     local r = read_request(ids[i], records[i])
     local score = r and redis.call('ZSCORE', s.queue, r.member)
     if score then
       leave(s, r, score + 0)
     end
   end
-  local withdrawn = redis.call('ZREM', s.queue, unpack(ids))
-  s.waiting = s.waiting - withdrawn
-  if withdrawn > 0 then
+  if s.waiting < before then
     redis.call('HDEL', s.meta, unpack(ids))
   end
 end

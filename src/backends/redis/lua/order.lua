@@ -196,8 +196,9 @@ end
 
 -- All who wait came without options: they do so in the form of those.
 local function end_order(s)
-  for _, range in ipairs({ { '0', '(1400000000000000' }, { '-1500000000000000', '-1500000000000000' } }) do
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, range[1], range[2])) do
+  for _, final in ipairs({ '(1400000000000000', '-1500000000000000' }) do
+    local first = final == '-1500000000000000' and final or '0'
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, first, final)) do
       local r = request_at(s, member)
       redis.call('ZREM', s.queue, member)
       if r then

@@ -36,8 +36,9 @@ end
 -- who succeed them live.
 local function sweep(s)
   local alive = {}
-  for _, zone in ipairs({ { '-1600000000000000', '-1500000000000000' }, { '1500000000000000', '+inf' }, { '0', '(1400000000000000' } }) do
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, zone[1], zone[2])) do
+  local zones = { '-1600000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
+  for zone = 1, 5, 2 do
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, zones[zone], zones[zone + 1])) do
       local id = string.match(member, '[^ ]+$')
       local r = member ~= id and request_at(s, member)
       local dead = not is_alive(s, alive, (parts_of(id)))
@@ -53,10 +54,7 @@ end
 
 -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
 local function drop_dead_leases(s)
-  local dropped = redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15))
-  if dropped > 0 and s.most then
-    sweep(s)
-  end
+  return redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15)) > 0 and s.most
 end
 
 -- Joins those who wait.
@@ -77,12 +75,15 @@ end
 
 -- Writes those that joined, and the lease of this client, with which all its requests count.
 local function arrive(s)
-  drop_dead_leases(s)
+  local has_dead = drop_dead_leases(s)
   s.waited = true
   add(s.comers, text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
   write(s.comers, 'ZADD', s.queue)
   s.comers = {}
   redis.call('PEXPIRE', s.queue, 'KEYS_LIFE_MS')
+  if has_dead then
+    sweep(s)
+  end
 end
 
 -- The scores of those of the ids that wait.
@@ -107,12 +108,6 @@ end
 -- data lost) returns to its old place.
 local function recall(s, asked, records, run)
   local ids, places, own = asked.ids, asked.places, {}
-  if places[1] then
-    -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
-    local found = count_waiting(s)
-    s.doubt = s.order and found ~= s.waiting
-    s.waiting = found
-  end
   local scores = s.waiting > 0 and ids[1] and scores_of(s, ids, records) or {}
   for i = 1, #ids do
     local id, record, given = ids[i], records[i], (places[i] or 0) + 0
@@ -152,19 +147,25 @@ end
 
 -- Whether as many wait as may.
 local function is_full(s)
-  if s.most and s.waiting >= s.most then
-    drop_dead_leases(s)
-    return s.waiting >= s.most
+  if not s.most or s.waiting < s.most then
+    return false
   end
+  write_comers(s)
+  s.waiting = count_waiting(s)
+  if drop_dead_leases(s) then
+    sweep(s)
+  end
+  return s.waiting >= s.most
 end
 
 -- It waits, unless too many do.
 local function queue_up(s, id, order)
   if is_full(s) then
-    return 'f' .. text_of(s.waiting) .. ',' .. text_of(s.most)
+    return 'f' .. text_of(s.waiting)
   end
   local r = order_of(id, next_number(s), order, s.run)
-  local score = s.order and not head_of(s, r.flow) and r.low + start_of(s, r) or r.low
+  local is_first = s.order and not head_of(s, r.flow)
+  local score = not s.order and r.low or is_first and r.low + start_of(s, r) or math.huge
   s.blocked = math.min(s.blocked or score, score)
   enqueue(s, r)
   s.arrived = true
@@ -190,6 +191,15 @@ local function answer(s, id, record, kind, order)
   return kind == 't' and 'b' or queue_up(s, id, order)
 end
 
+-- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
+local function count_again(s)
+  local found = count_waiting(s)
+  if s.order and found ~= s.waiting then
+    return recount(s)
+  end
+  s.waiting = found
+end
+
 local function acquire(tickets, meta, queue, text, run)
   local asked = parse(text)
   local ids = asked.ids
@@ -198,6 +208,9 @@ local function acquire(tickets, meta, queue, text, run)
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
+  end
+  if asked.places[1] then
+    count_again(s)
   end
   local records = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}
   local own = recall(s, asked, records, run)
