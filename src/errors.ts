@@ -3,7 +3,13 @@ import { advice, describe, isUnreachable, withDocs } from './error-causes.js';
 
 /** Every `code` that an error of this package can carry. */
 export type RedsemErrorCode =
-  'ACQUIRE_TIMEOUT' | 'HANDLE_LOST' | 'BACKEND' | 'QUORUM' | 'CLOSED' | 'INVALID_ARGUMENT';
+  | 'ACQUIRE_TIMEOUT'
+  | 'QUEUE_FULL'
+  | 'HANDLE_LOST'
+  | 'BACKEND'
+  | 'QUORUM'
+  | 'CLOSED'
+  | 'INVALID_ARGUMENT';
 
 const BRAND = Symbol.for('redsem.error');
 
@@ -68,6 +74,36 @@ export class AcquireTimeoutError extends RedsemError {
     this.timeout = timeout;
     this.waited = waited;
     this.attempts = attempts;
+  }
+}
+
+/** What a `QueueFullError` is made of. */
+export interface QueueFullDetails {
+  /** The semaphore's name. */
+  readonly name: string;
+  /** The place that the request would have had: how many wait. */
+  readonly position: number;
+  /** How many may wait. */
+  readonly limit: number;
+}
+
+/** As many requests wait as `maxWaiting` allows: this one was refused at once, and holds nothing. */
+export class QueueFullError extends RedsemError {
+  /** The semaphore's name. */
+  readonly semaphore: string;
+  /** How many requests wait, of all processes. */
+  readonly position: number;
+  /** The option `maxWaiting` of this semaphore object. */
+  readonly limit: number;
+
+  constructor({ name, position, limit }: QueueFullDetails) {
+    super(
+      'QUEUE_FULL',
+      `the queue of ${JSON.stringify(name)} is full: ${position} wait, and maxWaiting is ${limit}`,
+    );
+    this.semaphore = name;
+    this.position = position;
+    this.limit = limit;
   }
 }
 

@@ -8,13 +8,19 @@ export type { Clock, Timer } from './time/clock.js';
 export { systemClock } from './time/clock.js';
 export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './loss-emitter.js';
 export { CompositeHandle } from './many/composite-handle.js';
-export type { AcquireTimeoutDetails, LostReason, RedsemErrorCode } from './errors.js';
+export type {
+  AcquireTimeoutDetails,
+  LostReason,
+  QueueFullDetails,
+  RedsemErrorCode,
+} from './errors.js';
 export {
   AcquireTimeoutError,
   BackendError,
   ClosedError,
   HandleLostError,
   isRedsemError,
+  QueueFullError,
   QuorumError,
   RedsemError,
 } from './errors.js';
@@ -44,7 +50,14 @@ export type { MutexOptions, SemaphoreTarget } from './mutex.js';
 export { Mutex } from './mutex.js';
 export type { ReadWriteAcquireOptions, ReadWriteLockOptions } from './many/read-write-lock.js';
 export { ReadWriteLock } from './many/read-write-lock.js';
-export type { AcquireOptions, CloseOptions, ReplicaOptions, SemaphoreOptions } from './options.js';
+export type {
+  AcquireOptions,
+  CloseOptions,
+  DeadlineOptions,
+  ReplicaOptions,
+  SemaphoreOptions,
+  WaitOptions,
+} from './options.js';
 export type {
   RedisConnection,
   Subscription,

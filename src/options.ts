@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { RequestOrder } from './backends/backend.js';
 import { MOST_PERMITS } from './backends/protocol.js';
 import type { BackoffOptions } from './calling/backoff.js';
 import type { Clock } from './time/clock.js';
@@ -40,6 +41,12 @@ export interface SemaphoreOptions {
    * impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
    */
   readonly replicas?: ReplicaOptions;
+  /**
+   * How many requests may wait, of all processes: an `acquire` that would be one more rejects with
+   * a `QueueFullError`, in one round trip. An integer, minimum 0: never queue. Not on several
+   * masters. Default: any number.
+   */
+  readonly maxWaiting?: number;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock;
 }
@@ -52,7 +59,27 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
   /** How many permits to take at once, 1 to the limit, and 16 777 216 at most. Default 1. */
   readonly permits?: number;
+  /**
+   * Whose request it is, 1 to 128 bytes: where requests wait, each group of a priority gets permits
+   * in proportion to its weight, however many requests it has. The order is start-time fair
+   * queueing (Goyal, Vin and Cheng, 1996). Not on several masters. Default: that of all requests
+   * without one.
+   */
+  readonly group?: string;
+  /** The share of the group: an integer, 1 to 1000, default 1. Only with `group`. */
+  readonly weight?: number;
+  /**
+   * An integer, 0 to 9, default 0: requests of a higher one come first, so that lower ones can
+   * starve. Not on several masters.
+   */
+  readonly priority?: number;
 }
+
+/** What `acquire` takes beside `permits`. */
+export type WaitOptions = Omit<AcquireOptions, 'permits'>;
+
+/** What an `acquire` of several at once takes: each of them has its own queue. */
+export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 
 /** The options of `close`. */
 export interface CloseOptions {
@@ -80,6 +107,7 @@ export interface ResolvedOptions {
   readonly prefix: string;
   readonly label: string;
   readonly replicas: Required<ReplicaOptions> | undefined;
+  readonly maxWaiting: number | undefined;
   readonly clock: Clock;
 }
 
@@ -88,10 +116,14 @@ export interface ResolvedAcquire {
   readonly timeout: number;
   readonly signal: AbortSignal | undefined;
   readonly permits: number;
+  /** Undefined: priority 0, no group. */
+  readonly order: RequestOrder | undefined;
 }
 
 const DEFAULT_TTL = 30_000;
 const MINIMUM_TTL = 100;
+/** In bytes. */
+const LONGEST_GROUP = 128;
 export const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
 
 const RETRY_OPTIONS: OptionNames = new Set(['min', 'max', 'factor', 'jitter']);
@@ -121,6 +153,8 @@ export function resolveOptions(
     prefix: checkPrefix(options.prefix),
     label: text('label', options.label ?? `${hostname()}:${process.pid}`, 0, 256),
     replicas: resolveReplicas(options.replicas),
+    maxWaiting:
+      options.maxWaiting === undefined ? undefined : integer('maxWaiting', options.maxWaiting, 0),
     clock: checkClock(options.clock ?? backendClock ?? systemClock),
   });
 }
@@ -154,7 +188,25 @@ export function resolveAcquire(
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw typeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
   }
-  return { timeout, signal, permits: checkPermits(options.permits ?? 1) };
+  return {
+    timeout,
+    signal,
+    permits: checkPermits(options.permits ?? 1),
+    order: resolveOrder(options),
+  };
+}
+
+function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestOrder | undefined {
+  integer('priority', priority, 0, 9);
+  if (group !== undefined) text('group', group, 1, LONGEST_GROUP);
+  if (weight !== undefined) {
+    integer('weight', weight, 1, 1000);
+    if (group === undefined) {
+      throw typeError(`weight: expected together with group, got ${shown(weight)} alone`);
+    }
+  }
+  if (group === undefined && priority === 0) return undefined;
+  return { priority, weight: weight ?? 1, group: group ?? '' };
 }
 
 /** How long `close` leaves to holders, in milliseconds. */

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, InspectReply, SemaphoreKey } from './backends/backend.js';
+import type { Backend, InspectReply, RequestOrder, SemaphoreKey } from './backends/backend.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
@@ -24,7 +24,7 @@ import {
   resolveTry,
 } from './options.js';
 import { telemetry } from './telemetry.js';
-import { rangeError, typeError } from './arguments/validation.js';
+import { rangeError, shown, typeError } from './arguments/validation.js';
 
 /** What `inspect` gives: permits held, requests waiting, and who they are. */
 export interface SemaphoreState extends InspectReply {
@@ -104,6 +104,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#backend = backendOf(target);
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
+    this.#refuseWithoutQueue('maxWaiting', this.#options.maxWaiting);
     this.#key = { prefix: this.#options.prefix, name: this.name };
     this.#engine = new SemaphoreEngine(
       withReplicas(this.#backend, this.#options),
@@ -122,12 +123,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Waits for a permit. With no permit free the request is queued, in order of arrival over all
-   * processes.
+   * Waits for a permit. With no permit free the request is queued, in one order over all processes:
+   * by priority, then fair shares of groups, then arrival.
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or
    *   `AcquireOptions`
    * @throws {AcquireTimeoutError} when none came free in time; its `cause` is the last error of the
    *   backend, if any
+   * @throws {QueueFullError} when `maxWaiting` requests wait already
    * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
    *   memory
    * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
@@ -151,6 +153,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       params = resolveAcquire(options);
       params.signal?.throwIfAborted();
       this.#checkPermits(params.permits);
+      if (params.order !== undefined) this.#checkOrder(params.order);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -345,6 +348,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (permits <= mostPermits) return;
     const most = `${mostPermits} on several masters`;
     throw rangeError(`permits: expected at most ${most}, got ${permits}`);
+  }
+
+  #checkOrder({ group, priority }: RequestOrder): void {
+    this.#refuseWithoutQueue('group', group === '' ? undefined : group);
+    this.#refuseWithoutQueue('priority', priority);
+  }
+
+  #refuseWithoutQueue(option: string, value: unknown): void {
+    if (value === undefined || this.#backend.hasNoQueue !== true) return;
+    throw typeError(`${option}: expected none, because a quorum has no queue, got ${shown(value)}`);
   }
 
   #keep(lease: Lease | undefined): Handle {

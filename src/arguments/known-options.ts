@@ -11,9 +11,19 @@ export const SEMAPHORE_OPTIONS: OptionNames = new Set([
   'prefix',
   'label',
   'replicas',
+  'maxWaiting',
   'clock',
 ]);
-export const ACQUIRE_OPTIONS: OptionNames = new Set(['timeout', 'signal', 'permits']);
+/** Of an `acquire` of several at once. */
+export const DEADLINE_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
+/** Of an `acquire` whose permits are known. */
+export const WAIT_OPTIONS: OptionNames = new Set([
+  ...DEADLINE_OPTIONS,
+  'group',
+  'weight',
+  'priority',
+]);
+export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
 
 /** What other packages call an option, in lower case. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -24,7 +34,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   limit: 'concurrency maxconcurrent maxconcurrency max capacity',
   prefix: 'keyprefix namespace',
   label: 'identifier owner holder',
-  permits: 'weight count tokens units',
+  permits: 'count tokens units',
+  maxWaiting: 'maxqueue maxqueued maxqueuesize maxpending queuelimit queuesize highwater',
+  group: 'tenant tenantid groupid',
+  priority: 'prio',
   signal: 'abort abortsignal cancel',
 };
 

@@ -62,6 +62,8 @@ export interface Backend {
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
   /** Reports such a setting once when it is noticed in use; returns what takes the listener off. */
   onHazard?(key: SemaphoreKey, listener: (message: string) => void): () => void;
+  /** Nobody waits in a queue there: requests have no order, and `maxWaiting` no meaning. */
+  readonly hasNoQueue?: boolean;
   /**
    * How many permits one request may ask for, whatever the limit. Left out: as many as the limit.
    */

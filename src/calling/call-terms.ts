@@ -9,6 +9,8 @@ export interface CallTermsParts {
   readonly call: Call;
   readonly ttl: number;
   readonly label: string;
+  /** How many requests may wait; undefined: any number. */
+  readonly maxWaiting: number | undefined;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -21,6 +23,7 @@ export class CallTerms {
   readonly call: Call;
   readonly ttl: number;
   readonly label: string;
+  readonly maxWaiting: number | undefined;
   readonly lane: string;
   readonly serverClock: ServerClock;
   readonly #damaged: DamagedNames;
@@ -30,10 +33,11 @@ export class CallTerms {
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
 
   constructor(parts: CallTermsParts) {
-    const { call, ttl, label, lane, serverClock, damaged, dispatch } = parts;
+    const { call, ttl, label, maxWaiting, lane, serverClock, damaged, dispatch } = parts;
     this.call = call;
     this.ttl = ttl;
     this.label = label;
+    this.maxWaiting = maxWaiting;
     this.lane = lane;
     this.serverClock = serverClock;
     this.#damaged = damaged;

@@ -23,6 +23,7 @@ export interface TermsOptions {
   readonly limit: number;
   readonly ttl: number;
   readonly label: string;
+  readonly maxWaiting?: number | undefined;
 }
 
 /**
@@ -79,7 +80,7 @@ export class TicketCalls {
     return inbox;
   }
 
-  terms(key: SemaphoreKey, { limit, ttl, label }: TermsOptions): CallTerms {
+  terms(key: SemaphoreKey, { limit, ttl, label, maxWaiting }: TermsOptions): CallTerms {
     const { clock } = this.#parts;
     const lane = this.#backend.laneOf?.(key) ?? '';
     // Semaphores of different lanes may be on different servers.
@@ -88,7 +89,7 @@ export class TicketCalls {
     const call = { key, limit, client: this.#numbers.client };
     const damaged = this.#damaged;
     const { dispatch } = this;
-    return new CallTerms({ call, ttl, label, lane, serverClock, damaged, dispatch });
+    return new CallTerms({ call, ttl, label, maxWaiting, lane, serverClock, damaged, dispatch });
   }
 
   isRetryable(error: unknown): boolean {

@@ -1,4 +1,4 @@
-import type { SemaphoreKey } from '../backends/backend.js';
+import type { RequestOrder, SemaphoreKey } from '../backends/backend.js';
 import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
 import type { AcquireItem } from '../calling/acquire-lane.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
@@ -24,6 +24,8 @@ export interface AcquireParams {
    */
   readonly timeout: number | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Left out: priority 0, no group. */
+  readonly order?: RequestOrder | undefined;
 }
 
 /** What errors say of the semaphore. */
@@ -89,6 +91,10 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
 
   get permits(): number {
     return this.params.permits;
+  }
+
+  get order(): RequestOrder | undefined {
+    return this.params.order;
   }
 
   get wait(): boolean {

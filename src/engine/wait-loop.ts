@@ -12,7 +12,6 @@ import type { CallTerms } from '../calling/call-terms.js';
 import { callTimeout } from '../time/call-timeout.js';
 import type { GrantInbox, InboxReader } from '../calling/grant-inbox.js';
 import type { TicketCalls } from '../calling/ticket-calls.js';
-import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
@@ -27,6 +26,7 @@ import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
+import { refusal } from './refusal.js';
 import type { Releaser } from './releaser.js';
 
 /**
@@ -206,8 +206,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
       this.#grant(request, verdict, { since: sent, span: this.terms.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.onRefused(request);
-    } else if (verdict.kind === 'over') {
-      this.#reject(request, tooManyPermits(this.key.name, request.permits, verdict.limit));
+    } else if (verdict.kind === 'over' || verdict.kind === 'full') {
+      this.#reject(request, refusal(verdict, request.permits, this.terms));
     } else {
       if (verdict.kind === 'queued') request.queue(verdict.arrival);
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
@@ -254,7 +254,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   /** An earlier call of the same request that was not answered may yet come to queue it. */
-  #reject(request: AcquireRequest, error: RangeError): void {
+  #reject(request: AcquireRequest, error: Error): void {
     if (request.attempts > 1) return this.abandon(request, error);
     this.#forget(request);
     request.fail(error);

@@ -1,7 +1,7 @@
 import type { Clock } from '../time/clock.js';
 import { systemClock } from '../time/clock.js';
 import { CompositeHandle } from './composite-handle.js';
-import type { AcquireOptions } from '../options.js';
+import type { DeadlineOptions } from '../options.js';
 import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
@@ -9,9 +9,9 @@ import { runAndRelease } from '../engine/use.js';
 import { Semaphore } from '../semaphore.js';
 import { shown, typeError } from '../arguments/validation.js';
 import type { OptionNames } from '../arguments/known-options.js';
-import { checkOptions } from '../arguments/known-options.js';
+import { checkOptions, DEADLINE_OPTIONS } from '../arguments/known-options.js';
 
-const OPTIONS: OptionNames = new Set(['timeout', 'signal', 'clock']);
+const OPTIONS: OptionNames = new Set([...DEADLINE_OPTIONS, 'clock']);
 const SHARE: OptionNames = new Set(['semaphore', 'permits']);
 
 /** A semaphore to take permits of. */
@@ -23,7 +23,7 @@ export interface SemaphoreShare {
 }
 
 /** The options of `acquireAll` and `useAll`. */
-export interface AcquireAllOptions extends Omit<AcquireOptions, 'permits'> {
+export interface AcquireAllOptions extends DeadlineOptions {
   /** For tests: what the deadline is counted by. Default: the process's. */
   readonly clock?: Clock;
 }

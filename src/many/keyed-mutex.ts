@@ -4,12 +4,12 @@ import { BackendError, ClosedError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { KeyedHandle } from './keyed-handle.js';
 import type { OptionNames } from '../arguments/known-options.js';
-import { SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
+import { DEADLINE_OPTIONS, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import { LockNames } from './lock-names.js';
 import { stripeOf } from './key-stripes.js';
 import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { withLimitOne } from '../mutex.js';
-import type { AcquireOptions, CloseOptions } from '../options.js';
+import type { CloseOptions, DeadlineOptions } from '../options.js';
 import { checkFunction, integer, resolveAcquire, resolveOptions } from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
@@ -34,7 +34,7 @@ export interface KeyedMutexOptions extends MutexOptions {
 }
 
 /** How long to wait for all keys together. */
-export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
+export type KeyedAcquireOptions = DeadlineOptions;
 
 /** Something that somebody should know, though the keyed mutex works. */
 export interface KeyedMutexWarning {
@@ -57,7 +57,6 @@ export interface KeyedMutexEvents {
 }
 
 const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes']);
-const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
 
 /**
  * How often to look whether others use another number of stripes, in milliseconds: their note stays
@@ -123,7 +122,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    * @throws the signal's own reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {
-    const { timeout, signal } = resolveAcquire(options, CALL_OPTIONS);
+    const { timeout, signal } = resolveAcquire(options, DEADLINE_OPTIONS);
     const wanted = this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);

@@ -1,9 +1,8 @@
 import { MOST_PERMITS } from '../backends/protocol.js';
 import type { Handle } from '../handle.js';
-import type { OptionNames } from '../arguments/known-options.js';
-import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
+import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
-import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
+import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from '../options.js';
 import { checkFunction, integer, resolveAcquire } from '../options.js';
 import { runAndRelease } from '../engine/use.js';
 import { Semaphore } from '../semaphore.js';
@@ -20,15 +19,14 @@ export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit'> {
 }
 
 /** How long to wait for the lock. */
-export type ReadWriteAcquireOptions = Omit<AcquireOptions, 'permits'>;
+export type ReadWriteAcquireOptions = WaitOptions;
 
 const DEFAULT_LIMIT = 1000;
-const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
 
 /**
  * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them.
  * Requests are served in order of arrival, so readers that come later wait behind a writer that
- * waits, and neither starves. On several masters there is no queue: there a writer can starve.
+ * waits, and neither starves, unless one has a higher `priority`. On several masters there is no queue: there a writer can starve.
  *
  * Not guaranteed: a reader that asks to write in a second call waits for itself, so release first.
  * A holder whose lease is lost may still read or write until it looks at its handle; compare the
@@ -87,8 +85,7 @@ export class ReadWriteLock {
 
   /**
    * Waits until nobody writes, and until every earlier `write` has ended.
-   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `timeout` and
-   *   `signal`
+   * @param options milliseconds to wait at most (default: no limit; 0: one try), or `WaitOptions`
    * @throws as `acquire` of a semaphore
    */
   async acquireRead(options?: number | ReadWriteAcquireOptions): Promise<Handle> {
@@ -132,6 +129,6 @@ function withPermits(
   permits: number,
   options: number | ReadWriteAcquireOptions | undefined,
 ): AcquireOptions {
-  resolveAcquire(options, CALL_OPTIONS);
+  resolveAcquire(options, WAIT_OPTIONS);
   return typeof options === 'number' ? { timeout: options, permits } : { ...options, permits };
 }

@@ -218,23 +218,29 @@ export class MemorySemaphore {
    * does not fit now blocks.
    */
   #serveQueue(limit: number, now: number): Served {
+    this.#queue.unpark(limit, now);
     const granted: Waiter[] = [];
+    const blocked = this.#serveHeads(limit, now, granted);
+    this.#queue.onServed();
+    return { granted, blocked };
+  }
+
+  /** The rank of the one that does not fit now; Infinity: there is none. */
+  #serveHeads(limit: number, now: number, granted: Waiter[]): number {
     const queue = this.#queue;
-    queue.unpark(limit, now);
     while (this.#tickets.permits < limit) {
       const { first } = queue;
       if (first === undefined) break;
       if (!queue.isAlive(first, now)) queue.remove(first.id);
       else if (first.permits > limit) queue.park(first);
-      else if (!this.#fits(first.permits, limit)) {
-        return { granted, blocked: queue.rankOfFirst(first) };
-      } else {
+      else if (!this.#fits(first.permits, limit)) return queue.rankOfFirst(first);
+      else {
         queue.take(first);
         this.#tickets.grant(first, now, now + claimTime(first));
         granted.push(first);
       }
     }
-    return { granted, blocked: Infinity };
+    return Infinity;
   }
 
   /** The condition of every grant, besides its turn. */

@@ -2,8 +2,8 @@ import type { RequestOrder } from '../backend.js';
 import { WAITER_LEASE_MS } from '../protocol.js';
 import type { Standing } from '../request-order.js';
 import { bandOf, costOf, flowOf, inOrderOfGrants, NO_ORDER } from '../request-order.js';
-import type { Waiter } from './waiting-flow.js';
-import { PriorityBand, WaitingFlow } from './waiting-flow.js';
+import type { Waiter, WaitingFlow } from './waiting-flow.js';
+import { PriorityBand } from './waiting-flow.js';
 
 const PLAIN_FLOW = flowOf(NO_ORDER);
 
@@ -108,16 +108,17 @@ export class WaitingLine {
 
   /** The end of a call: what no longer counts is forgotten. */
   settle(): void {
-    if (this.#ordered) this.#settleBands();
-    // Where all come in the order of arrival, so do those that ask for too much.
-    if (!this.#ordered) for (const waiter of this.#parked.values()) this.#unpark(waiter);
-  }
-
-  #settleBands(): void {
+    if (!this.#ordered) return;
     for (const band of this.#bands) band.settle();
     if (this.#others > 0 || this.#bands.some(({ idle }) => idle > 0)) return;
     this.#ordered = false;
     for (const band of this.#bands) band.reset();
+    this.onServed();
+  }
+
+  /** Where all come in the order of arrival, so do those that ask for more than the limit. */
+  onServed(): void {
+    if (!this.#ordered) for (const waiter of this.#parked.values()) this.#unpark(waiter);
   }
 
   /** Those that count, in the order of grants. */

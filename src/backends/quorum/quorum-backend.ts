@@ -65,6 +65,7 @@ const BATCHES_FRACTION = 1 / 4;
  */
 export class QuorumBackend implements Backend {
   readonly clock: Clock;
+  readonly hasNoQueue = true;
   readonly #quorum: Quorum;
   readonly #running = new Map<string, Acquisition>();
 

@@ -52,6 +52,7 @@ local function read_order(s)
       order.last[band + 0] = start + 0
     end
   end
+  return numbers
 end
 
 -- How many wait.

@@ -130,10 +130,8 @@ local function open(tickets, meta, queue, run, ids)
     policy = '',
     adds = {}, fields = {}, freed = {},
   }
-  if not read_state(s) then
+  if not read_state(s) or string.find(s.policy, 'o', 1, true) and not read_order(s) then
     recount(s)
-  elseif string.find(s.policy, 'o', 1, true) then
-    read_order(s)
   end
   s.waited = s.waiting > 0
   if s.own == '0' then

@@ -1,0 +1,385 @@
+import { expect } from 'chai';
+
+import type { RequestOrder } from '../../src/backends/backend.js';
+import { describeWithServer } from '../support/require-server.js';
+import type { PortFixture } from './port-fixture.js';
+import {
+  arrivalOf,
+  closeFixtures,
+  describeOnBoth,
+  ids,
+  kinds,
+  RedisFixture,
+  request,
+} from './port-fixture.js';
+
+const HOUR = 3_600_000;
+
+function order(group: string, weight = 1, priority = 0): RequestOrder {
+  return { group, weight, priority };
+}
+
+function priority(level: number): RequestOrder {
+  return order('', 1, level);
+}
+
+/** Requests wait in this order; an id is `client.number` or `client.number.permits`. */
+async function queueUp(
+  one: PortFixture,
+  list: readonly string[],
+  given: (id: string, i: number) => RequestOrder | undefined,
+): Promise<void> {
+  const requests = list.map((id, i) => request(id, 'wait', given(id, i)));
+  for (let from = 0; from < requests.length; from += 500) {
+    const reply = await one.acquire(requests.slice(from, from + 500), { client: 'c', ttl: HOUR });
+    expect(new Set(kinds(reply))).to.deep.equal(new Set(['queued']));
+  }
+}
+
+/** Releases what is held, oldest first, until so many were granted: their ids, in order. */
+async function grants(one: PortFixture, held: readonly string[], count = Infinity) {
+  const granted: string[] = [];
+  const all = [...held];
+  for (let id = all.shift(); id !== undefined && granted.length < count; id = all.shift()) {
+    const reply = await one.release(id, { client: 'c' });
+    for (const grant of reply.grants) {
+      granted.push(grant.id);
+      all.push(grant.id);
+    }
+  }
+  return granted;
+}
+
+/** The first letter of each request's number: `c.a1` is one of group a. */
+function groupsOf(list: readonly string[]): string {
+  return list.map((id) => id.slice(2, 3)).join('');
+}
+
+function byLetter(weights: Readonly<Record<string, number>> = {}) {
+  return (id: string) => order(id.slice(2, 3), weights[id.slice(2, 3)] ?? 1);
+}
+
+function numbered(letter: string, count: number, permits = 1): string[] {
+  const suffix = permits === 1 ? '' : `.${permits}`;
+  return Array.from({ length: count }, (_, i) => `c.${letter}${i + 1}${suffix}`);
+}
+
+describeOnBoth('fair shares of groups', (make) => {
+  it('take turns, in whatever order their requests came', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, [...numbered('a', 5), ...numbered('b', 5), ...numbered('d', 5)], byLetter());
+    expect(groupsOf(await grants(one, ['c.x1']))).to.equal('abd'.repeat(5));
+    expect(await one.inspect()).to.include({ held: 0, waiting: 0 });
+  });
+
+  it('a new group is granted within one round of a thousand requests of another', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, numbered('a', 1000), byLetter());
+    expect(groupsOf(await grants(one, ['c.x1'], 7))).to.equal('a'.repeat(7));
+    await queueUp(one, numbered('b', 1), byLetter());
+    const { waiters } = await one.inspect();
+    expect(waiters.findIndex(({ group }) => group === 'b')).to.be.at.most(1);
+    expect(groupsOf(await grants(one, ['c.a7'], 2))).to.include('b');
+  });
+
+  it('requests without a group are one, and take turns with those that have one', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, numbered('n', 4), () => undefined);
+    await queueUp(one, numbered('a', 4), byLetter());
+    expect(groupsOf(await grants(one, ['c.x1']))).to.equal('nananana');
+  });
+
+  for (const permits of [1, 4]) {
+    it(`follow weights over 2000 grants of up to ${permits} permits, and nothing stays idle`, async () => {
+      const one = make({ limit: 7 });
+      const weights = { a: 1, b: 2, d: 4 };
+      await one.take('c.x1.7', { ttl: HOUR });
+      const sizes = (i: number): string => (permits === 1 ? '' : `.${1 + ((i * i + i) % permits)}`);
+      const list = ['a', 'b', 'd'].flatMap((letter) =>
+        Array.from({ length: 1400 }, (_, i) => `c.${letter}${i}${sizes(i)}`),
+      );
+      await queueUp(one, list, byLetter(weights));
+      const granted = await grants(one, ['c.x1.7'], 2000);
+      const shares = { a: 0, b: 0, d: 0 };
+      for (const id of granted) {
+        const [, number = '', size = '1'] = id.split('.');
+        shares[number.slice(0, 1) as 'a' | 'b' | 'd'] += Number(size);
+      }
+      const total = shares.a + shares.b + shares.d;
+      for (const [letter, weight] of Object.entries(weights)) {
+        const share = shares[letter as 'a' | 'b' | 'd'] / total;
+        expect(share, letter).to.be.closeTo(weight / 7, (0.05 * weight) / 7);
+      }
+      const { held, waiters } = await one.inspect();
+      expect(held + (waiters[0]?.permits ?? 0), 'the first does not fit').to.be.above(7);
+    });
+  }
+
+  it('a heavy request is not starved by small ones of other groups', async () => {
+    const one = make({ limit: 4 });
+    await one.acquire(ids('c', 4), { ttl: HOUR });
+    await queueUp(one, ['c.h1.4', ...numbered('a', 3), ...numbered('b', 3)], byLetter());
+    for (const id of ['c.1', 'c.2', 'c.3']) {
+      expect((await one.release(id, { client: 'c' })).grants).to.deep.equal([]);
+      expect(await one.try('c.t1')).to.equal('busy');
+    }
+    expect(groupsOf(await grants(one, ['c.4'], 1))).to.equal('h');
+  });
+
+  it('a group that was idle has no credit, and one that is served pays until its finish', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, numbered('a', 20), byLetter());
+    expect(groupsOf(await grants(one, ['c.x1'], 10))).to.equal('a'.repeat(10));
+    await queueUp(one, numbered('b', 3), byLetter());
+    // One at a time: each request of b comes when its last one is served.
+    const served = await grants(one, ['c.a10'], 4);
+    expect(['abab', 'baba']).to.include(groupsOf(served));
+    let held = served.at(-1) ?? '';
+    const turns: string[] = [];
+    for (let i = 4; i < 9; i += 1) {
+      await queueUp(one, [`c.b${i}`], byLetter());
+      const granted = await grants(one, [held], 2);
+      held = granted.at(-1) ?? '';
+      turns.push(groupsOf(granted));
+    }
+    for (const turn of turns) expect(['ab', 'ba']).to.include(turn);
+  });
+
+  it('requests that were withdrawn leave no hole in the share of their group', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, [...numbered('a', 40), ...numbered('b', 20)], byLetter());
+    await one.release(numbered('a', 20), { client: 'c' });
+    expect(groupsOf(await grants(one, ['c.x1']))).to.match(/^(?:ab){20}$|^(?:ba){20}$/);
+  });
+
+  it('a request that was dropped returns to its old place in its group', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    const reply = await one.acquire(
+      ['c.a1', 'c.a2', 'c.b1', 'c.b2'].map((id) => request(id, 'wait', byLetter()(id))),
+      { client: 'c' },
+    );
+    const place = arrivalOf(reply.verdicts[0]);
+    await one.release('c.a1', { client: 'c' });
+    expect(await one.queue()).to.deep.equal(['c.a2', 'c.b1', 'c.b2']);
+    const back = await one.acquire([request('c.a1', place, order('a'))]);
+    expect(arrivalOf(back.verdicts[0])).to.equal(place);
+    expect(await one.queue()).to.deep.equal(['c.a1', 'c.b1', 'c.a2', 'c.b2']);
+    expect(groupsOf(await grants(one, ['c.x1']))).to.equal('abab');
+  });
+});
+
+describeOnBoth('priorities', (make) => {
+  it('a higher one passes a thousand others at the next grant', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, numbered('a', 1000), (_, i) => (i % 2 === 0 ? undefined : priority(i % 9)));
+    await queueUp(one, ['c.z1'], () => priority(9));
+    expect(await grants(one, ['c.x1'], 1)).to.deep.equal(['c.z1']);
+  });
+
+  it('come before groups and arrival; equal ones keep the order of arrival', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    const levels = [0, 3, 0, 9, 3, 1, 9, 0];
+    await queueUp(one, numbered('a', 8), (_, i) => priority(levels[i] ?? 0));
+    const { waiters } = await one.inspect();
+    expect(waiters.map((waiter) => waiter.priority)).to.deep.equal([9, 9, 3, 3, 1, 0, 0, 0]);
+    const expected = [4, 7, 2, 5, 6, 1, 3, 8].map((number) => `c.a${number}`);
+    expect(waiters.map(({ id }) => id)).to.deep.equal(expected);
+    expect(await grants(one, ['c.x1'])).to.deep.equal(expected);
+  });
+
+  it('a heavy request of a high one is never overtaken, but passes a heavy one that blocks', async () => {
+    const one = make({ limit: 3 });
+    await one.acquire(ids('c', 3), { ttl: HOUR });
+    await queueUp(one, ['c.p1.3'], () => undefined);
+    await one.release(['c.1', 'c.2'], { client: 'c' });
+    // The first that waits does not fit: one that comes before it does.
+    expect(kinds(await one.acquire([request('c.4', 'wait', priority(1))]))).to.deep.equal([
+      'granted',
+    ]);
+    await queueUp(one, ['c.h1.3'], () => priority(5));
+    await queueUp(one, ['c.s1', 'c.s2'], () => priority(4));
+    expect(await one.try('c.t1')).to.equal('busy');
+    expect(await grants(one, ['c.3', 'c.4'], 1)).to.deep.equal(['c.h1.3']);
+    expect(await grants(one, ['c.h1.3'])).to.deep.equal(['c.s1', 'c.s2', 'c.p1.3']);
+  });
+
+  it('a request for more than a limit that shrank waits aside, and blocks no one of its group', async () => {
+    const one = make({ limit: 3 });
+    await one.acquire(ids('c', 3), { ttl: HOUR });
+    await queueUp(one, ['c.a1.3', 'c.a2', 'c.b1'], byLetter());
+    await one.setLimit(2);
+    expect(groupsOf(await grants(one, ids('c', 3)))).to.equal('ab');
+    expect(await one.queue()).to.deep.equal(['c.a1.3']);
+    await one.setLimit(3);
+    expect(await one.holders()).to.deep.equal(['c.a1.3']);
+  });
+});
+
+describeOnBoth('a bound on those who wait', (make) => {
+  it('refuses one more, but none that waits already or returns to its old place', async () => {
+    const one = make({ limit: 1 });
+    const bound = { maxWaiting: 2, client: 'c' };
+    await one.take('c.x1', { ttl: HOUR });
+    const places = (await one.acquire(['c.1', 'c.2', 'c.3'], bound)).verdicts;
+    expect(places[2]).to.deep.equal({ kind: 'full', waiting: 2 });
+    expect(kinds(await one.acquire(['c.1', 'c.2', 'c.3'], bound))).to.deep.equal([
+      'queued',
+      'queued',
+      'full',
+    ]);
+    await one.release('c.1', { client: 'c' });
+    expect(kinds(await one.acquire('c.4', bound))).to.deep.equal(['queued']);
+    const back = await one.acquire([request('c.1', arrivalOf(places[0]))], bound);
+    expect(kinds(back)).to.deep.equal(['queued']);
+    expect(await one.queue()).to.deep.equal(['c.1', 'c.2', 'c.4']);
+    expect(kinds(await one.acquire('c.5', { ...bound, maxWaiting: 4 }))).to.deep.equal(['queued']);
+  });
+
+  it('of 0 queues nobody, and grants what is free', async () => {
+    const one = make({ limit: 1 });
+    const bound = { maxWaiting: 0, client: 'c' };
+    expect(kinds(await one.acquire(['c.1', 'c.2'], bound))).to.deep.equal(['granted', 'full']);
+    expect(await one.queue()).to.deep.equal([]);
+  });
+
+  for (const given of [undefined, order('a', 2)]) {
+    it(`does not count requests of the dead, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+      const one = make({ limit: 1 });
+      await one.take('c.x1', { ttl: HOUR });
+      await one.acquire(
+        ids('dead', 3).map((id) => request(id, 'wait', given)),
+        { maxWaiting: 3 },
+      );
+      const [first, second] = [request('c.1', 'wait', given), request('c.2', 'wait')];
+      expect(kinds(await one.acquire([first], { maxWaiting: 3 }))).to.deep.equal(['full']);
+      one.pass(5000);
+      expect(kinds(await one.acquire([first, second], { maxWaiting: 1 }))).to.deep.equal([
+        'queued',
+        'full',
+      ]);
+      expect(await one.queue()).to.deep.equal(['c.1']);
+    });
+  }
+});
+
+describeWithServer('the order, in Redis', (server) => {
+  after(closeFixtures);
+
+  it('leaves nothing of a group without backlog whose finish has passed', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, [...numbered('a', 3), ...numbered('b', 1)], byLetter());
+    expect(groupsOf(await grants(one, ['c.x1'], 2))).to.equal('ab');
+    // b is served, and its finish has not passed.
+    expect(await textOf(one)).to.match(/&0 b/);
+    await grants(one, ['c.b1'], 1);
+    expect(await textOf(one)).not.to.match(/&0 b/);
+    await grants(one, ['c.a2']);
+    await one.expectNothingLeft();
+    const { meta } = await one.state();
+    expect(Object.keys(meta as object).toSorted()).to.deep.equal(['layout', 'state']);
+  });
+
+  it('is that of arrival again, in the usual form, once no request with an option waits', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, numbered('n', 3), () => undefined);
+    const before = await one.state();
+    await queueUp(one, ['c.z1'], () => priority(3));
+    expect(await textOf(one)).to.match(/ o"/);
+    await one.release('c.z1', { client: 'c' });
+    const { meta, queue } = await one.state();
+    const { state, ...rest } = meta as Record<string, string>;
+    const { state: stateBefore, ...restBefore } = before['meta'] as Record<string, string>;
+    expect([rest, queue]).to.deep.equal([restBefore, before['queue']]);
+    expect(state?.slice(16)).to.equal(stateBefore?.slice(16));
+  });
+
+  it('starts virtual time again where a number would run out of room', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, [...numbered('a', 6), ...numbered('b', 6)], byLetter({ a: 2 }));
+    // As after a hundred million grants.
+    const far = 100_000_000_000_000;
+    await one.redis.hset(one.keyOf('meta'), 'order', `2 12 0 9:${far}`);
+    const queue = await one.redis.zrange(one.keyOf('queue'), 0, -1, 'WITHSCORES');
+    for (let i = 0; i < queue.length; i += 2) {
+      const [member = '', score] = [queue[i], Number(queue[i + 1])];
+      if (score >= 0) await one.redis.zadd(one.keyOf('queue'), score + far, member);
+    }
+    expect(groupsOf(await grants(one, ['c.x1'], 6))).to.equal('abaaba');
+    expect(await one.redis.hget(one.keyOf('meta'), 'order')).to.match(/^2 6 0 9:1\d{6}$/);
+    expect(groupsOf(await grants(one, await one.holders()))).to.equal('ababbb');
+  });
+
+  it('no usual case serves or changes a queue that has an order', async () => {
+    const one = new RedisFixture(server(), { limit: 2 });
+    await one.acquire(ids('c', 2), { ttl: HOUR });
+    await queueUp(one, ['c.n1', 'c.n2'], () => undefined);
+    await queueUp(one, ['c.z1', 'c.z2'], () => priority(2));
+    const waiting = ['c.z1', 'c.z2', 'c.n1', 'c.n2'];
+    for (const call of [
+      () => one.acquire('c.3'),
+      () => one.acquire(['c.4', 'c.5']),
+      () => one.acquire([request('c.6', 'try')]),
+    ]) {
+      await call();
+      expect((await one.queue()).slice(0, 4)).to.deep.equal(waiting);
+    }
+    await one.extend(['c.1', 'c.2'], { ttl: HOUR });
+    expect(await one.holders()).to.deep.equal(['c.1', 'c.2']);
+    await one.release(['c.3', 'c.4', 'c.5'], { client: 'c' });
+    // By the mutex's way, the plain one and a hand-over.
+    expect(await grants(one, ['c.1', 'c.2'])).to.deep.equal(waiting);
+  });
+
+  it('is rebuilt where its keys disagree: nobody is lost', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await queueUp(one, ['c.n1', ...numbered('a', 3), ...numbered('b', 3), 'c.n2'], (id) =>
+      id.startsWith('c.n') ? undefined : byLetter()(id),
+    );
+    const heads = await one.redis.zrangebyscore(one.keyOf('queue'), 0, 1.4e15);
+    await one.redis.hdel(one.keyOf('meta'), 'order', '&0 a');
+    await one.redis.zrem(one.keyOf('queue'), heads.find((member) => member.endsWith('c.b1')) ?? '');
+    const granted = await grants(one, ['c.x1']);
+    const all = ['c.a1', 'c.a2', 'c.a3', 'c.b2', 'c.b3', 'c.n1', 'c.n2'];
+    expect(granted.toSorted()).to.deep.equal(all);
+    await one.expectNothingLeft();
+  });
+
+  it('costs as many commands a grant with ten thousand groups as with ten', async () => {
+    const one = new RedisFixture(server(), { limit: 1 });
+    const perGrant: number[] = [];
+    for (const groups of [10, 10_000]) {
+      one.moveTo(`groups-${groups}`, 1);
+      await one.take('c.x1', { ttl: HOUR });
+      const list = Array.from({ length: 10_500 }, (_, i) => `c.${i}`);
+      await queueUp(one, list, (_, i) => order(`group ${i % groups}`));
+      const [first = ''] = await grants(one, ['c.x1'], 100);
+      expect(first).to.equal('c.0');
+      const last = (await one.holders())[0] ?? '';
+      await one.redis.config('RESETSTAT');
+      await grants(one, [last], 100);
+      const stats = await one.redis.info('commandstats');
+      const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)];
+      const counted = calls.filter(([, name = '']) => !/evalsha|config|info|ping/.test(name));
+      perGrant.push(counted.reduce((sum, [, , count]) => sum + Number(count), 0) / 100);
+    }
+    const [few = 0, many = 0] = perGrant;
+    expect(many).to.be.at.most(few + 1);
+    expect(few).to.be.at.most(35);
+  });
+});
+
+async function textOf(one: RedisFixture): Promise<string> {
+  return JSON.stringify(await one.state());
+}
