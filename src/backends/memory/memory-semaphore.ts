@@ -205,11 +205,15 @@ export class MemorySemaphore {
 
   /** The caller is alive. Where it may be refused, those that are not must not be counted. */
   #renewLease({ client, maxWaiting }: AcquireCall, now: number): void {
-    if (this.#queue.renewLease(client, now) && maxWaiting !== undefined) this.#queue.sweep(now);
+    if (this.#queue.renewLease(client, now) && maxWaiting !== undefined) {
+      this.#queue.sweep(client, now);
+    }
   }
 
-  #isFull({ maxWaiting = Infinity }: AcquireCall, now: number): boolean {
-    if (this.#queue.size >= maxWaiting && this.#queue.dropLeases(now)) this.#queue.sweep(now);
+  #isFull({ client, maxWaiting = Infinity }: AcquireCall, now: number): boolean {
+    if (this.#queue.size >= maxWaiting && this.#queue.dropLeases(now)) {
+      this.#queue.sweep(client, now);
+    }
     return this.#queue.size >= maxWaiting;
   }
 

@@ -130,9 +130,8 @@ export class WaitingLine {
     return inOrderOfGrants(standings).map(({ waiter }) => waiter);
   }
 
-  /** All leases are of the same length: those that end first were renewed first. */
+  /** Whether leases of others were over. */
   renewLease(client: string, now: number): boolean {
-    this.#leases.delete(client);
     this.#leases.set(client, now + WAITER_LEASE_MS);
     return this.dropLeases(now);
   }
@@ -140,17 +139,14 @@ export class WaitingLine {
   /** Whether there were any that are over. */
   dropLeases(now: number): boolean {
     const before = this.#leases.size;
-    for (const [client, until] of this.#leases) {
-      if (until > now) break;
-      this.#leases.delete(client);
-    }
+    for (const [client, until] of this.#leases) if (until <= now) this.#leases.delete(client);
     return this.#leases.size < before;
   }
 
-  /** Drops those that do not count. */
-  sweep(now: number): void {
+  /** Drops those that do not count; the caller lives. */
+  sweep(caller: string, now: number): void {
     for (const waiter of this.#waiters.values()) {
-      if (!this.isAlive(waiter, now)) this.remove(waiter.id);
+      if (waiter.client !== caller && !this.isAlive(waiter, now)) this.remove(waiter.id);
     }
   }
 

@@ -41,24 +41,26 @@ local function new_order()
   return { numbers = 0, others = 0, parked = 0, last = {}, touched = {}, text = '' }
 end
 
+-- How many wait.
+local function count_waiting(s)
+  local ordered = s.order and redis.call('ZCOUNT', s.queue, '-1600000000000000', '-1500000000000000') or 0
+  return ordered + redis.call('ZCOUNT', s.queue, '0', '+inf')
+end
+
+-- False where it is missing, or not what the queue holds.
 local function read_order(s)
   local text = redis.call('HGET', s.meta, 'order') or ''
   local numbers, others, parked, starts = string.match(text, '^(%d+) (%d+) (%d+)(.*)$')
   local order = new_order()
   s.order, order.text = order, text
-  if numbers then
-    order.numbers, order.others, order.parked = numbers + 0, others + 0, parked + 0
-    for band, start in string.gmatch(starts, '(%d):(%d+)') do
-      order.last[band + 0] = start + 0
-    end
+  if not numbers then
+    return false
   end
-  return numbers
-end
-
--- How many wait.
-local function count_waiting(s)
-  local ordered = s.order and redis.call('ZCOUNT', s.queue, '-1600000000000000', '-1500000000000000') or 0
-  return ordered + redis.call('ZCOUNT', s.queue, '0', '+inf')
+  order.numbers, order.others, order.parked = numbers + 0, others + 0, parked + 0
+  for band, start in string.gmatch(starts, '(%d):(%d+)') do
+    order.last[band + 0] = start + 0
+  end
+  return count_waiting(s) == s.waiting
 end
 
 -- It is the head of its flow, the number of which is given.

@@ -32,10 +32,10 @@ local function write_comers(s)
   s.comers, s.fields = {}, {}
 end
 
--- Drops the requests of dead clients, so that those who wait can be counted. Heads come last: those
--- who succeed them live.
+-- Drops the requests of dead clients, so that those who wait can be counted. The caller lives. Heads
+-- come last: those who succeed them live.
 local function sweep(s)
-  local alive = {}
+  local alive = { [string.match(s.run.inbox, '[^:]*$')] = true }
   local zones = { '-1600000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
   for zone = 1, 5, 2 do
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, zones[zone], zones[zone + 1])) do
@@ -177,7 +177,7 @@ local function answer(s, id, record, kind, order)
   local ticket = string.match(record or '', '^([%d,-]+ %d+) ')
   if ticket then
     local expires = s.now + s.run.ttl
-    drop_dead_leases(s)
+    redis.call('HDEL', s.meta, '')
     add(s.adds, text_of(expires), id)
     s.ends = math.max(s.ends or 0, expires)
     return ticket
@@ -191,15 +191,6 @@ local function answer(s, id, record, kind, order)
   return kind == 't' and 'b' or queue_up(s, id, order)
 end
 
--- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
-local function count_again(s)
-  local found = count_waiting(s)
-  if s.order and found ~= s.waiting then
-    return recount(s)
-  end
-  s.waiting = found
-end
-
 local function acquire(tickets, meta, queue, text, run)
   local asked = parse(text)
   local ids = asked.ids
@@ -210,7 +201,8 @@ local function acquire(tickets, meta, queue, text, run)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
   end
   if asked.places[1] then
-    count_again(s)
+    -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
+    s.waiting = count_waiting(s)
   end
   local records = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}
   local own = recall(s, asked, records, run)

@@ -51,10 +51,13 @@ local function read_state(s)
   local others, state = redis.call('ZCARD', s.tickets) - 1, redis.call('HGET', s.meta, 'state')
   local last, limit, stored, top, held, gaps, count, waiting, policy =
     string.match(state or '', '^(%d+) (%d+);?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%a*)$')
-  if not last or #last ~= 16 or top ~= '' and waiting == '' then
+  if not last or #last ~= 16 then
     return false
   end
   s.state, s.last, s.configured, s.short = state, last + 0, limit, top == ''
+  if not s.short and waiting == '' then
+    return false
+  end
   if s.short then
     s.top, s.held, s.count, s.waiting = others, others, others, stored == '' and 0 or stored + 0
     return others >= 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
