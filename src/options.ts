@@ -202,7 +202,9 @@ function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestO
   if (weight !== undefined) {
     integer('weight', weight, 1, 1000);
     if (group === undefined) {
-      throw typeError(`weight: expected together with group, got ${shown(weight)} alone`);
+      throw typeError(
+        `weight: expected with a group, whose share it is (did you mean permits?), got ${shown(weight)}`,
+      );
     }
   }
   if (group === undefined && priority === 0) return undefined;

@@ -27,6 +27,7 @@ import { limitCases } from './cases/limit-cases.js';
 import { lossCases } from './cases/loss-cases.js';
 import { nameCases } from './cases/name-cases.js';
 import { operatorCases } from './cases/operator-cases.js';
+import { orderCases } from './cases/order-cases.js';
 import { permitCases } from './cases/permit-cases.js';
 import { releaseCases } from './cases/release-cases.js';
 import { serverCases } from './cases/server-cases.js';
@@ -42,6 +43,7 @@ export const allGroups: readonly CaseGroup[] = [
   argumentCases,
   acquireCases,
   waitingCases,
+  orderCases,
   abortCases,
   permitCases,
   releaseCases,

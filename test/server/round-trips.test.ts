@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { acquireScript } from '../../src/backends/redis/scripts.js';
 import { KeyedMutex, Semaphore } from '../../src/index.js';
 import { clientKinds, type OpenClient, openClient } from '../support/open-client.js';
+import { reasonOf } from '../support/rejection.js';
 import { describeWithServer } from '../support/require-server.js';
 import { type CommandMonitor, startMonitor } from '../support/command-monitor.js';
 
@@ -91,6 +92,25 @@ describeWithServer('what goes over the wire', (server) => {
       expect(await handle.release()).to.equal(true);
       expect(await watched.names()).to.deep.equal(['evalsha']);
       await mutex.close();
+    });
+
+    it(`is one command where too many wait already, for any number of requests (${kind})`, async () => {
+      client = await openClient(kind, server().url);
+      const watched = await startMonitor(server());
+      monitor = watched;
+      const sem = new Semaphore(client.target, `full-${kind}`, { limit: 1, maxWaiting: 0 });
+      const holder = await sem.acquire();
+      await watched.names();
+      for (const requests of [1, 50]) {
+        const refused = Array.from({ length: requests }, () => reasonOf(sem.acquire(20_000)));
+        for (const error of await Promise.all(refused)) {
+          expect(error).to.include({ code: 'QUEUE_FULL' });
+        }
+        // What holds nothing is not given back.
+        expect(await watched.names()).to.deep.equal(['evalsha']);
+      }
+      await holder.release();
+      await sem.close();
     });
 
     it(`refuses at most one of two sets of keys that overlap (${kind})`, async () => {

@@ -35,6 +35,7 @@ describe('options', () => {
       retry: { min: 10, max: 200, factor: 2, jitter: true },
       prefix: 'redsem',
       replicas: undefined,
+      maxWaiting: undefined,
       label: `${hostname()}:${process.pid}`,
       clock: systemClock,
     });
@@ -54,6 +55,7 @@ describe('options', () => {
       prefix: 'ü:*?[]%',
       label: '',
       replicas: { atLeast: 1, timeout: 1 },
+      maxWaiting: 0,
       clock: new ManualClock(),
     };
     expect(resolveOptions(given)).to.deep.equal(given);
@@ -89,12 +91,21 @@ describe('options', () => {
   }
 
   it('of acquire have their documented defaults, and take what is given', () => {
-    const expected = { timeout: Infinity, signal: undefined, permits: 1 };
-    for (const given of [undefined, {}, { timeout: Infinity }]) {
+    const expected = { timeout: Infinity, signal: undefined, permits: 1, order: undefined };
+    for (const given of [undefined, {}, { timeout: Infinity }, { priority: 0 }]) {
       expect(resolveAcquire(given)).to.deep.equal(expected);
     }
     const given = { timeout: 2 ** 33, signal: new AbortController().signal, permits: 16_777_216 };
-    expect(resolveAcquire(given)).to.deep.equal(given);
+    expect(resolveAcquire(given)).to.deep.equal({ ...given, order: undefined });
+    const order = { group: 'ü'.repeat(64), weight: 1000, priority: 9 };
+    expect(resolveAcquire(order).order).to.deep.equal(order);
+    const { group } = order;
+    expect(resolveAcquire({ group }).order).to.deep.equal({ group, weight: 1, priority: 0 });
+    expect(resolveAcquire({ priority: 2 }).order).to.deep.equal({
+      group: '',
+      weight: 1,
+      priority: 2,
+    });
     expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.equal(
       'TypeError: timeout: expected a number of milliseconds or an options object, got "5" (string)' +
         DOCS,
@@ -114,8 +125,11 @@ describe('options', () => {
     lable: 'did you mean label?',
     timeout: 'it is an option of acquire',
     acquireTimeout: 'did you mean timeout, an option of acquire?',
-    zebra: 'one of limit, ttl, extendEvery, retry, prefix, label, replicas, clock',
-    driftFactor: 'one of limit, ttl, extendEvery, retry, prefix, label, replicas, clock',
+    zebra: 'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, clock',
+    driftFactor:
+      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, clock',
+    maxQueueSize: 'did you mean maxWaiting?',
+    tenantId: 'did you mean group, an option of acquire?',
   };
   for (const [option, hint] of Object.entries(hints)) {
     it(`that are unknown are refused: ${option}, ${hint}`, () => {

@@ -36,6 +36,10 @@ const BAD_OPTIONS: Readonly<Record<string, Bad>> = {
     ['', 'x'.repeat(129)],
   ],
   label: [[5, 'a\udc00'], ['x'.repeat(257)]],
+  maxWaiting: [
+    ['5', null],
+    [-1, 1.5, NaN],
+  ],
   clock: [[5, {}], []],
   replicas: [[3, null], []],
   'replicas.atLeast': [
@@ -71,6 +75,19 @@ const BAD_CALLS: Readonly<Record<string, Bad>> = {
   timeout: [['5'], [-1, -2000, NaN, -Infinity, 2 ** 53]],
   signal: [[null, 'abort', { aborted: false }, new AbortController()], []],
   permits: [['1'], [0, -1, 1.5, NaN, 4, 2 ** 24 + 1]],
+  priority: [
+    ['1', null],
+    [-1, 10, 1.5, NaN],
+  ],
+  group: [
+    [5, 'a\ud800'],
+    ['', 'x'.repeat(129)],
+  ],
+  // Without a group, none is right.
+  weight: [
+    ['1', 2],
+    [0, 1001, 1.5],
+  ],
 };
 
 /** Parts of a ticket, and whole ones. */

@@ -78,10 +78,8 @@ describe('replies', () => {
       ['50%%3B', '50%%3B'],
     ]) {
       const page = parseInspect(`${NOW}|o4|||${holder} ${written}|b.1 1700000000000009 ${written}`);
-      expect([page.holders[0]?.label, page.waiters[0]]).to.deep.equal([
-        shown,
-        { id: 'b.1', permits: 1, waitingFor: 0, label: shown },
-      ]);
+      expect(page.holders[0]?.label).to.equal(shown);
+      expect(page.waiters[0]).to.include({ id: 'b.1', permits: 1, waitingFor: 0, label: shown });
     }
   });
 });

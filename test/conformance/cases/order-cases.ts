@@ -1,0 +1,147 @@
+import { expect } from 'chai';
+
+import type { AcquireOptions, Semaphore } from '../../../src/index.js';
+import { QueueFullError, ReadWriteLock } from '../../../src/index.js';
+import { errorOf } from '../../support/rejection.js';
+import { type CaseGroup } from '../case-group.js';
+import { type Scope, untilState } from '../scope.js';
+
+/**
+ * Queues one request after the other, and releases when all wait: the letters in the order in which
+ * they were served.
+ */
+async function servedInTurn(
+  scope: Scope,
+  requests: readonly (readonly [letter: string, options: AcquireOptions])[],
+): Promise<string> {
+  const holder = await scope.elsewhere().acquire();
+  const pair = scope.pair();
+  let served = '';
+  const ends: Promise<void>[] = [];
+  for (const [i, [letter, options]] of requests.entries()) {
+    ends.push((pair[i % 2] ?? pair[0]).use(() => void (served += letter), options));
+    await scope.untilWaiting(i + 1);
+  }
+  await holder.release();
+  await Promise.all(ends);
+  return served;
+}
+
+/** How many of so many requests were refused, once all others wait. */
+async function refusedOf(semaphores: readonly Semaphore[], requests: number) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const refused: QueueFullError[] = [];
+  const waits = semaphores.flatMap((semaphore) =>
+    Array.from({ length: requests / semaphores.length }, () =>
+      semaphore.acquire({ signal }).catch((error: unknown) => {
+        if (error instanceof QueueFullError) refused.push(error);
+        else if (!signal.aborted) throw error;
+      }),
+    ),
+  );
+  return {
+    refused,
+    end: async () => {
+      controller.abort();
+      await Promise.all(waits);
+    },
+  };
+}
+
+export const orderCases: CaseGroup = {
+  title: 'the order of those who wait',
+  needs: ['queue'],
+  cases: {
+    'gives groups turns, over processes, in whatever order they came': async (scope) => {
+      const requests = [...'aaabbbccc'].map((group) => [group, { group }] as const);
+      expect(await servedInTurn(scope, requests)).to.equal('abcabcabc');
+    },
+
+    'follows weights': async (scope) => {
+      const requests = [...'aaaabb'].map((group) => {
+        return [group, { group, weight: group === 'a' ? 2 : 1 }] as const;
+      });
+      expect(await servedInTurn(scope, requests)).to.equal('abaaba');
+    },
+
+    'puts priority before groups and arrival, and shows it': async (scope) => {
+      const requests = [
+        ['a', {}],
+        ['b', { priority: 2, group: 'x' }],
+        ['c', { priority: 9 }],
+        ['d', { priority: 2, group: 'x' }],
+        ['e', { priority: 2, group: 'y z, 100%' }],
+        ['f', { group: 'x' }],
+      ] as const;
+      const seen = scope.elsewhere();
+      const holder = await seen.acquire();
+      const sem = scope.semaphore();
+      const ends: Promise<unknown>[] = [];
+      for (const [i, [label, options]] of requests.entries()) {
+        ends.push(scope.semaphore({ label }).use(() => undefined, options));
+        await scope.untilWaiting(i + 1);
+      }
+      const { waiters } = await sem.inspect();
+      expect(waiters.map(({ label }) => label).join('')).to.equal('cbedaf');
+      expect(waiters.map(({ position }) => position)).to.deep.equal([0, 1, 2, 3, 4, 5]);
+      expect(waiters.slice(0, 3).map(({ priority, group }) => [priority, group])).to.deep.equal([
+        [9, ''],
+        [2, 'x'],
+        [2, 'y z, 100%'],
+      ]);
+      await holder.release();
+      await Promise.all(ends);
+      expect(await servedInTurn(scope, requests)).to.equal('cbedaf');
+    },
+
+    'is kept by readers and writers': async (scope) => {
+      const name = scope.freshName();
+      const [one] = scope.inBoth((target) => new ReadWriteLock(target, name, { limit: 3 }));
+      const reader = await one.acquireRead();
+      const served: string[] = [];
+      const waiting = (count: number) => untilState(one.semaphore, { waiting: count });
+      const first = one.write(() => void served.push('writer'));
+      await waiting(1);
+      const second = one.write(() => void served.push('urgent writer'), { priority: 1 });
+      await waiting(2);
+      await reader.release();
+      await Promise.all([first, second]);
+      expect(served).to.deep.equal(['urgent writer', 'writer']);
+    },
+
+    'refuses the request that would be one too many, at once': async (scope) => {
+      const [here, there] = scope.pair({ maxWaiting: 1 });
+      const holder = await here.acquire();
+      const waiting = there.acquire();
+      await scope.untilWaiting(1);
+      for (const semaphore of [here, there]) {
+        const error = await errorOf(semaphore.acquire(), QueueFullError);
+        const { name: semaphoreName } = semaphore;
+        expect(error).to.include({ code: 'QUEUE_FULL', position: 1, limit: 1 });
+        expect(error).to.include({ semaphore: semaphoreName });
+        expect(await semaphore.tryAcquire()).to.equal(null);
+      }
+      await holder.release();
+      await (await waiting).release();
+      const never = scope.semaphore({ maxWaiting: 0 });
+      const held = await never.acquire();
+      expect(await errorOf(never.acquire(), QueueFullError)).to.include({ position: 0, limit: 0 });
+      await held.release();
+    },
+
+    'lets exactly as many wait as may, of a thousand requests at the same time': async (scope) => {
+      const pair = scope.pair({ maxWaiting: 300 });
+      const holder = await scope.elsewhere().acquire();
+      const { refused, end } = await refusedOf(pair, 1000);
+      await scope.untilWaiting(300);
+      await untilState(scope.elsewhere(), { waiting: 300 });
+      while (refused.length < 700) await scope.elsewhere().inspect();
+      expect(new Set(refused.map(({ position }) => position))).to.deep.equal(new Set([300]));
+      expect(await scope.elsewhere().inspect()).to.include({ waiting: 300 });
+      await end();
+      expect(refused).to.have.length(700);
+      await holder.release();
+    },
+  },
+};
