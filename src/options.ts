@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { RequestOrder } from './backends/backend.js';
+import type { QueueProgress, RequestOrder } from './backends/backend.js';
 import { MOST_PERMITS } from './backends/protocol.js';
 import type { BackoffOptions } from './calling/backoff.js';
 import type { Clock } from './time/clock.js';
@@ -73,6 +73,12 @@ export interface AcquireOptions {
    * starve. Not on several masters.
    */
   readonly priority?: number;
+  /**
+   * Called when the request is queued, and later when its position has changed, at most once a
+   * second: each time that redsem asks Redis again anyway, about every 1.5 s. No call is made for
+   * it. If it throws, the wait ends with that error. Not on several masters. Default: none.
+   */
+  readonly onWaiting?: (progress: QueueProgress) => void;
 }
 
 /** What `acquire` takes beside `permits`. */
@@ -118,6 +124,7 @@ export interface ResolvedAcquire {
   readonly permits: number;
   /** Undefined: priority 0, no group. */
   readonly order: RequestOrder | undefined;
+  readonly onWaiting: ((progress: QueueProgress) => void) | undefined;
 }
 
 const DEFAULT_TTL = 30_000;
@@ -183,17 +190,16 @@ export function resolveAcquire(
     );
   }
   checkOptions(options, known);
-  const { timeout = Infinity, signal } = options;
+  const { timeout = Infinity, signal, onWaiting } = options;
   if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw typeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
   }
-  return {
-    timeout,
-    signal,
-    permits: checkPermits(options.permits ?? 1),
-    order: resolveOrder(options),
-  };
+  if (onWaiting !== undefined && typeof onWaiting !== 'function') {
+    throw typeError(`onWaiting: expected a function, got ${shown(onWaiting)}`);
+  }
+  const permits = checkPermits(options.permits ?? 1);
+  return { timeout, signal, permits, order: resolveOrder(options), onWaiting };
 }
 
 function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestOrder | undefined {

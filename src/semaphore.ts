@@ -154,6 +154,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       params.signal?.throwIfAborted();
       this.#checkPermits(params.permits);
       if (params.order !== undefined) this.#checkOrder(params.order);
+      this.#refuseWithoutQueue('onWaiting', params.onWaiting);
     } catch (error) {
       return Promise.reject(error);
     }

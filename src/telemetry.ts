@@ -30,6 +30,12 @@ export interface AcquireContext {
 export interface WaitMessage extends About {
   /** How many it asks for. */
   readonly permits: number;
+  /** As `onWaiting` hears it, where the request has that option. */
+  readonly position?: number;
+  /** How many requests wait, this one among them; as `position`. */
+  readonly waiting?: number;
+  /** Milliseconds until it may be granted, if known; as `position`. */
+  readonly estimate?: number | undefined;
 }
 
 /** `redsem:queue`: how many requests of this process wait for the semaphore now. */

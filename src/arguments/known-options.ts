@@ -22,6 +22,7 @@ export const WAIT_OPTIONS: OptionNames = new Set([
   'group',
   'weight',
   'priority',
+  'onWaiting',
 ]);
 export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
 
@@ -38,6 +39,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   maxWaiting: 'maxqueue maxqueued maxqueuesize maxpending queuelimit queuesize highwater',
   group: 'tenant tenantid groupid',
   priority: 'prio',
+  onWaiting: 'onqueued onwait onprogress onposition',
   signal: 'abort abortsignal cancel',
 };
 

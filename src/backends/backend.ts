@@ -113,6 +113,8 @@ export interface TicketRequest {
   readonly arrival: number | undefined;
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
+  /** Whether it asks where it stands, if it is queued. */
+  readonly asksProgress?: boolean;
 }
 
 /** What decides, before arrival, which of the requests that wait is next. */
@@ -189,6 +191,24 @@ export interface QueuedVerdict {
   readonly kind: 'queued';
   /** Its place in the queue; undefined where the backend has no queue and must be asked again. */
   readonly arrival: number | undefined;
+  /** Where the request asked for it. */
+  readonly progress?: QueueProgress | undefined;
+}
+
+/** How long a request may have to wait. */
+export interface QueueProgress {
+  /**
+   * How many requests come before it; 0: it is the next. Exact where nobody waits with a group or a
+   * priority, else as if all groups had the same weight.
+   */
+  readonly position: number;
+  /** How many requests wait, this one among them. */
+  readonly waiting: number;
+  /**
+   * Milliseconds until it may be granted, by the mean time between the last grants; undefined until
+   * there was one.
+   */
+  readonly estimate?: number | undefined;
 }
 
 /** No permit is free, or others came earlier, and it does not wait. */

@@ -1,4 +1,9 @@
-import type { RequestOrder, SemaphoreKey } from '../backends/backend.js';
+import type {
+  QueuedVerdict,
+  QueueProgress,
+  RequestOrder,
+  SemaphoreKey,
+} from '../backends/backend.js';
 import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
 import type { AcquireItem } from '../calling/acquire-lane.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
@@ -26,6 +31,8 @@ export interface AcquireParams {
   readonly signal: AbortSignal | undefined;
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
+  /** Hears how long it may have to wait. */
+  readonly onWaiting?: ((progress: QueueProgress) => void) | undefined;
 }
 
 /** What errors say of the semaphore. */
@@ -42,6 +49,9 @@ export function acquiringFailed(key: SemaphoreKey, cause: unknown): BackendError
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
 const SLOW_CALL_MS = 50;
+
+/** `onWaiting` is called at most that often, in milliseconds. */
+const REPORT_EVERY_MS = 1000;
 
 /** One call of `acquire` or `tryAcquire` on its way to a permit. */
 export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
@@ -70,6 +80,9 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
   repeated = false;
   /** What its inbox had seen when its last call left. */
   healthSeen = 0;
+  /** What its `onWaiting` heard last, and when. */
+  progress: QueueProgress | undefined = undefined;
+  #reportedAt = -Infinity;
   #queued = false;
   /** Monotonic time of its last call. */
   sentAt = 0;
@@ -95,6 +108,10 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
 
   get order(): RequestOrder | undefined {
     return this.params.order;
+  }
+
+  get asksProgress(): boolean {
+    return this.params.onWaiting !== undefined;
   }
 
   get wait(): boolean {
@@ -123,9 +140,17 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
     if (this.state === 'sent') this.state = 'waiting';
   }
 
-  queue(arrival: number | undefined): void {
+  queue({ arrival, progress }: QueuedVerdict, now: number): void {
     this.#queued = true;
     this.arrival = arrival;
+    const { onWaiting } = this.params;
+    if (onWaiting === undefined || progress === undefined) return;
+    const { position, waiting } = progress;
+    const isNews = this.progress?.position !== position || this.progress.waiting !== waiting;
+    if (!isNews || now - this.#reportedAt < REPORT_EVERY_MS) return;
+    this.progress = progress;
+    this.#reportedAt = now;
+    onWaiting(progress);
   }
 
   grant(lease: Lease): void {

@@ -2,6 +2,7 @@ import type {
   AcquireReply,
   AcquireVerdict,
   PushedGrant,
+  QueuedVerdict,
   SemaphoreKey,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
@@ -209,11 +210,20 @@ export class WaitLoop implements InboxReader, AcquireSender {
     } else if (verdict.kind === 'over' || verdict.kind === 'full') {
       this.#reject(request, refusal(verdict, request.permits, this.terms));
     } else {
-      if (verdict.kind === 'queued') request.queue(verdict.arrival);
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      else this.#failing = true;
+      if (verdict.kind === 'late') this.#failing = true;
+      else this.#onQueued(request, verdict);
       this.#park(request);
+    }
+  }
+
+  #onQueued(request: AcquireRequest, verdict: QueuedVerdict): void {
+    try {
+      request.queue(verdict, this.#parts.clock.monotonic());
+    } catch (error) {
+      // Its `onWaiting` threw.
+      this.abandon(request, error);
     }
   }
 
@@ -300,8 +310,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
       return this.#send(request);
     }
     if (request.attempts === 1 && telemetry.wait.active) {
-      const { id, permits } = request;
-      telemetry.wait.publish({ name: this.key.name, id, permits });
+      const { id, permits, progress } = request;
+      telemetry.wait.publish({ name: this.key.name, id, permits, ...progress });
     }
     if (request.pending) this.#await();
   }

@@ -47,6 +47,8 @@ interface Habits {
   /** Of what new requests get one. */
   readonly orders?: readonly (RequestOrder | undefined)[];
   readonly maxWaiting?: number;
+  /** Every other request asks how long it may have to wait. */
+  readonly progress?: boolean;
   readonly acts?: Partial<Record<Act, number>>;
 }
 
@@ -102,6 +104,15 @@ const HABITS: Readonly<Record<string, Habits>> = {
     maxWaiting: 6,
     orders: [order('a', 2), order('b', 1, 3), undefined],
     acts: { stall: 15, setLimit: 8 },
+  },
+  'how long to wait': { limit: 3, largest: 2, longestPause: 150, progress: true },
+  'how long to wait, with groups, stalls and losses': {
+    limit: 3,
+    largest: 4,
+    longestPause: 150,
+    progress: true,
+    orders: [order('a', 2), order('b', 1, 3), undefined, undefined],
+    acts: { stall: 12, setLimit: 8, lose: 5 },
   },
   'groups and losses of data': {
     limit: 4,
@@ -284,7 +295,10 @@ class Program {
   async #acquire(mine: Mine, asks: readonly Ask[]): Promise<void> {
     const shown = asks.map(({ id, how }) => `${id} ${how}${shownOrder(this.#orders.get(id))}`);
     this.#note(`${mine.member.name} asks ${shown.join(', ')}`);
-    const ordered = asks.map((ask) => ({ ...ask, order: this.#orders.get(ask.id) }));
+    const ordered = asks.map((ask) => {
+      const asksProgress = this.#habits.progress === true && ask.id.length % 2 === 0;
+      return { ...ask, order: this.#orders.get(ask.id), asksProgress };
+    });
     const { verdicts } = await this.#pair.acquire(mine.member, ordered);
     asks.forEach(({ id }, i) => {
       const kind = verdicts[i]?.kind;

@@ -21,6 +21,7 @@ export interface Ask {
   readonly id: string;
   readonly how: 'wait' | 'try' | 'again';
   readonly order?: RequestOrder | undefined;
+  readonly asksProgress?: boolean;
 }
 
 /** What is lost with each of these, besides what Redis can make again from the rest. */
@@ -50,8 +51,8 @@ class Side<Fixture extends PortFixture = PortFixture> {
   }
 
   async acquire(asks: readonly Ask[], options: CallOptions): Promise<AcquireReply> {
-    const requests = asks.map(({ id, how, order }) =>
-      request(id, how === 'again' ? (this.arrivals.get(id) ?? 'wait') : how, order),
+    const requests = asks.map(({ id, how, order, asksProgress }) =>
+      request(id, how === 'again' ? (this.arrivals.get(id) ?? 'wait') : how, order, asksProgress),
     );
     const reply = await this.fixture.acquire(requests, options);
     reply.verdicts.forEach((verdict, i) => {

@@ -353,10 +353,11 @@ export function request(
   id: string,
   how: 'wait' | 'try' | number = 'wait',
   order?: RequestOrder,
+  asksProgress = false,
 ): TicketRequest {
   const permits = parseTicketId(id)?.permits ?? 1;
   const arrival = typeof how === 'number' ? how : undefined;
-  return { id, permits, wait: how !== 'try', arrival, order };
+  return { id, permits, wait: how !== 'try', arrival, order, asksProgress };
 }
 
 export function granted(verdict: AcquireVerdict | undefined): Granted {

@@ -24,6 +24,7 @@ import type {
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
 import { slotsOf } from './free-slots.js';
+import { GrantPace } from './grant-pace.js';
 import type { Inboxes } from './inboxes.js';
 import { LimitRecord } from './limit-record.js';
 import type { Ticket } from './live-tickets.js';
@@ -38,6 +39,8 @@ interface Served {
   readonly granted: readonly Waiter[];
   /** That of the first who waits for permits that may come free: new requests must come behind. */
   blocked: number;
+  /** False where nobody asked before this call how fast grants come. */
+  isPaced?: boolean;
 }
 
 /**
@@ -52,6 +55,7 @@ export class MemorySemaphore {
   readonly #tickets: LiveTickets;
   readonly #queue = new WaitingLine();
   readonly #limits = new LimitRecord();
+  readonly #pace = new GrantPace();
 
   constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
     this.#key = key;
@@ -100,7 +104,8 @@ export class MemorySemaphore {
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
     if (queued) this.#renewLease(call, now);
-    this.#queue.settle();
+    this.#addProgress(requests, verdicts, served, now);
+    this.#settle(served, now);
     const nearestExpiry = queued ? this.#tickets.nearestExpiry : undefined;
     const grants = this.#announce(served.granted, call, own);
     return { serverTime: now, ...told, verdicts, grants, nearestExpiry };
@@ -279,9 +284,31 @@ export class MemorySemaphore {
   }
 
   #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {
-    const { granted } = this.#serveQueue(limit, now);
+    const served = this.#serveQueue(limit, now);
+    this.#settle(served, now);
+    return this.#announce(served.granted, call);
+  }
+
+  #settle({ granted, isPaced = true }: Served, now: number): void {
     this.#queue.settle();
-    return this.#announce(granted, call);
+    this.#pace.note(isPaced ? granted.length : 0, this.#queue.size, now);
+  }
+
+  /** For those that ask how long they may have to wait. */
+  #addProgress(
+    requests: readonly TicketRequest[],
+    verdicts: AcquireVerdict[],
+    served: Served,
+    now: number,
+  ): void {
+    for (const [i, { id, asksProgress }] of requests.entries()) {
+      const verdict = verdicts[i];
+      if (asksProgress !== true || verdict?.kind !== 'queued') continue;
+      if (!this.#pace.begin(now)) served.isPaced = false;
+      const position = this.#queue.positionOf(id);
+      const estimate = this.#pace.timeFor(position + 1);
+      verdicts[i] = { ...verdict, progress: { position, waiting: this.#queue.size, estimate } };
+    }
   }
 
   /** Notifies other clients of their grants; those of the caller go with its reply. */

@@ -121,6 +121,24 @@ export class WaitingLine {
     if (!this.#ordered) for (const waiter of this.#parked.values()) this.#unpark(waiter);
   }
 
+  /** How many come before it; see `progress.lua`. */
+  positionOf(id: string): number {
+    const waiter = this.#waiters.get(id);
+    const flow = waiter && this.#flows.get(flowOf(waiter.order));
+    if (waiter === undefined || flow === undefined || this.#parked.has(id)) return this.size - 1;
+    const turns = [...flow.values()].filter(({ arrival }) => arrival < waiter.arrival).length;
+    if (!this.#ordered) return turns;
+    const band = this.#bandOf(waiter.order);
+    const above = this.#bands.slice(waiter.order.priority + 1);
+    const higher = above.reduce((sum, { heads }) => sum + heads.size, 0);
+    const before = [...band.heads.all()].filter(({ start, lowest }) =>
+      start === flow.start
+        ? (lowest?.arrival ?? 0) < (flow.lowest?.arrival ?? 0)
+        : start < flow.start,
+    ).length;
+    return Math.min(this.size - 1, higher + before + turns * band.heads.size);
+  }
+
   /** Those that count, in the order of grants. */
   living(now: number): Waiter[] {
     const standings = [...this.#waiters.values()].map((waiter) => ({

@@ -13,6 +13,7 @@ import type {
   RevokeReply,
   SetLimitCall,
   SetLimitReply,
+  TicketRequest,
   RequestOrder,
 } from '../backend.js';
 import { NO_ORDER } from '../request-order.js';
@@ -116,18 +117,25 @@ function requestsText(call: AcquireCall): string {
   const { requests } = call;
   const [first] = requests;
   const options = optionsText(call);
-  const plain =
-    options === '' &&
-    requests.every(({ permits, arrival }) => permits === 1 && arrival === undefined);
+  const plain = options === '' && requests.every(isPlain);
   if (plain && first !== undefined && requests.length === 1) {
     return first.wait ? first.id : `?${first.id}`;
   }
   const ids = requests.map(({ id }) => id);
   if (plain && requests.every(({ wait }) => wait)) return listText(ids);
-  const kinds = requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
+  const kinds = requests.map(kindOf).join('');
   const known = requests.some(({ arrival }) => arrival !== undefined);
   const places = known ? JSON.stringify(requests.map(({ arrival = 0 }) => arrival)) : '';
   return `${listText(ids)}|${kinds}|${places}${options}`;
+}
+
+function isPlain({ permits, arrival, asksProgress }: TicketRequest): boolean {
+  return permits === 1 && arrival === undefined && asksProgress !== true;
+}
+
+function kindOf({ wait, asksProgress }: TicketRequest): string {
+  if (!wait) return 't';
+  return asksProgress === true ? 'p' : 'w';
 }
 
 /** What is asked for beside permits; empty where nobody uses an option. */

@@ -243,16 +243,29 @@ function parseVerdict(text: string): AcquireVerdict {
   if (text === 'b') return { kind: 'busy' };
   if (text === 'l') return { kind: 'late' };
   if (/^f\d{1,16}$/.test(text)) return { kind: 'full', waiting: Number(text.slice(1)) };
-  if (text.startsWith('q') || text.startsWith('o')) {
-    const number = Number(text.slice(1));
-    const over = text.startsWith('o');
-    if (!Number.isSafeInteger(number) || (over && number < 1)) {
-      throw new UnexpectedReplyError('acquire', text);
-    }
-    return over ? { kind: 'over', limit: number } : { kind: 'queued', arrival: number };
+  if (text.startsWith('q')) return parseQueued(text);
+  if (text.startsWith('o')) {
+    const limit = Number(text.slice(1));
+    if (!Number.isSafeInteger(limit) || limit < 1) throw new UnexpectedReplyError('acquire', text);
+    return { kind: 'over', limit };
   }
   const { fencingToken, slots } = parseTicket('acquire', text);
   return { kind: 'granted', fencingToken, slots };
+}
+
+/** `q` and the place, and where the request asked for it `,position,waiting,estimate`. */
+function parseQueued(text: string): AcquireVerdict {
+  const [place = '', position, waiting, estimate] = text.slice(1).split(',');
+  const numbers = [place, position ?? '0', waiting ?? '0', estimate ?? '0'].map(Number);
+  if (!numbers.every(Number.isSafeInteger)) throw new UnexpectedReplyError('acquire', text);
+  const arrival = Number(place);
+  if (waiting === undefined) return { kind: 'queued', arrival };
+  const progress = {
+    position: Number(position),
+    waiting: Number(waiting),
+    estimate: estimate === '' ? undefined : Number(estimate) / 1000,
+  };
+  return { kind: 'queued', arrival, progress };
 }
 
 /** `slots token`. */

@@ -6,12 +6,14 @@
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
 --       'ids|kinds|places|orders|most|rate', of which the last ones may be left out:
---       a letter for each id, w to wait or t to try; '' or a JSON list with the place of each in
---       the queue as an earlier reply said, or 0; '' or a JSON list with 'priority weight group' of
---       each, the group without spaces, or empty; '' or how many may wait; '' or a rate
+--       a letter for each id, w to wait, p to wait and know where it stands, or t to try; '' or a
+--       JSON list with the place of each in the queue as an earlier reply said, or 0; '' or a JSON
+--       list with 'priority weight group' of each, the group without spaces, or empty; '' or how
+--       many may wait; '' or a rate
 -- Reply see close.lua; with '*', where a semaphore is not plainly free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
---       'q' and the place, b busy, l late, 'o' and the limit where more permits are asked for, with
+--       'q' and the place (and of p ',position,waiting,estimate', the last in microseconds or
+--       empty), b busy, l late, 'o' and the limit where more permits are asked for, with
 --       ; between
 -- Cost  O(log n) for each request, expired ticket and grant; a second run changes nothing
 
@@ -102,7 +104,7 @@ while args[at] do
     end
     if not reply then
       if not slow then
-        -- include: semaphore serve close requests
+        -- include: semaphore serve close progress requests
         slow = acquire
       end
       reply = slow(tickets, meta, queue, text, run)

@@ -6,6 +6,8 @@
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, where the caller
 -- waits.
+
+-- include: pace
 local function write_state(s)
   local short = s.policy == '' and s.stored == '' and s.gaps == 0 and s.held == s.count and s.held <= s.limit
   if short and not s.short then
@@ -66,6 +68,7 @@ local function close(s, body, waits)
   end
   settle(s)
   settle_order(s)
+  settle_pace(s)
   if s.recounted then
     add(s.adds, '9000000000000000', '.')
     add(s.fields, 'layout', '2')

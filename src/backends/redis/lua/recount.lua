@@ -17,6 +17,8 @@ local function recount(s)
       error('REDSEM_LAYOUT ' .. value)
     elseif id == 'stored' then
       s.stored = value
+    elseif id == 'pace' and not string.find(s.policy, 'p', 1, true) then
+      redis.call('HDEL', s.meta, id)
     end
   end
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', s.tickets, '0', '(9000000000000000')) do

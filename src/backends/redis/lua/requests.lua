@@ -32,8 +32,8 @@ local function write_comers(s)
   s.comers, s.fields = {}, {}
 end
 
--- Drops the requests of dead clients, so that those who wait can be counted. The caller lives. Heads
--- come last: those who succeed them live.
+-- Drops the requests of dead clients, so that those who wait can be counted. The caller lives.
+-- Heads come last: those who succeed them live.
 local function sweep(s)
   local alive = { [string.match(s.run.inbox, '[^:]*$')] = true }
   local zones = { '-1600000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
@@ -215,6 +215,11 @@ local function acquire(tickets, meta, queue, text, run)
   end
   if s.arrived then
     arrive(s)
+  end
+  for i = 1, #ids do
+    if string.sub(asked.kinds, i, i) == 'p' and string.byte(verdicts[i]) == 113 then
+      verdicts[i] = verdicts[i] .. progress_of(s, ids[i])
+    end
   end
   return close(s, table.concat(verdicts, ';'), waits)
 end

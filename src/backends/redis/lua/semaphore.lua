@@ -6,11 +6,11 @@
 -- `queue`, a sorted set: a request's id -> its place; '@' and a client -> the end of its lease as a
 -- waiter, below zero by 9e15.
 -- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting
--- request's id -> 'ttl;label'; '~' and the first id of an adopted ticket -> its id now; 'revoked',
--- 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where somebody waits,
--- ';waiting'; or, unless all permits are held by tickets of one each on the lowest slots, within
--- the limit, and no policy is in use, ';stored top held gaps count waiting' and then the policies
--- in use, a letter each, behind a space. last: the last token or place, 16 digits.
+-- request's id -> 'ttl;label'; 'pace', see pace.lua; '~' and the first id of an adopted ticket
+-- -> its id now; 'revoked', 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where
+-- somebody waits, ';waiting'; or, unless all permits are held by tickets of one each on the lowest
+-- slots, within the limit, and no policy is in use, ';stored top held gaps count waiting' and then
+-- the policies in use, a letter each, behind a space. last: the last token or place, 16 digits.
 -- limit: that of the last caller. top: from there on no slot is held. held: permits. gaps: free
 -- ranges below top. count: tickets.
 --

@@ -45,7 +45,7 @@ local function serve_heads(s, heads, alive, own, ttl, label)
       s.blocked = 1.26e15
       break
     else
-      left[#left + 1] = id
+      left[#left + 1], s.served = id, (s.served or 0) + 1
       if own and own[id] then
         own[id] = grant(s, id, permits, label, s.now + ttl)
       else
@@ -86,6 +86,7 @@ local function serve_first(s, r, score, alive, own, ttl, label)
     return
   end
   leave(s, r, score, true)
+  s.served = (s.served or 0) + 1
   if own and own[r.id] then
     own[r.id] = grant(s, r.id, r.permits, label, s.now + ttl)
   else
