@@ -87,7 +87,9 @@ export interface QueueFullDetails {
   readonly limit: number;
 }
 
-/** As many requests wait as `maxWaiting` allows: this one was refused at once, and holds nothing. */
+/**
+ * As many requests wait as `maxWaiting` allows: this one was refused at once, and holds nothing.
+ */
 export class QueueFullError extends RedsemError {
   /** The semaphore's name. */
   readonly semaphore: string;

@@ -26,7 +26,8 @@ const DEFAULT_LIMIT = 1000;
 /**
  * Many readers or one writer: a reader takes one permit of a semaphore, a writer all of them.
  * Requests are served in order of arrival, so readers that come later wait behind a writer that
- * waits, and neither starves, unless one has a higher `priority`. On several masters there is no queue: there a writer can starve.
+ * waits, and neither starves, unless one has a higher `priority`. On several masters there is no
+ * queue: there a writer can starve.
  *
  * Not guaranteed: a reader that asks to write in a second call waits for itself, so release first.
  * A holder whose lease is lost may still read or write until it looks at its handle; compare the

@@ -36,7 +36,7 @@ async function queueUp(
   }
 }
 
-/** Releases what is held, oldest first, until so many were granted: their ids, in order. */
+/** Releases what is held, oldest first, until that many were granted: their ids, in order. */
 async function grants(one: PortFixture, held: readonly string[], count = Infinity) {
   const granted: string[] = [];
   const all = [...held];

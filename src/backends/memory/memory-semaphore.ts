@@ -211,7 +211,7 @@ export class MemorySemaphore {
   }
 
   #isFull({ client, maxWaiting = Infinity }: AcquireCall, now: number): boolean {
-    if (this.#queue.size >= maxWaiting && this.#queue.dropLeases(now)) {
+    if (this.#queue.size >= maxWaiting && this.#queue.keepLease(client, now)) {
       this.#queue.sweep(client, now);
     }
     return this.#queue.size >= maxWaiting;

@@ -27,7 +27,7 @@ async function servedInTurn(
   return served;
 }
 
-/** How many of so many requests were refused, once all others wait. */
+/** How many of that many requests were refused, once all others wait. */
 async function refusedOf(semaphores: readonly Semaphore[], requests: number) {
   const controller = new AbortController();
   const { signal } = controller;
