@@ -149,7 +149,7 @@ describe('options', () => {
     expect(replicas).to.match(/^TypeError: replicas\.timeOut: .*did you mean timeout\?/);
     const acquire = refusal(() => resolveAcquire({ ttl: 5 } as object));
     expect(acquire).to.match(/^TypeError: ttl: .*it is an option of the constructor/);
-    expect(refusal(() => resolveAcquire({ weight: 2 } as object))).to.match(/did you mean permits/);
+    expect(refusal(() => resolveAcquire({ weight: 2 }))).to.match(/did you mean permits/);
   });
 
   it('that are unknown are refused where a backend or a list is made', () => {
