@@ -26,7 +26,6 @@ const FOLDERS: Readonly<Record<string, string>> = {
   docs: 'examples, guides and recipes are compiled and run',
   demo: 'the demo',
   chaos: 'the checker, and short runs of faults by seed',
-  formal: 'the model, by spin',
 };
 
 /** A folder that holds a report already is refused. */
@@ -44,6 +43,7 @@ const PROGRAMS: readonly Part[] = [
     what: 'many real processes, killed, stopped and cut off by a seed; the history is checked',
     script: ['chaos', '--topology', topology, '--minutes', '2', '--out', CHAOS_REPORTS],
   })),
+  { name: 'formal', what: 'the model, by spin', script: ['formal', '--quick'] },
   {
     name: 'planted',
     what: 'bugs put into the sources one at a time: the simulator finds each',

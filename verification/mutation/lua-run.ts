@@ -20,7 +20,7 @@ export const LUA_FILES: readonly string[] = filesBelow(join(ROOT, LUA_FOLDER))
  * live.
  */
 const STAGES: readonly (readonly string[])[] = [
-  ['tickets', 'queue', 'operators', 'keys'],
+  ['tickets', 'queue', 'keys'],
   ['lock-step'],
 ];
 
