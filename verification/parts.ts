@@ -31,6 +31,8 @@ const FOLDERS: Readonly<Record<string, string>> = {
 /** A folder that holds a report already is refused. */
 const CHAOS_REPORTS = join(tmpdir(), `redsem-chaos-${process.pid}`);
 
+const FRESH = String(1 + Math.floor(Math.random() * 1e9));
+
 const PROGRAMS: readonly Part[] = [
   {
     name: 'random',
@@ -44,6 +46,11 @@ const PROGRAMS: readonly Part[] = [
     script: ['chaos', '--topology', topology, '--minutes', '2', '--out', CHAOS_REPORTS],
   })),
   { name: 'formal', what: 'the model, by spin', script: ['formal', '--quick'] },
+  {
+    name: 'simulation',
+    what: 'a hundred fresh seeds, each with minutes of faults; a failure prints its seed',
+    script: [...'simulate --quiet --seeds 100 --minutes 2.5 --processes 5 --seed'.split(' '), FRESH],
+  },
   {
     name: 'planted',
     what: 'bugs put into the sources one at a time: the simulator finds each',
