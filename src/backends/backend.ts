@@ -115,6 +115,18 @@ export interface TicketRequest {
    * to it.
    */
   readonly arrival: number | undefined;
+  /** Left out: priority 0, no group. */
+  readonly order?: RequestOrder | undefined;
+}
+
+/** What decides, before arrival, which of the requests that wait is next. */
+export interface RequestOrder {
+  /** 0 to 9, higher first. */
+  readonly priority: number;
+  /** Its group's share against other groups of the priority, 1 to 1000. */
+  readonly weight: number;
+  /** Up to 128 bytes; empty: the requests that name none share one. */
+  readonly group: string;
 }
 
 /** What every call says. */
@@ -155,6 +167,8 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /** How many requests may wait, of all callers: one more is refused. Left out: any number. */
+  readonly maxWaiting?: number | undefined;
   /** What it asks for; requests of one call are served in this order. */
   readonly requests: readonly TicketRequest[];
 }
