@@ -13,7 +13,7 @@ import { availableParallelism, constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const model = (name) => fileURLToPath(new URL(`./${name}.pml`, import.meta.url));
+const fileOf = (name) => fileURLToPath(new URL(`./${name}.pml`, import.meta.url));
 /** Megabytes that one search may take. Two run at a time. */
 const MEMORY = 1900;
 const HOLDS = 'holds';
@@ -130,15 +130,15 @@ function slowerWithout() {
 
 function order() {
   const title = 'the order of the queue: three groups, limit 2';
-  const without = (rule, what, expected) =>
+  const leftOut = (rule, what, expected) =>
     check(what, 'safety', [`BREAK_${rule}`], { expected, model: 'order' });
   return [
     check(title, 'safety', [], { model: 'order' }),
-    without('PRIORITY', 'the order leaves priority out', 'demoted'),
-    without('WEIGHT', 'the order leaves weights out', 'unfair'),
-    without('NO_HOLES', 'withdrawn requests leave holes', 'unfair'),
-    without('NO_SAVING', 'idle groups save up', 'unfair'),
-    without('BLOCKING', 'what does not fit blocks nobody', 'demoted'),
+    leftOut('PRIORITY', 'the order leaves priority out', 'demoted'),
+    leftOut('WEIGHT', 'the order leaves weights out', 'unfair'),
+    leftOut('NO_HOLES', 'withdrawn requests leave holes', 'unfair'),
+    leftOut('NO_SAVING', 'idle groups save up', 'unfair'),
+    leftOut('BLOCKING', 'what does not fit blocks nobody', 'demoted'),
   ];
 }
 
@@ -160,10 +160,10 @@ async function runOrThrow(program, args, cwd) {
 }
 
 /** Spin writes a verifier in C for the one property, and that searches all states. */
-async function search({ model: name, property, options, flags, long }, folder) {
+async function search({ model, property, options, flags, long }, folder) {
   const safety = property === 'safety';
   const defines = [...options, ...(safety ? [] : ['LIVENESS'])].map((name) => `-D${name}`);
-  await runOrThrow('spin', ['-a', ...defines, model(name)], folder);
+  await runOrThrow('spin', ['-a', ...defines, fileOf(model)], folder);
   const kind = safety ? ['-DSAFETY', '-DNOCLAIM'] : [];
   // Partial order reduction finds nothing to leave out here, as every step touches the server or
   // the clock. Where little is searched, compiling takes longer.
