@@ -49,7 +49,10 @@ const PROGRAMS: readonly Part[] = [
   {
     name: 'simulation',
     what: 'a hundred fresh seeds, each with minutes of faults; a failure prints its seed',
-    script: [...'simulate --quiet --seeds 100 --minutes 2.5 --processes 5 --seed'.split(' '), FRESH],
+    script: [
+      ...'simulate --quiet --seeds 100 --minutes 2.5 --processes 5 --seed'.split(' '),
+      FRESH,
+    ],
   },
   {
     name: 'planted',

@@ -43,9 +43,7 @@ describe('simulation', () => {
   }
 
   // Each has once broken a promise, or raised a false alarm.
-  const failed = [
-    '--seed 840000050 --minutes 1 --processes 4',
-  ];
+  const failed = ['--seed 840000050 --minutes 1 --processes 4'];
   for (const seeds of failed) {
     it(`keeps every promise with ${seeds}`, async () => {
       const output = await simulate('--quiet', ...seeds.split(' '));
