@@ -43,7 +43,7 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Whether all permits are certain now: reads the clocks, so it is right even after a stall of the
+   * Whether all permits are still valid: reads the clocks, so it is right even after a stall of the
    * event loop.
    */
   get held(): boolean {
@@ -51,8 +51,8 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Milliseconds of certainty left for all of them without another extension; 0 when one is lost,
-   * or released.
+   * For how many milliseconds all of them are still valid if no other extension succeeds; 0 when
+   * one is lost, or released.
    */
   get expiresIn(): number {
     if (this.#release !== undefined) return 0;
@@ -60,7 +60,7 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * @throws {HandleLostError} when one of the permits is no longer certain; with reason `released`
+   * @throws {HandleLostError} when one of the permits is no longer valid; with reason `released`
    *   after `release()`.
    */
   assertHeld(): void {

@@ -8,7 +8,7 @@ import { Mutex } from '../mutex.js';
 import type { CloseOptions } from '../options.js';
 import { resolveAcquire } from '../options.js';
 import { systemClock } from '../time/clock.js';
-import { shown, typeError } from '../arguments/validation.js';
+import { formatValue, typeError } from '../arguments/validation.js';
 import { DeadlineScope } from './deadline-scope.js';
 
 /** As for a mutex. */
@@ -67,7 +67,7 @@ export class Election extends EventEmitter<ElectionEvents> {
     checkOptions(options, OPTIONS);
     const { again = false, ...others } = options;
     if (typeof again !== 'boolean') {
-      throw typeError(`again: expected true or false, got ${shown(again)}`);
+      throw typeError(`again: expected true or false, got ${formatValue(again)}`);
     }
     this.mutex = new Mutex(target, name, others);
     this.#again = again;
