@@ -26,7 +26,7 @@ import {
 import { telemetry } from './telemetry.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
-/** What `inspect` gives: permits held, requests waiting, and who they are. */
+/** What `inspect` gives: permits held, requests waiting, and their labels. */
 export interface SemaphoreState extends InspectReply {
   /** The semaphore's name. */
   readonly name: string;
@@ -230,8 +230,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, permits held, requests waiting, and who they are; what has expired is not counted. Large
-   * ones are read in pages.
+   * Limit, permits held, requests waiting, with their labels; what has expired is not counted.
+   * Large ones are read in pages.
    * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */

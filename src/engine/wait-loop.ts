@@ -47,7 +47,7 @@ export interface WaitLoopParts {
 }
 
 /**
- * All who wait for one semaphore object. A new request leaves at once; those that were queued, or
+ * All waiters of one semaphore object. A new request leaves at once; those that were queued, or
  * whose call failed, are asked for again together, after pauses that grow. A pushed grant cuts the
  * pause short. Tries are the truth and pushes are hints: losing every push costs time, never a
  * permit.
@@ -362,7 +362,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#random = randomBy(this.#parts.clock);
   }
 
-  /** Sets the next try for those who wait, unless an earlier one is set. */
+  /** Sets the next try for the waiters, unless an earlier one is set. */
   #schedule(): void {
     if (this.#pending.size === 0) return;
     const { clock, retry, terms } = this.#parts;

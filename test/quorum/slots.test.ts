@@ -75,7 +75,7 @@ describe('slots won by majority', () => {
   }
 });
 
-describe('contenders who split the nodes', () => {
+describe('contenders that split the nodes', () => {
   for (const nodes of [2, 3, 4, 5]) {
     it(`settle it within one call, and leave nothing, on ${nodes} nodes`, async () => {
       let decided = 0;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describeOnBoth, ids, kinds, request } from './port-fixture.js';
 
 describeOnBoth('tickets that are adopted', (make) => {
-  it('get a new id, a higher token and the ttl of who adopts, and keep their slots', async () => {
+  it('get a new id, a higher token and the ttl of the adopter, and keep their slots', async () => {
     const one = make({ limit: 5, ttl: 1000 });
     await one.take('x.1');
     await one.take('a.1.3');
@@ -36,7 +36,7 @@ describeOnBoth('tickets that are adopted', (make) => {
     expect(ticket).to.deep.equal({ slots: [0], fencingToken: tokens.at(-1), before: 'b.4~a.1' });
   });
 
-  it('are not there once they were released, expired or revoked, nor are those who wait', async () => {
+  it('are not there once they were released, expired or revoked, nor are waiters', async () => {
     const one = make({ limit: 3 });
     await one.acquire(ids('a', 3));
     for (const n of [1, 2, 3]) await one.adopt(`a.${n}`, `b.${n}`);
@@ -159,7 +159,7 @@ describeOnBoth('a limit that is stored', (make) => {
     );
   });
 
-  it('is not changed by who gives back what it has no semaphore for, nor is that of the last caller', async () => {
+  it('is not changed by a caller that gives back what it has no semaphore for, nor is that of the last caller', async () => {
     for (const stored of [undefined, 2]) {
       const one = make({ limit: stored === undefined ? 2 : 9 });
       if (stored !== undefined) await one.setLimit(stored);

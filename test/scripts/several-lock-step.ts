@@ -145,7 +145,7 @@ export class SharedCalls {
   async acquire(entries: readonly Asking[], notAfter?: number): Promise<readonly AcquireReply[]> {
     const ours = await this.memory.acquire(entries, notAfter);
     const theirs = await this.redis.acquire(entries, notAfter);
-    // Those who do not wait need not know when the next ticket expires.
+    // Callers that do not wait need not know when the next ticket expires.
     const shown = theirs.map((reply, i) => {
       const waits = ours[i]?.nearestExpiry !== undefined;
       return { ...reply, nearestExpiry: waits ? reply.nearestExpiry : undefined };

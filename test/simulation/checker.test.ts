@@ -105,7 +105,7 @@ describe('the checker of histories', () => {
     });
   });
 
-  it('finds who believes in a ticket that was lost, unless the same token was given again', () => {
+  it('finds a holder that believes in a lost ticket, unless the same token was given again', () => {
     const lost: HistoryEvent = { at: 120, process: 'server', type: 'server', change: 'empty' };
     const before = [granted(100, 100, 5), has(101, 5, 1090), stepped(110, -50), lost];
     const held: HistoryEvent = {

@@ -1,7 +1,7 @@
 import type { TestServer } from './redis-server.js';
 import { eventually } from './eventually.js';
 
-/** For a user who may not subscribe. */
+/** For a user without the right to subscribe. */
 export async function muteUrl(server: TestServer): Promise<string> {
   const rights = ['~*', '&*', '+@all', '-subscribe'];
   await server.command('ACL', 'SETUSER', 'mute', 'on', '>word', ...rights);

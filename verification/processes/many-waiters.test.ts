@@ -16,8 +16,8 @@ const LIMIT = 5;
 /** However busy the machine is, in milliseconds. */
 const timeout = 80_000;
 /**
- * Milliseconds that a waiter is taken for alive, and that a permit stays with one who died before
- * he took it.
+ * Milliseconds that a waiter is taken for alive, and that a permit stays with a waiter that died
+ * before it took it.
  */
 const WAITER_LEASE = 5000;
 const CLAIM_TIME = 5000;
@@ -27,7 +27,7 @@ const SLACK = 1000;
 type Serve = () => Promise<Interval[]>;
 type Trouble = (server: TestServer, serve: Serve) => Promise<Interval[]>;
 
-/** What happens to those who listen for their grants, while they are served. */
+/** What happens to waiters that listen for their grants, while they are served. */
 const troubles: Record<string, Trouble> = {
   listen: async (server, serve) => {
     await server.resetStatistics();
@@ -41,7 +41,7 @@ const troubles: Record<string, Trouble> = {
     const intervals = await serve();
     const { subscribe, evalsha } = await server.calls();
     expect(subscribe).to.equal(undefined);
-    // One who polls for all in each process.
+    // One poll for all in each process.
     expect(evalsha).to.be.below(8 * PER_PROCESS * 4);
     return intervals;
   },
@@ -73,12 +73,12 @@ describeWithServer('a thousand waiters in four processes', (server) => {
   });
 
   for (const [title, trouble] of Object.entries(troubles)) {
-    it(`who ${title} are all served in the order in which they arrived`, async () => {
+    it(`that ${title} are all served in the order in which they arrived`, async () => {
       await gather(title, title === 'may not listen');
       await expectServed(await trouble(server(), () => serveAll(-1)), -1);
     }).timeout(120_000);
 
-    it(`who ${title} lose no permit to a process that is killed before it hears of one`, async () => {
+    it(`that ${title} lose no permit to a process that is killed before it hears of one`, async () => {
       await gather(`${title}, killed`, title === 'may not listen');
       const dead = arrivals[0]?.pid ?? NaN;
       const nth = processes.findIndex(({ worker }) => worker.pid === dead);

@@ -50,7 +50,7 @@ function semaphoreLines(view: View, { summary, history }: Watched, size: Size): 
   ];
   const left = size.rows - head.length;
   const waiters = waiterLines(summary);
-  // Holders come first, but some of those who wait are always seen.
+  // Holders come first, but some of the waiters are always seen.
   const forWaiters = Math.min(
     waiters.length,
     Math.max(Math.floor(left / 3), left - summary.held - 1),
