@@ -49,6 +49,7 @@ const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name']);
  * a `Semaphore`, a `KeyedMutex` or the command `redsem` reaches it by that name.
  */
 export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
+  /** As given to the constructor. */
   readonly name: string;
   readonly #limit: number | ((key: string) => number);
   readonly #names: LockNames;
