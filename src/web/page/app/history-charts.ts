@@ -26,12 +26,12 @@ export class HistoryCharts {
     }),
     new LineChart({
       figure: 'chart-grants',
-      title: 'Grants per second',
+      title: 'Grants',
       format: rate,
       leastMax: 1,
       lines: [
         {
-          name: 'grants',
+          name: 'per second',
           color: '--grants',
           valueOf: ({ grantsPerSecond }) => grantsPerSecond,
           filled: true,
@@ -40,7 +40,7 @@ export class HistoryCharts {
     }),
     new LineChart({
       figure: 'chart-waits',
-      title: 'Wait for a permit',
+      title: 'Wait',
       format: duration,
       leastMax: 10,
       lines: [

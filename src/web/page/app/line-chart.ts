@@ -109,7 +109,12 @@ export class LineChart {
       },
       axes: [
         { ...axis, size: 24, space: 70, values: (_plot, times) => times.map(clock) },
-        { ...axis, size: 52, space: 32, values: (_plot, ticks) => ticks.map(format) },
+        {
+          ...axis,
+          size: 52,
+          space: 32,
+          values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? '0' : format(tick))),
+        },
       ],
       series: [{}, ...lines.map(seriesOf)],
       hooks: { setCursor: [() => this.#read()] },

@@ -14,7 +14,9 @@ export class PermitBar {
   });
 
   show(row: SemaphoreRow): void {
-    const { held, over } = row;
+    const { held } = row;
+    // While it is paused, holders may keep what they have.
+    const over = row.limit === 0 ? 0 : row.over;
     const whole = Math.max(row.limit ?? held, held, 1);
     setAttribute(this.element, 'data-state', stateOf(row));
     setAttribute(this.element, 'data-cells', String(whole <= CELLS));

@@ -1,21 +1,7 @@
 import type { SemaphoreRow } from '../../api-types.js';
 
+/** The word that is shown; style.css gives each its colour and its shape. */
 export type PermitState = 'damaged' | 'paused' | 'over' | 'full' | 'busy' | 'idle';
-
-interface Shown {
-  /** Never a colour alone: a shape and a word go with it. */
-  readonly mark: string;
-  readonly word: string;
-}
-
-export const STATES: Readonly<Record<PermitState, Shown>> = {
-  damaged: { mark: '✕', word: 'damaged' },
-  paused: { mark: '‖', word: 'paused' },
-  over: { mark: '▲', word: 'over' },
-  full: { mark: '■', word: 'full' },
-  busy: { mark: '◧', word: 'busy' },
-  idle: { mark: '□', word: 'idle' },
-};
 
 export function stateOf(row: SemaphoreRow): PermitState {
   if (row.error !== undefined) return 'damaged';

@@ -2,7 +2,7 @@ import type { SemaphoreRow } from '../../api-types.js';
 import { element, setAttribute, setText } from './dom.js';
 import { count, duration, rate } from './format.js';
 import { PermitBar } from './permit-bar.js';
-import { STATES, stateOf } from './permit-state.js';
+import { stateOf } from './permit-state.js';
 import { addressOf } from './route.js';
 import type { RowView } from './row-window.js';
 
@@ -33,8 +33,7 @@ export function makeSemaphoreRow(): RowView<SemaphoreRow> {
   const show = (item: SemaphoreRow): void => {
     const state = stateOf(item);
     setAttribute(row, 'data-state', state);
-    setText(mark, STATES[state].mark);
-    setText(word, STATES[state].word);
+    setText(word, state);
     setText(link, item.name);
     setAttribute(link, 'href', addressOf(item.name));
     setAttribute(link, 'title', item.error ?? item.name);

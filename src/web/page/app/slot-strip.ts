@@ -27,6 +27,7 @@ export class SlotStrip {
     const shown = Math.min(all, MOST);
     this.#noteLeases(slots);
     setAttribute(this.#strip, 'data-size', all <= ROOMY ? 'roomy' : all <= 128 ? 'number' : 'dot');
+    setProperty(this.#strip, '--columns', String(all > ROOMY / 2 ? Math.ceil(all / 2) : all));
     setAttribute(this.#strip, 'aria-label', `${count(row.held)} of ${plural(all, 'slot')} held`);
     while (this.#cells.length < shown) this.#addCell();
     this.#cells.forEach((cell, slot) => {
@@ -82,7 +83,7 @@ class Cell {
     setProperty(this.element, '--left', `${Math.round(100 * left)}%`);
     setText(this.#number, String(slot));
     setText(this.#label, holder?.label ?? 'free');
-    const times = holder && `${duration(holder.heldFor)} · ${duration(holder.expiresIn)} left`;
+    const times = holder && `for ${duration(holder.heldFor)} · ${duration(holder.expiresIn)} left`;
     setText(this.#times, times ?? '');
   }
 }
