@@ -81,17 +81,16 @@ async function bodyOf(request: Request): Promise<Body> {
 }
 
 /** No more of it is read than may be: its length may be wrong, or not said. */
-async function textOf(request: Request): Promise<string> {
+async function textOf({ body }: Request): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  const reader = request.body?.getReader();
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
-    if (done || value === undefined) return Buffer.concat(chunks).toString();
-    length += value.byteLength;
-    chunks.push(value);
-    if (length <= LONGEST_BODY) continue;
-    await reader?.cancel();
-    throw new Refusal(413, `expected a body of at most ${LONGEST_BODY} bytes`);
+  const stream: AsyncIterable<Uint8Array> | null = body;
+  for await (const chunk of stream ?? []) {
+    length += chunk.byteLength;
+    if (length > LONGEST_BODY) {
+      throw new Refusal(413, `expected a body of at most ${LONGEST_BODY} bytes`);
+    }
+    chunks.push(chunk);
   }
+  return Buffer.concat(chunks).toString();
 }

@@ -1,3 +1,4 @@
+import type { ReadableStreamDefaultController, UnderlyingSource } from 'node:stream/web';
 import type { Clock, Timer } from '../time/clock.js';
 
 /** So often something is sent at least, in milliseconds: proxies cut a silent connection. */
@@ -19,7 +20,7 @@ export interface EventSource {
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Each event is a whole picture:
  * a reader that is slow misses some, and nothing piles up.
  */
-export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
+export class EventStream implements UnderlyingSource<Uint8Array> {
   readonly #source: EventSource;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;

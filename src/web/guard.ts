@@ -12,7 +12,8 @@ export async function admit(request: Request, view: ResolvedView): Promise<Respo
   if (hosts !== undefined && !hosts.has(hostOf(request))) {
     throw new Refusal(421, 'this view is not served under that host');
   }
-  const verdict = authorize === undefined ? true : await authorize(request);
+  // What a program without types gives, too: only `true` lets in.
+  const verdict: unknown = authorize === undefined ? true : await authorize(request);
   if (verdict instanceof Response) return verdict;
   if (verdict !== true) throw new Refusal(403, 'you may not see this');
   return undefined;

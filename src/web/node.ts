@@ -25,8 +25,10 @@ export type NodeListener = (
 
 /** For `http.createServer(listener)`, and for `app.use('/path', listener)` of Express and NestJS. */
 export function toNodeListener(handler: WebHandler): NodeListener {
-  return (request, response, next = () => response.writeHead(500).end()) =>
-    void serve(handler, request, response).catch(next);
+  return (request, response, next) => {
+    const fail = next ?? (() => response.writeHead(500).end());
+    void serve(handler, request, response).catch((error: unknown) => fail(error));
+  };
 }
 
 /** What is used of a Fastify instance. */
@@ -48,7 +50,7 @@ export interface FastifyLike {
 /** For `fastify.register(fastifyView(handler), { prefix: '/path' })`. */
 export function fastifyView(handler: WebHandler): (fastify: FastifyLike) => Promise<void> {
   const listener = toNodeListener(handler);
-  return async (fastify) => {
+  return (fastify) => {
     fastify.removeAllContentTypeParsers();
     fastify.addContentTypeParser('*', (_request, _body, done) => done(null));
     for (const path of ['/', '/*']) {
@@ -57,6 +59,7 @@ export function fastifyView(handler: WebHandler): (fastify: FastifyLike) => Prom
         listener(request.raw, reply.raw);
       });
     }
+    return Promise.resolve();
   };
 }
 
@@ -74,7 +77,8 @@ export function koaView(
   basePath: string,
 ): (context: KoaContext, next: () => Promise<unknown>) => Promise<unknown> {
   return async (context, next) => {
-    if (`${context.path}/`.startsWith(`${basePath}/`) === false) return next();
+    const isBelow = `${context.path}/`.startsWith(`${basePath}/`);
+    if (!isBelow) return next();
     context.respond = false;
     return serve(handler, context.req, context.res);
   };
@@ -96,10 +100,10 @@ async function serve(
 
 function webRequest(request: NodeRequest, signal: AbortSignal): Request {
   const { method = 'GET', headers, originalUrl, url = '/' } = request;
-  const host = headers.host ?? String(headers[':authority'] ?? 'localhost');
   const lines = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
   const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(request);
-  return new Request(new URL(originalUrl ?? url, `http://${host}`), {
+  // What host is meant, the header says: text from elsewhere would make it anything.
+  return new Request(new URL(`http://localhost${originalUrl ?? url}`), {
     method,
     headers: lines.map(([name, value]): [string, string] => [name, String(value)]),
     body,

@@ -1,8 +1,7 @@
 import type { HolderState, WaiterState } from '../backends/backend.js';
 import type { Step } from '../sampler/history.js';
 import type { Sampler } from '../sampler/sampler.js';
-import type { WatchedSemaphore } from '../sampler/watched-semaphore.js';
-import { WatchedSemaphore as Watched } from '../sampler/watched-semaphore.js';
+import { WatchedSemaphore } from '../sampler/watched-semaphore.js';
 import type {
   Detail,
   HistoryPoint,
@@ -26,7 +25,7 @@ export function listSnapshot(sampler: Sampler, at: number, actions: boolean): Li
 
 /** What it shows of one. */
 export function detailOf(sampler: Sampler, name: string, at: number, actions: boolean): Detail {
-  const semaphore = sampler.semaphore(name) ?? new Watched(name);
+  const semaphore = sampler.semaphore(name) ?? new WatchedSemaphore(name);
   const { holders = [], waiters = [] } = semaphore.detail ?? {};
   return {
     at,
@@ -41,22 +40,26 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
   };
 }
 
-function serverState({ reachable, lastOkAt = null, trouble }: Sampler): ServerState {
-  return { reachable, lastOkAt, ...(trouble !== undefined && { error: trouble }) };
+function serverState({ reachable, lastOkAt, trouble }: Sampler): ServerState {
+  return {
+    reachable,
+    lastOkAt: lastOkAt ?? null,
+    ...(trouble !== undefined && { error: trouble }),
+  };
 }
 
 function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
   const { name, error, summary } = semaphore;
-  const { limit = null, limitFrom = 'none', held, waiting, oldestWait = null } = summary;
+  const { limit, limitFrom = 'none', held, waiting, oldestWait } = summary;
   const rate = sampler.rate(semaphore);
   return {
     name,
-    limit,
+    limit: limit ?? null,
     limitFrom,
     held,
     waiting,
-    over: limit === null ? 0 : Math.max(0, held - limit),
-    oldestWait: oldestWait === null ? null : Math.round(oldestWait),
+    over: Math.max(0, held - (limit ?? held)),
+    oldestWait: roundOrNull(oldestWait),
     // How many are wanted for each that there is.
     pressure: round((held + waiting) / Math.max(1, limit ?? 1)),
     ...(rate !== undefined && { rate: round(rate) }),
@@ -81,17 +84,20 @@ function queued({ id, position, permits, waitingFor, label }: WaiterState): Queu
   return { id, position, permits, waitingFor: Math.round(waitingFor), label };
 }
 
-function point({ t, limit = null, waitP50 = null, waitP99 = null, ...step }: Step): HistoryPoint {
-  const { held, waiting, grantsPerSecond } = step;
+function point({ t, held, waiting, limit, ...step }: Step): HistoryPoint {
   return {
     t,
     held,
     waiting,
-    limit,
-    grantsPerSecond: round(grantsPerSecond),
-    waitP50: waitP50 === null ? null : Math.round(waitP50),
-    waitP99: waitP99 === null ? null : Math.round(waitP99),
+    limit: limit ?? null,
+    grantsPerSecond: round(step.grantsPerSecond),
+    waitP50: roundOrNull(step.waitP50),
+    waitP99: roundOrNull(step.waitP99),
   };
+}
+
+function roundOrNull(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value);
 }
 
 function round(value: number): number {
