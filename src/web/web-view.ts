@@ -127,7 +127,8 @@ class ViewServer {
     const { lastOkAt, trouble } = this.#sampler;
     if (lastOkAt === undefined && trouble === undefined) return [];
     const list: StreamEvent = ['list', JSON.stringify(this.#list())];
-    return name === undefined ? [list] : [list, ['detail', JSON.stringify(this.#detail(name))]];
+    if (name === undefined || !this.#sampler.isClose(name)) return [list];
+    return [list, ['detail', JSON.stringify(this.#detail(name))]];
   }
 
   #list(): unknown {
