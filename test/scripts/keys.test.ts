@@ -90,32 +90,6 @@ describeWithServer('keys of a semaphore', (server) => {
       });
     }
 
-    for (const part of ['queue', 'meta', 'tickets']) {
-      it(`waiters that ask again come through without ${part}, and nothing is left`, async () => {
-        const one = make({ limit: 2 });
-        await one.acquire(ids('x', 3));
-        await one.release('x.3');
-        const places = new Map<string, number>();
-        for (const id of ['a.1', 'b.1', 'a.2']) {
-          places.set(id, arrivalOf((await one.acquire(id)).verdicts[0]));
-        }
-        await one.lose(part);
-        const served = new Set<string>();
-        for (let round = 0; round < 3; round++) {
-          for (const asked of [['b.1'], ['a.1', 'a.2']]) {
-            const reply = await one.acquire(
-              asked.map((id) => request(id, places.get(id) ?? 'wait')),
-            );
-            kinds(reply).forEach((kind, i) => kind === 'granted' && served.add(asked[i] ?? ''));
-            await one.expectSafeExpiry('asking again');
-          }
-          await one.release(['x.1', 'x.2', ...served]);
-        }
-        expect([...served]).to.have.members(['a.1', 'b.1', 'a.2']);
-        await one.expectNothingLeft();
-      });
-    }
-
     it('a ticket is gone that expired just as its keys did, and slots begin at 0 again', async () => {
       const calls: Call[] = [
         ['release', async (one) => (await one.release('a.1.3')).released[0]],

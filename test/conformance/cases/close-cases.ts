@@ -72,22 +72,6 @@ export const closeCases: CaseGroup = {
       expect(losses).to.equal(0);
     },
 
-    'of a keyed mutex with drain leaves holders their keys, and a second one ends that': async (
-      scope,
-    ) => {
-      const [closing, there] = scope.keyed();
-      const handle = await closing.acquire(['a', 'b']);
-      const lost = untilLost(handle);
-      const draining = closing.close({ drain: 60_000 });
-      await errorOf(closing.acquire('c'), ClosedError);
-      await handle.extend();
-      expect(await there.tryAcquire(['b', 'c'])).to.equal(null);
-      await closing.close();
-      expect(await lost).to.include({ reason: 'closed' });
-      await draining;
-      expect(await there.tryAcquire(['a', 'b'])).to.include({ held: true });
-    },
-
     'rejects what is under way or comes later, leaves nothing [P4]': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });
       const calls = [semaphore.acquire(), semaphore.acquire(), semaphore.tryAcquire()];
