@@ -91,7 +91,9 @@ const MOUNTS: Record<string, (view: WebHandler) => Promise<Server>> = {
   },
   NestJS: async (view) => {
     const { Module } = await load('@nestjs/common');
-    class AppModule {}
+    const AppModule = class AppModule {
+      readonly title = 'empty';
+    };
     Module({})(AppModule);
     const { NestFactory } = await load('@nestjs/core');
     const app = await NestFactory.create(AppModule, { logger: false });
