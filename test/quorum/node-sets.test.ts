@@ -126,7 +126,7 @@ describe('sets of nodes', () => {
   }
 
   for (const away of [0, 2 * TTL]) {
-    it(`who lists another node gets nothing while somebody holds, one node having been empty after ${away} ms`, async () => {
+    it(`a client that lists another node gets nothing while somebody holds, one node having been empty after ${away} ms`, async () => {
       fixture.node(1).fate = dead;
       await fixture.take('old.1');
       for (let passed = 0; passed < away; passed += TTL / 4) {
@@ -143,14 +143,14 @@ describe('sets of nodes', () => {
     });
   }
 
-  it('who lists more nodes gets nothing while somebody holds', async () => {
+  it('a client that lists more nodes gets nothing while somebody holds', async () => {
     await fixture.take('old.1');
     fixture.node(2).memory.restart();
     fixture.join('more', 'abcde');
     await expectRefused('more');
   });
 
-  it('who was refused keeps nobody else from acquiring, and may acquire one ttl after the last use', async () => {
+  it('a refused client keeps nobody else from acquiring, and may acquire one ttl after the last use', async () => {
     fixture.join('other', 'abd');
     await takeBriefly('old.0');
     for (let i = 1; i <= 10; i += 1) {
@@ -180,7 +180,7 @@ describe('sets of nodes', () => {
     await fixture.take('last.1');
   });
 
-  it('are begun while a node is away, and found by who comes when it is back', async () => {
+  it('are begun while a node is away, and found by a client that comes when it is back', async () => {
     fixture.node(2).fate = dead;
     fixture.join('one', 'abc');
     await fixture.take('old.1');

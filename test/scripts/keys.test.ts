@@ -50,7 +50,7 @@ describeWithServer('keys of a semaphore', (server) => {
   }
 
   describe('that were lost', () => {
-    /** Six holders of ten permits with gaps between them, and two who wait. */
+    /** Six holders of ten permits with gaps between them, and two waiters. */
     async function busy(): Promise<RedisFixture> {
       const one = make({ limit: 10 });
       await one.acquire([...ids('a', 5), 'a.6.3', 'a.7.2']);
@@ -128,7 +128,7 @@ describeWithServer('keys of a semaphore', (server) => {
       await one.expectNothingLeft();
     });
 
-    it('leave the limit that was set, and who was revoked, but for meta', async () => {
+    it('leave the limit that was set, and the revoked tickets, but for meta', async () => {
       const one = make({ limit: 5 });
       await one.setLimit(3);
       await one.acquire(ids('a', 3));
@@ -283,7 +283,7 @@ describeWithServer('keys of a semaphore', (server) => {
     });
   });
 
-  it('do not grow with those who waited and left, died, changed hands or were revoked', async () => {
+  it('do not grow with waiters that left, died, changed hands or were revoked', async () => {
     const one = make({ limit: 2, ttl: 100_000_000 });
     await one.take('x.1');
     await one.take('h.0');
@@ -345,7 +345,7 @@ describeWithServer('keys of a semaphore', (server) => {
     expect((await one.revoke(next)).revoked).to.equal(false);
     expect((await one.adopt('a.998', 'c.1')).ticket).to.equal(undefined);
     expect((await one.inspect()).held).to.equal(0);
-    // Enough of them for those who ask.
+    // Enough of them for the callers.
     expect((await one.take('b.1.1900')).slots).to.have.lengthOf(1900);
     expect(await left()).to.be.within(2, 101);
     await one.extend('b.1.1900');

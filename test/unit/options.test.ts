@@ -346,7 +346,7 @@ describe('ticket ids', () => {
     for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
   });
 
-  it('of adopted tickets show who has them now, and keep the first id through any number', () => {
+  it('of adopted tickets show the new holder, and keep the first id through any number', () => {
     for (const permits of [1, 7]) {
       const first = ticketId('first', 35, permits);
       expect(firstId(first)).to.equal(first);

@@ -140,6 +140,7 @@ export const acquireAllCases: CaseGroup = {
       await removePart(scope, handle, 1);
       const error = await errorOf(handle.extend(), HandleLostError);
       expect(error).to.include({ reason: 'missing', semaphore: `keyed:${scope.name}:b` });
+      expect(error.message).to.match(/^the permit of "keyed:.*:b" \((of key "b"|handle 2 of 2)\)/);
       await removePart(scope, handle, 0);
       expect(handle).to.include({ held: false, expiresIn: 0 });
       expect(() => handle.assertHeld()).to.throw(HandleLostError);
@@ -163,6 +164,9 @@ export const acquireAllCases: CaseGroup = {
       const { signal } = again;
       await b.close();
       expect(signal.reason).to.include({ reason: 'closed', semaphore: b.name });
+      expect(signal.reason)
+        .to.have.property('message')
+        .that.includes(`"${b.name}" (handle 2 of 2)`);
       expect(again.held).to.equal(false);
       await errorOf(acquireAll([a, b]), ClosedError);
       expect(await again.release()).to.equal(false);

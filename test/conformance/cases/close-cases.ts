@@ -27,7 +27,7 @@ export const closeCases: CaseGroup = {
       expect(await scope.elsewhere().inspect()).to.include({ held: 1 });
     },
 
-    'rejects those who wait on it, and nobody else [P8]': needing('queue', async (scope) => {
+    'rejects its waiters, and nobody else [P8]': needing('queue', async (scope) => {
       const holder = await scope.elsewhere().acquire();
       const [closing, staying] = [scope.semaphore(), scope.semaphore()];
       const rejected = [1, 2, 3].map(() => errorOf(closing.acquire(), ClosedError));

@@ -15,7 +15,7 @@ const sound: Record<string, string> = {
     'w2 200-300 token=9; w1 100 250- until=250 token=8',
   'tokens: that come again after data was lost while the clock was behind':
     'w1 100-200 token=5000; !step-clock 300-301 step=-5000; !flush-data 500-510; w2 800-900 token=5000',
-  'order: who was not seen in the queue may have come later':
+  'order: a waiter that was not seen in the queue may have come later':
     'limit=1; seen 450 waits=w2.700; w3 400 600-650; w2 200 700-750',
   'order: a grant that was not claimed in time goes to the next':
     'limit=1; seen 300 waits=w2.900; seen 350 holds=w2.900/0/550; seen 550; w3 400 600-650; seen 700 waits=w2.900; w2 200 900-950',
@@ -49,7 +49,7 @@ const sound: Record<string, string> = {
 const broken: Record<string, string> = {
   'limit: one holder too many': 'w1 100-400; w2/1 200-500; w3/1 300-350',
   'limit: one permit too many': 'limit=3; w1/0,1 100-400; w2/1,2 200-500',
-  'limit: one who has not yet asked for its release': 'limit=1; w1 100-400; w2 150 399.9-500',
+  'limit: a holder that has not yet asked for its release': 'limit=1; w1 100-400; w2 150 399.9-500',
   'limit: a successor while the lease of a stopped holder runs':
     'limit=1; w1 100- lost=expired@3000; !stop-process 200-2990 w1; w2 900-950',
   'limit: the clock went back, which expires nothing':
@@ -77,7 +77,7 @@ const broken: Record<string, string> = {
     'w1 100-200 token=5000; !step-clock 300-301 step=-5000; w2 800-900 token=800',
   'tokens: a lower one after data was lost when the clock had caught up':
     'w1 100-200 token=9000; !step-clock 300-301 step=-5000; !flush-data 5500-5501; w2 6000-6100 token=8000',
-  'order: overtaken by one who asked later':
+  'order: overtaken by a later request':
     'limit=1; seen 300 waits=w2.700; w3 400 600-650; w2 200 700-750',
   'order: overtaken though back in the queue since the data was lost':
     'limit=1; !flush-data 200-210; seen 300 waits=w2.700; w3 400 600-650; w2 100 700-750',
