@@ -248,9 +248,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   /**
    * Changes the limit for every process that uses this name, whatever limit it was made with; it
-   * is effective at their next call. When it grows, waiters get what comes free at once; when it shrinks, nobody
-   * loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets one, and
-   * requests wait until another limit is set. Kept until a day after the last use.
+   * is effective at their next call. When it grows, waiters get what comes free at once; when it
+   * shrinks, nobody loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets
+   * one, and requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
    * @throws {ClosedError} when the semaphore is closed
