@@ -13,7 +13,8 @@ const FIXED_SEED = 14;
 /** How many runs a property gets unless REDSEM_RUNS says otherwise. */
 export async function check<T>(property: IAsyncProperty<T>, runs: number): Promise<void> {
   const parameters: Parameters<T> = {
-    numRuns: Number(REDSEM_RUNS ?? runs), endOnFailure: process.env['NOSHRINK'] !== undefined,
+    numRuns: Number(REDSEM_RUNS ?? runs),
+    endOnFailure: process.env['NOSHRINK'] !== undefined,
     asyncReporter: async (details) => report(details),
   };
   if (REDSEM_SEED !== 'fresh') parameters.seed = Number(REDSEM_SEED ?? FIXED_SEED);

@@ -272,6 +272,26 @@ describeOnBoth('a bound on those who wait', (make) => {
   }
 });
 
+describeOnBoth('an overview', (make) => {
+  it('counts all who wait in an order, and not the dead', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await one.acquire(
+      ids('dead', 2).map((id) => request(id, 'wait', order('a'))),
+      { client: 'dead' },
+    );
+    one.pass(4000);
+    await queueUp(one, [...numbered('a', 3), ...numbered('b', 2), 'c.n1'], (id) =>
+      id === 'c.n1' ? undefined : byLetter()(id),
+    );
+    one.pass(500);
+    const overview = async () => (await one.backend.overview?.([one.key]))?.[0];
+    expect(await overview()).to.include({ held: 1, waiting: 8, oldestWait: 4500 });
+    one.pass(1000);
+    expect(await overview()).to.include({ held: 1, waiting: 6, oldestWait: 1500 });
+  });
+});
+
 describeWithServer('the order, in Redis', (server) => {
   after(closeFixtures);
 
