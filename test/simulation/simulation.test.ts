@@ -47,6 +47,7 @@ describe('simulation', () => {
     '--seed 500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5 --processes 5',
     '--seed 700000042,700000051,700000127 --minutes 1.5 --processes 5 --faults step-clock,restart-old,lose-replies,straggle,restart-empty,hang',
     '--seed 840000050 --minutes 1 --processes 4',
+    '--seed 129225918 --minutes 1 --processes 6 --only 10,24,26 --without 3,4,5',
   ];
   for (const seeds of failed) {
     it(`keeps every promise with ${seeds}`, async () => {
