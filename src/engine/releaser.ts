@@ -10,9 +10,9 @@ import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
+import { IndexedList } from './indexed-list.js';
 import type { Lease } from './lease.js';
 import type { Linked } from './linked-list.js';
-import { LinkedList } from './linked-list.js';
 
 export interface ReleaserParts {
   readonly clock: Clock;
@@ -94,7 +94,7 @@ export class Releaser implements ReleaseSender {
   readonly #lane: ReleaseLane;
   readonly #parts: ReleaserParts;
   /** Those whose callers wait for an answer. */
-  readonly #asked = new LinkedList<PendingRelease>();
+  readonly #asked = new IndexedList<PendingRelease>();
   /** Those that wait for another try, in the order in which they failed first. */
   readonly #failed = new Set<PendingRelease>();
   /** How many have neither ended nor been refused. */
@@ -136,6 +136,11 @@ export class Releaser implements ReleaseSender {
       item.reject = reject;
       this.#start(item);
     });
+  }
+
+  /** Whether a caller waits for the release of this ticket. */
+  has(id: string): boolean {
+    return this.#asked.get(id) !== undefined;
   }
 
   /** Makes sure that nothing stays behind under `id`. No caller waits for it. */

@@ -118,6 +118,8 @@ export class SemaphoreEngine implements GrantReader {
 
   onGrant(grant: PushedGrant): boolean {
     if (this.waitLoop.onGrant(grant)) return true;
+    // Given back as unwanted, it would be gone before its release comes to find it.
+    if (this.#releaser.has(grant.id)) return true;
     const lease = this.renewer.find(grant.id);
     // A later one under the id of a held ticket: that ticket is gone, see `LeaseRenewer.supersede`.
     if (lease !== undefined && grant.fencingToken > lease.fencingToken) this.renewer.doubt(lease);
@@ -135,7 +137,8 @@ export class SemaphoreEngine implements GrantReader {
   }
 
   wants(id: string): boolean {
-    return this.waitLoop.has(id) || this.renewer.find(id) !== undefined;
+    const held = this.renewer.find(id) !== undefined;
+    return held || this.waitLoop.has(id) || this.#releaser.has(id);
   }
 
   /**

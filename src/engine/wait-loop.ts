@@ -224,7 +224,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #onError(request: AcquireRequest, error: unknown): void {
-    if (!request.pending) return;
+    // Its call may have run behind its withdrawal, and nobody hears of it.
+    if (!request.pending) return this.#withdrawUnheld(request);
     const retryable = this.#parts.calls.isRetryable(error);
     this.#failing = true;
     request.lastError = error;
@@ -245,12 +246,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
    * that is held.
    */
   #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
-    const { lease, id } = request;
-    const { renewer, releaser } = this.#parts;
-    if (verdict.kind === 'granted' && lease !== undefined) {
-      renewer.supersede(lease, verdict.fencingToken);
-    }
-    if (lease?.state.kind !== 'held') releaser.withdraw(id);
+    const { renewer } = this.#parts;
+    if (verdict.kind === 'granted' && request.lease !== undefined)
+      renewer.supersede(request.lease, verdict.fencingToken);
+    this.#withdrawUnheld(request);
+  }
+
+  #withdrawUnheld({ id, lease }: AcquireRequest): void {
+    if (lease?.state.kind !== 'held') this.#parts.releaser.withdraw(id);
   }
 
   /** An earlier call of the same request that was not answered may yet come to queue it. */
@@ -284,10 +287,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #publishGrant({ id, started, attempts }: AcquireRequest, ticket: LeaseTicket): void {
-    const { clock, terms } = this.#parts;
     const { slots, fencingToken } = ticket;
-    const waited = clock.monotonic() - started;
-    telemetry.grant.publish({ name: terms.name, id, slots, fencingToken, waited, attempts });
+    const waited = this.#parts.clock.monotonic() - started;
+    telemetry.grant.publish({ name: this.key.name, id, slots, fencingToken, waited, attempts });
   }
 
   #park(request: AcquireRequest): void {
@@ -307,8 +309,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #giveUp(request: AcquireRequest): void {
-    const { clock } = this.#parts;
-    this.abandon(request, request.timeoutError(this.terms, clock.monotonic()));
+    const now = this.#parts.clock.monotonic();
+    this.abandon(request, request.timeoutError(this.terms, now));
   }
 
   #endOverdue(): void {

@@ -152,6 +152,49 @@ describe('a lane', () => {
     await backend.clock.advance(10_000);
   });
 
+  it('sends what was given up meanwhile not again, and withdraws it once more: the call that failed may have run last', async () => {
+    const backend = new StubBackend();
+    const damaged = new Error('WRONGTYPE');
+    const gate = later<void>();
+    backend.isRetryable = (error) => error !== damaged;
+    backend.onAcquire = async (call) => {
+      await gate.promise;
+      if (call.key.name === 's1') throw damaged;
+      return backend.allGranted(call);
+    };
+    const abort = new AbortController();
+    const [given, refused] = semaphores(backend, 2).map((one) =>
+      watch(backend.clock, one.acquire({ signal: abort.signal })),
+    );
+    await backend.clock.advance(0);
+    const [id = ''] = backend.ids;
+    abort.abort('enough');
+    await backend.clock.advance(0);
+    expect([given?.error, refused?.error]).to.deep.equal(['enough', 'enough']);
+    gate.resolve();
+    await backend.clock.advance(0);
+    expect(backend.portCalls.acquire).to.equal(1);
+    expect(backend.givenBack.filter((one) => one === id)).to.have.length(2);
+  });
+
+  it('delivers the replies of all others beside one that cannot be read, and stays free', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => {
+      const reply = backend.allGranted(call);
+      return call.key.name === 's1' ? Object.assign(reply, { verdicts: undefined }) : reply;
+    };
+    const all = semaphores(backend, 3);
+    for (let round = 0; round < 3; round += 1) {
+      const asking = all.map((one) => watch(backend.clock, one.acquire(1000)));
+      await backend.clock.advance(1000);
+      const [first, unread, last] = asking;
+      expect(unread?.error).to.have.property('cause').that.is.instanceOf(TypeError);
+      for (const { value } of [first, last].flatMap((one) => one ?? [])) {
+        expect(await value?.release()).to.equal(true);
+      }
+    }
+  });
+
   it('says of each semaphore for how long its requests are wanted, not for the longest of all', async () => {
     const backend = new StubBackend();
     const [first, second] = semaphores(backend, 2);

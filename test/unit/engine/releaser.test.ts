@@ -47,6 +47,33 @@ describe('releasing', () => {
     expect([stalled.losses, new Set(stalled.backend.givenBack).size]).to.deep.equal([[], 1]);
   });
 
+  it('is true also where the push of its grant comes so late that it waits for its call', async () => {
+    const { backend, clock, semaphore, waiting, id } = await listeningFixture();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    backend.push(id);
+    const others = [await semaphore.acquire(), await semaphore.acquire()];
+    const gate = later<void>();
+    const gone = new Set<string>();
+    backend.onRelease = async (call, index) => {
+      const [first = ''] = call.ids;
+      const reply = backend.released(call, !gone.has(first));
+      gone.add(first);
+      if (index < 2) await gate.promise;
+      return reply;
+    };
+    for (const other of others) {
+      watch(clock, other.release());
+      await clock.advance(0);
+    }
+    const releasing = watch(clock, waiting.value?.release() ?? never());
+    backend.pushAgain();
+    await clock.advance(0);
+    gate.resolve();
+    await clock.advance(0);
+    expect([releasing.value, backend.givenBack.length]).to.deep.equal([true, 3]);
+    await clock.advance(10_000);
+  });
+
   describe('when the backend fails', () => {
     it('is tried again with the same id until it is confirmed: a try that failed may have run', async () => {
       for (const found of [true, false]) {

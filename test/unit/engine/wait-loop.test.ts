@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
+import type { AcquireReply } from '../../../src/backends/backend.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
-import { firstCallLate, gaps, lossesOf, PLAIN, stubFixture } from '../stub-fixture.js';
+import { firstCallLate, gaps, later, lossesOf, PLAIN, stubFixture } from '../stub-fixture.js';
 
 describe('waiting', () => {
   describe('by polling alone', () => {
@@ -278,6 +279,22 @@ describe('waiting', () => {
       expect([waiting.at, waiting.error]).to.deep.equal([70, reason]);
       expect(backend.givenBack).to.deep.equal(backend.ids);
       await clock.advance(1000);
+      expect(clock.timers).to.equal(0);
+    });
+
+    it('and withdraws it once more when its call fails after that: it may have run behind the first', async () => {
+      const { backend, clock, acquire } = stubFixture();
+      const gate = later<AcquireReply>();
+      backend.onAcquire = () => gate.promise;
+      const controller = new AbortController();
+      acquire({ signal: controller.signal });
+      await clock.advance(10);
+      controller.abort();
+      await clock.advance(10);
+      expect(backend.givenBack).to.deep.equal(backend.ids);
+      gate.reject(new Error('the connection was reset'));
+      await clock.advance(10);
+      expect(backend.givenBack).to.deep.equal([...backend.ids, ...backend.ids]);
       expect(clock.timers).to.equal(0);
     });
 

@@ -57,8 +57,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: 03b9433',
     what: 'A grant whose caller has given up meanwhile is not given back',
     file: 'engine/wait-loop.ts',
-    find: "if (lease?.state.kind !== 'held') releaser.withdraw(id);",
-    replace: '',
+    find: 'verdict.fencingToken);\n    this.#withdrawUnheld(request);',
+    replace: 'verdict.fencingToken);',
     faults: ['straggle', 'slow', 'lose-replies'],
   },
   {
@@ -66,8 +66,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: 6976523',
     what: 'A call that ends late gives back the ticket that a later call of its request holds',
     file: 'engine/wait-loop.ts',
-    find: "if (lease?.state.kind !== 'held') releaser.withdraw(id);",
-    replace: 'releaser.withdraw(id);',
+    find: "if (lease?.state.kind !== 'held') this.#parts.releaser.withdraw(id);",
+    replace: 'this.#parts.releaser.withdraw(id);',
   },
   {
     name: 'first-failure-is-loss',
