@@ -120,9 +120,11 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   }
 
   #take(sender: Sender<Item, R>, gathered: Item[]): Item[] {
-    if (gathered.length > MOST_IDS_OF_ONE) return gathered.splice(0, MOST_IDS_OF_ONE);
     this.#gathered.delete(sender);
-    return gathered;
+    if (gathered.length <= MOST_IDS_OF_ONE) return gathered;
+    // Behind the others: one that always has more would keep them from leaving.
+    this.#gathered.set(sender, gathered.slice(MOST_IDS_OF_ONE));
+    return gathered.slice(0, MOST_IDS_OF_ONE);
   }
 
   async #send(groups: readonly LaneGroup<Item, R>[]): Promise<void> {
@@ -150,6 +152,8 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   }
 
   #onError(groups: readonly LaneGroup<Item, R>[], error: unknown): void {
+    // It may have run all the same, and granted what others of this process wait for.
+    for (const { sender } of groups) sender.terms.onReplyLost();
     const passes = error instanceof CallTimeoutError || this.parts.isRetryable(error);
     if (!passes && groups.length > 1) return this.#repeatEach(groups, error);
     const now = this.parts.clock.monotonic();

@@ -13,7 +13,7 @@ import type { AcquireParams } from './acquire-request.js';
 import { Drain } from './drain.js';
 import { Lease } from './lease.js';
 import { LeaseRenewer } from './lease-renewer.js';
-import { publishRelease } from './lease-telemetry.js';
+import { publishGrant, publishRelease } from './lease-telemetry.js';
 import { Releaser } from './releaser.js';
 import { WaitLoop } from './wait-loop.js';
 
@@ -94,10 +94,7 @@ export class SemaphoreEngine implements GrantReader {
     if (!this.renewer.keep(lease)) return undefined;
     // A call that ran twice found the ticket under its new id already.
     if (ticket.before !== newId) this.calls.dispatch.lose(key, ticket.before, 'missing');
-    if (telemetry.grant.active) {
-      const { slots, fencingToken } = ticket;
-      telemetry.grant.publish({ name, id: newId, slots, fencingToken, waited: 0, attempts: 0 });
-    }
+    if (telemetry.grant.active) publishGrant(lease, 0, 0);
     return lease;
   }
 
@@ -139,6 +136,10 @@ export class SemaphoreEngine implements GrantReader {
   wants(id: string): boolean {
     const held = this.renewer.find(id) !== undefined;
     return held || this.waitLoop.has(id) || this.#releaser.has(id);
+  }
+
+  askSoon(): void {
+    this.waitLoop.askSoon();
   }
 
   /**

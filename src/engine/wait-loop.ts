@@ -25,6 +25,7 @@ import { acquiringFailed, AcquireRequest } from './acquire-request.js';
 import { IndexedList } from './indexed-list.js';
 import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
+import { publishGrant } from './lease-telemetry.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
 import type { Releaser } from './releaser.js';
@@ -153,6 +154,12 @@ export class WaitLoop implements InboxReader, AcquireSender {
     return true;
   }
 
+  /** After the pause that follows a try which failed. */
+  askSoon(): void {
+    this.#failing = true;
+    this.#schedule();
+  }
+
   /** After a (re)subscription one try at once: a grant may have been pushed before it. */
   onHealth(healthy: boolean): void {
     this.#startPause(0);
@@ -274,22 +281,17 @@ export class WaitLoop implements InboxReader, AcquireSender {
     window: ValidityWindow,
     claimed: boolean,
   ): void {
-    const { renewer } = this.#parts;
+    const { clock, renewer } = this.#parts;
     const lease = new Lease(this.#leaseTerms, request.id, ticket, window);
     lease.claimed = claimed;
     if (!renewer.keep(lease)) return this.#onLateGrant(request);
     this.#forget(request);
-    if (telemetry.grant.active) this.#publishGrant(request, ticket);
+    const { started, attempts } = request;
+    if (telemetry.grant.active) publishGrant(lease, clock.monotonic() - started, attempts);
     // A telemetry subscriber may have ended it, and then it is withdrawn.
     if (!request.pending) return renewer.end(lease);
     this.#startPause(0);
     request.grant(lease);
-  }
-
-  #publishGrant({ id, started, attempts }: AcquireRequest, ticket: LeaseTicket): void {
-    const { slots, fencingToken } = ticket;
-    const waited = this.#parts.clock.monotonic() - started;
-    telemetry.grant.publish({ name: this.key.name, id, slots, fencingToken, waited, attempts });
   }
 
   #park(request: AcquireRequest): void {
@@ -305,7 +307,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
       const { id, permits } = request;
       telemetry.wait.publish({ name: this.key.name, id, permits });
     }
-    if (request.pending) this.#await();
+    if (!request.pending || this.#awaiting) return;
+    this.#awaiting = true;
+    this.#inbox.await(this);
   }
 
   #giveUp(request: AcquireRequest): void {
@@ -338,12 +342,6 @@ export class WaitLoop implements InboxReader, AcquireSender {
     if (!this.#awaiting) return;
     this.#awaiting = false;
     this.#inbox.remove(this);
-  }
-
-  #await(): void {
-    if (this.#awaiting) return;
-    this.#awaiting = true;
-    this.#inbox.await(this);
   }
 
   #publishQueue(): void {

@@ -6,7 +6,15 @@ import type { AcquireReply } from '../../../src/backends/backend.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
-import { firstCallLate, gaps, later, lossesOf, PLAIN, stubFixture } from '../stub-fixture.js';
+import {
+  firstCallLate,
+  gaps,
+  later,
+  listeningFixture,
+  lossesOf,
+  PLAIN,
+  stubFixture,
+} from '../stub-fixture.js';
 
 describe('waiting', () => {
   describe('by polling alone', () => {
@@ -340,6 +348,21 @@ describe('waiting', () => {
       await clock.advance(0);
       expect(waiting.value).to.include({ id, fencingToken: 9, slot: 3, held: true });
       expect(backend.acquires).to.have.length(calls);
+    });
+
+    it('with the reply to a release that is lost asks again after a short pause, also where pushes are sure', async () => {
+      const { backend, clock, semaphore, waiting, id } = await listeningFixture();
+      backend.onAcquire = (call) =>
+        backend.verdicts(call, (request) =>
+          request.id === id && backend.releases.length === 0 ? backend.queued() : backend.granted(),
+        );
+      const holder = await semaphore.acquire();
+      backend.onRelease = () => Promise.reject(new Error('the connection was reset'));
+      watch(clock, holder.release());
+      await clock.advance(10);
+      expect(waiting.value?.held).to.equal(true);
+      backend.onRelease = (call) => backend.released(call);
+      await clock.advance(20_000);
     });
   });
 });
