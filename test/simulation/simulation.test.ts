@@ -42,6 +42,15 @@ describe('simulation', () => {
     });
   }
 
+  it('keeps every promise while a node of a quorum is exchanged, with clocks up to 30 s off', async () => {
+    const output = await simulate(
+      ...'--nodes 3 --moved --minutes 0.5 --processes 4 --pace 0.4 --seed 1 --seeds 10 --quiet'.split(
+        ' ',
+      ),
+    );
+    expect(sumOf(output), output).to.match(/^10 seeds .*: 0 failed$/);
+  });
+
   // Each has once broken a promise, or raised a false alarm.
   const failed = [
     '--seed 500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5 --processes 5',

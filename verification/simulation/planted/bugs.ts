@@ -274,4 +274,14 @@ export const BUGS: readonly PlantedBug[] = [
     replace: 'const found = this.#tickets.find(call.newId, call.id);',
     faults: ['hang', 'straggle', 'duplicate'],
   },
+  {
+    name: 'one-list-is-enough',
+    origin: 'mutant',
+    what: 'While the list of nodes is changed, a majority of one of the two lists is enough',
+    file: 'backends/quorum/majorities.ts',
+    find: 'return this.#lists.every(',
+    replace: 'return this.#lists.some(',
+    nodes: 3,
+    moved: true,
+  },
 ];
