@@ -57,8 +57,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: 03b9433',
     what: 'A grant whose caller has given up meanwhile is not given back',
     file: 'engine/wait-loop.ts',
-    find: 'verdict.fencingToken);\n    this.#withdrawUnheld(request);',
-    replace: 'verdict.fencingToken);',
+    find: "if (lease?.state.kind !== 'held') this.#parts.releaser.withdraw(id);",
+    replace: '',
     faults: ['straggle', 'slow', 'lose-replies'],
   },
   {

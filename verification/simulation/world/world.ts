@@ -131,7 +131,7 @@ export class World {
     this.watch.forget(process);
   }
 
-  /** As one that is deployed anew. */
+  /** By a deployment. */
   #restart(slot: number): void {
     const { process } = this.incarnation(slot);
     if (!process.alive) return;
