@@ -29,6 +29,11 @@ export class Operator {
     this.#prefix = prefix;
   }
 
+  /** Whether the client has a connection now, as far as it says. */
+  get connected(): boolean {
+    return this.#server.connected();
+  }
+
   /** Names of all semaphores that were in use within the last day, in order. */
   async names(): Promise<string[]> {
     const names: string[] = [];

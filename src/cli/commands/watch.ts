@@ -8,6 +8,8 @@ import { FullScreen } from '../watch/full-screen.js';
 import { printLines } from '../watch/plain-lines.js';
 import { Screen } from '../watch/screen.js';
 import { Watcher } from '../watch/watcher.js';
+import { serverSettings } from '../common-options.js';
+import { showUrl } from '../server-url.js';
 import { withOperator } from '../with-operator.js';
 
 /** More would only burden the server. */
@@ -20,10 +22,12 @@ export const watchCommand: Command = {
   description: `
 Shows a semaphore live on the whole screen: its permits as a bar, who holds them, for how long, how long
 their tickets live unless extended, who waits, how many permits were granted per second, and the last
-minute as a line. Without NAME: all semaphores.
+minute as graphs. Without NAME: all semaphores, with totals. The first line says which server it is and
+how old the numbers are. Green, yellow and red: free, nearly full, full while somebody waits; NO_COLOR and
+FORCE_COLOR are respected.
 
-Keys: q quit, s next order, up and down (or k, j) select, r revoke the selected ticket (asks first), enter
-opens the selected semaphore, escape goes back to all of them.
+Keys: ? shows all of them; enter opens the selected semaphore, escape goes back, / filters, s is the next
+order, l changes the limit, p pauses, r revokes the selected ticket (asks first), q quits.
 
 Grants are those seen: a permit that came and went between two looks is not counted. Where stdout is no
 terminal, each look is a plain line.`,
@@ -56,6 +60,7 @@ async function watch(operator: Operator, args: Arguments, interval: number): Pro
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(signalCode(signal)));
   }
-  await new FullScreen(operator, watcher, new Screen(), interval).run(name);
+  const server = showUrl(serverSettings(args).addresses[0]);
+  await new FullScreen(operator, watcher, new Screen(), { interval, server }).run(name);
   return EXIT.ok;
 }

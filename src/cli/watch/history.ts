@@ -4,9 +4,10 @@ import type { SemaphoreSummary } from '../operator.js';
 export const HISTORY_SECONDS = 60;
 
 interface Bucket {
-  second: number;
+  readonly second: number;
   grants: number;
   held: number;
+  waiting: number;
 }
 
 /**
@@ -15,22 +16,30 @@ interface Bucket {
  */
 export class History {
   readonly #buckets: Bucket[] = [];
-  #known: ReadonlySet<string> | undefined;
+  /** By ticket id: the longest time that it had left at any look. */
+  #known: ReadonlyMap<string, number> | undefined;
   #since = 0;
 
   /**
    * Counts the tickets that were not there at the last look; one that came and went between two
    * looks is missed.
    */
-  add(now: number, { holders, held }: SemaphoreSummary): void {
-    const ids = new Set(holders.map(({ id }) => id));
+  add(now: number, { holders, held, waiting }: SemaphoreSummary): void {
     const known = this.#known;
     if (known === undefined) this.#since = now;
-    const grants = known === undefined ? 0 : [...ids].filter((id) => !known.has(id)).length;
-    this.#known = ids;
+    this.#known = new Map(
+      holders.map(({ id, expiresIn }) => [id, Math.max(expiresIn, known?.get(id) ?? 0)]),
+    );
+    const grants = known === undefined ? 0 : holders.filter(({ id }) => !known.has(id)).length;
     const bucket = this.#bucketOf(Math.floor(now / 1000));
     bucket.grants += grants;
     bucket.held = held;
+    bucket.waiting = waiting;
+  }
+
+  /** Whether a ticket has less than a quarter of the time left that it had before. */
+  expiresSoon(id: string, expiresIn: number): boolean {
+    return expiresIn < (this.#known?.get(id) ?? 0) / 4;
   }
 
   /** Grants per second over the last 10 seconds, or as long as was looked. */
@@ -52,6 +61,12 @@ export class History {
     return this.#seconds(now).map((bucket) => (last = bucket?.held ?? last));
   }
 
+  /** Requests that waited in each. */
+  waiting(now: number): number[] {
+    let last = 0;
+    return this.#seconds(now).map((bucket) => (last = bucket?.waiting ?? last));
+  }
+
   #seconds(now: number): (Bucket | undefined)[] {
     const current = Math.floor(now / 1000);
     const bySecond = new Map(this.#buckets.map((bucket) => [bucket.second, bucket]));
@@ -63,7 +78,7 @@ export class History {
   #bucketOf(second: number): Bucket {
     const last = this.#buckets.at(-1);
     if (last?.second === second) return last;
-    const bucket = { second, grants: 0, held: 0 };
+    const bucket = { second, grants: 0, held: 0, waiting: 0 };
     this.#buckets.push(bucket);
     if (this.#buckets.length > HISTORY_SECONDS) this.#buckets.shift();
     return bucket;

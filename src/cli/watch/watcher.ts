@@ -15,6 +15,8 @@ export class Watcher {
   #namesAt = -Infinity;
   #watched: readonly Watched[] = [];
   #trouble: string | undefined;
+  #failed = false;
+  #seenAt: number | undefined;
 
   constructor(operator: Operator) {
     this.#operator = operator;
@@ -25,7 +27,17 @@ export class Watcher {
     return this.#watched;
   }
 
-  /** Why the last look failed; then `watched` is older. Or which of them cannot be read. */
+  /** When that was, by the monotonic clock; undefined before the first look. */
+  get seenAt(): number | undefined {
+    return this.#seenAt;
+  }
+
+  /** Whether the last look failed; then `watched` is older. */
+  get failed(): boolean {
+    return this.#failed;
+  }
+
+  /** Why the last look failed, or which semaphores cannot be read. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
@@ -39,12 +51,14 @@ export class Watcher {
       this.#watched = summaries.flatMap((summary) =>
         'error' in summary ? [] : [this.#remember(summary)],
       );
+      this.#seenAt = performance.now();
       this.#trouble = damaged.length > 0 ? troubleOf(damaged) : undefined;
-      return true;
+      this.#failed = false;
     } catch (error) {
       this.#trouble = describe(error);
-      return false;
+      this.#failed = true;
     }
+    return !this.#failed;
   }
 
   #remember(summary: SemaphoreSummary): Watched {
