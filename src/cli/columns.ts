@@ -78,7 +78,13 @@ function naturalWidth<Row>(
   rows: readonly Row[],
 ): number {
   const widths = rows.map((row) => widthOf(printable(cell(row, most).text)));
-  return Math.max(widthOf(head), Math.min(most, widths.reduce((a, b) => Math.max(a, b), 0)));
+  return Math.max(
+    widthOf(head),
+    Math.min(
+      most,
+      widths.reduce((a, b) => Math.max(a, b), 0),
+    ),
+  );
 }
 
 function padded<Row>({ text, style }: Span, { isNumber }: Column<Row>, size: number): Line {

@@ -59,7 +59,7 @@ export function spanOf(text: string, style?: Style): Span {
 
 /** The whole line in one style. */
 export function restyled(line: Line, style: Style): Line {
-  return line.map(({ text }) => ({ text, style }));
+  return lineOf(line.map(({ text }) => text).join(''), style);
 }
 
 export function widthOfLine(line: Line): number {

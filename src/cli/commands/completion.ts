@@ -57,7 +57,9 @@ function namesOf(commands: readonly Command[]): string {
   return commands.map(({ name }) => name).join(' ');
 }
 
-/** Names are anybody's text: they are compared and quoted, never expanded (as `compgen -W` does). */
+/**
+ * Names are anybody's text: they are compared and quoted, never expanded (as `compgen -W` does).
+ */
 function bashScript(commands: readonly Command[]): string {
   const withNames = commands.filter(takesName);
   return `_redsem() {

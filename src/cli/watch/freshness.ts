@@ -2,7 +2,9 @@ import type { Operator } from '../operator.js';
 import type { Freshness } from './view.js';
 import type { Watcher } from './watcher.js';
 
-/** How much longer than the interval a look may take before its numbers are old, in milliseconds. */
+/**
+ * How much longer than the interval a look may take before its numbers are old, in milliseconds.
+ */
 const LOOK_TIME = 1000;
 
 /** How far the numbers of the last look can be believed now. */

@@ -94,7 +94,7 @@ export class FullScreen {
   }
 
   #view(): View {
-    const { watched, trouble } = this.#watcher;
+    const { watched, trouble, seenAt } = this.#watcher;
     const name = this.#name;
     const now = performance.now();
     const { interval } = this.#settings;
@@ -110,14 +110,14 @@ export class FullScreen {
       message: this.#question() ?? this.#message,
       trouble,
       help: this.#mode.kind === 'help',
-      now,
+      now: seenAt ?? now,
     };
     return { ...view, selected: this.#cursor.on(rowsOf(view)) };
   }
 
   #question(): string | undefined {
     const mode = this.#mode;
-    if (mode.kind === 'filter') return `Filter: ${this.#filter}▏ enter keeps it, esc clears it`;
+    if (mode.kind === 'filter') return 'type what rows must contain; enter keeps it, esc clears it';
     if (mode.kind !== 'question') return undefined;
     return questionOf(mode.action) + (mode.action.kind === 'limit' ? `${mode.typed}▏` : '');
   }

@@ -35,7 +35,6 @@ export function headerLine(view: View, columns: number): Line {
   return lineOf(status, styleOf(view));
 }
 
-
 function styleOf({ freshness: { state } }: View): Style | undefined {
   if (state === 'connected') return 'good';
   return state === 'connecting' ? undefined : 'alarm';

@@ -20,7 +20,11 @@ const KEYS: readonly (readonly [string, string])[] = [
 export function helpLines({ columns, rows }: Size): Line[] {
   const table = inColumns(
     [
-      { head: '', rank: 1, cell: ([key]: (typeof KEYS)[number]) => ({ text: key, style: 'strong' }) },
+      {
+        head: '',
+        rank: 1,
+        cell: ([key]: (typeof KEYS)[number]) => ({ text: key, style: 'strong' }),
+      },
       { head: '', rank: 2, least: 10, cell: ([, what]) => ({ text: what }) },
     ],
     KEYS,

@@ -29,10 +29,7 @@ export function overviewLines(view: View, size: Size): Line[] {
 
 function emptyLines({ filter, watched }: View): Line[] {
   if (watched.length > 0) return [lineOf(`no name contains ${filter}; esc shows all`)];
-  return [
-    lineOf('none was used within the last day'),
-    lineOf('try: redsem run demo -- sleep 10'),
-  ];
+  return [lineOf('none was used within the last day'), lineOf('try: redsem run demo -- sleep 10')];
 }
 
 /** Of all, also those that the filter hides. */
@@ -47,7 +44,9 @@ function totals({ watched, now, freshness }: View, columns: number): string {
     [
       count,
       `${sum(({ summary }) => summary.waiting)} waiting`,
-      ...(oldest.length > 0 ? [`oldest ${showDuration(oldest.reduce((a, b) => Math.max(a, b)))}`] : []),
+      ...(oldest.length > 0
+        ? [`oldest ${showDuration(oldest.reduce((a, b) => Math.max(a, b)))}`]
+        : []),
       `${sum(({ summary }) => summary.held)} of ${sum(({ summary }) => summary.limit ?? 0)} held`,
       `${sum(({ history }) => history.grantRate(now)).toFixed(1)} grants/s`,
     ],
@@ -64,7 +63,10 @@ function columnsAt(now: number): Column<Watched>[] {
       rank: 2,
       isNumber: true,
       cell: ({ summary }) =>
-        spanOf(`${summary.held}/${summary.limit ?? '?'}`, summary.limit === 0 ? 'warning' : undefined),
+        spanOf(
+          `${summary.held}/${summary.limit ?? '?'}`,
+          summary.limit === 0 ? 'warning' : undefined,
+        ),
     },
     {
       head: '',

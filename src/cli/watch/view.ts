@@ -42,7 +42,7 @@ export interface View {
   readonly trouble: string | undefined;
   /** Whether the list of keys is shown instead. */
   readonly help: boolean;
-  /** Monotonic, in milliseconds. */
+  /** The moment of the numbers, where graphs end: monotonic, in milliseconds. */
   readonly now: number;
 }
 
