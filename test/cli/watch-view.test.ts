@@ -223,18 +223,18 @@ describe('the full screen of redsem watch', () => {
 
   it('changes the limit, pauses and resumes, each after a question', async () => {
     await open([summaryOf('gpus', 3, 2), summaryOf('other', 1, 0)]);
-    const { setLimit, addPermits } = view.operator;
-    addPermits.resolves(5);
+    const { operator } = view;
+    operator.addPermits.resolves(5);
     for (const no of ['l', 'l7', 'p', 'px']) await pressAndLook(no + ESCAPE);
-    expect(setLimit.callCount + addPermits.callCount).to.equal(0);
+    expect(operator.setLimit.callCount + operator.addPermits.callCount).to.equal(0);
     view.press('l1x7');
     expect(view.text).to.contain('New limit of gpus, now 3 (N, +N, -N; esc: leave it): 17▏');
     await pressAndLook(`\u007f${ENTER}`);
-    expect(setLimit.args).to.deep.equal([['gpus', 1]]);
+    expect(operator.setLimit.args).to.deep.equal([['gpus', 1]]);
     expect(view.text).to.contain('limit of gpus: 1');
     await pressAndLook(`l+2${ENTER}l-4${ENTER}`);
     await pressAndLook(`l-${ENTER}`);
-    expect(addPermits.args).to.deep.equal([
+    expect(operator.addPermits.args).to.deep.equal([
       ['gpus', 2],
       ['gpus', -4],
     ]);
@@ -243,12 +243,12 @@ describe('the full screen of redsem watch', () => {
     view.press('p');
     expect(view.text).to.contain('Pause gpus? Nobody new gets a permit. y/N');
     await pressAndLook('y');
-    expect(setLimit.lastCall.args).to.deep.equal(['gpus', 0]);
+    expect(operator.setLimit.lastCall.args).to.deep.equal(['gpus', 0]);
     view.summaries = [summaryOf('gpus', 0, 2)];
     await clock.tickAsync(INTERVAL);
     expect(view.text).to.contain('gpus · paused, 2 held');
     await pressAndLook('pY');
-    expect(setLimit.lastCall.args).to.deep.equal(['gpus', 3]);
+    expect(operator.setLimit.lastCall.args).to.deep.equal(['gpus', 3]);
     expect(view.text).to.contain('resumed gpus');
   });
 

@@ -96,11 +96,14 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
     const node = findUnder(watching.child.pid, 'node');
     const resize = ['-F', `/proc/${node}/fd/1`, 'rows', '8', 'cols', '30'];
     expect(spawnSync('stty', resize).status).to.equal(0);
-    await watching.shows(/q quit {2}\? help {2}esc back\u001b\[0m\u001b\[J/);
+    await watching.shows('q quit  ? help  esc back\u001b[0m\u001b[J');
     // As soon as the client notices.
     await server().kill();
-    await watching.shows(/not connected/).finally(() => server().restart());
-    expect(watching.stdout).not.to.match(/\u001b\[(?:1;)?3\d/);
+    await watching.shows('not connected');
+    await server().restart();
+    for (const color of ['1;31', '32', '33']) {
+      expect(watching.stdout).not.to.contain(`\u001b[${color}m`);
+    }
     // No keys come from a file.
     watching.type('q');
     process.kill(node, 'SIGTERM');
@@ -116,7 +119,8 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
         'redsem status; redsem limit deploys 1; redsem run deploys -- echo ran',
         server().url,
       );
-      await program.shows(/NAME.*HELD[^]*deploys +2 +2 +\u001b\[33m██\u001b\[0m +0/);
+      await program.shows(/NAME.*HELD[^]*deploys +2 +2 /);
+      await program.shows('\u001b[33m██\u001b[0m');
       await program.shows('deploys: 2 -> 1');
       await program.shows('redsem: waiting for deploys (place 1, held by the test, the test)');
       for (const handle of held) await handle.release();

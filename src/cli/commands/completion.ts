@@ -102,9 +102,15 @@ compdef _redsem redsem
 `;
 }
 
+function seen(names: string): string {
+  return `-n '__fish_seen_subcommand_from ${names}'`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
+}
+
 function fishScript(commands: readonly Command[]): string {
-  const seen = (names: string): string => `-n '__fish_seen_subcommand_from ${names}'`;
-  const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
   const lines = commands.flatMap((command) => [
     `complete -c redsem -n __fish_use_subcommand -a ${command.name} -d ${quoted(command.summary)}`,
     ...Object.entries(optionsOf(command)).map(([name, { short, value, help }]) => {

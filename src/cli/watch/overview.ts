@@ -55,40 +55,41 @@ function totals({ watched, now, freshness }: View, columns: number): string {
   );
 }
 
+const COLUMNS: readonly Column<Watched>[] = [
+  { head: 'NAME', rank: 1, least: 12, cell: ({ summary }) => ({ text: summary.name }) },
+  {
+    head: 'HELD',
+    rank: 2,
+    isNumber: true,
+    cell: ({ summary: { held, limit } }) =>
+      spanOf(`${held}/${limit ?? '?'}`, limit === 0 ? 'warning' : undefined),
+  },
+  {
+    head: '',
+    rank: 5,
+    least: 8,
+    most: 24,
+    cell: ({ summary }, width) =>
+      spanOf(permitBar(summary.held, summary.limit, width), loadStyle(summary)),
+  },
+  {
+    head: 'WAITING',
+    rank: 3,
+    isNumber: true,
+    cell: ({ summary: { waiting } }) =>
+      spanOf(String(waiting), waiting > 0 ? 'strong' : undefined),
+  },
+  {
+    head: 'OLDEST',
+    rank: 4,
+    isNumber: true,
+    cell: ({ summary }) => ({ text: durationOf(oldestWait(summary)) }),
+  },
+];
+
 function columnsAt(now: number): Column<Watched>[] {
   return [
-    { head: 'NAME', rank: 1, least: 12, cell: ({ summary }) => ({ text: summary.name }) },
-    {
-      head: 'HELD',
-      rank: 2,
-      isNumber: true,
-      cell: ({ summary }) =>
-        spanOf(
-          `${summary.held}/${summary.limit ?? '?'}`,
-          summary.limit === 0 ? 'warning' : undefined,
-        ),
-    },
-    {
-      head: '',
-      rank: 5,
-      least: 8,
-      most: 24,
-      cell: ({ summary }, width) =>
-        spanOf(permitBar(summary.held, summary.limit, width), loadStyle(summary)),
-    },
-    {
-      head: 'WAITING',
-      rank: 3,
-      isNumber: true,
-      cell: ({ summary }) =>
-        spanOf(String(summary.waiting), summary.waiting > 0 ? 'strong' : undefined),
-    },
-    {
-      head: 'OLDEST',
-      rank: 4,
-      isNumber: true,
-      cell: ({ summary }) => ({ text: durationOf(oldestWait(summary)) }),
-    },
+    ...COLUMNS,
     {
       head: 'GRANTS/S',
       rank: 6,
