@@ -30,6 +30,12 @@ export interface Backend {
   /** Reads the whole state of one semaphore, expired tickets left out. */
   inspect(call: InspectCall): Promise<InspectReply>;
   /**
+   * Some figures of each of several semaphores of one prefix: for a list of all. The replies may
+   * end before the calls do, but are at least one: the caller asks again for the others. Left out
+   * where each must be inspected.
+   */
+  overview?(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]>;
+  /**
    * A page of the names with this prefix that were used within a day, and where the next page
    * begins: '' is the beginning and the end. A name may come more than once. Left out where the
    * backend does not know.
@@ -109,6 +115,18 @@ export interface TicketRequest {
    * to it.
    */
   readonly arrival: number | undefined;
+  /** Left out: priority 0, no group. */
+  readonly order?: RequestOrder | undefined;
+}
+
+/** What decides, before arrival, which of the requests that wait is next. */
+export interface RequestOrder {
+  /** 0 to 9, higher first. */
+  readonly priority: number;
+  /** Its group's share against other groups of the priority, 1 to 1000. */
+  readonly weight: number;
+  /** Up to 128 bytes; empty: the requests that name none share one. */
+  readonly group: string;
 }
 
 /** What every call says. */
@@ -149,6 +167,8 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /** How many requests may wait, of all callers: one more is refused. Left out: any number. */
+  readonly maxWaiting?: number | undefined;
   /** What it asks for; requests of one call are served in this order. */
   readonly requests: readonly TicketRequest[];
 }
@@ -349,6 +369,31 @@ export interface InspectReply {
   /** The requests, in order of arrival. */
   readonly waiters: readonly WaiterState[];
 }
+
+/** A semaphore in a list of all; what has expired is not counted. */
+export interface Overview {
+  /** Undefined where nobody has said one within a day. */
+  readonly limit: number | undefined;
+  /** As in `InspectReply`; undefined without a limit. */
+  readonly limitFrom: 'setLimit' | 'caller' | undefined;
+  /** Permits that are held. */
+  readonly held: number;
+  /** Requests that wait. */
+  readonly waiting: number;
+  /** How long the first in the queue waits, in milliseconds; undefined where nobody waits. */
+  readonly oldestWait: number | undefined;
+  /** Fencing tokens of some tickets, the 32 that expire last; a new grant has a higher one. */
+  readonly tokens: readonly number[];
+}
+
+/** Why a semaphore cannot be read: somebody else has written its keys. */
+export interface Unreadable {
+  /** For people, in the words of the server. */
+  readonly error: string;
+}
+
+/** What `Backend.overview` says of one semaphore. */
+export type OverviewReply = Overview | Unreadable;
 
 /** One ticket; see `Semaphore.inspect`. */
 export interface HolderState {

@@ -4,7 +4,10 @@ import type { Clock, Instant } from '../time/clock.js';
 import { instant, nextTick } from '../time/clock.js';
 import type { CallTerms } from './call-terms.js';
 
-/** Most ids in one call, so that it keeps the server for no longer than some milliseconds. */
+/**
+ * Most ids, and most semaphores, in one call, so that it keeps the server for no longer than some
+ * milliseconds.
+ */
 export const MOST_IDS = 100;
 
 /**
@@ -64,6 +67,8 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   protected readonly parts: LaneParts;
   /** How long one call may take, in milliseconds. */
   protected readonly limit: number;
+  /** Most ids in a call for several semaphores. */
+  protected readonly mostIds: number = MOST_IDS;
   readonly #gathered = new Map<Sender<Item, R>, Item[]>();
   #underWay = 0;
   #flushing = false;
@@ -109,12 +114,13 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
     const groups: LaneGroup<Item, R>[] = [];
     let ids = 0;
     for (const [sender, gathered] of this.#gathered) {
-      if (ids > 0 && ids + gathered.length > MOST_IDS) break;
+      if (ids > 0 && ids + gathered.length > this.mostIds) break;
       const taken = this.#take(sender, gathered);
       ids += taken.length;
       const items = taken.some(isCancelled) ? taken.filter(isWanted) : taken;
       for (const item of items) item.sent = true;
       if (items.length > 0) groups.push({ sender, items });
+      if (groups.length === MOST_IDS) break;
     }
     return groups;
   }

@@ -13,7 +13,7 @@ import type {
   RevokeReply,
   SetLimitCall,
   SetLimitReply,
-  TicketRequest,
+  RequestOrder,
 } from '../backend.js';
 import {
   parseAcquire,
@@ -42,7 +42,7 @@ export const acquireOperation: Operation<AcquireCall, AcquireReply> = {
     one.ttl === other.ttl &&
     one.notAfter === other.notAfter &&
     one.label === other.label,
-  argument: ({ requests }) => requestsText(requests),
+  argument: requestsText,
   parse: (part, { requests }) => parseAcquire(part, requests.length),
 };
 
@@ -111,9 +111,13 @@ function microseconds(milliseconds: number): string {
 }
 
 /** See `acquire.lua`. */
-function requestsText(requests: readonly TicketRequest[]): string {
+function requestsText(call: AcquireCall): string {
+  const { requests } = call;
   const [first] = requests;
-  const plain = requests.every(({ permits, arrival }) => permits === 1 && arrival === undefined);
+  const options = optionsText(call);
+  const plain =
+    options === '' &&
+    requests.every(({ permits, arrival }) => permits === 1 && arrival === undefined);
   if (plain && first !== undefined && requests.length === 1) {
     return first.wait ? first.id : `?${first.id}`;
   }
@@ -122,8 +126,24 @@ function requestsText(requests: readonly TicketRequest[]): string {
   const kinds = requests.map(({ wait }) => (wait ? 'w' : 't')).join('');
   const known = requests.some(({ arrival }) => arrival !== undefined);
   const places = known ? JSON.stringify(requests.map(({ arrival = 0 }) => arrival)) : '';
-  return `${listText(ids)}|${kinds}|${places}`;
+  return `${listText(ids)}|${kinds}|${places}${options}`;
 }
+
+/** What is asked for beside permits; empty where nobody uses an option. */
+function optionsText({ requests, maxWaiting }: AcquireCall): string {
+  const ordered = requests.some(({ order }) => order !== undefined);
+  const orders = ordered ? listText(requests.map(({ order }) => orderText(order))) : '';
+  // Who only tries is never queued.
+  const most = maxWaiting !== undefined && requests.some(({ wait }) => wait) ? maxWaiting : '';
+  return orders === '' && most === '' ? '' : `|${orders}|${most}|`;
+}
+
+/** `priority weight group`. */
+function orderText({ priority, weight, group }: RequestOrder = NO_ORDER): string {
+  return `${priority} ${weight} ${encodeURIComponent(group)}`;
+}
+
+const NO_ORDER: RequestOrder = { priority: 0, weight: 1, group: '' };
 
 /** Ids as scripts take them: a single one is read faster as it is. */
 function idsText(ids: readonly string[]): string {

@@ -5,9 +5,10 @@
 --       then runs of semaphores with '' between: limit, ttl (microseconds), label (without spaces,
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
---       'ids|kinds|places':
+--       'ids|kinds|places|orders|most|rate', of which the last ones may be left out:
 --       a letter for each id, w to wait or t to try; '' or a JSON list with the place of each in
---       the queue as an earlier reply said, or 0
+--       the queue as an earlier reply said, or 0; '' or a JSON list with 'priority weight group' of
+--       each, the group without spaces, or empty; '' or how many may wait; '' or a rate
 -- Reply see close.lua; with '*', where a semaphore is not plainly free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
 --       'q' and the place, b busy, l late, 'o' and the limit where more permits are asked for, with

@@ -7,7 +7,7 @@
 -- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, where the caller
 -- waits.
 local function write_state(s)
-  local short = s.stored == '' and s.gaps == 0 and s.held == s.count and s.held <= s.limit
+  local short = s.policy == '' and s.stored == '' and s.gaps == 0 and s.held == s.count and s.held <= s.limit
   if short and not s.short then
     -- Adopted and revoked tickets have fields, too: then the number of fields does not give that of
     -- tickets.
@@ -18,7 +18,7 @@ local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
   if not short then
     local counts = string.format(' %d %d %d %d %d', s.top, s.held, s.gaps, s.count, s.waiting)
-    state = state .. ';' .. s.stored .. counts
+    state = state .. ';' .. s.stored .. counts .. (s.policy == '' and '' or ' ' .. s.policy)
   elseif s.waiting > 0 then
     state = state .. ';' .. text_of(s.waiting)
   end

@@ -1,13 +1,21 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
 
--- Ids, kinds and places of a text, see acquire.lua.
+local function list_of(text)
+  return text == '' and {} or cjson.decode(text)
+end
+
+-- What a text asks for, see acquire.lua.
 local function parse(text)
   local sign = string.byte(text)
   if sign ~= 91 then
-    return { sign == 63 and string.sub(text, 2) or text }, sign == 63 and 't' or 'w', {}
+    local id, kind = sign == 63 and string.sub(text, 2) or text, sign == 63 and 't' or 'w'
+    return { ids = { id }, kinds = kind, places = {}, orders = {}, most = '', rate = '' }
   end
-  local ids, kinds, places = string.match(text, '^([^|]*)|?([^|]*)|?(.*)$')
-  return cjson.decode(ids), kinds, places == '' and {} or cjson.decode(places)
+  local ids, kinds, places, orders, most, rate =
+    string.match(text, '^([^|]*)|?([^|]*)|?([^|]*)|?([^|]*)|?([^|]*)|?(.*)$')
+  local asked = { ids = cjson.decode(ids), kinds = kinds, most = most, rate = rate }
+  asked.places, asked.orders = list_of(places), list_of(orders)
+  return asked
 end
 
 -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
@@ -66,7 +74,7 @@ local function answer(s, id, record, kind, run, comers)
   local _, permits = parts_of(id)
   if permits > s.limit and s.limit > 0 then
     return 'o' .. text_of(s.limit)
-  elseif not s.blocked and s.held + permits <= s.limit then
+  elseif not s.blocked and fits(s, permits) then
     return grant(s, id, permits, run.label, expires)
   elseif kind == 't' then
     return 'b'
@@ -79,7 +87,8 @@ local function answer(s, id, record, kind, run, comers)
 end
 
 local function acquire(tickets, meta, queue, text, run)
-  local ids, kinds, places = parse(text)
+  local asked = parse(text)
+  local ids, kinds = asked.ids, asked.kinds
   local s, verdicts, waits = open(tickets, meta, queue, run, ids), {}, false
   local comers = {}
   if run.late then
@@ -87,7 +96,7 @@ local function acquire(tickets, meta, queue, text, run)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
   end
   local records = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}
-  local own = recall(s, ids, records, places, run)
+  local own = recall(s, ids, records, asked.places, run)
   serve(s, own, run.ttl, run.label)
   for i = 1, #ids do
     local id = ids[i]

@@ -9,7 +9,8 @@
 -- request's id -> 'ttl;label'; '~' and the first id of an adopted ticket -> its id now; 'revoked',
 -- 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where somebody waits,
 -- ';waiting'; or, unless all permits are held by tickets of one each on the lowest slots, within
--- the limit, ';stored top held gaps count waiting'. last: the last token or place, 16 digits.
+-- the limit, and no policy is in use, ';stored top held gaps count waiting' and then the policies
+-- in use, a letter each, behind a space. last: the last token or place, 16 digits.
 -- limit: that of the last caller. top: from there on no slot is held. held: permits. gaps: free
 -- ranges below top. count: tickets.
 --
@@ -48,8 +49,8 @@ end
 -- False where the state is missing, was written by somebody else, or is not what the keys hold.
 local function read_state(s)
   local others, state = redis.call('ZCARD', s.tickets) - 1, redis.call('HGET', s.meta, 'state')
-  local last, limit, stored, top, held, gaps, count, waiting =
-    string.match(state or '', '^(%d+) (%d+);?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*)$')
+  local last, limit, stored, top, held, gaps, count, waiting, policy =
+    string.match(state or '', '^(%d+) (%d+);?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%d*) ?(%a*)$')
   if not last or #last ~= 16 or top ~= '' and waiting == '' then
     return false
   end
@@ -59,7 +60,7 @@ local function read_state(s)
     return others >= 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
   end
   s.stored, s.top, s.held, s.gaps = stored, top + 0, held + 0, gaps + 0
-  s.count, s.waiting = count + 0, waiting + 0
+  s.count, s.waiting, s.policy = count + 0, waiting + 0, policy
   return others == s.count + s.gaps
 end
 
@@ -126,6 +127,7 @@ local function open(tickets, meta, queue, run, ids)
   local s = {
     tickets = tickets, meta = meta, queue = queue, run = run, now = run.now + 0, own = run.limit,
     last = 0, top = 0, held = 0, gaps = 0, count = 0, waiting = 0, configured = '', stored = '', told = '',
+    policy = '',
     adds = {}, fields = {}, freed = {},
   }
   if not read_state(s) then

@@ -4,6 +4,11 @@
 -- is stepped over; any other that does not fit blocks those behind it, so that small requests
 -- cannot starve it.
 
+-- The condition of every grant, besides its turn.
+local function fits(s, permits)
+  return s.held + permits <= s.limit
+end
+
 -- Whether the requests of a client count. `alive`: what is known of the clients.
 local function is_alive(s, alive, client)
   if alive[client] == nil then
@@ -36,7 +41,7 @@ local function serve_heads(s, heads, alive, own, ttl, label)
       dead[#dead + 1], left[#left + 1] = id, id
     elseif permits > s.limit then
       s.skipped = s.skipped + 1
-    elseif s.held + permits > s.limit then
+    elseif not fits(s, permits) then
       s.blocked = true
       break
     else
