@@ -8,7 +8,12 @@ import type { Line } from './style.js';
 import { lineOf, spanOf } from './style.js';
 import { permitBar } from './watch/graphs.js';
 import { loadStyle } from './watch/state-style.js';
-import { oldestWait } from './watch/view.js';
+
+/** How long the one waits who waits longest, in milliseconds; undefined where nobody does. */
+function oldestWait({ waiters }: SemaphoreSummary): number | undefined {
+  if (waiters.length === 0) return undefined;
+  return waiters.map(({ waitingFor }) => waitingFor).reduce((a, b) => Math.max(a, b));
+}
 
 /** Knows which tickets are not extended as they should be. */
 interface Extensions {

@@ -144,7 +144,7 @@ for (const client of ['redis', 'ioredis']) {
         [['status', '--json', 'unused'], 0, /^ +"limit": null,$/m],
         [['limit', 'unused'], 0, /^\?\n$/],
         [['revoke', 'unused', 'abc.1'], 1, /^redsem: "unused" has no ticket abc\.1\n$/],
-        [['watch', '--interval', '50ms'], 64, /^redsem: --interval: expected 100ms or more\n$/],
+        [['watch', '--interval', '50ms'], 64, /^redsem: --interval: expected 500ms or more\n$/],
         [['watch', 'x'.repeat(513)], 64, /^redsem: \S.*\n$/],
         [['revoke', 'a'], 64, /^redsem: expected: redsem revoke \[OPTION…\] NAME TICKET\n$/],
         [['limit', 'a', '1', 'more'], 64, /^redsem: \S.*\n$/],

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
-import type { SemaphoreSummary } from '../../src/cli/operator.js';
 import type { Line } from '../../src/cli/style.js';
 import { frame } from '../../src/cli/watch/frame.js';
-import { History } from '../../src/cli/watch/history.js';
 import { screenText } from '../../src/cli/watch/screen.js';
-import type { Freshness, View } from '../../src/cli/watch/view.js';
+import { TicketTimes } from '../../src/cli/watch/ticket-times.js';
+import type { Freshness, View, Watched } from '../../src/cli/watch/view.js';
+import { STEP_MS } from '../../src/sampler/histories.js';
 import { CapturedTerminal } from './terminal-capture.js';
 
 const FOLDER = new URL('captures/', import.meta.url);
@@ -13,33 +13,45 @@ const FOLDER = new URL('captures/', import.meta.url);
 const WRITES = process.env['REDSEM_CAPTURES'] === 'write';
 const NOW = 1_000_000;
 
-/** A semaphore after a minute, in which it became busier and busier. */
-function watched(name: string, limit: number | null, held: number, waiting: number) {
-  const summaryAt = (second: number): SemaphoreSummary => {
-    const share = Math.min(1, second / 45);
-    const holders = Array.from({ length: Math.ceil(held * share) }, (_, i) => ({
-      id: `3f9Kq0mYwZ1x.${(second >> 2) * 7 + i}`,
-      slots: [i],
-      fencingToken: 1000 + i,
-      // One is not extended any more.
-      expiresIn: i === 2 ? 66_000 - 1000 * second : 24_000 + 100 * i,
-      heldFor: 1000 + 137 * i,
-      label: `encoder-${i % 4}.eu-west.example:${4000 + i} ffmpeg`,
-    }));
-    const waiters = Array.from({ length: Math.floor(waiting * share) }, (_, position) => ({
-      id: `8Zt2vQ7LpA0c.${position}`,
-      permits: 1 + (position % 3),
-      position,
-      waitingFor: 12_000 - 400 * position,
-      label: `upload-${position}.eu-west.example:977 node`,
-    }));
-    return { name, limit, held: holders.length, waiting: waiters.length, holders, waiters };
+/** A semaphore after five minutes, in which it became busier and busier. */
+function watched(name: string, limit: number | null, held: number, waiting: number): Watched {
+  const holders = Array.from({ length: held }, (_, i) => ({
+    id: `3f9Kq0mYwZ1x.${100 + i}`,
+    slots: [i],
+    fencingToken: 1000 + i,
+    expiresIn: 24_000 + 100 * i,
+    heldFor: 1000 + 137 * i,
+    label: `encoder-${i % 4}.eu-west.example:${4000 + i} ffmpeg`,
+  }));
+  const waiters = Array.from({ length: waiting }, (_, position) => ({
+    id: `8Zt2vQ7LpA0c.${position}`,
+    permits: 1 + (position % 3),
+    position,
+    waitingFor: 12_000 - 400 * position,
+    label: `upload-${position}.eu-west.example:977 node`,
+  }));
+  const ticketTimes = new TicketTimes();
+  ticketTimes.see(holders);
+  // One is not extended any more.
+  const now = holders.map((holder, i) => (i === 2 ? { ...holder, expiresIn: 5000 } : holder));
+  const share = (i: number): number => Math.min(1, i / 45);
+  const steps = Array.from({ length: 60 }, (_, i) => ({
+    t: NOW - (NOW % STEP_MS) - (59 - i) * STEP_MS,
+    held: Math.ceil(held * share(i)),
+    waiting: Math.floor(waiting * share(i)),
+    limit: limit ?? undefined,
+    grantsPerSecond: ((i * 7) % 10) / 4,
+    waitP50: undefined,
+    waitP99: undefined,
+  }));
+  return {
+    summary: { name, limit, held, waiting, holders: now, waiters },
+    isClose: true,
+    oldestWait: waiters[0]?.waitingFor,
+    rate: held / 4,
+    steps,
+    ticketTimes,
   };
-  const history = new History();
-  for (let second = 0; second <= 60; second += 1) {
-    history.add(NOW - 60_000 + 1000 * second, summaryAt(second));
-  }
-  return { summary: summaryAt(60), history };
 }
 
 const MANY = [

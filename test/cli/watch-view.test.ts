@@ -1,15 +1,16 @@
 import { expect } from 'chai';
 import type { SinonStubbedInstance } from 'sinon';
 import { createStubInstance, useFakeTimers } from 'sinon';
-import type { SemaphoreSummary } from '../../src/cli/operator.js';
+import type { SemaphoreSummary, Unreadable } from '../../src/cli/operator.js';
 import { Operator } from '../../src/cli/operator.js';
 import { plainText } from '../../src/cli/style.js';
 import { widthOf } from '../../src/cli/text-width.js';
 import { FullScreen } from '../../src/cli/watch/full-screen.js';
 import { Screen } from '../../src/cli/watch/screen.js';
+import type { Looks } from '../../src/cli/watch/watcher.js';
 import { Watcher } from '../../src/cli/watch/watcher.js';
+import { WatchedSemaphore } from '../../src/sampler/watched-semaphore.js';
 
-const INTERVAL = 1000;
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
 
 /** What a look at a semaphore may have seen. */
@@ -37,11 +38,69 @@ function summaryOf(
   return { name, limit, held, waiting, holders, waiters };
 }
 
+/** What a sampler saw: it looks when the test asks for it, and when somebody begins to watch. */
+class FakeLooks implements Looks {
+  summaries: readonly (SemaphoreSummary | Unreadable)[] = [];
+  reachable = true;
+  trouble: string | undefined;
+  lastOkAt: number | undefined;
+  watched: (string | undefined)[] = [];
+  readonly #clock: { readonly now: number };
+  #onLook: () => void = () => undefined;
+
+  constructor(clock: { readonly now: number }) {
+    this.#clock = clock;
+  }
+
+  get semaphores(): WatchedSemaphore[] {
+    return this.summaries.map((summary) => {
+      const semaphore = new WatchedSemaphore(summary.name);
+      if ('error' in summary) semaphore.fail(summary.error, 0);
+      else {
+        const { limit, holders, waiters, held, waiting } = summary;
+        const known =
+          limit === null
+            ? { limit: 1, limitFrom: 'options' as const }
+            : { limit, limitFrom: 'setLimit' as const };
+        semaphore.seeDetail(
+          { ...known, holders: [...holders], waiters: [...waiters], held, waiting },
+          0,
+        );
+      }
+      return semaphore;
+    });
+  }
+
+  semaphore(name: string): WatchedSemaphore | undefined {
+    return this.semaphores.find((each) => each.name === name);
+  }
+
+  history(): readonly [] {
+    return [];
+  }
+
+  rate(): number {
+    return 0;
+  }
+
+  watch(name: string | undefined, onLook: () => void): () => void {
+    this.watched.push(name);
+    this.#onLook = onLook;
+    queueMicrotask(() => this.look());
+    return () => undefined;
+  }
+
+  look(): void {
+    if (this.reachable) this.lastOkAt = this.#clock.now;
+    this.#onLook();
+  }
+}
+
 /** The view without a terminal: what is on the screen, and keys that are pressed. */
 class View {
   readonly operator: SinonStubbedInstance<Operator> = createStubInstance(Operator);
+  readonly looks: FakeLooks;
   readonly ended: Promise<void>;
-  summaries: SemaphoreSummary[];
   connected = true;
   lines: readonly string[] = [];
   selected: readonly string[] = [];
@@ -49,12 +108,9 @@ class View {
   press: (keys: string) => void = () => undefined;
   redraw: () => void = () => undefined;
 
-  constructor(summaries: SemaphoreSummary[], name?: string) {
-    this.summaries = summaries;
-    this.operator.names.callsFake(async () => this.summaries.map((summary) => summary.name));
-    this.operator.inspectAll.callsFake(async (names) =>
-      this.summaries.filter((summary) => names.includes(summary.name)),
-    );
+  constructor(clock: { readonly now: number }, summaries: SemaphoreSummary[], name?: string) {
+    this.looks = new FakeLooks(clock);
+    this.looks.summaries = summaries;
     Object.defineProperty(this.operator, 'connected', { get: () => this.connected });
     const screen = createStubInstance(Screen);
     Object.defineProperty(screen, 'size', { get: () => this.size });
@@ -66,13 +122,18 @@ class View {
       const chosen = lines.filter((line) => line.some(({ style }) => style === 'chosen'));
       this.selected = chosen.map(plainText);
     });
-    const watcher = new Watcher(this.operator);
-    const settings = { interval: INTERVAL, server: 'redis://server' };
-    this.ended = new FullScreen(this.operator, watcher, screen, settings).run(name);
+    const settings = { interval: 1000, server: 'redis://server' };
+    this.ended = new FullScreen(this.operator, new Watcher(this.looks), screen, settings).run(name);
   }
 
   get text(): string {
     return this.lines.join('\n');
+  }
+
+  /** The next look finds these. */
+  find(...summaries: (SemaphoreSummary | Unreadable)[]): void {
+    this.looks.summaries = summaries;
+    this.looks.look();
   }
 }
 
@@ -92,7 +153,7 @@ describe('the full screen of redsem watch', () => {
 
   /** Opens the view and lets it look once. */
   async function open(summaries: SemaphoreSummary[], name?: string): Promise<void> {
-    view = new View(summaries, name);
+    view = new View(clock, summaries, name);
     await clock.tickAsync(0);
   }
 
@@ -124,8 +185,7 @@ describe('the full screen of redsem watch', () => {
     // The cursor stays on its ticket, wherever that goes; a ticket that ends leaves a sign.
     view.press('s');
     expect(view.selected[0]).to.match(/ many\.299$/);
-    view.summaries = [summaryOf('many', 3, 1)];
-    await clock.tickAsync(INTERVAL);
+    view.find(summaryOf('many', 3, 1));
     expect(view.selected[0]).to.match(/ 0 .* many\.0$/);
     expect(view.text).to.contain('the selected row has ended');
   });
@@ -134,18 +194,15 @@ describe('the full screen of redsem watch', () => {
     await open([]);
     await pressAndLook(`${ENTER}rylp${UP}${DOWN}s${ESCAPE}`);
     expect(view.text).to.contain('0 semaphores').and.to.contain('try: redsem run demo');
-    view.summaries = [summaryOf('new', null, 0), summaryOf('old', 2, 1)];
-    view.operator.inspectAll.callsFake(async () => [
-      ...view.summaries,
-      { name: 'hurt', error: 'WRONGTYPE' },
-    ]);
-    // New names are looked for every ten seconds.
-    await clock.tickAsync(10 * INTERVAL);
+    view.find(summaryOf('new', null, 0), summaryOf('old', 2, 1), {
+      name: 'hurt',
+      error: 'WRONGTYPE',
+    });
     const [, title, head, ...rows] = view.lines;
     expect(title).to.equal('2 semaphores · 0 waiting · 1 of 2 held · 0.0 grants/s');
-    expect(head).to.match(/^NAME +HELD +WAITING +OLDEST +GRANTS\/S +LONGEST HOLD$/);
+    expect(head).to.match(/^NAME +HELD +WAITING +OLDEST +GRANTS\/S$/);
     expect(rows[1]).to.match(/^new +0\/\? +░ +0 +0\.0$/);
-    expect(rows[0]).to.match(/^old +1\/2 +█░ +0 +0\.0 +0ms$/);
+    expect(rows[0]).to.match(/^old +1\/2 +█░ +0 +0\.0$/);
     expect(view.text).to.match(/^"hurt" cannot be read: WRONGTYPE$/m);
     expect(view.operator.revoke.callCount).to.equal(0);
   });
@@ -162,15 +219,8 @@ describe('the full screen of redsem watch', () => {
         return rows.join('');
       });
     expect(orders(4)).to.deep.equal(['abc', 'acb', 'cba', 'bca']);
-    // Which is looked at once the look under way has ended.
-    let answer: (summaries: SemaphoreSummary[]) => void = () => undefined;
-    view.operator.inspectAll.onSecondCall().returns(new Promise((resolve) => (answer = resolve)));
-    await clock.tickAsync(INTERVAL);
-    view.press(`ss${DOWN}${DOWN}${ENTER}`);
-    expect(view.operator.inspectAll.callCount).to.equal(2);
-    answer(view.summaries);
-    await clock.tickAsync(0);
-    expect(view.operator.inspectAll.lastCall.args).to.deep.equal([['a']]);
+    await pressAndLook(`ss${DOWN}${DOWN}${ENTER}`);
+    expect(view.looks.watched).to.deep.equal([undefined, 'a']);
     expect(view.text).to.contain('a · 4 of 4').and.to.contain('s sort (slot)');
     expect(orders(4)).to.deep.equal(['0321', '1230', '1230', '0123']);
     view.press('/R 2');
@@ -194,29 +244,24 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('3 semaphores');
   });
 
-  it('says at once that the numbers are old, and goes on when they are not', async () => {
+  it('says at once that the numbers are old, and continues when they are not', async () => {
     await open([summaryOf('gpus', 3, 2)], 'gpus');
     const [header] = view.lines;
     expect(header).to.match(
       /^redsem watch +redis:\/\/server · every 1s · \d\d:\d\d:\d\d · connected$/,
     );
-    view.operator.inspectAll.returns(new Promise(() => undefined));
-    await clock.tickAsync(4 * INTERVAL);
-    expect(view.lines[0]).to.match(/ · no answer, 4s old$/);
     // As soon as the client says so, though no look has ended.
     view.connected = false;
-    await clock.tickAsync(INTERVAL / 4);
+    await clock.tickAsync(4000);
     expect(view.lines[0]).to.match(/ · not connected, 4s old$/);
     expect(view.text).to.contain('gpus · 2 of 3 held');
     view.connected = true;
-    view.press('q');
-    await view.ended;
-    await open([summaryOf('gpus', 3, 2)], 'gpus');
-    view.operator.inspectAll.onSecondCall().rejects(new Error('LOADING'));
-    await clock.tickAsync(INTERVAL);
-    expect(view.lines[0]).to.match(/ · no answer$/);
+    Object.assign(view.looks, { reachable: false, trouble: 'LOADING' });
+    view.looks.look();
+    expect(view.lines[0]).to.match(/ · no answer, 4s old$/);
     expect(view.text).to.contain('LOADING');
-    await clock.tickAsync(INTERVAL);
+    Object.assign(view.looks, { reachable: true, trouble: undefined });
+    view.looks.look();
     expect(view.lines[0]).to.match(/ · connected$/);
     expect(view.text).not.to.contain('LOADING');
   });
@@ -244,8 +289,7 @@ describe('the full screen of redsem watch', () => {
     expect(view.text).to.contain('Pause gpus? Nobody new gets a permit. y/N');
     await pressAndLook('y');
     expect(operator.setLimit.lastCall.args).to.deep.equal(['gpus', 0]);
-    view.summaries = [summaryOf('gpus', 0, 2)];
-    await clock.tickAsync(INTERVAL);
+    view.find(summaryOf('gpus', 0, 2));
     expect(view.text).to.contain('gpus · paused, 2 held');
     await pressAndLook('pY');
     expect(operator.setLimit.lastCall.args).to.deep.equal(['gpus', 3]);
@@ -262,7 +306,7 @@ describe('the full screen of redsem watch', () => {
     view.operator.revoke.onFirstCall().resolves(true);
     await pressAndLook('y');
     expect(view.operator.revoke.args).to.deep.equal([['gpus', 'gpus.1']]);
-    expect(view.operator.inspectAll.callCount).to.equal(2);
+    expect(view.looks.watched).to.deep.equal(['gpus', 'gpus']);
     expect(view.text).to.contain('revoked gpus.1');
     // Until the next key.
     view.press('s');
@@ -273,8 +317,7 @@ describe('the full screen of redsem watch', () => {
     view.operator.revoke.onThirdCall().rejects(new Error('NOPERM this user has no permissions'));
     await pressAndLook('rY');
     expect(view.text).to.contain('NOPERM this user has no permissions');
-    view.summaries = [summaryOf('gpus', 3, 0)];
-    await clock.tickAsync(INTERVAL);
+    view.find(summaryOf('gpus', 3, 0));
     expect(view.text).to.contain('nobody holds a permit, nobody waits');
     await pressAndLook('ry');
     expect(view.operator.revoke.callCount).to.equal(3);

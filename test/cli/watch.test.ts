@@ -38,13 +38,13 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
   it('shows who holds and waits, revokes after a yes, and survives a server that hangs', async () => {
     await withSemaphore(server(), 'gpus', 4, async (own) => {
       const first = await own.acquire();
-      const script = 'redsem watch --interval 200ms gpus; echo code $?; stty -a';
+      const script = 'redsem watch --interval 500ms gpus; echo code $?; stty -a';
       const watching = startOnTerminal(script, server().url);
       const { port } = server();
       await onScreen(
         watching,
         new RegExp(
-          `^redsem watch +redis://127\\.0\\.0\\.1:${port} · every 200ms · .* · connected$`,
+          `^redsem watch +redis://127\\.0\\.0\\.1:${port} · every 500ms · .* · connected$`,
           'm',
         ),
         'gpus · 1 of 4 held · 0 waiting',
@@ -90,7 +90,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
 
   it('follows the window, has no color if NO_COLOR says so, and ends by a signal', async () => {
     const script =
-      'NO_COLOR=1 redsem watch --interval 200ms sized < /dev/null; echo code $?; stty -a';
+      'NO_COLOR=1 redsem watch --interval 500ms sized < /dev/null; echo code $?; stty -a';
     const watching = startOnTerminal(script, server().url);
     await onScreen(watching, 'not in use within the last day', 'try: redsem run sized -- sleep 10');
     const node = findUnder(watching.child.pid, 'node');
@@ -112,7 +112,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
     expect((await watching.result).stdout).to.contain(LEAVE_SCREEN);
   });
 
-  it('tells a terminal more than a pipe: bars, what was changed, what run waits for', async () => {
+  it('shows more on a terminal than in a pipe: bars, what was changed, what run waits for', async () => {
     await withSemaphore(server(), 'deploys', 2, async (own) => {
       const held = [await own.acquire(), await own.acquire()];
       const program = startOnTerminal(
@@ -130,7 +130,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
   });
 
   it('writes plain lines on a terminal that can do no more', async () => {
-    const script = 'TERM=dumb; export TERM; redsem watch --interval 200ms dumb; echo code $?';
+    const script = 'TERM=dumb; export TERM; redsem watch --interval 500ms dumb; echo code $?';
     const watching = startOnTerminal(script, server().url);
     await watching.shows(/held=0 limit=\? waiting=0 grants\/s=0\.0 name="dumb"/);
     watching.type('\u0003');
@@ -140,7 +140,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
 
 describeWithServer('redsem watch in a pipe', (server) => {
   const watch = (...args: string[]) =>
-    startRedsem(['watch', '--interval', '200ms', ...args], { url: server().url });
+    startRedsem(['watch', '--interval', '500ms', ...args], { url: server().url });
 
   it('writes a plain line at each look, and says once what cannot be read', async () => {
     await withSemaphores(server(), async (open) => {

@@ -43,8 +43,6 @@ export class FullScreen {
   #filter = '';
   #mode: Mode = KEYS_MODE;
   #message: string | undefined;
-  #looking = false;
-  #nextLook: NodeJS.Timeout | undefined;
   #nextDraw: NodeJS.Timeout | undefined;
   #end: () => void = () => undefined;
 
@@ -65,26 +63,20 @@ export class FullScreen {
       for (const key of keysIn(text)) this.#onKey(key);
     };
     this.#screen.open(onKeys, () => this.#draw());
-    void this.#look();
+    this.#look();
     this.#draw();
     await ended;
-    clearTimeout(this.#nextLook);
+    this.#watcher.stop();
     clearTimeout(this.#nextDraw);
     this.#screen.close();
   }
 
-  async #look(): Promise<void> {
-    clearTimeout(this.#nextLook);
-    if (this.#looking) return;
-    this.#looking = true;
-    const name = this.#name;
-    await this.#watcher.look(name);
-    this.#looking = false;
-    if (this.#cursor.hasLost(rowsOf(this.#view()))) this.#message ??= 'the selected row has ended';
-    this.#draw();
-    // The user has gone elsewhere meanwhile: that is looked at now.
-    const pause = name === this.#name ? this.#settings.interval : 0;
-    this.#nextLook = setTimeout(() => void this.#look(), pause);
+  #look(): void {
+    this.#watcher.follow(this.#name, () => {
+      const rows = rowsOf(this.#view());
+      if (this.#cursor.hasLost(rows)) this.#message ??= 'the selected row has ended';
+      this.#draw();
+    });
   }
 
   #draw(): void {
@@ -94,16 +86,14 @@ export class FullScreen {
   }
 
   #view(): View {
-    const { watched, trouble, seenAt } = this.#watcher;
+    const { seenAt, trouble } = this.#watcher;
     const name = this.#name;
-    const now = performance.now();
-    const { interval } = this.#settings;
+    const now = Date.now();
     const view: View = {
       ...this.#settings,
-      freshness: freshnessOf(this.#watcher, this.#operator, interval, now),
+      freshness: freshnessOf(this.#watcher, this.#operator, now),
       name,
-      watched:
-        name === undefined ? watched : watched.filter(({ summary }) => summary.name === name),
+      watched: this.#watcher.watched,
       filter: this.#filter,
       order: this.#order,
       selected: 0,
@@ -186,7 +176,7 @@ export class FullScreen {
     this.#order = 0;
     this.#filter = '';
     this.#cursor.reset();
-    void this.#look();
+    this.#look();
   }
 
   #ask(action: Action): void {
@@ -220,7 +210,7 @@ export class FullScreen {
     } catch (error) {
       this.#message = describe(error);
     }
-    void this.#look();
+    this.#look();
     this.#draw();
   }
 }

@@ -6,7 +6,7 @@ import { permitBar } from './graphs.js';
 import { sectionLines } from './section.js';
 import { loadStyle } from './state-style.js';
 import type { View, Watched } from './view.js';
-import { longestHold, oldestWait, rowsOf } from './view.js';
+import { rowsOf } from './view.js';
 import type { Size } from './frame.js';
 
 /** From this height on there are empty lines between the parts. */
@@ -24,7 +24,7 @@ export function overviewLines(view: View, size: Size): Line[] {
     rows: size.rows - head.length,
     selected: view.selected,
   };
-  return [...head, ...sectionLines(columnsAt(view.now), semaphores, place)];
+  return [...head, ...sectionLines(COLUMNS, semaphores, place)];
 }
 
 function emptyLines({ filter, watched }: View): Line[] {
@@ -33,12 +33,12 @@ function emptyLines({ filter, watched }: View): Line[] {
 }
 
 /** Of all, also those that the filter hides. */
-function totals({ watched, now, freshness }: View, columns: number): string {
+function totals({ watched, freshness }: View, columns: number): string {
   if (freshness.age === undefined) return 'looking for semaphores …';
   const count = `${watched.length} ${watched.length === 1 ? 'semaphore' : 'semaphores'}`;
   const sum = (value: (each: Watched) => number): number =>
     watched.reduce((total, each) => total + value(each), 0);
-  const oldest = watched.flatMap(({ summary }) => oldestWait(summary) ?? []);
+  const oldest = watched.flatMap(({ oldestWait }) => oldestWait ?? []);
   if (watched.length === 0) return count;
   return whatFits(
     [
@@ -48,7 +48,7 @@ function totals({ watched, now, freshness }: View, columns: number): string {
         ? [`oldest ${showDuration(oldest.reduce((a, b) => Math.max(a, b)))}`]
         : []),
       `${sum(({ summary }) => summary.held)} of ${sum(({ summary }) => summary.limit ?? 0)} held`,
-      `${sum(({ history }) => history.grantRate(now)).toFixed(1)} grants/s`,
+      `${sum(({ rate }) => rate).toFixed(1)} grants/s`,
     ],
     ' · ',
     columns,
@@ -76,35 +76,15 @@ const COLUMNS: readonly Column<Watched>[] = [
     head: 'WAITING',
     rank: 3,
     isNumber: true,
-    cell: ({ summary: { waiting } }) =>
-      spanOf(String(waiting), waiting > 0 ? 'strong' : undefined),
+    cell: ({ summary: { waiting } }) => spanOf(String(waiting), waiting > 0 ? 'strong' : undefined),
   },
   {
     head: 'OLDEST',
     rank: 4,
     isNumber: true,
-    cell: ({ summary }) => ({ text: durationOf(oldestWait(summary)) }),
+    cell: ({ oldestWait }) => ({
+      text: oldestWait === undefined ? '' : showDuration(oldestWait),
+    }),
   },
+  { head: 'GRANTS/S', rank: 6, isNumber: true, cell: ({ rate }) => ({ text: rate.toFixed(1) }) },
 ];
-
-function columnsAt(now: number): Column<Watched>[] {
-  return [
-    ...COLUMNS,
-    {
-      head: 'GRANTS/S',
-      rank: 6,
-      isNumber: true,
-      cell: ({ history }) => ({ text: history.grantRate(now).toFixed(1) }),
-    },
-    {
-      head: 'LONGEST HOLD',
-      rank: 7,
-      isNumber: true,
-      cell: ({ summary }) => ({ text: durationOf(longestHold(summary)) }),
-    },
-  ];
-}
-
-function durationOf(milliseconds: number | undefined): string {
-  return milliseconds === undefined ? '' : showDuration(milliseconds);
-}

@@ -1,14 +1,23 @@
 import type { HolderState, WaiterState } from '../../index.js';
 import type { SemaphoreSummary } from '../operator.js';
-import type { History } from './history.js';
+import type { Step } from '../../sampler/history.js';
+import type { TicketTimes } from './ticket-times.js';
 
 export const HOLDER_ORDERS = ['slot', 'age', 'time left', 'label'] as const;
 export const NAME_ORDERS = ['name', 'held', 'waiting', 'oldest wait'] as const;
 
 /** A semaphore and what was seen of it. */
 export interface Watched {
+  /** Holders and waiters only where it was looked at closely. */
   readonly summary: SemaphoreSummary;
-  readonly history: History;
+  readonly isClose: boolean;
+  /** How long the one waits who waits longest, in milliseconds; undefined where nobody does. */
+  readonly oldestWait: number | undefined;
+  /** Grants per second that were seen. */
+  readonly rate: number;
+  /** The last 15 minutes, oldest first; only where it was looked at closely. */
+  readonly steps: readonly Step[];
+  readonly ticketTimes: TicketTimes;
 }
 
 /** How far the numbers can be believed. */
@@ -42,7 +51,7 @@ export interface View {
   readonly trouble: string | undefined;
   /** Whether the list of keys is shown instead. */
   readonly help: boolean;
-  /** The moment of the numbers, where graphs end: monotonic, in milliseconds. */
+  /** The moment of the numbers, where graphs end: on the wall clock, in milliseconds. */
   readonly now: number;
 }
 
@@ -77,20 +86,6 @@ export function orderName({ name, order }: View): string {
   return orders[order % orders.length] ?? '';
 }
 
-/** How long the one waits who waits longest, in milliseconds; undefined where nobody does. */
-export function oldestWait({ waiters }: SemaphoreSummary): number | undefined {
-  return longest(waiters.map(({ waitingFor }) => waitingFor));
-}
-
-export function longestHold({ holders }: SemaphoreSummary): number | undefined {
-  return longest(holders.map(({ heldFor }) => heldFor));
-}
-
-function longest(durations: readonly number[]): number | undefined {
-  if (durations.length === 0) return undefined;
-  return durations.reduce((a, b) => Math.max(a, b));
-}
-
 function passes({ filter }: View, ...texts: string[]): boolean {
   const part = filter.toLowerCase();
   return texts.some((text) => text.toLowerCase().includes(part));
@@ -112,7 +107,7 @@ function sortedSemaphores(view: View): Watched[] {
     name: ({ summary }) => summary.name,
     held: ({ summary }) => -summary.held,
     waiting: ({ summary }) => -summary.waiting,
-    'oldest wait': ({ summary }) => -(oldestWait(summary) ?? -1),
+    'oldest wait': ({ oldestWait }) => -(oldestWait ?? -1),
   };
   const key = by[NAME_ORDERS[view.order % NAME_ORDERS.length] ?? 'name'];
   return view.watched.toSorted((a, b) => compare(key(a), key(b)));
