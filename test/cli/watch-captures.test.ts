@@ -96,7 +96,7 @@ describe('captures of redsem watch in a terminal', () => {
   for (const [title, view, sizes] of [
     ['overview', VIEW, ['small', 'usual', 'large']],
     ['detail', ONE, ['small', 'usual', 'large']],
-    ['among those who wait', { ...ONE, selected: 30, filter: 'EU-west' }, ['usual']],
+    ['among the waiters', { ...ONE, selected: 30, filter: 'EU-west' }, ['usual']],
     ['not connected', { ...ONE, freshness: LOST }, ['usual', 'small']],
     ['nothing there', { ...VIEW, watched: [] }, ['small']],
     ['help', { ...VIEW, help: true }, ['small']],

@@ -13,14 +13,8 @@ export const runCommand: Command = {
 Waits for a permit of the semaphore NAME, runs COMMAND while it holds it, gives it back, and exits with the
 exit code of COMMAND (128 + n when signal n ended it). No shell is involved.
 
-<<<<<<< HEAD
 COMMAND has the stdin, stdout, stderr and terminal of redsem. Where stderr is a terminal, a line there says
 after a second who holds the permits that are waited for.
-=======
-COMMAND has the stdin, stdout, stderr and terminal of redsem, and in its environment REDSEM_NAME,
-REDSEM_SLOT (0 to limit - 1, different for each holder; with --permits the first one, all of
-them in REDSEM_SLOTS, separated by commas) and REDSEM_FENCING_TOKEN (a number that rises with every grant).
->>>>>>> main
 
 SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 are passed on to COMMAND and all that it started;
 while redsem waits, they end the wait. When the permit is lost (revoked, data gone, server away for longer

@@ -61,6 +61,7 @@ export class FullScreen {
     });
     const onKeys = (text: string): void => {
       for (const key of keysIn(text)) this.#onKey(key);
+      this.#draw();
     };
     this.#screen.open(onKeys, () => this.#draw());
     this.#look();
@@ -124,7 +125,6 @@ export class FullScreen {
       this.#move(key);
       this.#act(key);
     }
-    this.#draw();
   }
 
   #move({ name, text }: Key): void {
