@@ -23,6 +23,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   quorum: 'a quorum over real masters',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',
+  frameworks: 'the web view mounted in Express, Fastify, Koa, NestJS and Hono',
   docs: 'examples, guides and recipes are compiled and run',
   demo: 'the demo',
   chaos: 'the checker, and short runs of faults by seed',
