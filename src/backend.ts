@@ -28,6 +28,8 @@ export type {
   InspectReply,
   Listening,
   NamePage,
+  Overview,
+  OverviewReply,
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
@@ -39,5 +41,6 @@ export type {
   SetLimitCall,
   SetLimitReply,
   TicketRequest,
+  Unreadable,
   WaiterState,
 } from './backends/backend.js';

@@ -29,7 +29,9 @@ export function costOf(permits: number, { weight }: RequestOrder): number {
   return Math.floor((permits * 1_000_000) / weight);
 }
 
-/** Requests of one flow take turns with those of others; within it they come in order of arrival. */
+/**
+ * Requests of one flow take turns with those of others; within it they come in order of arrival.
+ */
 export function flowOf({ priority, group }: RequestOrder): string {
   return `${priority} ${group}`;
 }

@@ -18,13 +18,14 @@ import type { Clock, Instant } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ValidityWindow } from '../time/server-clock.js';
-import { certaintyLeft } from '../time/server-clock.js';
+import { validityLeft } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { AcquireParams } from './acquire-request.js';
 import { acquiringFailed, AcquireRequest } from './acquire-request.js';
 import { IndexedList } from './indexed-list.js';
 import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
+import { publishGrant } from './lease-telemetry.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
 import { refusal } from './refusal.js';
@@ -48,7 +49,7 @@ export interface WaitLoopParts {
 }
 
 /**
- * All who wait for one semaphore object. A new request leaves at once; those that were queued, or
+ * All waiters of one semaphore object. A new request leaves at once; those that were queued, or
  * whose call failed, are asked for again together, after pauses that grow. A pushed grant cuts the
  * pause short. Tries are the truth and pushes are hints: losing every push costs time, never a
  * permit.
@@ -145,13 +146,19 @@ export class WaitLoop implements InboxReader, AcquireSender {
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
     const life = Math.min(CLAIM_TIME_MS, terms.ttl);
-    const window = terms.serverClock.certaintyUntil(grant.expiresAt, life);
+    const window = terms.serverClock.validityUntil(grant.expiresAt, life);
     if (window === undefined) return true;
-    if (certaintyLeft(window.since, window.span, clock) <= 0) this.#onLateGrant(request);
+    if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant(request);
     // Anybody can send a grant: what it says is read once the request is known, and kept only if it
     // fits.
     else if (grant.slots.length === request.permits) this.#grant(request, grant, window, false);
     return true;
+  }
+
+  /** After the pause that follows a try which failed. */
+  askSoon(): void {
+    this.#failing = true;
+    this.#schedule();
   }
 
   /** After a (re)subscription one try at once: a grant may have been pushed before it. */
@@ -171,7 +178,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   ): void {
     if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
-    this.#searchStrays();
+    this.#searchOrphans();
     for (const [i, request] of requests.entries()) {
       const verdict = reply.verdicts[i];
       if (!late) request.onReply();
@@ -182,10 +189,10 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   /** Once after each interruption: the server may have been restarted with older data. */
-  #searchStrays(): void {
+  #searchOrphans(): void {
     if (this.#interruptions === this.#inbox.interruptions) return;
     this.#interruptions = this.#inbox.interruptions;
-    this.#parts.calls.dispatch.searchStrays(this.key, this.terms.call.limit);
+    this.#parts.calls.dispatch.searchOrphans(this.key, this.terms.call.limit);
   }
 
   onFailure(requests: readonly AcquireRequest[], error: unknown): void {
@@ -204,7 +211,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#failing = false;
     if (!request.pending) return this.#onLateVerdict(request, verdict);
     if (verdict.kind === 'granted') {
-      this.#grant(request, verdict, { since: sent, span: this.terms.ttl }, true);
+      this.#grant(request, verdict, { from: sent, duration: this.terms.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.onRefused(request);
     } else if (verdict.kind === 'over' || verdict.kind === 'full') {
@@ -234,7 +241,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #onError(request: AcquireRequest, error: unknown): void {
-    if (!request.pending) return;
+    // Its call may have run behind its withdrawal, and nobody hears of it.
+    if (!request.pending) return this.#withdrawUnheld(request);
     const retryable = this.#parts.calls.isRetryable(error);
     this.#failing = true;
     request.lastError = error;
@@ -255,12 +263,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
    * that is held.
    */
   #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
-    const { lease, id } = request;
-    const { renewer, releaser } = this.#parts;
-    if (verdict.kind === 'granted' && lease !== undefined) {
-      renewer.supersede(lease, verdict.fencingToken);
-    }
-    if (lease?.state.kind !== 'held') releaser.withdraw(id);
+    const { renewer } = this.#parts;
+    if (verdict.kind === 'granted' && request.lease !== undefined)
+      renewer.supersede(request.lease, verdict.fencingToken);
+    this.#withdrawUnheld(request);
+  }
+
+  #withdrawUnheld({ id, lease }: AcquireRequest): void {
+    if (lease?.state.kind !== 'held') this.#parts.releaser.withdraw(id);
   }
 
   /** An earlier call of the same request that was not answered may yet come to queue it. */
@@ -281,23 +291,17 @@ export class WaitLoop implements InboxReader, AcquireSender {
     window: ValidityWindow,
     claimed: boolean,
   ): void {
-    const { renewer } = this.#parts;
+    const { clock, renewer } = this.#parts;
     const lease = new Lease(this.#leaseTerms, request.id, ticket, window);
     lease.claimed = claimed;
     if (!renewer.keep(lease)) return this.#onLateGrant(request);
     this.#forget(request);
-    if (telemetry.grant.active) this.#publishGrant(request, ticket);
+    const { started, attempts } = request;
+    if (telemetry.grant.active) publishGrant(lease, clock.monotonic() - started, attempts);
     // A telemetry subscriber may have ended it, and then it is withdrawn.
     if (!request.pending) return renewer.end(lease);
     this.#startPause(0);
     request.grant(lease);
-  }
-
-  #publishGrant({ id, started, attempts }: AcquireRequest, ticket: LeaseTicket): void {
-    const { clock, terms } = this.#parts;
-    const { slots, fencingToken } = ticket;
-    const waited = clock.monotonic() - started;
-    telemetry.grant.publish({ name: terms.name, id, slots, fencingToken, waited, attempts });
   }
 
   #park(request: AcquireRequest): void {
@@ -313,12 +317,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
       const { id, permits, progress } = request;
       telemetry.wait.publish({ name: this.key.name, id, permits, ...progress });
     }
-    if (request.pending) this.#await();
+    if (!request.pending || this.#awaiting) return;
+    this.#awaiting = true;
+    this.#inbox.await(this);
   }
 
   #giveUp(request: AcquireRequest): void {
-    const { clock } = this.#parts;
-    this.abandon(request, request.timeoutError(this.terms, clock.monotonic()));
+    const now = this.#parts.clock.monotonic();
+    this.abandon(request, request.timeoutError(this.terms, now));
   }
 
   #endOverdue(): void {
@@ -348,12 +354,6 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#inbox.remove(this);
   }
 
-  #await(): void {
-    if (this.#awaiting) return;
-    this.#awaiting = true;
-    this.#inbox.await(this);
-  }
-
   #publishQueue(): void {
     telemetry.queue.publish({ name: this.key.name, waiting: this.#pending.size });
   }
@@ -372,7 +372,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#random = randomBy(this.#parts.clock);
   }
 
-  /** Sets the next try for those who wait, unless an earlier one is set. */
+  /** Sets the next try for the waiters, unless an earlier one is set. */
   #schedule(): void {
     if (this.#pending.size === 0) return;
     const { clock, retry, terms } = this.#parts;

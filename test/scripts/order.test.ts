@@ -19,7 +19,7 @@ function order(group: string, weight = 1, priority = 0): RequestOrder {
   return { group, weight, priority };
 }
 
-function priority(level: number): RequestOrder {
+function ofPriority(level: number): RequestOrder {
   return order('', 1, level);
 }
 
@@ -36,7 +36,7 @@ async function queueUp(
   }
 }
 
-/** Releases what is held, oldest first, until so many were granted: their ids, in order. */
+/** Releases what is held, oldest first, until that many were granted: their ids, in order. */
 async function grants(one: PortFixture, held: readonly string[], count = Infinity) {
   const granted: string[] = [];
   const all = [...held];
@@ -178,8 +178,10 @@ describeOnBoth('priorities', (make) => {
   it('a higher one passes a thousand others at the next grant', async () => {
     const one = make({ limit: 1 });
     await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, numbered('a', 1000), (_, i) => (i % 2 === 0 ? undefined : priority(i % 9)));
-    await queueUp(one, ['c.z1'], () => priority(9));
+    await queueUp(one, numbered('a', 1000), (_, i) =>
+      i % 2 === 0 ? undefined : ofPriority(i % 9),
+    );
+    await queueUp(one, ['c.z1'], () => ofPriority(9));
     expect(await grants(one, ['c.x1'], 1)).to.deep.equal(['c.z1']);
   });
 
@@ -187,7 +189,7 @@ describeOnBoth('priorities', (make) => {
     const one = make({ limit: 1 });
     await one.take('c.x1', { ttl: HOUR });
     const levels = [0, 3, 0, 9, 3, 1, 9, 0];
-    await queueUp(one, numbered('a', 8), (_, i) => priority(levels[i] ?? 0));
+    await queueUp(one, numbered('a', 8), (_, i) => ofPriority(levels[i] ?? 0));
     const { waiters } = await one.inspect();
     expect(waiters.map((waiter) => waiter.priority)).to.deep.equal([9, 9, 3, 3, 1, 0, 0, 0]);
     const expected = [4, 7, 2, 5, 6, 1, 3, 8].map((number) => `c.a${number}`);
@@ -201,11 +203,11 @@ describeOnBoth('priorities', (make) => {
     await queueUp(one, ['c.p1.3'], () => undefined);
     await one.release(['c.1', 'c.2'], { client: 'c' });
     // The first that waits does not fit: one that comes before it does.
-    expect(kinds(await one.acquire([request('c.4', 'wait', priority(1))]))).to.deep.equal([
+    expect(kinds(await one.acquire([request('c.4', 'wait', ofPriority(1))]))).to.deep.equal([
       'granted',
     ]);
-    await queueUp(one, ['c.h1.3'], () => priority(5));
-    await queueUp(one, ['c.s1', 'c.s2'], () => priority(4));
+    await queueUp(one, ['c.h1.3'], () => ofPriority(5));
+    await queueUp(one, ['c.s1', 'c.s2'], () => ofPriority(4));
     expect(await one.try('c.t1')).to.equal('busy');
     expect(await grants(one, ['c.3', 'c.4'], 1)).to.deep.equal(['c.h1.3']);
     expect(await grants(one, ['c.h1.3'])).to.deep.equal(['c.s1', 'c.s2', 'c.p1.3']);
@@ -270,6 +272,29 @@ describeOnBoth('a bound on those who wait', (make) => {
   }
 });
 
+describeOnBoth('an overview', (make) => {
+  it('counts all who wait in an order, and not the dead', async () => {
+    const one = make({ limit: 1 });
+    await one.take('c.x1', { ttl: HOUR });
+    await one.acquire(
+      ids('dead', 2).map((id) => request(id, 'wait', order('a'))),
+      { client: 'dead' },
+    );
+    one.pass(4000);
+    await queueUp(one, [...numbered('a', 3), ...numbered('b', 2), 'c.n1'], (id) =>
+      id === 'c.n1' ? undefined : byLetter()(id),
+    );
+    one.pass(500);
+    const overview = async () => {
+      const [reply] = (await one.backend.overview?.([one.key])) ?? [];
+      return { ...reply, oldestWait: Math.round(reply?.oldestWait ?? 0) };
+    };
+    expect(await overview()).to.include({ held: 1, waiting: 8, oldestWait: 4500 });
+    one.pass(1000);
+    expect(await overview()).to.include({ held: 1, waiting: 6, oldestWait: 1500 });
+  });
+});
+
 describeWithServer('the order, in Redis', (server) => {
   after(closeFixtures);
 
@@ -293,7 +318,7 @@ describeWithServer('the order, in Redis', (server) => {
     await one.take('c.x1', { ttl: HOUR });
     await queueUp(one, numbered('n', 3), () => undefined);
     const before = await one.state();
-    await queueUp(one, ['c.z1'], () => priority(3));
+    await queueUp(one, ['c.z1'], () => ofPriority(3));
     expect(await textOf(one)).to.match(/ o"/);
     await one.release('c.z1', { client: 'c' });
     const { meta, queue } = await one.state();
@@ -324,7 +349,7 @@ describeWithServer('the order, in Redis', (server) => {
     const one = new RedisFixture(server(), { limit: 2 });
     await one.acquire(ids('c', 2), { ttl: HOUR });
     await queueUp(one, ['c.n1', 'c.n2'], () => undefined);
-    await queueUp(one, ['c.z1', 'c.z2'], () => priority(2));
+    await queueUp(one, ['c.z1', 'c.z2'], () => ofPriority(2));
     const waiting = ['c.z1', 'c.z2', 'c.n1', 'c.n2'];
     for (const call of [
       () => one.acquire('c.3'),

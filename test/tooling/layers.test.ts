@@ -7,6 +7,9 @@ import { ROOT } from './run-program.js';
 /** The files that may import a package. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   '@opentelemetry/api': /^otel\//,
+  // What the page is built with; the package has the built page.
+  esbuild: /^web\/page\/assets\.ts$/,
+  uplot: /^web\/page\/app\//,
   redis: /^cli\//,
   ioredis: /^cli\//,
 };
@@ -47,7 +50,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   adapters: [],
   quorum: ['port', 'time', 'common', 'redis'],
   otel: ['root', 'common'],
-  cli: ['root', 'common', 'port'],
+  sampler: ['root', 'common', 'port', 'time'],
+  web: ['sampler', 'root', 'common', 'port', 'time'],
+  cli: ['root', 'common', 'port', 'sampler', 'web'],
 };
 
 const isFile = (to: string): boolean => to.endsWith('.ts') && !to.startsWith('node:');

@@ -12,8 +12,18 @@ import {
   RedsemError,
 } from '../../src/errors.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
-import { listSemaphores, MemoryBackend, quorum } from '../../src/index.js';
+import {
+  acquireAll,
+  KeyedMutex,
+  listSemaphores,
+  MemoryBackend,
+  Mutex,
+  quorum,
+  Semaphore,
+  useAll,
+} from '../../src/index.js';
 import { resolveAcquire, resolveOptions } from '../../src/options.js';
+import { errorOf } from '../support/rejection.js';
 import {
   adoptedId,
   checkTicketId,
@@ -24,6 +34,14 @@ import {
 } from '../../src/backends/ticket-id.js';
 
 const DOCS = '; see docs/reference/errors.md#invalid_argument';
+
+describe('a client that speaks HTTP', () => {
+  it('is refused, with what it lacks', () => {
+    const http = { eval: () => {}, evalsha: () => {} };
+    const make = (): Semaphore => new Semaphore(http as never, 'x', { limit: 1 });
+    expect(make).to.throw(TypeError, 'got another object, without events: over HTTP?');
+  });
+});
 
 describe('options', () => {
   it('have their documented defaults, and cannot be changed afterwards', () => {
@@ -149,7 +167,7 @@ describe('options', () => {
     expect(replicas).to.match(/^TypeError: replicas\.timeOut: .*did you mean timeout\?/);
     const acquire = refusal(() => resolveAcquire({ ttl: 5 } as object));
     expect(acquire).to.match(/^TypeError: ttl: .*it is an option of the constructor/);
-    expect(refusal(() => resolveAcquire({ weight: 2 } as object))).to.match(/did you mean permits/);
+    expect(refusal(() => resolveAcquire({ weight: 2 }))).to.match(/did you mean permits/);
   });
 
   it('that are unknown are refused where a backend or a list is made', () => {
@@ -165,6 +183,36 @@ describe('options', () => {
     expect(refusal(() => new MemoryBackend(5 as never))).to.match(
       /^TypeError: options: expected an object, got 5/,
     );
+  });
+
+  it('that are unknown are refused by every call, which takes nothing', async () => {
+    const backend = new MemoryBackend();
+    const [semaphore, mutex] = [new Semaphore(backend, 'a', { limit: 1 }), new KeyedMutex(backend)];
+    const made: Readonly<Record<string, () => unknown>> = {
+      'stripe: .*did you mean stripes': () => new KeyedMutex(backend, { stripe: 1 } as object),
+      'lockTimeout: .*did you mean ttl': () =>
+        new Mutex(backend, 'a', { lockTimeout: 1 } as object),
+    };
+    for (const [message, make] of Object.entries(made))
+      expect(refusal(make)).to.match(RegExp(message));
+    const [wait, count] = [{ waitTimeout: 1 }, { count: 1 }] as object[];
+    for (const [call, meant] of [
+      [semaphore.use(() => 1, wait), 'timeout'],
+      [mutex.acquire('a', wait), 'timeout'],
+      [mutex.use('a', () => 1, wait), 'timeout'],
+      [acquireAll([semaphore], wait), 'timeout'],
+      [useAll([semaphore], () => 1, wait), 'timeout'],
+      [semaphore.tryAcquire(count), 'permits'],
+      [semaphore.tryUse(() => 1, count), 'permits'],
+      [acquireAll([{ semaphore, ...count }]), 'permits'],
+    ] as const) {
+      const error = await errorOf<TypeError>(call, TypeError);
+      expect(error).to.have.property('code', 'INVALID_ARGUMENT');
+      expect(error.message)
+        .to.match(/expected no option of this name/)
+        .and.include(meant);
+    }
+    expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
   it('that an object only inherits are none', () => {
@@ -250,7 +298,7 @@ describe('errors', () => {
     ],
     [
       "ERR The user executing the script can't run this command or subcommand",
-      `grant the user what is missing ${RIGHTS}`,
+      `grant the user what is missing ${RIGHTS.replace('(', '(ACL LOG names it; ')}`,
     ],
     [
       'WRONGTYPE Operation against a key holding the wrong kind of value',
@@ -320,7 +368,7 @@ describe('ticket ids', () => {
     for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
   });
 
-  it('of adopted tickets show who has them now, and keep the first id through any number', () => {
+  it('of adopted tickets show the new holder, and keep the first id through any number', () => {
     for (const permits of [1, 7]) {
       const first = ticketId('first', 35, permits);
       expect(firstId(first)).to.equal(first);

@@ -14,6 +14,7 @@ import type {
   InspectReply,
   Listening,
   NamePage,
+  OverviewReply,
   ReleaseCall,
   ReleaseReply,
   RevokeCall,
@@ -129,6 +130,13 @@ export class MemoryBackend implements Backend {
   /** See `Backend`. */
   inspect(call: InspectCall): Promise<InspectReply> {
     return this.#one(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
+  }
+
+  /** See `Backend`. */
+  overview(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]> {
+    const now = this.#now();
+    const replies = keys.map((key) => this.#on(key, now, (semaphore) => semaphore.overview(now)));
+    return this.#reply(keys.length, replies);
   }
 
   async listNames(prefix: string): Promise<NamePage> {

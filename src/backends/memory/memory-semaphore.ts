@@ -11,6 +11,7 @@ import type {
   ExtendReply,
   HolderState,
   InspectReply,
+  Overview,
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
@@ -184,6 +185,20 @@ export class MemorySemaphore {
     return { ...this.#limits.show(given), ...counts, holders, waiters };
   }
 
+  overview(now: number): Overview {
+    const { limit, limitFrom, held, waiting, holders, waiters } = this.inspect(0, now);
+    const isKnown = limitFrom !== 'options';
+    const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, 32);
+    return {
+      limit: isKnown ? limit : undefined,
+      limitFrom: isKnown ? limitFrom : undefined,
+      held,
+      waiting,
+      oldestWait: waiters[0]?.waitingFor,
+      tokens: newest.map(({ fencingToken }) => fencingToken),
+    };
+  }
+
   /** What every call begins with: the limit that counts, and what the caller hears of it. */
   #begin(call: Call, now: number) {
     this.#purge(now);
@@ -216,7 +231,7 @@ export class MemorySemaphore {
   }
 
   #isFull({ client, maxWaiting = Infinity }: AcquireCall, now: number): boolean {
-    if (this.#queue.size >= maxWaiting && this.#queue.dropLeases(now)) {
+    if (this.#queue.size >= maxWaiting && this.#queue.keepLease(client, now)) {
       this.#queue.sweep(client, now);
     }
     return this.#queue.size >= maxWaiting;
@@ -353,7 +368,7 @@ function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: n
 }
 
 /**
- * How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back.
+ * How long a ticket lives that was granted to a waiter: where nobody claims it, it comes back.
  */
 function claimTime({ ttl }: Waiter): number {
   return Math.min(ttl, CLAIM_TIME_MS);

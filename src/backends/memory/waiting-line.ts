@@ -151,11 +151,15 @@ export class WaitingLine {
   /** Whether leases of others were over. */
   renewLease(client: string, now: number): boolean {
     this.#leases.set(client, now + WAITER_LEASE_MS);
-    return this.dropLeases(now);
+    return this.#dropLeases(now);
   }
 
-  /** Whether there were any that are over. */
-  dropLeases(now: number): boolean {
+  /** As `renewLease`, of one who has a lease. */
+  keepLease(client: string, now: number): boolean {
+    return this.#leases.has(client) ? this.renewLease(client, now) : this.#dropLeases(now);
+  }
+
+  #dropLeases(now: number): boolean {
     const before = this.#leases.size;
     for (const [client, until] of this.#leases) if (until <= now) this.#leases.delete(client);
     return this.#leases.size < before;

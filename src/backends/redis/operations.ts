@@ -142,7 +142,7 @@ function kindOf({ wait, asksProgress }: TicketRequest): string {
 function optionsText({ requests, maxWaiting }: AcquireCall): string {
   const ordered = requests.some(({ order }) => order !== undefined);
   const orders = ordered ? listText(requests.map(({ order }) => orderText(order))) : '';
-  // Who only tries is never queued.
+  // A request that only tries is never queued.
   const most = maxWaiting !== undefined && requests.some(({ wait }) => wait) ? maxWaiting : '';
   return orders === '' && most === '' ? '' : `|${orders}|${most}|`;
 }

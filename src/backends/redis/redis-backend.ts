@@ -15,6 +15,7 @@ import type {
   InspectReply,
   Listening,
   NamePage,
+  OverviewReply,
   ReleaseCall,
   ReleaseReply,
   ReplicaRequirement,
@@ -33,7 +34,14 @@ import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import { inOrderOfGrants } from '../request-order.js';
 import type { InspectPage, ReplyPart, WaitingRequest } from './replies.js';
-import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
+import {
+  parseInspect,
+  parseNumbers,
+  parseOverview,
+  partsOf,
+  saysBusy,
+  UnexpectedReplyError,
+} from './replies.js';
 import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
 import { isReadOnlyError, isRetryableError, ReadOnlyRule } from './redis-errors.js';
@@ -50,7 +58,7 @@ import {
 } from './operations.js';
 import type { Operation, ScriptCall } from './script-call.js';
 import { readReplies, scriptCalls } from './script-call.js';
-import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
+import { evictionScript, inspectScript, noteStripesScript, overviewScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
 import { WithReplicas } from './with-replicas.js';
 
@@ -164,6 +172,15 @@ export class RedisBackend implements Backend {
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
     const waiters = inOrderOfGrants([...waiting.values()]).map(waiterState);
     return { ...limit, held, waiting: waiters.length, holders: bySlot, waiters };
+  }
+
+  async overview(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]> {
+    // On a cluster two names share a slot by chance alone.
+    const together = this.laneOf === undefined ? keys : keys.slice(0, 1);
+    if (together.length === 0) return [];
+    const all = together.flatMap(keysOf);
+    const reply = await runScript(this.#connection, overviewScript, all, []);
+    return partsOf('overview', reply).map(parseOverview);
   }
 
   listNames(prefix: string, cursor: string): Promise<NamePage> {

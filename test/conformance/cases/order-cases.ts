@@ -27,7 +27,7 @@ async function servedInTurn(
   return served;
 }
 
-/** How many of so many requests were refused, once all others wait. */
+/** How many of that many requests were refused, once all others wait. */
 async function refusedOf(semaphores: readonly Semaphore[], requests: number) {
   const controller = new AbortController();
   const { signal } = controller;
@@ -54,12 +54,12 @@ export const orderCases: CaseGroup = {
   needs: ['queue'],
   cases: {
     'gives groups turns, over processes, in whatever order they came': async (scope) => {
-      const requests = [...'aaabbbccc'].map((group) => [group, { group }] as const);
+      const requests = 'aaabbbccc'.split('').map((group) => [group, { group }] as const);
       expect(await servedInTurn(scope, requests)).to.equal('abcabcabc');
     },
 
     'follows weights': async (scope) => {
-      const requests = [...'aaaabb'].map((group) => {
+      const requests = 'aaaabb'.split('').map((group) => {
         return [group, { group, weight: group === 'a' ? 2 : 1 }] as const;
       });
       expect(await servedInTurn(scope, requests)).to.equal('abaaba');

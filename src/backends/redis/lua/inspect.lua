@@ -6,11 +6,10 @@
 --       3 entries in a page
 -- Reply 'now|limit|next cursor|next place|holders|waiters': 'id expiry slots token label;…' and 'id
 --       place label;…', where some have options 'id place label priority weight score lives group':
---       score as in the queue, see order.lua, lives 1 or 0. limit: 's' and the stored one, 'o' and
---       that of the last caller, or ''
+--       score as in the queue, see order.lua, lives 1 or 0. limit: as in known-limit.lua
 -- Cost  O(log n + page)
 
--- include: time
+-- include: time known-limit
 local function holders(tickets, meta, cursor, size, now)
   -- A scan by cursor misses no ticket that is there all the time: pages by rank would.
   local scanned = redis.call('ZSCAN', tickets, cursor, 'COUNT', size)
@@ -68,14 +67,11 @@ end
 
 local now = now_text + 0
 local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
-local state = redis.call('HGET', meta, 'state') or ''
-local configured, stored = string.match(state, '^%d+ (%d+)'), string.match(state, ';(%d+) ')
-local limit = stored and 's' .. stored or configured and 'o' .. configured or ''
 local cursor, place, held, waiting = ARGV[1], ARGV[2], '', ''
 if cursor ~= '' then
   held, cursor = holders(tickets, meta, cursor, ARGV[3], now)
 end
-if place == '0' and string.find(state, ' [0%l]*[0o]%l*$') then
+if place == '0' and string.find(redis.call('HGET', meta, 'state') or '', ' [0%l]*[0o]%l*$') then
   place = '~0'
 end
 if string.byte(place) == 126 then
@@ -83,4 +79,4 @@ if string.byte(place) == 126 then
 elseif place ~= '' then
   waiting, place = waiters(queue, meta, place, ARGV[3], now)
 end
-return table.concat({ now_text, limit, cursor, place, held, waiting }, '|')
+return table.concat({ now_text, known_limit(meta), cursor, place, held, waiting }, '|')

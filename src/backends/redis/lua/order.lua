@@ -3,9 +3,9 @@
 -- Vin and Cheng, 1996).
 --
 -- A flow is what has one priority and one group. It has one head, with its virtual start: that of
--- the last grant of its priority, or its own last finish, whichever is later. A grant finishes after
--- a million for each permit, divided by the weight. Tags belong to heads: who leaves the queue
--- leaves no hole.
+-- the last grant of its priority, or its own last finish, whichever is later. A grant finishes
+-- after a million for each permit, divided by the weight. Tags belong to heads: who leaves the
+-- queue leaves no hole.
 --
 -- `queue`: a head, 'place id' -> band + start, where a band is 1.4e14 for each priority above it;
 -- behind it 'place id' -> -1.5e15 - number of the flow, where 0 has the requests for more than the
@@ -254,7 +254,7 @@ local function rebuild_order(s, requests)
   end
 end
 
--- What is known of the order counts where it fits the queue; else it begins anew.
+-- What is known of the order counts where it fits the queue; else it is made again.
 local function recount_order(s, fields)
   local requests, flows, others = {}, {}, 0
   for i = 1, #fields, 2 do

@@ -73,11 +73,16 @@ local function enqueue(s, r)
   end
 end
 
--- Writes those that joined, and the lease of this client, with which all its requests count.
+-- With its lease all requests of a client count.
+local function own_lease(s)
+  return text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$')
+end
+
+-- Writes those that joined, and the lease of this client.
 local function arrive(s)
   local has_dead = drop_dead_leases(s)
   s.waited = true
-  add(s.comers, text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$'))
+  add(s.comers, own_lease(s))
   write(s.comers, 'ZADD', s.queue)
   s.comers = {}
   redis.call('PEXPIRE', s.queue, 'KEYS_LIFE_MS')
@@ -96,7 +101,7 @@ local function scores_of(s, ids, records)
   return redis.call('ZMSCORE', s.queue, unpack(members))
 end
 
--- The place of a request that was in the queue: as it stands there, or as the caller says.
+-- The place of a request that was in the queue: as it is there, or as the caller says.
 local function place_of(id, record, score, place)
   local r = score and read_request(id, record)
   -- Nobody's number may bring those of all others to where a float has no next one, or where heads
@@ -152,6 +157,7 @@ local function is_full(s)
   end
   write_comers(s)
   s.waiting = count_waiting(s)
+  redis.call('ZADD', s.queue, 'XX', own_lease(s))
   if drop_dead_leases(s) then
     sweep(s)
   end
