@@ -196,7 +196,7 @@ export function resolveAcquire(
     throw typeError(`signal: expected an AbortSignal, got ${formatValue(signal)}`);
   }
   if (onWaiting !== undefined && typeof onWaiting !== 'function') {
-    throw typeError(`onWaiting: expected a function, got ${shown(onWaiting)}`);
+    throw typeError(`onWaiting: expected a function, got ${formatValue(onWaiting)}`);
   }
   const permits = checkPermits(options.permits ?? 1);
   return { timeout, signal, permits, order: resolveOrder(options), onWaiting };

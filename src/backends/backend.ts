@@ -119,7 +119,7 @@ export interface TicketRequest {
   readonly arrival: number | undefined;
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
-  /** Whether it asks where it stands, if it is queued. */
+  /** Whether it asks for its position, if it is queued. */
   readonly asksProgress?: boolean;
 }
 

@@ -1,7 +1,7 @@
 /** From how many grants the mean is. */
 const MOST_GRANTS = 32;
 
-/** How fast grants come, while one of those who wait wants to know; see `pace.lua`. */
+/** How fast grants come, while a waiting request wants to know; see `pace.lua`. */
 export class GrantPace {
   /** Microseconds; undefined: nobody wants to know. */
   #last: number | undefined = undefined;

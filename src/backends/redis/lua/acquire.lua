@@ -6,7 +6,7 @@
 --       ; or |), not after (microseconds, or ''), and for each semaphore an id that waits, '?' and
 --       an id that only tries, a JSON list of ids that wait, all of one permit, or
 --       'ids|kinds|places|orders|most|rate', of which the last ones may be left out:
---       a letter for each id, w to wait, p to wait and know where it stands, or t to try; '' or a
+--       a letter for each id, w to wait, p to wait and know its position, or t to try; '' or a
 --       JSON list with the place of each in the queue as an earlier reply said, or 0; '' or a JSON
 --       list with 'priority weight group' of each, the group without spaces, or empty; '' or how
 --       many may wait; '' or a rate

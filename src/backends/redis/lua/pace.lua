@@ -1,4 +1,4 @@
--- Fragment of close.lua: how fast grants come, while one of those who wait wants to know.
+-- Fragment of close.lua: how fast grants come, while a waiting request wants to know.
 --
 -- `meta`: 'pace' -> 'last mean grants': when the queue was last served, the mean time between grants
 -- in microseconds, and how many grants that is from, up to 32.

@@ -1,4 +1,4 @@
--- Fragment of acquire.lua: where a request stands that wants to know.
+-- Fragment of acquire.lua: how long a request may have to wait.
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
