@@ -28,6 +28,8 @@ function watched(name: string, limit: number | null, held: number, waiting: numb
     permits: 1 + (position % 3),
     position,
     waitingFor: 12_000 - 400 * position,
+    priority: 0,
+    group: '',
     label: `upload-${position}.eu-west.example:977 node`,
   }));
   const ticketTimes = new TicketTimes();

@@ -96,8 +96,8 @@ const HABITS: Readonly<Record<string, Habits>> = {
     orders: [order('a'), order('b', 2), order('', 1, 1), undefined, undefined],
     acts: { ...OPERATIONS, setLimit: 15, stall: 6 },
   },
-  'a bound on those who wait': { limit: 2, largest: 2, longestPause: 150, maxWaiting: 4 },
-  'a bound, groups and stalls': {
+  'a bounded queue': { limit: 2, largest: 2, longestPause: 150, maxWaiting: 4 },
+  'a bounded queue, groups and stalls': {
     limit: 3,
     largest: 3,
     longestPause: 150,

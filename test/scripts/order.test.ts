@@ -225,7 +225,7 @@ describeOnBoth('priorities', (make) => {
   });
 });
 
-describeOnBoth('a bound on those who wait', (make) => {
+describeOnBoth('a bounded queue', (make) => {
   it('refuses one more, but none that waits already or returns to its old place', async () => {
     const one = make({ limit: 1 });
     const bound = { maxWaiting: 2, client: 'c' };
@@ -273,7 +273,7 @@ describeOnBoth('a bound on those who wait', (make) => {
 });
 
 describeOnBoth('an overview', (make) => {
-  it('counts all who wait in an order, and not the dead', async () => {
+  it('counts all waiters of an order, and not the dead', async () => {
     const one = make({ limit: 1 });
     await one.take('c.x1', { ttl: HOUR });
     await one.acquire(
@@ -287,7 +287,8 @@ describeOnBoth('an overview', (make) => {
     one.pass(500);
     const overview = async () => {
       const [reply] = (await one.backend.overview?.([one.key])) ?? [];
-      return { ...reply, oldestWait: Math.round(reply?.oldestWait ?? 0) };
+      if (reply === undefined || !('oldestWait' in reply)) throw new Error('no overview');
+      return { ...reply, oldestWait: Math.round(reply.oldestWait ?? 0) };
     };
     expect(await overview()).to.include({ held: 1, waiting: 8, oldestWait: 4500 });
     one.pass(1000);

@@ -33,12 +33,13 @@ import { LiveTickets } from './live-tickets.js';
 import type { RisingNumbers } from './rising-numbers.js';
 import { NO_ORDER } from '../request-order.js';
 import type { Waiter } from './waiting-flow.js';
+import { newWaiter, waiterState } from './waiting-flow.js';
 import { WaitingLine } from './waiting-line.js';
 
 /** What a call found when it served the queue. */
 interface Served {
   readonly granted: readonly Waiter[];
-  /** That of the first who waits for permits that may come free: new requests must come behind. */
+  /** The rank of the first that waits for permits that may come free: others must come behind. */
   blocked: number;
   /** False where nobody asked before this call how fast grants come. */
   isPaced?: boolean;
@@ -175,12 +176,9 @@ export class MemorySemaphore {
   inspect(given: number, now: number): InspectReply {
     this.#purge(now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
-    const waiters = this.#queue.living(now).map((waiter, position) => {
-      const { id, permits, arrival, label, order } = waiter;
-      const { priority, group } = order;
-      const waitingFor = Math.max(0, now - arrival / 1000);
-      return { id, permits, position, waitingFor, label, priority, group };
-    });
+    const waiters = this.#queue
+      .living(now)
+      .map((waiter, position) => waiterState(waiter, position, now));
     const counts = { held: this.#tickets.permits, waiting: waiters.length };
     return { ...this.#limits.show(given), ...counts, holders, waiters };
   }
@@ -355,12 +353,6 @@ export class MemorySemaphore {
     this.#inboxes.pushEnded(this.#key, clientOf(found.id), ended);
     return this.#tickets.adopt(found, newId, label, now, now + ttl);
   }
-}
-
-function newWaiter(request: TicketRequest, call: AcquireCall, arrival: number): Waiter {
-  const { id, permits, order = NO_ORDER } = request;
-  const { client, label, ttl } = call;
-  return { id, permits, client, arrival, label, ttl, order, place: 0 };
 }
 
 function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: number): boolean {

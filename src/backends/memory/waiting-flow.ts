@@ -1,6 +1,7 @@
 import type { Heaped } from '../../time/heap.js';
 import { Heap } from '../../time/heap.js';
-import type { RequestOrder } from '../backend.js';
+import type { AcquireCall, RequestOrder, TicketRequest, WaiterState } from '../backend.js';
+import { NO_ORDER } from '../request-order.js';
 import type { Named } from './heap-by-id.js';
 import { HeapById } from './heap-by-id.js';
 
@@ -13,6 +14,19 @@ export interface Waiter extends Named {
   /** Its place: lower numbers come first. */
   readonly arrival: number;
   readonly order: RequestOrder;
+}
+
+export function newWaiter(request: TicketRequest, call: AcquireCall, arrival: number): Waiter {
+  const { id, permits, order = NO_ORDER } = request;
+  const { client, label, ttl } = call;
+  return { id, permits, client, arrival, label, ttl, order, place: 0 };
+}
+
+export function waiterState(waiter: Waiter, position: number, now: number): WaiterState {
+  const { id, permits, arrival, label, order } = waiter;
+  const { priority, group } = order;
+  const waitingFor = Math.max(0, now - arrival / 1000);
+  return { id, permits, position, waitingFor, label, priority, group };
 }
 
 /** Requests of one priority and one group, by arrival, and the virtual start of the first. */
@@ -33,7 +47,7 @@ interface IdleFlow extends Named {
 
 /** The flows of one priority, and the virtual start of its last grant. */
 export class PriorityBand {
-  readonly heads = new Heap<WaitingFlow>(
+  readonly heads: Heap<WaitingFlow> = new Heap<WaitingFlow>(
     ({ start }) => start,
     ({ lowest }) => lowest?.arrival ?? 0,
   );

@@ -86,19 +86,19 @@ export class WaitingLine {
     return band?.heads.lowest?.lowest;
   }
 
-  /** What a newcomer is compared by with those who wait: lower comes first. */
+  /** What a newcomer is compared by with waiters: lower comes first. */
   rankOf(order: RequestOrder): number {
     const flow = flowOf(order);
     if (this.#ordered && this.#flows.has(flow)) return Infinity;
     return bandOf(order) + (this.#ordered ? this.#bandOf(order).startOf(flow) : 0);
   }
 
-  /** That of one who waits and is first. */
+  /** That of the first waiter. */
   rankOfFirst({ order }: Waiter): number {
     return bandOf(order) + (this.#flows.get(flowOf(order))?.start ?? 0);
   }
 
-  /** A newcomer is granted before those who wait. */
+  /** A newcomer is granted before the waiters. */
   pass(permits: number, order: RequestOrder): void {
     if (!this.#ordered) return;
     const [band, flow] = [this.#bandOf(order), flowOf(order)];
@@ -154,7 +154,7 @@ export class WaitingLine {
     return this.#dropLeases(now);
   }
 
-  /** As `renewLease`, of one who has a lease. */
+  /** As `renewLease`, where the client has a lease. */
   keepLease(client: string, now: number): boolean {
     return this.#leases.has(client) ? this.renewLease(client, now) : this.#dropLeases(now);
   }

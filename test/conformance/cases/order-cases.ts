@@ -50,7 +50,7 @@ async function refusedOf(semaphores: readonly Semaphore[], requests: number) {
 }
 
 export const orderCases: CaseGroup = {
-  title: 'the order of those who wait',
+  title: 'the order of the queue',
   needs: ['queue'],
   cases: {
     'gives groups turns, over processes, in whatever order they came': async (scope) => {

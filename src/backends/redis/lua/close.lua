@@ -19,7 +19,7 @@ local function write_state(s)
   end
   local state = text_of(s.last) .. ' ' .. s.own
   if s.doubt then
-    -- The keys disagree about those who wait: the next call counts again.
+    -- The keys disagree about the queue: the next call counts again.
     state = state .. ';' .. s.stored .. ' 0'
   elseif not short then
     local counts = string.format(' %d %d %d %d %d', s.top, s.held, s.gaps, s.count, s.waiting)

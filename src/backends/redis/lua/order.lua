@@ -1,6 +1,7 @@
--- Fragment of semaphore.lua: the order of those who wait, while one of them has a priority or
--- a group. Priority comes first, then virtual start, then arrival: start-time fair queueing (Goyal,
--- Vin and Cheng, 1996).
+-- Fragment of semaphore.lua: the order of the queue, while a request in it has a priority or a
+-- group.
+-- Priority comes first, then virtual start, then arrival: start-time fair queueing (Goyal, Vin and
+-- Cheng, 1996).
 --
 -- A flow is what has one priority and one group. It has one head, with its virtual start: that of
 -- the last grant of its priority, or its own last finish, whichever is later. A grant finishes
@@ -179,7 +180,7 @@ local function park(s, r, start)
   succeed(s, r, start)
 end
 
--- From here on there is an order, where so far all came in that of arrival.
+-- From here on there is an order beside that of arrival.
 local function begin_order(s)
   s.order, s.policy = new_order(), s.policy .. 'o'
   local plain = request_of('.', '', '', 0, 1, '')
@@ -197,7 +198,7 @@ local function settle_band(s, band)
   redis.call('ZREMRANGEBYSCORE', s.queue, text_of(low - 1.4e15), text_of(low - 1.4e15 + last))
 end
 
--- All who wait came without options: they do so in the form of those.
+-- No request in the queue has options: all get the form of such.
 local function end_order(s)
   for _, final in ipairs({ '(1400000000000000', '-1500000000000000' }) do
     local first = final == '-1500000000000000' and final or '0'

@@ -25,15 +25,15 @@ local function order_of(id, place, text, run)
   return request_of(id, base, place, priority or '0', weight or 1, group or '')
 end
 
--- Those who joined so far, so that all who wait are in the queue.
+-- Writes the requests that joined so far.
 local function write_comers(s)
   write(s.comers, 'ZADD', s.queue)
   write(s.fields, 'HSET', s.meta)
   s.comers, s.fields = {}, {}
 end
 
--- Drops the requests of dead clients, so that those who wait can be counted. The caller lives.
--- Heads come last: those who succeed them live.
+-- Drops the requests of dead clients, so that the others can be counted. The caller lives. Heads
+-- come last: their successors live.
 local function sweep(s)
   local alive = { [string.match(s.run.inbox, '[^:]*$')] = true }
   local zones = { '-1600000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
@@ -57,7 +57,7 @@ local function drop_dead_leases(s)
   return redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15)) > 0 and s.most
 end
 
--- Joins those who wait.
+-- Puts a request into the queue.
 local function enqueue(s, r)
   if not r.plain and not s.order then
     write_comers(s)
