@@ -25,6 +25,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   demo: 'the demo and its judge',
   chaos: 'the checker, and short runs of faults by seed',
   formal: 'the model, by spin',
+  web: 'the web view in Chromium, on a real server with real processes',
 };
 
 const PROGRAMS: readonly Part[] = [

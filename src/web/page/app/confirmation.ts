@@ -33,6 +33,7 @@ export class Confirmation {
 
   ask(question: Question): void {
     this.#question = question;
+    notify('');
     setText(byId('confirm-title'), question.title);
     setText(byId('confirm-error'), '');
     byId('confirm-limit-field').hidden = question.limit === undefined;
@@ -79,12 +80,7 @@ export class Confirmation {
   }
 }
 
-let timer = 0;
-
-/** Says what was done, for a few seconds. */
-function notify(text: string): void {
-  const note = byId('note');
-  setText(note, text);
-  clearTimeout(timer);
-  timer = setTimeout(() => setText(note, ''), 6000);
+/** Says what was done, until something else is. */
+export function notify(text: string): void {
+  setText(byId('note'), text);
 }

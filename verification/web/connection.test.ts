@@ -1,0 +1,75 @@
+import { expect } from 'chai';
+
+import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
+import { stopProcesses, TestProcess } from '../processes/test-process.js';
+import { describeInBrowser, textOf, untilLink, untilText } from './page-fixture.js';
+
+describeInBrowser('a lost connection', (web) => {
+  let process: TestProcess;
+
+  before(async () => {
+    const options = { limit: 5, label: 'holder' };
+    process = await TestProcess.start({
+      kind: 'redis',
+      url: web().server.url,
+      name: 'kept',
+      options,
+    });
+    await process.ask('acquire', {});
+  });
+  after(stopProcesses);
+
+  /** The grey of all numbers that are not of now. */
+  const staleColor = "getComputedStyle(document.querySelector('main')).fontStyle";
+
+  it('to the view shows, and heals by itself with the numbers of now', async () => {
+    const { page } = await web().open({ name: 'kept' });
+    await untilText(page, '#detail-held', '1');
+    await web().view.kill();
+    await untilLink(page, 'Disconnected');
+    expect(await textOf(page, '#banner-text')).to.match(/^Connection lost: trying again\. Numbers/);
+    expect(await page.evaluate(staleColor)).to.equal('italic');
+    expect(await textOf(page, '#detail-held'), 'the last that was known').to.equal('1');
+    await process.ask('acquire', {});
+    await web().view.start();
+    await untilLink(page, 'Live');
+    await untilText(page, '#detail-held', '2');
+    expect(await page.locator('#banner').isVisible()).to.equal(false);
+    expect(await page.evaluate(staleColor)).to.equal('normal');
+  });
+
+  it('of the view to Redis shows, and heals', async () => {
+    const { page } = await web().open();
+    web().server.pause();
+    try {
+      await untilLink(page, 'No Redis');
+      expect(await textOf(page, '#banner-text')).to.match(/^Redis does not answer\. Numbers are/);
+      expect(await page.evaluate(staleColor)).to.equal('italic');
+    } finally {
+      web().server.resume();
+    }
+    await untilLink(page, 'Live');
+    expect(await page.evaluate(staleColor)).to.equal('normal');
+  });
+
+  describe('that only hangs', () => {
+    let proxy: FaultProxy;
+
+    before(async () => {
+      proxy = await startProxy(Number(new URL(web().view.address).port));
+    });
+    after(() => proxy.stop());
+
+    it('makes the numbers look late first, then lost, and heals', async () => {
+      const { page } = await web().open({ address: `http://127.0.0.1:${proxy.port}/` });
+      proxy.hang(true);
+      await untilLink(page, 'Late');
+      expect(await page.evaluate(staleColor)).to.equal('italic');
+      await untilLink(page, 'Disconnected');
+      proxy.cut();
+      proxy.hang(false);
+      await untilLink(page, 'Live');
+      expect(await page.evaluate(staleColor)).to.equal('normal');
+    });
+  });
+});
