@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const ENTRIES = ['index', 'backend', 'otel/index'];
+const ENTRIES = ['index', 'backend', 'otel/index', 'web/index', 'web/node'];
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 await build({
