@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
+import { pickLoopbackPort } from '../../test/support/loopback-port.js';
 import { stopProcesses, TestProcess } from '../processes/test-process.js';
 import { describeInBrowser, textOf, untilLink, untilText } from './page-fixture.js';
+import { ViewProcess } from './view-process.js';
 
 describeInBrowser('a lost connection', (web) => {
   let process: TestProcess;
@@ -54,11 +56,16 @@ describeInBrowser('a lost connection', (web) => {
 
   describe('that only hangs', () => {
     let proxy: FaultProxy;
+    let view: ViewProcess;
 
-    before(async () => {
-      proxy = await startProxy(Number(new URL(web().view.address).port));
+    before('a view behind a proxy', async () => {
+      const port = await pickLoopbackPort();
+      proxy = await startProxy(port);
+      const host = `127.0.0.1:${proxy.port}`;
+      view = new ViewProcess(port, web().server.url, '--host', host);
+      await view.start();
     });
-    after(() => proxy.stop());
+    after(() => Promise.all([proxy.stop(), view.kill()]));
 
     it('makes the numbers look late first, then lost, and heals', async () => {
       const { page } = await web().open({ address: `http://127.0.0.1:${proxy.port}/` });

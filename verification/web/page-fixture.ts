@@ -43,7 +43,7 @@ export function describeInBrowser(title: string, body: (web: () => WebFixture) =
 
     before('start Chromium and the view', async function () {
       browser = await launchChromium(this);
-      view = new ViewProcess(await pickLoopbackPort(), server().url);
+      view = new ViewProcess(await pickLoopbackPort(), server().url, '--actions');
       await view.start();
     });
     afterEach('close pages', () => Promise.all(contexts.splice(0).map((one) => one.close())));
