@@ -8,5 +8,13 @@ const entries = Object.entries(pageAssets).map(
   ([name, text]) => `  ${JSON.stringify(name)}: ${JSON.stringify(text)},\n`,
 );
 const folder = new URL('../dist/web/page/', import.meta.url);
-writeFileSync(new URL('assets.js', folder), `export const pageAssets = {\n${entries.join('')}};\n`);
+// One copy, which import and require() can load.
+writeFileSync(
+  new URL('assets.cjs', folder),
+  `module.exports.pageAssets = {\n${entries.join('')}};\n`,
+);
+writeFileSync(
+  new URL('assets.js', folder),
+  "import assets from './assets.cjs';\nexport const { pageAssets } = assets;\n",
+);
 writeFileSync(new URL('uplot-license.txt', folder), chartLicense());

@@ -18,7 +18,7 @@ import type { Clock, Instant } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ValidityWindow } from '../time/server-clock.js';
-import { certaintyLeft } from '../time/server-clock.js';
+import { validityLeft } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { AcquireParams } from './acquire-request.js';
 import { acquiringFailed, AcquireRequest } from './acquire-request.js';
@@ -47,7 +47,7 @@ export interface WaitLoopParts {
 }
 
 /**
- * All who wait for one semaphore object. A new request leaves at once; those that were queued, or
+ * All waiters of one semaphore object. A new request leaves at once; those that were queued, or
  * whose call failed, are asked for again together, after pauses that grow. A pushed grant cuts the
  * pause short. Tries are the truth and pushes are hints: losing every push costs time, never a
  * permit.
@@ -144,9 +144,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
     const life = Math.min(CLAIM_TIME_MS, terms.ttl);
-    const window = terms.serverClock.certaintyUntil(grant.expiresAt, life);
+    const window = terms.serverClock.validityUntil(grant.expiresAt, life);
     if (window === undefined) return true;
-    if (certaintyLeft(window.since, window.span, clock) <= 0) this.#onLateGrant(request);
+    if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant(request);
     // Anybody can send a grant: what it says is read once the request is known, and kept only if it
     // fits.
     else if (grant.slots.length === request.permits) this.#grant(request, grant, window, false);
@@ -170,7 +170,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   ): void {
     if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
-    this.#searchStrays();
+    this.#searchOrphans();
     for (const [i, request] of requests.entries()) {
       const verdict = reply.verdicts[i];
       if (!late) request.onReply();
@@ -181,10 +181,10 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   /** Once after each interruption: the server may have been restarted with older data. */
-  #searchStrays(): void {
+  #searchOrphans(): void {
     if (this.#interruptions === this.#inbox.interruptions) return;
     this.#interruptions = this.#inbox.interruptions;
-    this.#parts.calls.dispatch.searchStrays(this.key, this.terms.call.limit);
+    this.#parts.calls.dispatch.searchOrphans(this.key, this.terms.call.limit);
   }
 
   onFailure(requests: readonly AcquireRequest[], error: unknown): void {
@@ -203,7 +203,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#failing = false;
     if (!request.pending) return this.#onLateVerdict(request, verdict);
     if (verdict.kind === 'granted') {
-      this.#grant(request, verdict, { since: sent, span: this.terms.ttl }, true);
+      this.#grant(request, verdict, { from: sent, duration: this.terms.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.onRefused(request);
     } else if (verdict.kind === 'over') {
@@ -362,7 +362,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#random = randomBy(this.#parts.clock);
   }
 
-  /** Sets the next try for those who wait, unless an earlier one is set. */
+  /** Sets the next try for the waiters, unless an earlier one is set. */
   #schedule(): void {
     if (this.#pending.size === 0) return;
     const { clock, retry, terms } = this.#parts;

@@ -5,8 +5,8 @@ import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
 import { modulesOf } from '../package/folder-packages.js';
-import { stopProcesses, TestProcess } from '../processes/test-process.js';
 import { describeInBrowser, type OpenPage, untilLink, untilText } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
 
 interface Finding {
   readonly id: string;
@@ -16,16 +16,19 @@ interface Finding {
 
 describeInBrowser('axe-core', (web) => {
   before('a holder and a waiter', async () => {
-    const args = { kind: 'ioredis', url: web().server.url, name: 'exports' } as const;
-    const options = { limit: 1, label: 'export-worker' };
-    const [holder, waiter] = await Promise.all([
-      TestProcess.start({ ...args, options }),
-      TestProcess.start({ ...args, options }),
-    ]);
-    await holder.ask('acquire', {});
-    void waiter.ask('acquire', {}).catch(() => undefined);
+    const { url } = web().server;
+    const args = {
+      kind: 'ioredis',
+      url,
+      name: 'exports',
+      limit: 1,
+      label: 'export-worker',
+    } as const;
+    const [holder, waiter] = await Promise.all([UserProcess.start(args), UserProcess.start(args)]);
+    await holder.ask('acquire', 1);
+    void waiter.ask('acquire', 1).catch(() => undefined);
   });
-  after(stopProcesses);
+  after(stopUsers);
 
   function open(colorScheme: 'light' | 'dark', name?: string): Promise<OpenPage> {
     const script = readFileSync(join(modulesOf('verification/web'), 'axe-core/axe.min.js'), 'utf8');

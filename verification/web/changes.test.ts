@@ -2,21 +2,20 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
-import { stopProcesses, TestProcess } from '../processes/test-process.js';
 import { describeInBrowser, rowsOf, textOf, untilText } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
 
 describeInBrowser('changes from the page', (web) => {
-  afterEach(stopProcesses);
+  afterEach(stopUsers);
 
-  function start(name: string, limit: number, label: string): Promise<TestProcess> {
-    const options = { limit, label };
-    return TestProcess.start({ kind: 'ioredis', url: web().server.url, name, options });
+  function start(name: string, limit: number, label: string): Promise<UserProcess> {
+    return UserProcess.start({ kind: 'ioredis', url: web().server.url, name, limit, label });
   }
 
   it('revoke: the holder loses its permit, and the next in the queue has it', async () => {
     const [first, second] = await Promise.all([start('gpu', 1, 'old'), start('gpu', 1, 'new')]);
-    const { id } = await first.ask('acquire', {});
-    const waiting = second.ask('acquire', {});
+    const { id } = await first.ask('acquire', 1);
+    const waiting = second.ask('acquire', 1);
     const { page, problems } = await web().open({ name: 'gpu' });
     await untilText(page, '#detail-waiting', '1');
     await page.locator('#holders .rows button').click();
@@ -33,7 +32,7 @@ describeInBrowser('changes from the page', (web) => {
 
   it('do nothing when the answer is no', async () => {
     const holder = await start('kept', 1, 'kept');
-    const { id } = await holder.ask('acquire', {});
+    const { id } = await holder.ask('acquire', 1);
     const { page } = await web().open({ name: 'kept' });
     await untilText(page, '#detail-held', '1');
     await page.locator('#holders .rows button').click();
@@ -50,8 +49,8 @@ describeInBrowser('changes from the page', (web) => {
 
   it('set the limit: waiters get what comes free', async () => {
     const [first, second] = await Promise.all([start('pdf', 1, 'a'), start('pdf', 1, 'b')]);
-    await first.ask('acquire', {});
-    const waiting = second.ask('acquire', {});
+    await first.ask('acquire', 1);
+    const waiting = second.ask('acquire', 1);
     const { page, problems } = await web().open({ name: 'pdf' });
     await untilText(page, '#detail-waiting', '1');
     await page.locator('#set-limit').click();
@@ -85,14 +84,14 @@ describeInBrowser('changes from the page', (web) => {
 
   it('pause and resume: nobody is granted in between', async () => {
     const [first, second] = await Promise.all([start('mail', 2, 'a'), start('mail', 2, 'b')]);
-    const { id } = await first.ask('acquire', {});
+    const { id } = await first.ask('acquire', 1);
     const { page } = await web().open({ name: 'mail' });
     await untilText(page, '#detail-held', '1');
     await page.locator('#pause').click();
     expect(await effects(page)).to.include('Nobody gets a permit until you set another limit.');
     await page.locator('#confirm-yes').click();
     await untilText(page, '#detail-word', 'paused');
-    const waiting = second.ask('acquire', {});
+    const waiting = second.ask('acquire', 1);
     await untilText(page, '#detail-waiting', '1');
     await first.ask('release', id);
     await untilText(page, '#detail-held', '0');

@@ -2,24 +2,20 @@ import { expect } from 'chai';
 
 import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
 import { pickLoopbackPort } from '../../test/support/loopback-port.js';
-import { stopProcesses, TestProcess } from '../processes/test-process.js';
 import { describeInBrowser, textOf, untilLink, untilText } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
 import { ViewProcess } from './view-process.js';
 
 describeInBrowser('a lost connection', (web) => {
-  let process: TestProcess;
+  let holder: UserProcess;
 
   before(async () => {
-    const options = { limit: 5, label: 'holder' };
-    process = await TestProcess.start({
-      kind: 'redis',
-      url: web().server.url,
-      name: 'kept',
-      options,
-    });
-    await process.ask('acquire', {});
+    const { url } = web().server;
+    const args = { kind: 'redis', url, name: 'kept', limit: 5, label: 'holder' } as const;
+    holder = await UserProcess.start(args);
+    await holder.ask('acquire', 1);
   });
-  after(stopProcesses);
+  after(stopUsers);
 
   /** The grey of all numbers that are not of now. */
   const staleColor = "getComputedStyle(document.querySelector('main')).fontStyle";
@@ -32,7 +28,7 @@ describeInBrowser('a lost connection', (web) => {
     expect(await textOf(page, '#banner-text')).to.match(/^Connection lost: trying again\. Numbers/);
     expect(await page.evaluate(staleColor)).to.equal('italic');
     expect(await textOf(page, '#detail-held'), 'the last that was known').to.equal('1');
-    await process.ask('acquire', {});
+    await holder.ask('acquire', 1);
     await web().view.start();
     await untilLink(page, 'Live');
     await untilText(page, '#detail-held', '2');

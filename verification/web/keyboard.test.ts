@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
-import { stopProcesses, TestProcess } from '../processes/test-process.js';
 import { describeInBrowser, rowsOf, untilText } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
 
 describeInBrowser('the keyboard alone', (web) => {
-  afterEach(stopProcesses);
+  afterEach(stopUsers);
 
   async function press(page: Page, ...keys: readonly string[]): Promise<void> {
     for (const key of keys) await page.keyboard.press(key);
@@ -15,9 +15,9 @@ describeInBrowser('the keyboard alone', (web) => {
   it('walks from the list through a semaphore and its changes, and back', async () => {
     const url = web().server.url;
     for (const name of ['alpha', 'beta', 'gamma']) {
-      const options = { limit: 2, label: `holder of ${name}` };
-      const holder = await TestProcess.start({ kind: 'ioredis', url, name, options });
-      await holder.ask('acquire', {});
+      const args = { kind: 'ioredis', url, name, limit: 2, label: `holder of ${name}` } as const;
+      const holder = await UserProcess.start(args);
+      await holder.ask('acquire', 1);
     }
     const { page, problems } = await web().open();
     await eventually(async () => (await rowsOf(page, 'semaphores')).length === 3);

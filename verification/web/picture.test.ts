@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 
 import { eventually } from '../../test/support/eventually.js';
-import { stopProcesses, TestProcess } from '../processes/test-process.js';
 import { timed } from '../support/timed.js';
 import { describeInBrowser, rowsOf, textOf } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
 
 /** How far the picture may lag behind. */
 const LAG_MS = 2000;
@@ -12,23 +12,19 @@ const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
 
 describeInBrowser('the picture of four processes', (web) => {
   const lags: number[] = [];
-  let processes: readonly TestProcess[];
+  let processes: readonly UserProcess[];
 
   beforeEach('start four processes', async () => {
     const url = web().server.url;
     const start = (kind: (typeof KINDS)[number], nth: number) =>
-      TestProcess.start({ kind, url, name: 'exports', options: optionsOf(nth) });
+      UserProcess.start({ kind, url, name: 'exports', limit: 3, label: `process-${nth}` });
     processes = await Promise.all(KINDS.map(start));
   });
-  afterEach(stopProcesses);
+  afterEach(stopUsers);
   after(() => {
     const worst = Math.round(Math.max(...lags));
     console.log(`      the picture was up to ${worst} ms behind, ${lags.length} changes`);
   });
-
-  function optionsOf(nth: number): { limit: number; label: string } {
-    return { limit: 3, label: `process-${nth}` };
-  }
 
   async function follows(page: Page, ...expected: readonly string[]): Promise<void> {
     const { took } = await timed(() =>
@@ -42,25 +38,25 @@ describeInBrowser('the picture of four processes', (web) => {
     const { page, problems } = await web().open();
     const tickets = [];
     for (const [nth, expected] of ['busy 1 / 3 0', 'busy 2 / 3 0', 'full 3 / 3 0'].entries()) {
-      tickets.push(await processes[nth]!.ask('acquire', {}));
+      tickets.push(await processes[nth]!.ask('acquire', 1));
       await follows(page, expected);
     }
-    const waiting = processes[3]!.ask('acquire', {});
+    const waiting = processes[3]!.ask('acquire', 1);
     await follows(page, 'full 3 / 3 1');
     await processes[0]!.ask('release', tickets[0]!.id);
     const heir = await waiting;
     await follows(page, 'full 3 / 3 0');
     await processes[3]!.ask('release', heir.id);
     await follows(page, 'busy 2 / 3 0');
-    await processes[1]!.kill();
+    processes[1]!.worker.kill();
     expect(problems).to.deep.equal([]);
   });
 
   it('shows in detail who holds which slot and who waits', async () => {
     const { page, problems } = await web().open({ name: 'exports' });
-    const holder = await processes[0]!.ask('acquire', { permits: 2 });
-    const second = await processes[1]!.ask('acquire', {});
-    const waiting = processes[2]!.ask('acquire', { permits: 2 });
+    const holder = await processes[0]!.ask('acquire', 2);
+    const second = await processes[1]!.ask('acquire', 1);
+    const waiting = processes[2]!.ask('acquire', 2);
     await eventually(async () => {
       expect(await labels(page, 'holders')).to.deep.equal(['process-0', 'process-0', 'process-1']);
       expect(await labels(page, 'queue')).to.deep.equal(['process-2']);
@@ -92,12 +88,12 @@ describeInBrowser('the picture of four processes', (web) => {
   });
 
   it('is right again after four processes have contended for a while', async () => {
-    const { page } = await web().open({ name: 'contended' });
-    const job = { name: 'contended', limit: 4, tasks: 10, rounds: 5, hold: 60 };
-    const work = Promise.all(processes.map((one) => one.ask('run', job)));
+    const { page } = await web().open({ name: 'exports' });
+    const task = { callers: 10, rounds: 5, hold: 60 };
+    const work = Promise.all(processes.map((one) => one.ask('work', task)));
     await eventually(async () => Number(await textOf(page, '#detail-waiting')) > 0);
     await work;
-    await follows(page, 'idle 0 / 4 0');
+    await follows(page, 'idle 0 / 3 0');
     expect(await page.locator('#chart-held canvas').count()).to.equal(1);
   });
 });

@@ -1,25 +1,22 @@
 import { expect } from 'chai';
 
 import { eventually } from '../../test/support/eventually.js';
-import { stopProcesses, TestProcess } from '../processes/test-process.js';
 import { describeInBrowser, textOf, untilText } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
 import { TOKEN } from './view-process.js';
 
 const LABEL = '<script>window.attacked = true</script>';
 const NAME = '<img src=x onerror="window.attacked = true">';
 
 describeInBrowser('texts of others', (web) => {
-  afterEach(stopProcesses);
+  afterEach(stopUsers);
 
   it('stay texts: a label that is a script, a name that is an image', async () => {
-    const args = { kind: 'ioredis', url: web().server.url, name: NAME } as const;
-    const options = { limit: 1, label: LABEL };
-    const [holder, waiter] = await Promise.all([
-      TestProcess.start({ ...args, options }),
-      TestProcess.start({ ...args, options }),
-    ]);
-    const { id } = await holder.ask('acquire', {});
-    const waiting = waiter.ask('acquire', {});
+    const { url } = web().server;
+    const args = { kind: 'ioredis', url, name: NAME, limit: 1, label: LABEL } as const;
+    const [holder, waiter] = await Promise.all([UserProcess.start(args), UserProcess.start(args)]);
+    const { id } = await holder.ask('acquire', 1);
+    const waiting = waiter.ask('acquire', 1);
     const { page, problems } = await web().open();
     await untilText(page, '#semaphores .rows .name', NAME);
     await page.locator('#semaphores .rows .name').click();

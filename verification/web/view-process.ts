@@ -2,10 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 
 import { eventually } from '../../test/support/eventually.js';
 import { spawnOwned, untilExit } from '../../test/support/owned-processes.js';
+import { sourcesOf } from '../../test/support/program-file.js';
 import { ROOT } from '../../test/tooling/run-program.js';
 
 /** From source: it builds the page when it starts, which a bundled program could not. */
-const PROGRAM = ['--import', 'tsx', process.env['REDSEM_WEB_PROGRAM'] ?? 'src/cli/main.ts'];
+const PROGRAM = sourcesOf('src/cli/main.ts');
 
 /** The token of every view here. */
 export const TOKEN = 'a-token-of-the-tests-0123456789';

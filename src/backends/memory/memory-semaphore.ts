@@ -298,7 +298,7 @@ function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: n
 }
 
 /**
- * How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back.
+ * How long a ticket lives that was granted to a waiter: where nobody claims it, it comes back.
  */
 function claimTime({ ttl }: Waiter): number {
   return Math.min(ttl, CLAIM_TIME_MS);
