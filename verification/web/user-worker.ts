@@ -31,8 +31,9 @@ async function work({ callers, rounds, hold }: Work): Promise<number> {
   return callers * rounds;
 }
 
-onMessage('order', async (data) => {
-  const { number, call, argument } = data as Order;
+async function answer({ number, call, argument }: Order): Promise<void> {
   report(`answer ${number}`, await calls[call](argument as never));
-});
+}
+
+onMessage('order', (order) => void answer(order as Order));
 report('ready');

@@ -29,10 +29,15 @@ export class ViewProcess {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     this.#child = child;
-    await eventually(async () => {
-      if (child.exitCode !== null) throw new Error(`redsem web exited with ${child.exitCode}`);
-      return (await fetch(this.address)).ok;
-    }, 'redsem web serves its page');
+    const ended = untilExit(child).then(() => {
+      throw new Error(`redsem web exited with ${child.exitCode}`);
+    });
+    const serves = eventually(
+      async () => (await fetch(this.address)).ok,
+      'redsem web serves its page',
+    );
+    await Promise.race([serves, ended]);
+    ended.catch(() => undefined);
   }
 
   async kill(): Promise<void> {
