@@ -23,7 +23,9 @@ export type NodeListener = (
   next?: (error?: unknown) => void,
 ) => void;
 
-/** For `http.createServer(listener)`, and for `app.use('/path', listener)` of Express and NestJS. */
+/**
+ * For `http.createServer(listener)`, and for `app.use('/path', listener)` of Express and NestJS.
+ */
 export function toNodeListener(handler: WebHandler): NodeListener {
   return (request, response, next) => {
     const fail = next ?? (() => response.writeHead(500).end());

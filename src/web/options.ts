@@ -1,5 +1,5 @@
 import { checkOptions } from '../arguments/known-options.js';
-import { rangeError, shown, typeError } from '../arguments/validation.js';
+import { formatValue, rangeError, typeError } from '../arguments/validation.js';
 import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
 import type { Clock } from '../time/clock.js';
 
@@ -66,7 +66,7 @@ export function resolveView(options: WebViewOptions): ResolvedView {
   checkOptions(options, OPTIONS);
   const { actions = false, authorize, hosts, names = [], clock } = options;
   if (typeof actions !== 'boolean') {
-    throw typeError(`actions: expected true or false, got ${shown(actions)}`);
+    throw typeError(`actions: expected true or false, got ${formatValue(actions)}`);
   }
   if (authorize !== undefined) checkFunction('authorize', authorize);
   const allowed = hosts === undefined ? undefined : texts('hosts', hosts);
@@ -87,7 +87,8 @@ export function resolveView(options: WebViewOptions): ResolvedView {
  * @throws {TypeError | RangeError}
  */
 export function checkToken(token: unknown): string {
-  if (typeof token !== 'string') throw typeError(`token: expected a string, got ${shown(token)}`);
+  if (typeof token !== 'string')
+    throw typeError(`token: expected a string, got ${formatValue(token)}`);
   // A token is a secret: no message shows it.
   if (token.length < SHORTEST_TOKEN || !/^[!-~]+$/.test(token)) {
     throw rangeError(
@@ -99,18 +100,19 @@ export function checkToken(token: unknown): string {
 
 /** Without the slash at its end. */
 function checkBasePath(path: unknown): string {
-  if (typeof path !== 'string') throw typeError(`basePath: expected a string, got ${shown(path)}`);
+  if (typeof path !== 'string')
+    throw typeError(`basePath: expected a string, got ${formatValue(path)}`);
   const plain = path.replace(/\/$/, '');
   if (plain === '' || /^(?:\/[\w.~!$&'()*+,;=:@%-]+)+$/.test(plain)) return plain;
-  throw rangeError(`basePath: expected a path such as /semaphores, got ${shown(path)}`);
+  throw rangeError(`basePath: expected a path such as /semaphores, got ${formatValue(path)}`);
 }
 
 function texts(option: string, value: unknown): readonly string[] {
   if (!Array.isArray(value)) {
-    throw typeError(`${option}: expected an array of strings, got ${shown(value)}`);
+    throw typeError(`${option}: expected an array of strings, got ${formatValue(value)}`);
   }
   return value.map((each: unknown) => {
     if (typeof each === 'string') return each;
-    throw typeError(`${option}: expected an array of strings, got one with ${shown(each)}`);
+    throw typeError(`${option}: expected an array of strings, got one with ${formatValue(each)}`);
   });
 }

@@ -20,7 +20,7 @@ export function programOf(source: string): readonly string[] {
   return words;
 }
 
-/** The same from the sources: for what builds files of its own, as the page of the web view. */
+/** The same from the sources: for what builds its own files, as the page of the web view. */
 export function sourcesOf(source: string): readonly string[] {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   return ['--import', tsx, source];

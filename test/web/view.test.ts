@@ -128,7 +128,7 @@ describe('the web view', () => {
     expect(clock.timers).to.equal(timers);
   });
 
-  it('sets a limit, pauses and revokes, by the limit of those who are there', async () => {
+  it('sets a limit, pauses and revokes, by the limit of other processes', async () => {
     const { view, open } = viewFixture({ actions: true });
     const jobs = open('jobs', 2);
     const warnings: unknown[] = [];
@@ -153,7 +153,7 @@ describe('the web view', () => {
       expect(() => webView(new MemoryBackend(), options)).to.throw(message);
     };
     wrong({ action: true }, /^action: .*did you mean actions\?/);
-    wrong({ actions: 1 }, /^actions: expected true or false, got 1/);
+    wrong({ actions: 1 }, /^actions: expected true or false, got 1 \(number\)/);
     wrong({ token: 'short' }, /^token: expected 16 .* got another text;/);
     wrong({ token: 'with a space in the midst of it' }, /^token: expected/);
     wrong({ token: 7 }, /^token: expected a string/);

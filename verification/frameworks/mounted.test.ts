@@ -63,7 +63,7 @@ function listening(server: Server): Promise<Server> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
 }
 
-/** How each of them is told of the view, as the guide says; and what ends it. */
+/** How the view is mounted in each of them, as the guide says. */
 const MOUNTS: Record<string, (view: WebHandler) => Promise<Server>> = {
   'node:http': (view) => listening(createServer(toNodeListener(view))),
   Express: async (view) => {
