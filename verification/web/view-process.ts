@@ -37,7 +37,6 @@ export class ViewProcess {
       'redsem web serves its page',
     );
     await Promise.race([serves, ended]);
-    ended.catch(() => undefined);
   }
 
   async kill(): Promise<void> {
