@@ -19,7 +19,9 @@ describeInBrowser('changes from the page', (web) => {
     const { page, problems } = await web().open({ name: 'gpu' });
     await untilText(page, '#detail-waiting', '1');
     await page.locator('#holders .rows button').click();
-    expect(await effects(page)).to.match(/^old loses its permit \(ticket .*Next in the queue: new/);
+    await eventually(async () =>
+      /^old loses its permit \(ticket .*Next in the queue: new/.test(await effects(page)),
+    );
     expect(await textOf(page, '#confirm')).to.include(id);
     await page.locator('#confirm-yes').click();
     expect(await first.nextLoss()).to.include({ id, reason: 'revoked' });
@@ -55,14 +57,14 @@ describeInBrowser('changes from the page', (web) => {
     await untilText(page, '#detail-waiting', '1');
     await page.locator('#set-limit').click();
     await page.locator('#confirm-limit').fill('3');
-    expect(await effects(page)).to.include('At most 1 waiting request will be granted at once.');
+    await untilEffects(page, 'At most 1 waiting request will be granted at once.');
     await page.keyboard.press('Enter');
     await waiting;
     await untilText(page, '#note', 'pdf: the limit is 3 now.');
     await untilText(page, '#detail-limit', '3');
     await page.locator('#set-limit').click();
     await page.locator('#confirm-limit').fill('1');
-    expect(await effects(page)).to.include('Nobody loses a permit: 2 are held now');
+    await untilEffects(page, 'Nobody loses a permit: 2 are held now');
     await page.keyboard.press('Enter');
     await untilText(page, '#detail-word', 'over');
     expect(await textOf(page, '#detail-over')).to.equal('1 over the limit');
@@ -88,7 +90,7 @@ describeInBrowser('changes from the page', (web) => {
     const { page } = await web().open({ name: 'mail' });
     await untilText(page, '#detail-held', '1');
     await page.locator('#pause').click();
-    expect(await effects(page)).to.include('Nobody gets a permit until you set another limit.');
+    await untilEffects(page, 'Nobody gets a permit until you set another limit.');
     await page.locator('#confirm-yes').click();
     await untilText(page, '#detail-word', 'paused');
     const waiting = second.ask('acquire', 1);
@@ -107,4 +109,9 @@ describeInBrowser('changes from the page', (web) => {
 
 async function effects(page: Page): Promise<string> {
   return (await page.locator('#confirm-effects li').allInnerTexts()).join(' ');
+}
+
+/** They follow the numbers while the question is open. */
+async function untilEffects(page: Page, text: string): Promise<void> {
+  await eventually(async () => (await effects(page)).includes(text), text);
 }
