@@ -29,6 +29,8 @@ export type {
   Listening,
   NamePage,
   PushedGrant,
+  Rate,
+  RateState,
   ReleaseCall,
   ReleaseReply,
   ReplicaRequirement,
@@ -38,6 +40,8 @@ export type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
   TicketRequest,
   WaiterState,
 } from './backends/backend.js';

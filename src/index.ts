@@ -1,7 +1,7 @@
 export type { AcquireAllOptions, SemaphoreShare } from './many/acquire-all.js';
 export { acquireAll, useAll } from './many/acquire-all.js';
 export type { BackoffOptions } from './calling/backoff.js';
-export type { Backend, HolderState, WaiterState } from './backends/backend.js';
+export type { Backend, HolderState, RateState, WaiterState } from './backends/backend.js';
 export type { ListOptions } from './list-semaphores.js';
 export { listSemaphores } from './list-semaphores.js';
 export type { Clock, Timer } from './time/clock.js';
@@ -44,7 +44,13 @@ export type { MutexOptions, SemaphoreTarget } from './mutex.js';
 export { Mutex } from './mutex.js';
 export type { ReadWriteAcquireOptions, ReadWriteLockOptions } from './many/read-write-lock.js';
 export { ReadWriteLock } from './many/read-write-lock.js';
-export type { AcquireOptions, CloseOptions, ReplicaOptions, SemaphoreOptions } from './options.js';
+export type {
+  AcquireOptions,
+  CloseOptions,
+  RateOptions,
+  ReplicaOptions,
+  SemaphoreOptions,
+} from './options.js';
 export type {
   RedisConnection,
   Subscription,

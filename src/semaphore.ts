@@ -13,17 +13,24 @@ import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
-import type { AcquireOptions, CloseOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
+import type {
+  AcquireOptions,
+  CloseOptions,
+  RateOptions,
+  ResolvedOptions,
+  SemaphoreOptions,
+} from './options.js';
 import {
   checkFunction,
   checkName,
-  integer,
   resolveAcquire,
   resolveClose,
   resolveOptions,
   resolveTry,
 } from './options.js';
 import { telemetry } from './telemetry.js';
+import { integer } from './arguments/numbers.js';
+import { resolveRate } from './arguments/rate-option.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
 /** What `inspect` gives: permits held, requests waiting, and who they are. */
@@ -105,6 +112,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.name = checkName(name);
     this.#options = resolveOptions(options, this.#backend.clock);
     this.#key = { prefix: this.#options.prefix, name: this.name };
+    if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
     this.#engine = new SemaphoreEngine(
       withReplicas(this.#backend, this.#options),
       this.#key,
@@ -279,6 +287,22 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
+   * Changes the rate for every process that uses this name, from its next call on, whatever rate it
+   * was made with. What was used of the rate before stays used; what the new one allows is granted
+   * at once. Kept until a day after the last use.
+   * @param rate as the option; undefined: there is none, whatever `rate` processes were made with
+   * @throws {RangeError | TypeError} for anything else, and on several masters
+   * @throws {ClosedError} when the semaphore is closed
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
+   */
+  async setRate(rate: RateOptions | undefined): Promise<void> {
+    const resolved = rate === undefined ? undefined : resolveRate(rate);
+    checkRateTarget(this.#backend);
+    this.#assertOpen();
+    await this.#engine.operator.setRate(resolved);
+  }
+
+  /**
    * Takes over a ticket that was acquired elsewhere: from now on it is extended here. It keeps its
    * slots and gets a new fencing token. Its former holder finds it lost at its next extension at
    * the latest; the latest of several adopters wins.
@@ -402,6 +426,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#stopHazards?.();
     await this.#engine.close(() => new ClosedError(this.name), drain);
   }
+}
+
+/** @throws {TypeError} where there is no queue in which a rate could be kept */
+function checkRateTarget(backend: Backend): void {
+  if (backend.setRate !== undefined) return;
+  throw typeError(
+    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
+  );
 }
 
 /** @throws {TypeError} where replicas are wanted and the backend has none */

@@ -11,6 +11,7 @@ export const SEMAPHORE_OPTIONS: OptionNames = new Set([
   'prefix',
   'label',
   'replicas',
+  'rate',
   'clock',
 ]);
 export const ACQUIRE_OPTIONS: OptionNames = new Set(['timeout', 'signal', 'permits']);
@@ -24,6 +25,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   limit: 'concurrency maxconcurrent maxconcurrency max capacity',
   prefix: 'keyprefix namespace',
   label: 'identifier owner holder',
+  rate: 'ratelimit limiter reservoir mintime',
   permits: 'weight count tokens units',
   signal: 'abort abortsignal cancel',
 };

@@ -36,7 +36,7 @@ export interface Backend {
    */
   listNames?(prefix: string, cursor: string): Promise<NamePage>;
   /**
-   * Stores the limit that counts for everyone. Left out, as the next three, where the backend
+   * Stores the limit that counts for everyone. Left out, as the next ones, where the backend
    * cannot.
    */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
@@ -45,6 +45,11 @@ export interface Backend {
    * once.
    */
   addPermits?(call: AddPermitsCall): Promise<AddPermitsReply>;
+  /**
+   * Stores the rate that counts for everyone. Left out: semaphores with a rate are refused, since
+   * nobody could keep it.
+   */
+  setRate?(call: SetRateCall): Promise<SetRateReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
@@ -94,6 +99,16 @@ export interface ReplicaRequirement {
   readonly atLeast: number;
   /** Milliseconds to wait for them, minimum 1. */
   readonly timeout: number;
+}
+
+/** How many permits may be granted in a period, see `RateOptions`. */
+export interface Rate {
+  /** In each period, minimum 1. */
+  readonly permits: number;
+  /** The period in milliseconds, minimum 1. */
+  readonly per: number;
+  /** At once, after a pause; minimum 1. */
+  readonly burst: number;
 }
 
 /** A request for one ticket. */
@@ -161,6 +176,11 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /**
+   * Applies where `setRate` stored none. Left out: what another caller named applies, for a minute
+   * or a period, whichever is longer.
+   */
+  readonly rate?: Rate | undefined;
   /** How many requests may wait, of all callers: one more is refused. Left out: any number. */
   readonly maxWaiting?: number | undefined;
   /** What it asks for; requests of one call are served in this order. */
@@ -213,7 +233,10 @@ export interface LateVerdict {
 }
 
 export interface AcquireReply extends Reply {
-  /** When the next ticket expires, if requests of this call were left in the queue. */
+  /**
+   * If requests of this call were left in the queue: when the next ticket expires, or the rate may
+   * allow the first of them.
+   */
   readonly nearestExpiry: number | undefined;
   /** One for each request, in the same order. */
   readonly verdicts: readonly AcquireVerdict[];
@@ -261,6 +284,20 @@ export interface SetLimitCall extends Call {
 }
 
 export interface SetLimitReply extends Reply {
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
+}
+
+export interface SetRateCall extends Call {
+  /** Undefined: nobody is held back by a rate. */
+  readonly newRate: Rate | undefined;
+  /**
+   * Server time after which the call must change nothing: somebody else may have set another since.
+   */
+  readonly notAfter?: number | undefined;
+}
+
+export interface SetRateReply extends Reply {
   /** It came after `notAfter`. */
   readonly late?: boolean;
 }
@@ -335,6 +372,8 @@ export interface InspectCall {
   readonly key: SemaphoreKey;
   /** Counts where no other is known. */
   readonly limit: number;
+  /** Counts where no other is known. */
+  readonly rate?: Rate | undefined;
 }
 
 /** Some of the names in use. */
@@ -354,6 +393,8 @@ export interface InspectReply {
    * nobody has asked, so it is the one given here.
    */
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
+  /** Left out where none counts. */
+  readonly rate?: RateState | undefined;
   /** Permits, not tickets, that are held. */
   readonly held: number;
   /** Requests, not permits, that wait. */
@@ -362,6 +403,17 @@ export interface InspectReply {
   readonly holders: readonly HolderState[];
   /** The requests, in order of arrival. */
   readonly waiters: readonly WaiterState[];
+}
+
+/** The rate that counts; see `Semaphore.inspect`. */
+export interface RateState extends Rate {
+  /**
+   * `setRate`: stored. `caller`: none is stored, and a caller of late has it. `options`: nobody has
+   * asked, so it is the one given here.
+   */
+  readonly from: 'setRate' | 'caller' | 'options';
+  /** Milliseconds until the rate allows the next permit; 0 where it allows one now. */
+  readonly nextIn: number;
 }
 
 /** One ticket; see `Semaphore.inspect`. */

@@ -1,4 +1,4 @@
-import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
+import type { Call, Rate, Reply, SemaphoreKey } from '../backends/backend.js';
 import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
 import type { ServerClock } from '../time/server-clock.js';
@@ -9,6 +9,7 @@ export interface CallTermsParts {
   readonly call: Call;
   readonly ttl: number;
   readonly label: string;
+  readonly rate: Rate | undefined;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -21,6 +22,7 @@ export class CallTerms {
   readonly call: Call;
   readonly ttl: number;
   readonly label: string;
+  readonly rate: Rate | undefined;
   readonly lane: string;
   readonly serverClock: ServerClock;
   readonly #damaged: DamagedNames;
@@ -30,10 +32,11 @@ export class CallTerms {
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
 
   constructor(parts: CallTermsParts) {
-    const { call, ttl, label, lane, serverClock, damaged, dispatch } = parts;
+    const { call, ttl, label, rate, lane, serverClock, damaged, dispatch } = parts;
     this.call = call;
     this.ttl = ttl;
     this.label = label;
+    this.rate = rate;
     this.lane = lane;
     this.serverClock = serverClock;
     this.#damaged = damaged;

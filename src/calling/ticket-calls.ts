@@ -1,4 +1,4 @@
-import type { AcquireReply, Backend, SemaphoreKey } from '../backends/backend.js';
+import type { AcquireReply, Backend, Rate, SemaphoreKey } from '../backends/backend.js';
 import type { Clock } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
@@ -23,6 +23,7 @@ export interface TermsOptions {
   readonly limit: number;
   readonly ttl: number;
   readonly label: string;
+  readonly rate: Rate | undefined;
 }
 
 /**
@@ -79,7 +80,7 @@ export class TicketCalls {
     return inbox;
   }
 
-  terms(key: SemaphoreKey, { limit, ttl, label }: TermsOptions): CallTerms {
+  terms(key: SemaphoreKey, { limit, ttl, label, rate }: TermsOptions): CallTerms {
     const { clock } = this.#parts;
     const lane = this.#backend.laneOf?.(key) ?? '';
     // Semaphores of different lanes may be on different servers.
@@ -88,7 +89,7 @@ export class TicketCalls {
     const call = { key, limit, client: this.#numbers.client };
     const damaged = this.#damaged;
     const { dispatch } = this;
-    return new CallTerms({ call, ttl, label, lane, serverClock, damaged, dispatch });
+    return new CallTerms({ call, ttl, label, rate, lane, serverClock, damaged, dispatch });
   }
 
   isRetryable(error: unknown): boolean {
@@ -117,7 +118,7 @@ export class TicketCalls {
     return (
       this.#backend.acquireTogether !== undefined &&
       sharable &&
-      all.every(({ lane }) => lane === first?.lane)
+      all.every(({ lane, rate }) => lane === first?.lane && rate === undefined)
     );
   }
 

@@ -4,13 +4,14 @@ import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
-import { checkFunction, integer, resolveAcquire } from '../options.js';
+import { checkFunction, resolveAcquire } from '../options.js';
+import { integer } from '../arguments/numbers.js';
 import { runAndRelease } from '../engine/use.js';
 import { Semaphore } from '../semaphore.js';
-import { rangeError } from '../arguments/validation.js';
+import { rangeError, shown, typeError } from '../arguments/validation.js';
 
 /** As for a semaphore. */
-export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit'> {
+export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit' | 'rate'> {
   /**
    * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters).
    * Default 1000. Must be the same in all processes: a writer takes this number of permits, and
@@ -50,7 +51,10 @@ export class ReadWriteLock {
    */
   constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
     checkOptions(options, SEMAPHORE_OPTIONS);
-    const { limit = DEFAULT_LIMIT } = options;
+    const { limit = DEFAULT_LIMIT, rate }: Partial<SemaphoreOptions> = options;
+    if (rate !== undefined) {
+      throw typeError(`rate: expected none, because a writer takes all permits, got ${shown(rate)}`);
+    }
     this.#limit = integer('limit', limit, 1, MOST_PERMITS);
     this.semaphore = new Semaphore(target, name, { ...options, limit });
   }

@@ -8,6 +8,7 @@ import type {
   GrantListener,
   InspectReply,
   PushedGrant,
+  Rate,
   SemaphoreKey,
   TicketRequest,
 } from '../../src/backends/backend.js';
@@ -28,6 +29,7 @@ export interface CallOptions {
   readonly ttl?: number;
   readonly label?: string;
   readonly notAfter?: number | undefined;
+  readonly rate?: Rate | undefined;
   readonly fencingTokens?: readonly number[];
 }
 
@@ -44,7 +46,7 @@ export interface FixtureOptions {
 }
 
 export type FullBackend = Backend &
-  Required<Pick<Backend, 'setLimit' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
+  Required<Pick<Backend, 'setLimit' | 'setRate' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
 export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
 
 /** How much longer than anything else of a semaphore its `meta` stays, in milliseconds. */
@@ -77,8 +79,8 @@ export abstract class PortFixture {
   acquire(asked: string | readonly (string | TicketRequest)[], options: CallOptions = {}) {
     const list = typeof asked === 'string' ? [asked] : asked;
     const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
-    const { label = 'label', notAfter } = options;
-    const call = { ...this.#call(requests[0]?.id, options), label, notAfter, requests };
+    const { label = 'label', notAfter, rate } = options;
+    const call = { ...this.#call(requests[0]?.id, options), label, notAfter, rate, requests };
     return only(this.backend.acquire([{ ...call, ttl: this.#ttl(options) }]));
   }
 
@@ -88,8 +90,8 @@ export abstract class PortFixture {
   }
 
   /** Acquires a ticket at once or not at all, and gives what became of it. */
-  async try(id: string): Promise<string | undefined> {
-    return kinds(await this.acquire([request(id, 'try')]))[0];
+  async try(id: string, options: CallOptions = {}): Promise<string | undefined> {
+    return kinds(await this.acquire([request(id, 'try')], options))[0];
   }
 
   extend(held: string | readonly string[], options: CallOptions = {}) {
@@ -107,6 +109,11 @@ export abstract class PortFixture {
   setLimit(newLimit: number, options: CallOptions = {}) {
     const { notAfter } = options;
     return this.backend.setLimit({ ...this.#call(undefined, options), newLimit, notAfter });
+  }
+
+  setRate(newRate: Rate | undefined, options: CallOptions = {}) {
+    const { notAfter } = options;
+    return this.backend.setRate({ ...this.#call(undefined, options), newRate, notAfter });
   }
 
   addPermits(delta: number, id: string, options: CallOptions = {}) {

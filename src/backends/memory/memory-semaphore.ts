@@ -10,6 +10,7 @@ import type {
   ExtendCall,
   ExtendReply,
   HolderState,
+  InspectCall,
   InspectReply,
   PushedGrant,
   ReleaseCall,
@@ -19,6 +20,8 @@ import type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
   TicketRequest,
 } from '../backend.js';
 import { CLAIM_TIME_MS } from '../protocol.js';
@@ -26,8 +29,9 @@ import { parseTicketId } from '../ticket-id.js';
 import { slotsOf } from './free-slots.js';
 import type { Inboxes } from './inboxes.js';
 import { LimitRecord } from './limit-record.js';
-import type { Ticket } from './live-tickets.js';
+import type { Grantee, Ticket } from './live-tickets.js';
 import { LiveTickets } from './live-tickets.js';
+import { RateRecord } from './rate-record.js';
 import type { RisingNumbers } from './rising-numbers.js';
 import type { Waiter } from './waiting-line.js';
 import { WaitingLine } from './waiting-line.js';
@@ -51,6 +55,7 @@ export class MemorySemaphore {
   readonly #tickets: LiveTickets;
   readonly #queue = new WaitingLine();
   readonly #limits = new LimitRecord();
+  readonly #rate = new RateRecord();
 
   constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
     this.#key = key;
@@ -62,8 +67,10 @@ export class MemorySemaphore {
   /** Whether nobody would miss it, once what has expired is gone. */
   isEmptyAt(now: number): boolean {
     this.#purge(now);
+    this.#rate.begin(now);
     if (this.#tickets.size + this.#queue.size > 0) return false;
-    return this.#limits.stored === undefined && !this.#tickets.remembersRevoked(now);
+    if (this.#limits.stored !== undefined || !this.#rate.isEmptyAt(now)) return false;
+    return !this.#tickets.remembersRevoked(now);
   }
 
   /**
@@ -72,11 +79,10 @@ export class MemorySemaphore {
    */
   isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
     this.#purge(now);
+    this.#rate.begin(now);
     const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
     if (wanted === 0) return true;
-    return (
-      this.#queue.size === 0 && this.#tickets.permits + wanted <= this.#limits.countsFor(limit)
-    );
+    return this.#queue.size === 0 && this.#fits(wanted, this.#limits.countsFor(limit), now);
   }
 
   acquire(call: AcquireCall, now: number): AcquireReply {
@@ -87,6 +93,7 @@ export class MemorySemaphore {
       const grants = this.#grantFreed(call, limit, now);
       return { serverTime: now, ...told, verdicts, grants, nearestExpiry: undefined };
     }
+    this.#rate.name(call, now);
     for (const request of requests) this.#requeue(request, call);
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#queue.renewLease(call.client, now);
@@ -99,7 +106,7 @@ export class MemorySemaphore {
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
     if (queued) this.#queue.renewLease(call.client, now);
-    const nearestExpiry = queued ? this.#tickets.nearestExpiry : undefined;
+    const nearestExpiry = queued ? this.#nearest(requests, now) : undefined;
     const grants = this.#announce(served.granted, call, own);
     return { serverTime: now, ...told, verdicts, grants, nearestExpiry };
   }
@@ -134,6 +141,13 @@ export class MemorySemaphore {
     return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
   }
 
+  setRate(call: SetRateCall, now: number): SetRateReply {
+    const { limit, told } = this.#begin(call, now);
+    const late = isLate(call, now);
+    if (!late) this.#rate.store(call.newRate, now);
+    return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
+  }
+
   addPermits(call: AddPermitsCall, now: number): AddPermitsReply {
     const late = isLate(call, now);
     const change = late ? { limit: undefined, late } : this.#limits.change(call, now);
@@ -164,20 +178,24 @@ export class MemorySemaphore {
     return { serverTime: now, ...told, revoked, grants: this.#grantFreed(call, limit, now) };
   }
 
-  inspect(given: number, now: number): InspectReply {
+  inspect({ limit, rate: given }: InspectCall, now: number): InspectReply {
     this.#purge(now);
+    this.#rate.begin(now);
+    const rate = this.#rate.show(given, now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
     const waiters = this.#queue.living(now).map(({ id, permits, arrival, label }, position) => {
       const waitingFor = Math.max(0, now - arrival / 1000);
       return { id, permits, position, waitingFor, label };
     });
     const counts = { held: this.#tickets.permits, waiting: waiters.length };
-    return { ...this.#limits.show(given), ...counts, holders, waiters };
+    const rules = { ...this.#limits.show(limit), ...(rate !== undefined && { rate }) };
+    return { ...rules, ...counts, holders, waiters };
   }
 
   /** What every call begins with: the limit that counts, and what the caller hears of it. */
   #begin(call: Call, now: number) {
     this.#purge(now);
+    this.#rate.begin(now);
     const limit = this.#limits.countsFor(call.limit);
     return { limit, told: this.#limits.note(call, this.#isBusy()) };
   }
@@ -210,11 +228,11 @@ export class MemorySemaphore {
       const head = this.#queue.firstLiving(now);
       if (head === undefined) break;
       const { id, permits } = head;
-      blocked = permits <= limit && this.#tickets.permits + permits > limit;
+      blocked = permits <= limit && !this.#fits(permits, limit, now);
       if (!blocked) this.#queue.remove(id);
       if (permits > limit) tooLarge.push(head);
       else if (!blocked) {
-        this.#tickets.grant(head, now, now + claimTime(head));
+        this.#grant(head, now, now + claimTime(head));
         granted.push(head);
       }
     }
@@ -233,14 +251,33 @@ export class MemorySemaphore {
     const place = this.#queue.get(id);
     if (place !== undefined) return { kind: 'queued', arrival: place.arrival };
     if (permits > limit && limit > 0) return { kind: 'over', limit };
-    if (!served.blocked && this.#tickets.permits + permits <= limit) {
-      return grantedVerdict(this.#tickets.grant({ id, permits, label }, now, now + ttl));
+    if (!served.blocked && this.#fits(permits, limit, now)) {
+      return grantedVerdict(this.#grant({ id, permits, label }, now, now + ttl));
     }
     if (!wait) return { kind: 'busy' };
     const arrival = this.#numbers.next(now);
     this.#queue.add({ id, permits, client, arrival, label, ttl, place: 0 });
     served.blocked = true;
     return { kind: 'queued', arrival };
+  }
+
+  /** The condition of every grant, besides its turn. */
+  #fits(permits: number, limit: number, now: number): boolean {
+    return this.#tickets.permits + permits <= limit && this.#rate.allows(permits, now);
+  }
+
+  #grant(grantee: Grantee, now: number, expiresAt: number): Ticket {
+    this.#rate.charge(grantee.permits, now);
+    return this.#tickets.grant(grantee, now, expiresAt);
+  }
+
+  /** When to come back: see `AcquireReply.nearestExpiry`. */
+  #nearest(requests: readonly TicketRequest[], now: number): number | undefined {
+    const first = this.#queue.firstOf(requests);
+    const ahead = (): number => (first === undefined ? 0 : this.#queue.ahead(first));
+    const turn = this.#rate.turn(first?.permits ?? 1, ahead, now);
+    const { nearestExpiry = turn } = this.#tickets;
+    return turn === undefined ? nearestExpiry : Math.min(turn, nearestExpiry ?? turn);
   }
 
   #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {

@@ -34,6 +34,23 @@ export class WaitingLine extends HeapById<Waiter> {
     return this.lowest;
   }
 
+  /** The one of these that came first. */
+  firstOf(some: readonly { readonly id: string }[]): Waiter | undefined {
+    let first: Waiter | undefined;
+    for (const { id } of some) {
+      const waiter = this.get(id);
+      if (waiter !== undefined && waiter.arrival < (first?.arrival ?? Infinity)) first = waiter;
+    }
+    return first;
+  }
+
+  /** How many came before it, whether they live or not. */
+  ahead({ arrival }: Waiter): number {
+    let count = 0;
+    for (const other of this.values()) if (other.arrival < arrival) count += 1;
+    return count;
+  }
+
   /** All leases are of the same length: those that end first were renewed first. */
   renewLease(client: string, now: number): void {
     this.#leases.delete(client);

@@ -13,6 +13,8 @@ import type {
   RevokeReply,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
   RequestOrder,
 } from '../backend.js';
 import {
@@ -23,7 +25,9 @@ import {
   parseRelease,
   parseRevoke,
   parseSetLimit,
+  parseSetRate,
 } from './replies.js';
+import { rateText } from './rate-text.js';
 import type { Operation } from './script-call.js';
 import {
   acquireScript,
@@ -32,6 +36,7 @@ import {
   releaseScript,
   revokeScript,
   setLimitScript,
+  setRateScript,
 } from './scripts.js';
 
 export const acquireOperation: Operation<AcquireCall, AcquireReply> = {
@@ -71,6 +76,17 @@ export const setLimitOperation: Operation<SetLimitCall, SetLimitReply> = {
   sameTerms: alone,
   argument: ({ notAfter }) => latest(notAfter),
   parse: parseSetLimit,
+};
+
+export const setRateOperation: Operation<SetRateCall, SetRateReply> = {
+  script: setRateScript,
+  terms: ({ limit, newRate }) => [
+    String(limit),
+    newRate === undefined ? 'none' : rateText(newRate),
+  ],
+  sameTerms: alone,
+  argument: ({ notAfter }) => latest(notAfter),
+  parse: parseSetRate,
 };
 
 export const addPermitsOperation: Operation<AddPermitsCall, AddPermitsReply> = {
@@ -130,12 +146,13 @@ function requestsText(call: AcquireCall): string {
 }
 
 /** What is asked for beside permits; empty where nobody uses an option. */
-function optionsText({ requests, maxWaiting }: AcquireCall): string {
+function optionsText({ requests, maxWaiting, rate }: AcquireCall): string {
   const ordered = requests.some(({ order }) => order !== undefined);
   const orders = ordered ? listText(requests.map(({ order }) => orderText(order))) : '';
   // Who only tries is never queued.
   const most = maxWaiting !== undefined && requests.some(({ wait }) => wait) ? maxWaiting : '';
-  return orders === '' && most === '' ? '' : `|${orders}|${most}|`;
+  const named = rate === undefined ? '' : rateText(rate);
+  return orders === '' && most === '' && named === '' ? '' : `|${orders}|${most}|${named}`;
 }
 
 /** `priority weight group`. */

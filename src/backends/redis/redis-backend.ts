@@ -24,10 +24,13 @@ import type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
   WaiterState,
 } from '../backend.js';
 import { allOrNone } from '../all-or-none.js';
 import { UnfitServerError } from '../backend.js';
+import { unasked } from '../gcra.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
@@ -35,6 +38,7 @@ import type { InspectPage, ReplyPart } from './replies.js';
 import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
 import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
+import { parseRate } from './rate-text.js';
 import { isReadOnlyError, isRetryableError, ReadOnlyRule } from './redis-errors.js';
 import { runScript } from './script-runner.js';
 import type { Script } from './compose-script.js';
@@ -46,6 +50,7 @@ import {
   releaseOperation,
   revokeOperation,
   setLimitOperation,
+  setRateOperation,
 } from './operations.js';
 import type { Operation, ScriptCall } from './script-call.js';
 import { readReplies, scriptCalls } from './script-call.js';
@@ -125,6 +130,10 @@ export class RedisBackend implements Backend {
     return this.#runAlone(setLimitOperation, call);
   }
 
+  setRate(call: SetRateCall): Promise<SetRateReply> {
+    return this.#runAlone(setRateOperation, call);
+  }
+
   addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
     return this.#runAlone(addPermitsOperation, call);
   }
@@ -145,6 +154,7 @@ export class RedisBackend implements Backend {
       limit: call.limit,
       limitFrom: 'options',
     };
+    let rate = unasked(call.rate);
     let [cursor, arrival] = ['0', '0'];
     const read = new Set<string>();
     while (cursor !== '' || arrival !== '') {
@@ -160,11 +170,14 @@ export class RedisBackend implements Backend {
       }
       ({ cursor, arrival } = page);
       limit = limitOf(page) ?? limit;
+      const known = parseRate(page.rate, page.serverTime);
+      if (known !== undefined) rate = known ?? undefined;
     }
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
     return {
       ...limit,
+      ...(rate !== undefined && { rate }),
       held,
       waiting: waiters.size,
       holders: bySlot,

@@ -12,3 +12,4 @@ export const noteStripesScript: Script = script('note-stripes');
 export const releaseScript: Script = script('release');
 export const revokeScript: Script = script('revoke');
 export const setLimitScript: Script = script('set-limit');
+export const setRateScript: Script = script('set-rate');

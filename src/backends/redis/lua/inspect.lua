@@ -3,8 +3,9 @@
 -- KEYS  tickets, meta, queue
 -- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the
 --       waiting requests, '' when done   3 entries in a page
--- Reply 'now|limit|next cursor|next place|holders|waiters': 'id expiry slots token label;…' and 'id
---       place label;…'. limit: 's' and the stored one, 'o' and that of the last caller, or ''
+-- Reply 'now|limit|next cursor|next place|holders|waiters|rate': 'id expiry slots token label;…' and
+--       'id place label;…'. limit: 's' and the stored one, 'o' and that of the last caller, or ''.
+--       rate: 'rate/tat' as in rate.lua
 -- Cost  O(log n + page)
 
 -- include: time
@@ -39,7 +40,8 @@ end
 
 local now = now_text + 0
 local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
-local state = redis.call('HGET', meta, 'state') or ''
+local known = redis.call('HMGET', meta, 'state', 'rate', 'tat')
+local state, rate = known[1] or '', (known[2] or '') .. '/' .. (known[3] or '')
 local configured, stored = string.match(state, '^%d+ (%d+)'), string.match(state, ';(%d+) ')
 local limit = stored and 's' .. stored or configured and 'o' .. configured or ''
 local cursor, place, held, waiting = ARGV[1], ARGV[2], '', ''
@@ -49,4 +51,4 @@ end
 if place ~= '' then
   waiting, place = waiters(queue, meta, place, ARGV[3], now)
 end
-return table.concat({ now_text, limit, cursor, place, held, waiting }, '|')
+return table.concat({ now_text, limit, cursor, place, held, waiting, rate }, '|')

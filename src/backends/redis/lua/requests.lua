@@ -89,11 +89,13 @@ end
 local function acquire(tickets, meta, queue, text, run)
   local asked = parse(text)
   local ids, kinds = asked.ids, asked.kinds
-  local s, verdicts, waits = open(tickets, meta, queue, run, ids), {}, false
-  local comers = {}
+  local s, verdicts, comers, waits, first = open(tickets, meta, queue, run, ids), {}, {}, nil, nil
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
+  end
+  if asked.rate ~= '' then
+    name_rate(s, asked.rate)
   end
   local records = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}
   local own = recall(s, ids, records, asked.places, run)
@@ -102,7 +104,10 @@ local function acquire(tickets, meta, queue, text, run)
     local id = ids[i]
     own[id] = own[id] or answer(s, id, records[i], string.sub(kinds, i, i), run, comers)
     verdicts[i] = own[id]
-    waits = waits or string.byte(own[id]) == 113
+    local place = string.byte(own[id]) == 113 and string.sub(own[id], 2) + 0
+    if place and (not waits or place < first) then
+      waits, first = id, place
+    end
   end
   if comers[1] then
     arrive(s, comers)

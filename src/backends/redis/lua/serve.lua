@@ -6,7 +6,7 @@
 
 -- The condition of every grant, besides its turn.
 local function fits(s, permits)
-  return s.held + permits <= s.limit
+  return s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
 end
 
 -- Whether the requests of a client count. `alive`: what is known of the clients.
@@ -60,7 +60,7 @@ local function serve(s, own, ttl, label)
   local alive = {}
   s.skipped = 0
   while s.waiting > s.skipped and s.held < s.limit and not s.blocked do
-    local most = text_of(math.min(s.limit - s.held, 100))
+    local most = text_of(math.min(s.limit - s.held, s.rate and s.rate.burst or 100, 100))
     local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', text_of(s.skipped), most)
     if not heads[1] then
       s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
