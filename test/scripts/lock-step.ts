@@ -5,6 +5,7 @@ import type {
   AdoptReply,
   EndedTicket,
   PushedGrant,
+  Rate,
 } from '../../src/backends/backend.js';
 import { adoptedId } from '../../src/backends/ticket-id.js';
 import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
@@ -32,7 +33,7 @@ export type Loss = keyof typeof LOSSES;
 
 /** Tokens and places rise alike on both sides, but have not the same last digits. */
 const RISING = ['fencingToken', 'arrival', 'waitingFor'];
-const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor'];
+const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor', 'nextIn'];
 
 /** One backend on its way through a program. */
 class Side<Fixture extends PortFixture = PortFixture> {
@@ -119,6 +120,8 @@ export class LockStep {
   readonly #members: readonly Member[];
   /** What members were made with that have another limit than the rest. */
   readonly limits = new Map<string, number>();
+  /** What members were made with that have a rate. */
+  readonly rates = new Map<string, Rate>();
   /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
   readonly #revokedUntil = new Map<string, number>();
   #latest = 0;
@@ -183,6 +186,11 @@ export class LockStep {
   async setLimit(member: Member, limit: number, notAfter?: number): Promise<void> {
     const options = { ...this.#of(member), notAfter };
     await this.#both(({ fixture }) => fixture.setLimit(limit, options));
+  }
+
+  async setRate(member: Member, rate: Rate | undefined, notAfter?: number): Promise<void> {
+    const options = { ...this.#of(member), notAfter };
+    await this.#both(({ fixture }) => fixture.setRate(rate, options));
   }
 
   async addPermits(member: Member, delta: number, id: string, notAfter?: number): Promise<void> {
@@ -271,7 +279,8 @@ export class LockStep {
   }
 
   #of({ name: client, ttl, label }: Member): CallOptions {
-    return { client, ttl, label, limit: this.limits.get(client) ?? this.redis.fixture.limit };
+    const limit = this.limits.get(client) ?? this.redis.fixture.limit;
+    return { client, ttl, label, limit, rate: this.rates.get(client) };
   }
 }
 

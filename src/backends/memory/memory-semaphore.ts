@@ -67,7 +67,6 @@ export class MemorySemaphore {
   /** Whether nobody would miss it, once what has expired is gone. */
   isEmptyAt(now: number): boolean {
     this.#purge(now);
-    this.#rate.begin(now);
     if (this.#tickets.size + this.#queue.size > 0) return false;
     if (this.#limits.stored !== undefined || !this.#rate.isEmptyAt(now)) return false;
     return !this.#tickets.remembersRevoked(now);
@@ -79,10 +78,10 @@ export class MemorySemaphore {
    */
   isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
     this.#purge(now);
-    this.#rate.begin(now);
     const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
     if (wanted === 0) return true;
-    return this.#queue.size === 0 && this.#fits(wanted, this.#limits.countsFor(limit), now);
+    if (this.#rate.countsAt(now) || this.#queue.size > 0) return false;
+    return this.#tickets.permits + wanted <= this.#limits.countsFor(limit);
   }
 
   acquire(call: AcquireCall, now: number): AcquireReply {
@@ -180,7 +179,6 @@ export class MemorySemaphore {
 
   inspect({ limit, rate: given }: InspectCall, now: number): InspectReply {
     this.#purge(now);
-    this.#rate.begin(now);
     const rate = this.#rate.show(given, now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
     const waiters = this.#queue.living(now).map(({ id, permits, arrival, label }, position) => {

@@ -29,7 +29,7 @@ export class RateRecord {
   begin(now: number): void {
     const at = microseconds(now);
     const arrivals = onClockAt(at, this.#arrivals);
-    if ((this.#known?.until ?? Infinity) <= now) this.#known = undefined;
+    this.#known = this.#knownAt(now);
     if (this.#known !== undefined) this.#arrivals = arrivals;
     else if (arrivals.tat <= at) this.#arrivals = NO_ARRIVALS;
   }
@@ -71,18 +71,29 @@ export class RateRecord {
     return time && Math.ceil(time) / 1000;
   }
 
-  /** Whether nobody would miss it. */
+  /** Whether nobody would miss it. Changes nothing, as the next ones. */
   isEmptyAt(now: number): boolean {
-    return this.#known === undefined && this.#arrivals.tat <= microseconds(now);
+    return this.#knownAt(now) === undefined && this.#arrivals.tat <= microseconds(now);
+  }
+
+  /** Whether there is one. */
+  countsAt(now: number): boolean {
+    return (this.#knownAt(now)?.rate ?? null) !== null;
   }
 
   show(given: Rate | undefined, now: number): RateState | undefined {
-    if (this.#known === undefined) return unasked(given);
-    const { rate, until } = this.#known;
+    const known = this.#knownAt(now);
+    if (known === undefined) return unasked(given);
+    const { rate, until } = known;
     if (rate === null) return undefined;
     const at = microseconds(now);
-    const nextIn = Math.max(0, (this.#timeFor(1, 0, now) ?? 0) - at) / 1000;
-    return { ...rate, from: until === undefined ? 'setRate' : 'caller', nextIn };
+    const next = timeAllowed(rate, onClockAt(at, this.#arrivals), at, 1, 0);
+    const from = until === undefined ? 'setRate' : 'caller';
+    return { ...rate, from, nextIn: Math.max(0, next - at) / 1000 };
+  }
+
+  #knownAt(now: number): Known | undefined {
+    return (this.#known?.until ?? Infinity) > now ? this.#known : undefined;
   }
 
   #use(rate: Rate, until: number | undefined, now: number): void {
