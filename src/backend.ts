@@ -29,6 +29,7 @@ export type {
   Listening,
   NamePage,
   PushedGrant,
+  PushedTurn,
   Rate,
   RateState,
   ReleaseCall,

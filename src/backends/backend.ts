@@ -458,6 +458,14 @@ export interface PushedGrant {
   readonly expiresAt: number;
 }
 
+/** When the rate will allow a queued request that is the next. */
+export interface PushedTurn {
+  /** The request's id. */
+  readonly id: string;
+  /** Server time. */
+  readonly at: number;
+}
+
 /** A ticket that was taken from its holder, by what a message says. */
 export interface EndedTicket {
   /** The ticket's id. */
@@ -472,6 +480,8 @@ export interface GrantListener {
   onGrants(grants: readonly PushedGrant[], name: string): void;
   /** Tickets of this client were taken away. */
   onEnded?(ended: readonly EndedTicket[], name: string): void;
+  /** The rate alone holds back a request of this client, which is the next. */
+  onTurn?(turn: PushedTurn, name: string): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
   /**

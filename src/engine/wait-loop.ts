@@ -2,6 +2,7 @@ import type {
   AcquireReply,
   AcquireVerdict,
   PushedGrant,
+  PushedTurn,
   SemaphoreKey,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
@@ -151,6 +152,11 @@ export class WaitLoop implements InboxReader, AcquireSender {
     // fits.
     else if (grant.slots.length === request.permits) this.#grant(request, grant, window, false);
     return true;
+  }
+
+  /** A request is the next, and the rate allows it from then on. */
+  onTurn({ id, at }: PushedTurn): void {
+    if (this.#pending.get(id) !== undefined) this.#wakeAt(at);
   }
 
   /** After a (re)subscription one try at once: a grant may have been pushed before it. */
@@ -365,15 +371,21 @@ export class WaitLoop implements InboxReader, AcquireSender {
   /** Sets the next try for those who wait, unless an earlier one is set. */
   #schedule(): void {
     if (this.#pending.size === 0) return;
-    const { clock, retry, terms } = this.#parts;
+    const { clock, retry } = this.#parts;
     const now = clock.monotonic();
     if (this.#failing || !this.#inbox.healthy) {
       return this.#nextTry.wakeAround(now + backoffDelay(retry, this.#pauses, this.#random), now);
     }
     this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
-    if (this.#nearestExpiry === undefined) return;
-    // A holder that died wakes nobody: look again when the next ticket expires.
-    const expiresIn = terms.serverClock.delayUntil(this.#nearestExpiry);
-    this.#nextTry.wakeBy(now + Math.max(1, expiresIn), now);
+    // A holder that died wakes nobody, nor does a rate: look again when the next ticket expires, or
+    // the rate allows another permit.
+    if (this.#nearestExpiry !== undefined) this.#wakeAt(this.#nearestExpiry);
+  }
+
+  /** `time`: of the server. */
+  #wakeAt(time: number): void {
+    const { clock, terms } = this.#parts;
+    const now = clock.monotonic();
+    this.#nextTry.wakeBy(now + Math.max(1, terms.serverClock.delayUntil(time)), now);
   }
 }

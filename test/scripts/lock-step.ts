@@ -5,6 +5,7 @@ import type {
   AdoptReply,
   EndedTicket,
   PushedGrant,
+  PushedTurn,
   Rate,
 } from '../../src/backends/backend.js';
 import { adoptedId } from '../../src/backends/ticket-id.js';
@@ -33,7 +34,7 @@ export type Loss = keyof typeof LOSSES;
 
 /** Tokens and places rise alike on both sides, but have not the same last digits. */
 const RISING = ['fencingToken', 'arrival', 'waitingFor'];
-const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor', 'nextIn'];
+const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor', 'nextIn', 'at'];
 
 /** One backend on its way through a program. */
 class Side<Fixture extends PortFixture = PortFixture> {
@@ -92,6 +93,10 @@ class Side<Fixture extends PortFixture = PortFixture> {
 
   pushEnded(client: string, ended: readonly EndedTicket[]): void {
     for (const one of ended) this.#push(`ends pushed to ${client}`, one);
+  }
+
+  pushTurn(client: string, turn: PushedTurn): void {
+    this.#push(`turns of ${client}`, plain(turn));
   }
 
   /** Ids in the order of their last tokens, and of their places. */
@@ -273,6 +278,7 @@ export class LockStep {
       fixture.backend.listen(name, fixture.key.prefix, {
         onGrants: (grants) => this.memory.pushGrants(name, grants),
         onEnded: (ended) => this.memory.pushEnded(name, ended),
+        onTurn: (turn) => this.memory.pushTurn(name, turn),
         onHealth: () => {},
       });
     }

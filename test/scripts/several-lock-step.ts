@@ -6,6 +6,7 @@ import type {
   Call,
   EndedTicket,
   PushedGrant,
+  PushedTurn,
   SemaphoreKey,
 } from '../../src/backends/backend.js';
 import { WAITER_LEASE_MS } from '../../src/backends/protocol.js';
@@ -86,6 +87,10 @@ class Side {
     this.#push(`${name} to ${client}`, ended);
   }
 
+  pushTurn(client: string, turn: PushedTurn, name: string): void {
+    this.#push(`turns of ${name} to ${client}`, plain(turn));
+  }
+
   /**
    * Ids of each semaphore in the order of their last tokens, and of their places: `idsOf` has those
    * of one.
@@ -133,6 +138,7 @@ export class SharedCalls {
       this.memory.backend.listen(client, fixture.key.prefix, {
         onGrants: (grants, name) => this.memory.pushGrants(client, grants, name),
         onEnded: (ended, name) => this.memory.pushEnded(client, ended, name),
+        onTurn: (turn, name) => this.memory.pushTurn(client, turn, name),
         onHealth: () => {},
       });
     }

@@ -3,6 +3,7 @@ import type {
   GrantListener,
   Listening,
   PushedGrant,
+  PushedTurn,
   SemaphoreKey,
 } from '../backend.js';
 
@@ -11,6 +12,7 @@ interface Message {
   readonly name: string;
   readonly grants?: readonly PushedGrant[];
   readonly ended?: EndedTicket;
+  readonly turn?: PushedTurn;
 }
 
 /**
@@ -43,6 +45,10 @@ export class Inboxes {
     this.#send({ inbox: inboxOf(prefix, client), name, ended });
   }
 
+  pushTurn({ prefix, name }: SemaphoreKey, client: string, turn: PushedTurn): void {
+    this.#send({ inbox: inboxOf(prefix, client), name, turn });
+  }
+
   #send(message: Message): void {
     if (this.#messages.push(message) === 1) queueMicrotask(() => this.#deliver());
   }
@@ -50,10 +56,11 @@ export class Inboxes {
   #deliver(): void {
     const messages = this.#messages;
     this.#messages = [];
-    for (const { inbox, name, grants, ended } of messages) {
+    for (const { inbox, name, grants, ended, turn } of messages) {
       const listener = this.#listeners.get(inbox);
       if (grants !== undefined) listener?.onGrants(grants, name);
       if (ended !== undefined) listener?.onEnded?.([ended], name);
+      if (turn !== undefined) listener?.onTurn?.(turn, name);
     }
   }
 }

@@ -41,6 +41,10 @@ interface Served {
   readonly granted: readonly Waiter[];
   /** Somebody waits for permits that may come free: new requests must come behind. */
   blocked: boolean;
+  /** The head, where the rate alone holds it back. */
+  readonly turn: Waiter | undefined;
+  /** Whether requests of dead clients were before it. */
+  readonly dropped: boolean;
 }
 
 /**
@@ -97,6 +101,7 @@ export class MemorySemaphore {
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#queue.renewLease(call.client, now);
     const served = this.#serveQueue(limit, now);
+    if (served.dropped) this.#tellTurn(served, now);
     const verdicts = requests.map((request): AcquireVerdict => {
       const ticket = this.#tickets.get(request.id);
       if (ticket === undefined) return this.#verdict(request, call, limit, now, served);
@@ -221,12 +226,14 @@ export class MemorySemaphore {
   #serveQueue(limit: number, now: number): Served {
     const granted: Waiter[] = [];
     const tooLarge: Waiter[] = [];
-    let blocked = false;
+    const { size } = this.#queue;
+    let [blocked, turn]: [boolean, Waiter | undefined] = [false, undefined];
     while (this.#tickets.permits < limit && !blocked) {
       const head = this.#queue.firstLiving(now);
       if (head === undefined) break;
       const { id, permits } = head;
       blocked = permits <= limit && !this.#fits(permits, limit, now);
+      if (blocked && this.#tickets.permits + permits <= limit) turn = head;
       if (!blocked) this.#queue.remove(id);
       if (permits > limit) tooLarge.push(head);
       else if (!blocked) {
@@ -234,8 +241,9 @@ export class MemorySemaphore {
         granted.push(head);
       }
     }
+    const dropped = this.#queue.size + granted.length + tooLarge.length < size;
     for (const waiter of tooLarge) this.#queue.add(waiter);
-    return { granted, blocked };
+    return { granted, blocked, turn, dropped };
   }
 
   /** On a request that has no ticket. */
@@ -279,7 +287,16 @@ export class MemorySemaphore {
   }
 
   #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {
-    return this.#announce(this.#serveQueue(limit, now).granted, call);
+    const served = this.#serveQueue(limit, now);
+    this.#tellTurn(served, now);
+    return this.#announce(served.granted, call);
+  }
+
+  /** See `rate.lua`. */
+  #tellTurn({ turn }: Served, now: number): void {
+    const at = turn && this.#rate.turn(turn.permits, () => 0, now);
+    if (turn === undefined || at === undefined) return;
+    this.#inboxes.pushTurn(this.#key, turn.client, { id: turn.id, at });
   }
 
   /** Notifies other clients of their grants; those of the caller go with its reply. */

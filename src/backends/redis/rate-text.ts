@@ -1,4 +1,4 @@
-import type { Rate, RateState } from '../backend.js';
+import type { PushedTurn, Rate, RateState } from '../backend.js';
 import { microseconds, onClockAt, timeAllowed } from '../gcra.js';
 import { UnexpectedReplyError } from './replies.js';
 
@@ -27,4 +27,10 @@ export function parseRate(text: string, now: number): RateState | null | undefin
   const next = timeAllowed(rate, onClockAt(at, { tat, granted }), at, 1, 0);
   const from = until === undefined ? 'setRate' : 'caller';
   return { ...rate, from, nextIn: Math.max(0, next - at) / 1000 };
+}
+
+/** A line of a message, `id at time`, which anybody may send. */
+export function parseTurn(line: string): PushedTurn[] {
+  const [, id, time] = /^(\S+) at (\d{1,16})$/.exec(line) ?? [];
+  return id === undefined ? [] : [{ id, at: Number(time) / 1000 }];
 }

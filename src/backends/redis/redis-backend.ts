@@ -94,6 +94,7 @@ export class RedisBackend implements Backend {
           if (push === undefined) return;
           if (push.grants.length > 0) listener.onGrants(push.grants, push.name);
           if (push.ended.length > 0) listener.onEnded?.(push.ended, push.name);
+          for (const turn of push.turns) listener.onTurn?.(turn, push.name);
         },
         onHealth: (healthy) => listener.onHealth(healthy),
         onFailed: () => listener.onFailed?.(),

@@ -107,3 +107,10 @@ local function turn_by_rate(s, id)
     return math.ceil(rate_time(s, permits, ahead))
   end
 end
+
+-- The head of the queue, which the rate alone holds back, may know of a later time, or of none.
+-- Those who ask are told when they are next, those who came behind one that is dropped are not.
+local function tell_turn(s)
+  local client, permits = parts_of(s.turn)
+  tell(s.run.inbox, s.meta, client, s.turn .. ' at ' .. text_of(math.ceil(rate_time(s, permits, 0))))
+end

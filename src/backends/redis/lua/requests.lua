@@ -97,6 +97,7 @@ local function acquire(tickets, meta, queue, text, run)
   if asked.rate ~= '' then
     name_rate(s, asked.rate)
   end
+  s.asks = true
   local records = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}
   local own = recall(s, ids, records, asked.places, run)
   serve(s, own, run.ttl, run.label)

@@ -42,7 +42,7 @@ local function serve_heads(s, heads, alive, own, ttl, label)
     elseif permits > s.limit then
       s.skipped = s.skipped + 1
     elseif not fits(s, permits) then
-      s.blocked = true
+      s.blocked, s.turn = true, s.held + permits <= s.limit and id
       break
     else
       left[#left + 1] = id
@@ -71,6 +71,7 @@ local function serve(s, own, ttl, label)
       s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(left))
     end
     if dead[1] then
+      s.dropped = true
       redis.call('HDEL', s.meta, unpack(dead))
     end
   end
