@@ -308,12 +308,26 @@ describeOnBoth('a rate', (make) => {
   });
 
   describe('is never passed by', () => {
-    /** Two are held, one more than the bucket had; then callers come that name no rate. */
+    // Callers come that name no rate, after it was stored, or named by a process that came later
+    // than others.
     const LIMITS = { 'a limit of 1': 1, 'a larger limit': 3 };
-    for (const [what, limit] of Object.entries(LIMITS)) {
+    const WAYS: Readonly<Record<string, (one: PortFixture, rate: Rate) => Promise<void>>> = {
+      stored: async (one, rate) => void (await one.setRate(rate)),
+      named: async (one, rate) => {
+        await one.take('x.1');
+        await one.release('x.1');
+        await one.take('x.2', { rate });
+        await one.release('x.2');
+        one.pass(STEP);
+      },
+    };
+    const WHATS = Object.entries(LIMITS).flatMap(([what, limit]) =>
+      Object.entries(WAYS).map(([way, begin]) => ({ what: `${what}, ${way}`, limit, begin })),
+    );
+    for (const { what, limit, begin } of WHATS) {
       it(`requests of one permit, alone or together, nor by releases, with ${what}`, async () => {
         const one = make({ limit });
-        await one.setRate(RATE);
+        await begin(one, RATE);
         await one.take('a.1');
         await one.release('a.1');
         expect(await one.try('b.1'), 'one that is free').to.equal('busy');
@@ -337,7 +351,7 @@ describeOnBoth('a rate', (make) => {
       it(`a request that queues where all are held, nor by who hands over, with ${what}`, async () => {
         const one = make({ limit });
         const burst = { ...RATE, burst: limit };
-        await one.setRate(burst);
+        await begin(one, burst);
         for (const id of ids('a', limit)) await one.take(id);
         await one.acquire('b.1');
         await one.acquire('b.2');
