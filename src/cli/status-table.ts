@@ -2,6 +2,7 @@ import type { HolderState, WaiterState } from '../index.js';
 import { showDuration } from './duration.js';
 import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
+import { showRate, showRateState } from './rate.js';
 import { table } from './table.js';
 
 export const HOLDER_HEAD: readonly string[] = [
@@ -33,21 +34,33 @@ export function summaryLines(summary: SemaphoreSummary): string[] {
 /** Many semaphores, a line for each. */
 export function overviewLines(summaries: readonly (SemaphoreSummary | Unreadable)[]): string[] {
   const rows = summaries.map((summary) => {
-    if ('error' in summary) return [summary.name, '?', '?', '?', unreadable(summary)];
-    const { name, held, waiting, limit } = summary;
-    return [name, limit === null ? '?' : String(limit), String(held), String(waiting)];
+    if ('error' in summary) return [summary.name, '?', '?', '?', '?', unreadable(summary)];
+    const { name, held, waiting, limit, rate } = summary;
+    const rules = [limitText(limit), rate === undefined ? '-' : showRate(rate)];
+    return [name, ...rules, String(held), String(waiting)];
   });
-  return table(['NAME', 'LIMIT', 'HELD', 'WAITING'], rows);
+  return table(['NAME', 'LIMIT', 'RATE', 'HELD', 'WAITING'], rows);
 }
 
 export function unreadable({ error }: Unreadable): string {
   return `cannot be read: ${error}`;
 }
 
-export function headline({ name, held, waiting, limit }: SemaphoreSummary): string {
+/** `?`: unknown; `-`: beside a rate there is none. */
+function limitText(limit: number | null): string {
+  if (limit === null) return '?';
+  return limit === Number.MAX_SAFE_INTEGER ? '-' : String(limit);
+}
+
+export function headline({ name, held, waiting, limit, rate }: SemaphoreSummary): string {
   const permits = limit === 1 ? 'permit' : 'permits';
-  const of = limit === null ? 'permits held (limit unknown)' : `of ${limit} ${permits} held`;
-  return `${printable(name)}: ${held} ${of}, ${waiting} waiting`;
+  const of: Readonly<Record<string, string>> = {
+    '?': 'permits held (limit unknown)',
+    '-': 'permits held (no limit)',
+  };
+  const shown = limitText(limit);
+  const counts = `${held} ${of[shown] ?? `of ${shown} ${permits} held`}, ${waiting} waiting`;
+  return `${printable(name)}: ${counts}${rate === undefined ? '' : `, rate ${showRateState(rate)}`}`;
 }
 
 export function holderRow(holder: HolderState): string[] {

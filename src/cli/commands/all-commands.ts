@@ -7,5 +7,6 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['list', async () => (await import('./list.js')).listCommand],
   ['watch', async () => (await import('./watch.js')).watchCommand],
   ['limit', async () => (await import('./limit.js')).limitCommand],
+  ['rate', async () => (await import('./rate.js')).rateCommand],
   ['revoke', async () => (await import('./revoke.js')).revokeCommand],
 ]);
