@@ -28,6 +28,8 @@ export type {
   InspectReply,
   Listening,
   NamePage,
+  Overview,
+  OverviewReply,
   PushedGrant,
   PushedTurn,
   Rate,
@@ -44,5 +46,6 @@ export type {
   SetRateCall,
   SetRateReply,
   TicketRequest,
+  Unreadable,
   WaiterState,
 } from './backends/backend.js';

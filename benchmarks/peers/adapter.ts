@@ -8,6 +8,8 @@ export interface Connection {
    * that. `permits`: how many at once, which only redsem is asked for.
    */
   acquire(name: string, limit: number, ttl: number, permits?: number): Promise<Release>;
+  /** One permit of a limit that each key has for itself; left out: as `acquire`. */
+  acquireKey?(key: string, limit: number, ttl: number): Promise<Release>;
   /** All or none. */
   acquireKeys?(keys: readonly string[], ttl: number): Promise<Release>;
   close(): Promise<void>;

@@ -1,4 +1,10 @@
-import { type Backend, KeyedMutex, type RedisTarget, Semaphore } from '../../src/index.js';
+import {
+  type Backend,
+  KeyedMutex,
+  KeyedSemaphore,
+  type RedisTarget,
+  Semaphore,
+} from '../../src/index.js';
 import type { Connection } from './adapter.js';
 
 export function redsemConnection(
@@ -7,6 +13,7 @@ export function redsemConnection(
 ): Connection {
   const semaphores = new Map<string, Semaphore>();
   let keyed: KeyedMutex | undefined;
+  let perKey: KeyedSemaphore | undefined;
   return {
     acquire: async (name, limit, ttl, permits) => {
       let semaphore = semaphores.get(name);
@@ -17,6 +24,11 @@ export function redsemConnection(
       const handle = await semaphore.acquire(permits === undefined ? undefined : { permits });
       return () => handle.release();
     },
+    acquireKey: async (key, limit, ttl) => {
+      perKey ??= new KeyedSemaphore(client, { limit, ttl });
+      const handle = await perKey.acquire(key);
+      return () => handle.release();
+    },
     acquireKeys: async (keys, ttl) => {
       keyed ??= new KeyedMutex(client, { ttl });
       const handle = await keyed.acquire(keys);
@@ -24,6 +36,7 @@ export function redsemConnection(
     },
     close: async () => {
       await keyed?.close();
+      await perKey?.close();
       await Promise.all([...semaphores.values()].map((semaphore) => semaphore.close()));
       closeClient();
     },

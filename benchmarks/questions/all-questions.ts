@@ -4,6 +4,7 @@ import { crowd } from './crowd.js';
 import { growth } from './growth.js';
 import { held } from './held.js';
 import { instructions } from './instructions.js';
+import { keys } from './keys.js';
 import type { Question } from './question.js';
 import { recovery } from './recovery.js';
 import { telemetry } from './telemetry.js';
@@ -16,6 +17,7 @@ export const questions: readonly Question[] = [
   contended,
   held,
   waiting,
+  keys,
   growth,
   crowd,
   recovery,

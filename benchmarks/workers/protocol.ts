@@ -13,6 +13,8 @@ export interface Protocol {
   rounds: { ask: RoundsTask; answer: null };
   /** Acquires all keys at once, all or none, and releases them, so often. */
   keyRounds: { ask: { keys: readonly string[]; rounds: number }; answer: null };
+  /** Takes a permit of each key and gives it back, then takes all and keeps them. */
+  eachKey: { ask: EachKeyTask; answer: EachKeyResult };
   /** One holds the only permit and one waits; each release grants, and one more queues. */
   handOffs: { ask: { name: string; count: number }; answer: null };
   /** Starts callers that contend until the process ends. */
@@ -49,6 +51,20 @@ export interface RoundsTask {
   readonly limit: number;
   readonly callers: number;
   readonly rounds: number;
+}
+
+export interface EachKeyTask {
+  readonly keys: number;
+  readonly limit: number;
+  /** How many are asked for at the same time. */
+  readonly width: number;
+}
+
+/** What is left in the heap is counted after a garbage collection, in bytes a key. */
+export interface EachKeyResult {
+  readonly usPerPair: number;
+  readonly unusedBytes: number;
+  readonly heldBytes: number;
 }
 
 export interface PairsResult {

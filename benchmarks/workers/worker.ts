@@ -4,6 +4,7 @@ import { peerOf } from '../peers/catalog.js';
 import { answering } from './answering.js';
 import { Contention } from './contention.js';
 import { runCrowd } from './crowd.js';
+import { runEachKey } from './each-key.js';
 import { HandOffs } from './hand-offs.js';
 import { Holding } from './holding.js';
 import { monotonicMs } from './monotonic.js';
@@ -29,6 +30,7 @@ answering('connect', async ({ peer, url }) => {
 answering('pairs', (task) => runPairs(connection(), task));
 answering('rounds', (task) => runRounds(connection(), task));
 answering('keyRounds', (task) => runKeyRounds(connection(), task));
+answering('eachKey', (task) => runEachKey(connection(), task));
 answering('handOffs', (task) => handOffs.run(connection(), task));
 answering('contend', (task) => contention.start(connection(), task));
 answering('records', () => contention.records);

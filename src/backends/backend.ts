@@ -30,6 +30,12 @@ export interface Backend {
   /** Reads the whole state of one semaphore, expired tickets left out. */
   inspect(call: InspectCall): Promise<InspectReply>;
   /**
+   * Some figures of each of several semaphores of one prefix: for a list of all. The replies may
+   * end before the calls do, but are at least one: the caller asks again for the others. Left out
+   * where each must be inspected.
+   */
+  overview?(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]>;
+  /**
    * A page of the names with this prefix that were used within a day, and where the next page
    * begins: '' is the beginning and the end. A name may come more than once. Left out where the
    * backend does not know.
@@ -415,6 +421,31 @@ export interface RateState extends Rate {
   /** Milliseconds until the rate allows the next permit; 0 where it allows one now. */
   readonly nextIn: number;
 }
+
+/** A semaphore in a list of all; what has expired is not counted. */
+export interface Overview {
+  /** Undefined where nobody has said one within a day. */
+  readonly limit: number | undefined;
+  /** As in `InspectReply`; undefined without a limit. */
+  readonly limitFrom: 'setLimit' | 'caller' | undefined;
+  /** Permits that are held. */
+  readonly held: number;
+  /** Requests that wait. */
+  readonly waiting: number;
+  /** How long the first in the queue waits, in milliseconds; undefined where nobody waits. */
+  readonly oldestWait: number | undefined;
+  /** Fencing tokens of some tickets, the 32 that expire last; a new grant has a higher one. */
+  readonly tokens: readonly number[];
+}
+
+/** Why a semaphore cannot be read: somebody else has written its keys. */
+export interface Unreadable {
+  /** For people, in the words of the server. */
+  readonly error: string;
+}
+
+/** What `Backend.overview` says of one semaphore. */
+export type OverviewReply = Overview | Unreadable;
 
 /** One ticket; see `Semaphore.inspect`. */
 export interface HolderState {

@@ -114,12 +114,16 @@ describeWithServer('redsem run', (server) => {
       const held = await own.acquire();
       const touch = ['busy', '--', 'touch', join(server().directory, 'ran')];
       const results = await Promise.all(
-        [['--timeout', '2s'], ['-t', '0'], ['-t', '0', '-E', '1'], ['--skip-if-busy']].map(
-          (options) => run(...options, ...touch),
+        [['-t', '0'], ['-t', '0', '-E', '1'], ['--skip-if-busy']].map((options) =>
+          run(...options, ...touch),
         ),
       );
-      expect(results.map(({ code }) => code)).to.deep.equal([75, 75, 1, 0]);
-      expect(results[0]?.stderr).to.contain('no permit of "busy" came free within 2000 ms');
+      expect(results.map(({ code }) => code)).to.deep.equal([75, 1, 0]);
+      // Connecting takes part of the time, and on a busy machine all of it.
+      const { code, stderr } = await run('--timeout', '2s', ...touch);
+      const connected = 'no permit of "busy" came free within 2000 ms';
+      expect(stderr).to.contain(code === 75 ? connected : 'cannot connect');
+      expect(code).to.be.oneOf([75, 69]);
       expect(await own.inspect()).to.deep.include({ held: 1, waiting: 0 });
       expect(() => readFileSync(join(server().directory, 'ran'))).to.throw('ENOENT');
       await held.release();

@@ -47,7 +47,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   adapters: [],
   quorum: ['port', 'time', 'common', 'redis'],
   otel: ['root', 'common'],
-  cli: ['root', 'common', 'port'],
+  sampler: ['root', 'common', 'port', 'time'],
+  web: ['sampler', 'root', 'common', 'port', 'time'],
+  cli: ['root', 'common', 'port', 'sampler', 'web'],
 };
 
 const isFile = (to: string): boolean => to.endsWith('.ts') && !to.startsWith('node:');

@@ -1,6 +1,7 @@
-// Checks verification/formal/semaphore.pml with spin: every property of the protocol for small
-// numbers of processes, and that each rule is needed, by leaving it out. Prints one line for each
-// check; fails when a verdict is not the expected one, or when a search was not exhaustive.
+// Checks verification/formal/semaphore.pml and order.pml with spin: every property of the protocol
+// and of the queue's order for small numbers of processes, and that each rule is needed, by leaving
+// it out. Prints one line for each check; fails when a verdict is not the expected one, or when a
+// search was not exhaustive.
 //
 //   node verification/formal/check.mjs [--quick] [--json] [words of a title]
 //
@@ -12,15 +13,15 @@ import { availableParallelism, constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const MODEL = fileURLToPath(new URL('./semaphore.pml', import.meta.url));
+const fileOf = (name) => fileURLToPath(new URL(`./${name}.pml`, import.meta.url));
 /** Megabytes that one search may take. Two run at a time. */
 const MEMORY = 1900;
 const HOLDS = 'holds';
 const CYCLE = 'acceptance cycle';
 
 /**
- * @typedef {{ title: string, property: string, options: string[], flags: string[], long: boolean,
- *   expected: string }} Check
+ * @typedef {{ model: string, title: string, property: string, options: string[], flags: string[],
+ *   long: boolean, expected: string }} Check
  */
 
 /** Any number of faults, delays and crashes. */
@@ -39,8 +40,13 @@ const timed = (n, limit, faults, crashes) => [
 const size = (n, limit) => `${n} processes, limit ${limit}`;
 
 /** @returns {Check} */
-function check(title, property, options, { expected = HOLDS, flags = [], long = false } = {}) {
-  return { title, property, options, flags, long, expected };
+function check(
+  title,
+  property,
+  options,
+  { expected = HOLDS, flags = [], long = false, model = 'semaphore' } = {},
+) {
+  return { model, title, property, options, flags, long, expected };
 }
 
 const PROGRESS = ['served', 'gone'];
@@ -122,6 +128,20 @@ function slowerWithout() {
   ];
 }
 
+function order() {
+  const title = 'the order of the queue: three groups, limit 2';
+  const leftOut = (rule, what, expected) =>
+    check(what, 'safety', [`BREAK_${rule}`], { expected, model: 'order' });
+  return [
+    check(title, 'safety', [], { model: 'order' }),
+    leftOut('PRIORITY', 'the order leaves priority out', 'demoted'),
+    leftOut('WEIGHT', 'the order leaves weights out', 'unfair'),
+    leftOut('NO_HOLES', 'withdrawn requests leave holes', 'unfair'),
+    leftOut('NO_SAVING', 'idle groups save up', 'unfair'),
+    leftOut('BLOCKING', 'what does not fit blocks nobody', 'demoted'),
+  ];
+}
+
 function run(program, args, cwd) {
   return new Promise((resolve, reject) => {
     execFile(program, args, { cwd, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {
@@ -140,10 +160,10 @@ async function runOrThrow(program, args, cwd) {
 }
 
 /** Spin writes a verifier in C for the one property, and that searches all states. */
-async function search({ property, options, flags, long }, folder) {
+async function search({ model, property, options, flags, long }, folder) {
   const safety = property === 'safety';
   const defines = [...options, ...(safety ? [] : ['LIVENESS'])].map((name) => `-D${name}`);
-  await runOrThrow('spin', ['-a', ...defines, MODEL], folder);
+  await runOrThrow('spin', ['-a', ...defines, fileOf(model)], folder);
   const kind = safety ? ['-DSAFETY', '-DNOCLAIM'] : [];
   // Partial order reduction finds nothing to leave out here, as every step touches the server or
   // the clock. Where little is searched, compiling takes longer.
@@ -237,7 +257,7 @@ async function main(args) {
     return;
   }
   const words = args.filter((arg) => !arg.startsWith('--')).join(' ');
-  const checks = [...protocol(), ...brokenRules(), ...slowerWithout()]
+  const checks = [...protocol(), ...order(), ...brokenRules(), ...slowerWithout()]
     .filter(({ title }) => title.includes(words))
     .filter(({ long }) => !long || !args.includes('--quick'));
   const json = args.includes('--json');

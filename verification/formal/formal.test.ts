@@ -34,7 +34,7 @@ function runChecks(...args: string[]): Promise<Run> {
   });
 }
 
-describe('model of waiting and granting', function () {
+describe('models of waiting and granting, and of the order of the queue', function () {
   this.timeout(PATIENCE);
   let run: Run;
 
@@ -60,8 +60,9 @@ describe('model of waiting and granting', function () {
   });
 
   it('has a broken variant for each rule that the model can leave out', async () => {
-    const model = await readFile(join(ROOT, 'verification/formal/semaphore.pml'), 'utf8');
-    const rules = new Set(model.match(/BREAK_[A-Z][A-Z_]+/g));
+    const read = (name: string) => readFile(join(ROOT, 'verification/formal', name), 'utf8');
+    const models = await Promise.all([read('semaphore.pml'), read('order.pml')]);
+    const rules = new Set(models.join('').match(/BREAK_[A-Z][A-Z_]+/g));
     const broken = run.results.filter(({ expected }) => expected !== 'holds');
     expect(broken).to.have.lengthOf(rules.size);
   });

@@ -14,6 +14,7 @@ import type {
   InspectReply,
   Listening,
   NamePage,
+  OverviewReply,
   ReleaseCall,
   ReleaseReply,
   RevokeCall,
@@ -135,6 +136,13 @@ export class MemoryBackend implements Backend {
   /** See `Backend`. */
   inspect(call: InspectCall): Promise<InspectReply> {
     return this.#one(call.key, (semaphore, now) => semaphore.inspect(call, now));
+  }
+
+  /** See `Backend`. */
+  overview(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]> {
+    const now = this.#now();
+    const replies = keys.map((key) => this.#on(key, now, (semaphore) => semaphore.overview(now)));
+    return this.#reply(keys.length, replies);
   }
 
   async listNames(prefix: string): Promise<NamePage> {

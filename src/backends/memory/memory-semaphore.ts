@@ -12,6 +12,7 @@ import type {
   HolderState,
   InspectCall,
   InspectReply,
+  Overview,
   PushedGrant,
   ReleaseCall,
   ReleaseReply,
@@ -193,6 +194,20 @@ export class MemorySemaphore {
     const counts = { held: this.#tickets.permits, waiting: waiters.length };
     const rules = { ...this.#limits.show(limit), ...(rate !== undefined && { rate }) };
     return { ...rules, ...counts, holders, waiters };
+  }
+
+  overview(now: number): Overview {
+    const { limit, limitFrom, held, waiting, holders, waiters } = this.inspect({ key: this.#key, limit: 0 }, now);
+    const isKnown = limitFrom !== 'options';
+    const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, 32);
+    return {
+      limit: isKnown ? limit : undefined,
+      limitFrom: isKnown ? limitFrom : undefined,
+      held,
+      waiting,
+      oldestWait: waiters[0]?.waitingFor,
+      tokens: newest.map(({ fencingToken }) => fencingToken),
+    };
   }
 
   /** What every call begins with: the limit that counts, and what the caller hears of it. */

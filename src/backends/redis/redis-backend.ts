@@ -15,6 +15,7 @@ import type {
   InspectReply,
   Listening,
   NamePage,
+  OverviewReply,
   ReleaseCall,
   ReleaseReply,
   ReplicaRequirement,
@@ -35,7 +36,14 @@ import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import type { InspectPage, ReplyPart } from './replies.js';
-import { parseInspect, parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
+import {
+  parseInspect,
+  parseNumbers,
+  parseOverview,
+  partsOf,
+  saysBusy,
+  UnexpectedReplyError,
+} from './replies.js';
 import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
 import { parseRate } from './rate-text.js';
@@ -54,7 +62,7 @@ import {
 } from './operations.js';
 import type { Operation, ScriptCall } from './script-call.js';
 import { readReplies, scriptCalls } from './script-call.js';
-import { evictionScript, inspectScript, noteStripesScript } from './scripts.js';
+import { evictionScript, inspectScript, noteStripesScript, overviewScript } from './scripts.js';
 import { ServerCheck } from './server-check.js';
 import { WithReplicas } from './with-replicas.js';
 
@@ -184,6 +192,15 @@ export class RedisBackend implements Backend {
       holders: bySlot,
       waiters: [...waiters.values()],
     };
+  }
+
+  async overview(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]> {
+    // On a cluster two names share a slot by chance alone.
+    const together = this.laneOf === undefined ? keys : keys.slice(0, 1);
+    if (together.length === 0) return [];
+    const all = together.flatMap(keysOf);
+    const reply = await runScript(this.#connection, overviewScript, all, []);
+    return partsOf('overview', reply).map(parseOverview);
   }
 
   listNames(prefix: string, cursor: string): Promise<NamePage> {

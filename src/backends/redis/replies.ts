@@ -7,6 +7,7 @@ import type {
   EndedTicket,
   ExtendReply,
   HolderState,
+  OverviewReply,
   PushedGrant,
   ReleaseReply,
   Reply,
@@ -139,6 +140,27 @@ export function parseInspect(reply: unknown): InspectPage {
     waiters: list(waiters).map((line) => parseWaiter(line, now)),
     rate,
     serverTime: now,
+  };
+}
+
+/** See `overview.lua`. */
+export function parseOverview({ text, serverTime }: ReplyPart): OverviewReply {
+  if (text.startsWith('!')) return { error: text.slice(1) };
+  const [limit = '', held = '', waiting = '', place = '', tokens, ...rest] = text.split(' ');
+  const numbers = [held, waiting, place, ...list(tokens ?? '', ',')];
+  const isOdd = tokens === undefined || rest.length > 0 || !LIMIT.test(limit);
+  if (isOdd || !numbers.every((number) => TIME.test(number))) {
+    throw new UnexpectedReplyError('overview', text);
+  }
+  const { storedLimit, otherLimit } = parseLimit(limit);
+  const caller = otherLimit === undefined ? undefined : 'caller';
+  return {
+    limit: storedLimit ?? otherLimit,
+    limitFrom: storedLimit === undefined ? caller : 'setLimit',
+    held: Number(held),
+    waiting: Number(waiting),
+    oldestWait: waiting === '0' ? undefined : Math.max(0, serverTime - milliseconds(place)),
+    tokens: list(tokens, ',').map(Number),
   };
 }
 
@@ -325,9 +347,9 @@ function decodedLabel(text: string): string {
   }
 }
 
-function list(text: string): string[] {
+function list(text: string, between = ';'): string[] {
   if (text === '') return [];
-  return text.includes(';') ? text.split(';') : [text];
+  return text.includes(between) ? text.split(between) : [text];
 }
 
 /** Scripts count in microseconds, for which a double has room to spare. */

@@ -9,6 +9,7 @@ export const extendScript: Script = script('extend');
 export const inspectScript: Script = script('inspect');
 export const listNamesScript: Script = script('list-names');
 export const noteStripesScript: Script = script('note-stripes');
+export const overviewScript: Script = script('overview');
 export const releaseScript: Script = script('release');
 export const revokeScript: Script = script('revoke');
 export const setLimitScript: Script = script('set-limit');

@@ -4,11 +4,10 @@
 -- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the
 --       waiting requests, '' when done   3 entries in a page
 -- Reply 'now|limit|next cursor|next place|holders|waiters|rate': 'id expiry slots token label;…' and
---       'id place label;…'. limit: 's' and the stored one, 'o' and that of the last caller, or ''.
---       rate: 'rate/tat' as in rate.lua
+--       'id place label;…'. limit: as in known-limit.lua. rate: 'rate/tat' as in rate.lua
 -- Cost  O(log n + page)
 
--- include: time
+-- include: time known-limit
 local function holders(tickets, meta, cursor, size, now)
   -- A scan by cursor misses no ticket that is there all the time: pages by rank would.
   local scanned = redis.call('ZSCAN', tickets, cursor, 'COUNT', size)
@@ -40,10 +39,7 @@ end
 
 local now = now_text + 0
 local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
-local known = redis.call('HMGET', meta, 'state', 'rate', 'tat')
-local state, rate = known[1] or '', (known[2] or '') .. '/' .. (known[3] or '')
-local configured, stored = string.match(state, '^%d+ (%d+)'), string.match(state, ';(%d+) ')
-local limit = stored and 's' .. stored or configured and 'o' .. configured or ''
+local rate = redis.call('HMGET', meta, 'rate', 'tat')
 local cursor, place, held, waiting = ARGV[1], ARGV[2], '', ''
 if cursor ~= '' then
   held, cursor = holders(tickets, meta, cursor, ARGV[3], now)
@@ -51,4 +47,5 @@ end
 if place ~= '' then
   waiting, place = waiters(queue, meta, place, ARGV[3], now)
 end
-return table.concat({ now_text, limit, cursor, place, held, waiting, rate }, '|')
+local known = (rate[1] or '') .. '/' .. (rate[2] or '')
+return table.concat({ now_text, known_limit(meta), cursor, place, held, waiting, known }, '|')

@@ -1,0 +1,64 @@
+import { readUsage, usageBetween } from '../measure/server-usage.js';
+import type { Stage } from '../measure/stage.js';
+import { type Peer, semaphores } from '../peers/catalog.js';
+import { numberText } from '../report/number-text.js';
+import type { Measured } from '../report/results.js';
+import { scenarioTable } from '../report/table.js';
+import { atMost, eitherClient, ratio } from '../report/verdict.js';
+import type { EachKeyTask } from '../workers/protocol.js';
+import type { Pace, Question } from './question.js';
+
+const full: EachKeyTask = { keys: 100_000, limit: 3, width: 1000 };
+const quick: EachKeyTask = { keys: 2000, limit: 3, width: 200 };
+
+const scenarioOf = ({ keys, limit, width }: EachKeyTask): string =>
+  `${numberText(keys)} keys with limit ${limit}, ${width} at the same time`;
+
+const columns = [
+  { head: 'µs a pair', figure: 'usPerPair' },
+  { head: 'server µs a pair', figure: 'serverUs' },
+  { head: 'bytes an unused key', figure: 'unusedBytes' },
+  { head: 'bytes a held key', figure: 'heldBytes' },
+];
+
+const compared = semaphores.filter(({ kind, id }) => kind === 'redsem' || id === 'redis-semaphore');
+
+async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
+  const task = pace === 'full' ? full : quick;
+  const worker = await stage.worker(peer);
+  const before = await readUsage(stage.server);
+  const result = await worker.ask('eachKey', task);
+  const usage = usageBetween(before, await readUsage(stage.server), peer);
+  const values = { ...result, serverUs: usage.usec / (2 * task.keys) };
+  return [{ scenario: scenarioOf(task), peer: peer.id, values }];
+}
+
+export const keys: Question = {
+  name: 'keys',
+  asks: 'What does a limit for each of 100 000 keys cost one process?',
+  notes: [
+    'One process takes a permit of each key and gives it back, then takes them all and holds them. redsem by one `KeyedSemaphore`, redis-semaphore by an object for each call. Bytes are of the JavaScript heap after a garbage collection.',
+    'Bottleneck is left out: its groups keep a limiter for each key.',
+  ],
+  rounds: 2,
+  cases: (pace) =>
+    compared.map((peer) => ({ label: peer.label, run: (stage) => measure(stage, peer, pace) })),
+  tables: (results) =>
+    results.scenarios().map((title) => scenarioTable(results, title, compared, columns)),
+  verdicts: (results) => [
+    atMost(
+      'bytes that an unused key leaves in the process',
+      eitherClient(16, (peer) => results.median(scenarioOf(full), peer, 'unusedBytes')),
+    ),
+    atMost(
+      "time of a pair, as a share of redis-semaphore's",
+      eitherClient(1, (peer) =>
+        ratio(
+          results.median(scenarioOf(full), peer, 'usPerPair'),
+          results.median(scenarioOf(full), 'redis-semaphore', 'usPerPair'),
+        ),
+      ),
+    ),
+  ],
+  charts: () => [],
+};

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import type { Connection, Release } from '../peers/adapter.js';
+import type { EachKeyResult, EachKeyTask } from './protocol.js';
+
+/** Nothing is extended while it is counted. */
+const ttl = 600_000;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+export async function runEachKey(
+  connection: Connection,
+  task: EachKeyTask,
+): Promise<EachKeyResult> {
+  const { keys, limit, width } = task;
+  const acquire = (key: string): Promise<Release> =>
+    connection.acquireKey?.(key, limit, ttl) ?? connection.acquire(key, limit, ttl);
+  // The first calls load scripts and code.
+  await inTurns(width, width, async (i) => (await acquire(`warm-up-${i}`))());
+  const empty = await heapUsed();
+  const from = performance.now();
+  await inTurns(keys, width, async (i) => (await acquire(`key-${i}`))());
+  const usPerPair = ((performance.now() - from) * 1000) / keys;
+  const unused = await heapUsed();
+  const held: Release[] = [];
+  await inTurns(keys, width, async (i) => {
+    held.push(await acquire(`key-${i}`));
+  });
+  const full = await heapUsed();
+  await inTurns(keys, width, async (i) => held[i]?.());
+  return {
+    usPerPair,
+    unusedBytes: (unused - empty) / keys,
+    heldBytes: (full - unused) / keys,
+  };
+}
+
+async function inTurns(
+  count: number,
+  width: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<void> {
+  for (let first = 0; first < count; first += width) {
+    const size = Math.min(width, count - first);
+    await Promise.all(Array.from({ length: size }, (_, i) => work(first + i)));
+  }
+}
+
+/** What a collection frees late, by finalizers for example, has a moment to go. */
+async function heapUsed(): Promise<number> {
+  for (let round = 0; round < 3; round += 1) {
+    collect();
+    await sleep(50);
+  }
+  return process.memoryUsage().heapUsed;
+}

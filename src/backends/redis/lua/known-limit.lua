@@ -1,0 +1,7 @@
+-- Fragment: what is known of the limit, 's' and the stored one, 'o' and that of the last caller, or
+-- ''.
+local function known_limit(meta)
+  local state = redis.call('HGET', meta, 'state') or ''
+  local configured, stored = string.match(state, '^%d+ (%d+)'), string.match(state, ';(%d+) ')
+  return stored and 's' .. stored or configured and 'o' .. configured or ''
+end

@@ -1,0 +1,135 @@
+import type { Backend, InspectReply, OverviewReply, SemaphoreKey } from '../backends/backend.js';
+import { INSPECT_PAGE } from '../backends/protocol.js';
+import { UnfitServerError } from '../backends/backend.js';
+import { withTimeout } from '../time/call-timeout.js';
+import type { Clock } from '../time/clock.js';
+
+/** How long a call may take, in milliseconds, before the server counts as not reachable. */
+const CALL_TIMEOUT_MS = 1500;
+
+/** Names in one call. */
+const TOGETHER = 250;
+
+/** Calls in any second, but for the pages of one large semaphore, which come at once. */
+const CALLS_A_SECOND = 5;
+
+/**
+ * Reads semaphores for those who look at them, one call after the other, and no more of them in a
+ * second than a server may have: a look takes as long as that takes.
+ */
+export class CallSource {
+  readonly #backend: Backend;
+  readonly #prefix: string;
+  readonly #clock: Clock;
+  /** When the last calls were made. */
+  #calledAt: number[] = [];
+  #unanswered: Promise<unknown> | undefined;
+
+  constructor(backend: Backend, prefix: string, clock: Clock) {
+    this.#backend = backend;
+    this.#prefix = prefix;
+    this.#clock = clock;
+  }
+
+  /**
+   * The call whose time was over before its reply came, for as long as it has not come: a client
+   * without a connection keeps every call, and one is enough.
+   */
+  get unanswered(): Promise<unknown> | undefined {
+    return this.#unanswered;
+  }
+
+  /** A page of names; undefined where the backend has no list. */
+  async names(cursor: string): Promise<{ names: readonly string[]; cursor: string } | undefined> {
+    const listNames = this.#backend.listNames?.bind(this.#backend);
+    if (listNames === undefined) return undefined;
+    return this.#call(() => listNames(this.#prefix, cursor));
+  }
+
+  /** One reply for each name. */
+  async overview(names: readonly string[]): Promise<OverviewReply[]> {
+    const keys = names.map((name) => this.#keyOf(name));
+    const overview = this.#backend.overview?.bind(this.#backend);
+    if (overview === undefined) return this.#inspectEach(names);
+    const replies: OverviewReply[] = [];
+    while (replies.length < keys.length) {
+      const next = keys.slice(replies.length, replies.length + TOGETHER);
+      const some = await this.#call(() => overview(next));
+      // A backend that replies to none would be asked for ever.
+      if (some.length === 0) throw new Error('the backend summed up no semaphore');
+      replies.push(...some);
+    }
+    return replies;
+  }
+
+  /** Limit 0: nobody has said one. */
+  async inspect(name: string): Promise<InspectReply> {
+    const call = { key: this.#keyOf(name), limit: 0 };
+    const reply = await this.#call(() => this.#backend.inspect(call));
+    const pages = Math.floor(Math.max(reply.holders.length, reply.waiting) / INSPECT_PAGE);
+    this.#noteCalls(pages);
+    return reply;
+  }
+
+  async #inspectEach(names: readonly string[]): Promise<OverviewReply[]> {
+    const replies: OverviewReply[] = [];
+    for (const name of names) {
+      const reply = await this.inspect(name);
+      const isKnown = reply.limitFrom !== 'options';
+      replies.push({
+        limit: isKnown ? reply.limit : undefined,
+        limitFrom: reply.limitFrom === 'options' ? undefined : reply.limitFrom,
+        held: reply.held,
+        waiting: reply.waiting,
+        oldestWait: reply.waiters[0]?.waitingFor,
+        tokens: reply.holders.map(({ fencingToken }) => fencingToken),
+      });
+    }
+    return replies;
+  }
+
+  async #call<R>(make: () => Promise<R>): Promise<R> {
+    await this.#turn();
+    this.#noteCalls(1);
+    const call = make();
+    const settled: Promise<void> = call.then(
+      () => this.#settle(settled),
+      () => this.#settle(settled),
+    );
+    this.#unanswered = settled;
+    return withTimeout(this.#clock, CALL_TIMEOUT_MS, call);
+  }
+
+  /** Resolves when another call may be made. */
+  async #turn(): Promise<void> {
+    const now = this.#clock.monotonic();
+    this.#calledAt = this.#calledAt.filter((at) => at > now - 1000);
+    if (this.#calledAt.length < CALLS_A_SECOND) return;
+    const free = (this.#calledAt.at(-CALLS_A_SECOND) ?? now) + 1000;
+    await new Promise<void>((resolve) => {
+      this.#clock.schedule(resolve, free - now, false);
+    });
+  }
+
+  /** Several that were made at once count as made one after the other. */
+  #noteCalls(count: number): void {
+    const now = this.#clock.monotonic();
+    const spacing = 1000 / CALLS_A_SECOND;
+    const last = Math.max(now, this.#calledAt.at(-1) ?? now);
+    for (let i = 0; i < count; i += 1) this.#calledAt.push(count === 1 ? now : last + i * spacing);
+  }
+
+  #settle(call: Promise<unknown>): void {
+    if (this.#unanswered === call) this.#unanswered = undefined;
+  }
+
+  #keyOf(name: string): SemaphoreKey {
+    return { prefix: this.#prefix, name };
+  }
+}
+
+/** Whether the server said something: then it can be reached, and only this cannot be read. */
+export function isAnswer(error: unknown): boolean {
+  if (!(error instanceof Error) || error instanceof UnfitServerError) return false;
+  return error.name === 'UnexpectedReplyError' || /^[A-Z]+ /.test(error.message);
+}

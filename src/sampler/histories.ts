@@ -1,0 +1,40 @@
+import type { Look, Step } from './history.js';
+import { History } from './history.js';
+
+/** Semaphores that are remembered; of more, those that were used longest ago are forgotten. */
+const MOST_NAMES = 1000;
+
+/** 15 minutes in steps of 5 seconds. */
+const STEP_MS = 5000;
+const STEPS = 180;
+
+/** What was seen of each semaphore in the last 15 minutes. */
+export class Histories {
+  /** Those that were used last are at the end. */
+  readonly #histories = new Map<string, History>();
+
+  /**
+   * @param now on the wall clock
+   * @param inUse whether somebody holds, waits or looks: one that was never in use has no history
+   */
+  add(name: string, now: number, look: Look, inUse: boolean): void {
+    let history = this.#histories.get(name);
+    if (history === undefined && !inUse) return;
+    if (inUse) {
+      history ??= new History(STEP_MS, STEPS);
+      this.#histories.delete(name);
+      this.#histories.set(name, history);
+    }
+    history?.add(now, look);
+    const [oldest] = this.#histories.keys();
+    if (this.#histories.size > MOST_NAMES && oldest !== undefined) this.delete(oldest);
+  }
+
+  of(name: string, now: number): readonly Step[] {
+    return this.#histories.get(name)?.steps(now) ?? [];
+  }
+
+  delete(name: string): void {
+    this.#histories.delete(name);
+  }
+}

@@ -1,0 +1,47 @@
+import type { CallSource } from './call-source.js';
+
+/** How often all names are looked up, in milliseconds: a SCAN goes through the whole database. */
+const SCAN_EVERY_MS = 10_000;
+
+/** Pages of a SCAN in one look. */
+const PAGES_AT_ONCE = 3;
+
+/** More names than that are not remembered. */
+const MOST_NAMES = 10_000;
+
+/** The names that there are, found page by page. */
+export class KnownNames {
+  readonly #source: CallSource;
+  readonly #names = new Set<string>();
+  /** Undefined: no scan is under way. */
+  #cursor: string | undefined = '';
+  #endedAt = -Infinity;
+
+  constructor(source: CallSource) {
+    this.#source = source;
+  }
+
+  get all(): ReadonlySet<string> {
+    return this.#names;
+  }
+
+  add(name: string): void {
+    if (this.#names.size < MOST_NAMES) this.#names.add(name);
+  }
+
+  delete(name: string): void {
+    this.#names.delete(name);
+  }
+
+  /** Some pages more, or none where the last scan has just ended. */
+  async findMore(now: number): Promise<void> {
+    if (this.#cursor === undefined && now - this.#endedAt < SCAN_EVERY_MS) return;
+    for (let pages = 0; pages < PAGES_AT_ONCE; pages += 1) {
+      const page = await this.#source.names(this.#cursor ?? '');
+      for (const name of page?.names ?? []) this.add(name);
+      this.#cursor = page?.cursor === '' ? undefined : page?.cursor;
+      if (this.#cursor === undefined) break;
+    }
+    if (this.#cursor === undefined) this.#endedAt = now;
+  }
+}

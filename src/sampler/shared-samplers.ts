@@ -1,0 +1,31 @@
+import type { Backend } from '../backends/backend.js';
+import type { RedisTarget } from '../clients.js';
+import { backendOf } from '../clients.js';
+import type { Clock } from '../time/clock.js';
+import { systemClock } from '../time/clock.js';
+import { Sampler } from './sampler.js';
+
+/** Milliseconds between two looks. */
+const INTERVAL_MS = 1000;
+
+const samplers = new WeakMap<Backend, Map<string, Sampler>>();
+
+/** The one sampler of this process for a target and prefix, however many views there are. */
+export function sharedSampler(
+  target: RedisTarget | Backend,
+  prefix: string,
+  names: readonly string[] = [],
+  clock?: Clock,
+): Sampler {
+  const backend = backendOf(target);
+  const byKind = samplers.get(backend) ?? new Map<string, Sampler>();
+  samplers.set(backend, byKind);
+  const kind = JSON.stringify([prefix, ...names]);
+  let sampler = byKind.get(kind);
+  if (sampler === undefined) {
+    const time = clock ?? backend.clock ?? systemClock;
+    sampler = new Sampler(backend, { prefix, clock: time, interval: INTERVAL_MS, names });
+    byKind.set(kind, sampler);
+  }
+  return sampler;
+}

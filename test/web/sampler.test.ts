@@ -1,0 +1,184 @@
+import { expect } from 'chai';
+import { backendOf } from '../../src/clients.js';
+import type { RedisTarget } from '../../src/index.js';
+import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
+import { Sampler } from '../../src/sampler/sampler.js';
+import { sharedSampler } from '../../src/sampler/shared-samplers.js';
+import { startMonitor } from '../support/command-monitor.js';
+import { eventually } from '../support/eventually.js';
+import { openClient } from '../support/open-client.js';
+import { describeWithServer } from '../support/require-server.js';
+
+const PREFIX = { prefix: 'redsem', interval: 1000 };
+
+function onMemory() {
+  const clock = new ManualClock(1_800_000_000_000);
+  const backend = new MemoryBackend({ clock });
+  const sampler = new Sampler(backend, { ...PREFIX, clock });
+  const open = (name: string, limit = 1): Semaphore =>
+    new Semaphore(backend, name, { limit, label: `of ${name}` });
+  return { clock, backend, sampler, open };
+}
+
+const ignore = (): void => undefined;
+
+describe('the sampler', () => {
+  it('sees all names, forgets none that is used, and counts what was granted between looks', async () => {
+    const { clock, sampler, open } = onMemory();
+    const [jobs, idle] = [open('jobs', 2), open('idle')];
+    await idle.setLimit(4);
+    const stop = sampler.watch(undefined, ignore);
+    await clock.advance(0);
+    const first = await jobs.acquire();
+    await clock.advance(10_000);
+    expect(sampler).to.include({ reachable: true, trouble: undefined });
+    expect(sampler.semaphores.map(({ name }) => name)).to.have.members(['jobs', 'idle']);
+    await first.release();
+    for (let i = 0; i < 10; i += 1) {
+      const handle = await jobs.acquire();
+      await clock.advance(1000);
+      await handle.release();
+    }
+    const semaphore = sampler.semaphore('jobs');
+    expect(semaphore?.summary).to.include({ limit: 2, limitFrom: 'caller', waiting: 0 });
+    expect(semaphore && sampler.rate(semaphore)).to.be.closeTo(1, 0.11);
+    const steps = sampler.history('jobs');
+    expect(steps.map(({ t }) => t % 5000)).to.satisfy((rests: number[]) =>
+      rests.every((r) => r === 0),
+    );
+    expect(steps.at(-2)).to.include({ held: 1, limit: 2, waitP50: undefined });
+    expect(steps.at(-2)?.grantsPerSecond).to.be.closeTo(1, 0.21);
+    expect(sampler.history('idle')).to.have.length(0);
+    stop();
+  });
+
+  it('measures the waits of those that were seen waiting, in a semaphore that somebody looks at', async () => {
+    const { clock, sampler, open } = onMemory();
+    const jobs = open('jobs');
+    const first = await jobs.acquire();
+    const stop = sampler.watch('jobs', ignore);
+    const waiting = jobs.acquire();
+    await clock.advance(4500);
+    expect(sampler.semaphore('jobs')?.summary.oldestWait).to.be.within(3000, 4500);
+    await first.release();
+    const second = await waiting;
+    await clock.advance(2000);
+    const waits = sampler.history('jobs').flatMap(({ waitP50 }) => waitP50 ?? []);
+    expect(waits.map(Math.round)).to.deep.equal([4500]);
+    expect(sampler.semaphore('jobs')?.detail?.holders[0]?.id).to.equal(second.id);
+    await second.release();
+    stop();
+  });
+
+  it('keeps 15 minutes', async () => {
+    const { clock, sampler, open } = onMemory();
+    const handle = await open('jobs').acquire();
+    const stop = sampler.watch(undefined, ignore);
+    for (let minute = 0; minute < 17; minute += 1) await clock.advance(60_000);
+    const steps = sampler.history('jobs');
+    expect(steps).to.have.length(181);
+    expect(clock.wall() - (steps[0]?.t ?? 0)).to.be.within(895_000, 905_000);
+    stop();
+    await handle.release();
+  });
+
+  it('looks only while somebody watches, or has asked a moment ago', async () => {
+    const { clock, backend, sampler } = onMemory();
+    const { timers } = clock;
+    await sampler.ask('asked');
+    expect(sampler.semaphore('asked')?.detail).to.include({ held: 0, waiting: 0 });
+    await clock.advance(12_000);
+    expect(clock.timers).to.equal(timers);
+    expect(sharedSampler(backend, 'redsem')).to.equal(sharedSampler(backend, 'redsem'));
+    expect(sharedSampler(backend, 'redsem')).not.to.equal(sharedSampler(backend, 'other'));
+  });
+
+  it('counts the losses of this process', async () => {
+    const { clock, sampler, open } = onMemory();
+    const jobs = open('jobs');
+    const stop = sampler.watch('jobs', ignore);
+    const handle = await jobs.acquire();
+    const lost = new Promise((resolve) => handle.once('lost', resolve));
+    await open('jobs').revoke(handle.id);
+    await handle.extend().catch(ignore);
+    await lost;
+    await clock.advance(1000);
+    expect(sampler.losses('jobs')).to.deep.equal([{ reason: 'revoked', count: 1 }]);
+    stop();
+  });
+});
+
+/** The first call of a script may have to send its text, which is a second call. */
+async function loadScripts(target: RedisTarget): Promise<void> {
+  const [backend, key] = [backendOf(target), { prefix: 'none', name: 'none' }];
+  await backend.inspect({ key, limit: 1 });
+  await backend.overview?.([key]);
+  await backend.listNames?.('none', '');
+}
+
+describeWithServer('the sampler on a server', (server) => {
+  for (const kind of ['redis', 'ioredis'] as const) {
+    it(`makes at most 5 calls a second, however many watch whatever many (${kind})`, async () => {
+      const client = await openClient(kind, server().url);
+      const clock = new ManualClock();
+      const names = Array.from({ length: 600 }, (_, i) => `${kind}-${i}`);
+      const open = names.map(
+        (name) => new Semaphore(client.target, name, { limit: 3, prefix: kind }),
+      );
+      const handles = await Promise.all(open.map((semaphore) => semaphore.acquire()));
+      const sampler = sharedSampler(client.target, kind, [], clock);
+      await loadScripts(client.target);
+      const stops = names.slice(0, 30).map((name) => sampler.watch(name, ignore));
+      stops.push(...names.map(() => sampler.watch(undefined, ignore)));
+      const monitor = await startMonitor(server());
+      const counts: number[] = [];
+      for (let second = 0; second < 20; second += 1) {
+        let count = 0;
+        for (let tenth = 0; tenth < 10; tenth += 1) {
+          await clock.advance(100);
+          // The server has had what was sent until now.
+          count += (await monitor.names()).filter((name) => name.startsWith('eval')).length;
+        }
+        counts.push(count);
+      }
+      // Of the sixth the reply to the first may be the beginning: both ends of a second count.
+      expect(Math.max(...counts)).to.be.at.most(6);
+      expect(counts.reduce((sum, count) => sum + count, 0)).to.be.within(40, 101);
+      expect(sampler.semaphores.filter(({ summary }) => summary.held === 1).length).to.equal(600);
+      for (const stop of stops) stop();
+      monitor.stop();
+      await Promise.all(handles.map((handle) => handle.release()));
+      await Promise.all(open.map((semaphore) => semaphore.close()));
+      await client.close();
+    });
+  }
+
+  it('shows what is damaged beside the others, and that the server is gone', async () => {
+    const client = await openClient('ioredis', server().url);
+    const clock = new ManualClock();
+    await server().command('SET', 'hurt:{text}:meta', 'not a hash');
+    await server().command('HSET', 'hurt:{text}:tickets', 'not', 'a set');
+    const whole = new Semaphore(client.target, 'whole', { limit: 2, prefix: 'hurt' });
+    const handle = await whole.acquire();
+    const sampler = sharedSampler(client.target, 'hurt', [], clock);
+    const stop = sampler.watch('text', ignore);
+    const looked = async (isThere: () => boolean): Promise<void> => {
+      await eventually(async () => {
+        await clock.advance(250);
+        return isThere();
+      });
+    };
+    await looked(() => sampler.semaphore('whole')?.summary.held === 1);
+    await looked(() => sampler.semaphore('text')?.error !== undefined);
+    expect(sampler.semaphore('text')?.error).to.match(/WRONGTYPE/);
+    server().pause();
+    await looked(() => !sampler.reachable);
+    expect(sampler.trouble).to.match(/no reply within 1500 ms/);
+    server().resume();
+    await looked(() => sampler.reachable);
+    stop();
+    await handle.release();
+    await whole.close();
+    await client.close();
+  });
+});
