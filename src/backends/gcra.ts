@@ -1,8 +1,8 @@
 import type { Rate, RateState } from './backend.js';
 
 /**
- * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999, section
- * 4.4.2), as `rate.lua` has it: one number, the theoretical arrival time, moves on by the interval
+ * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
+ * https://brandur.org/rate-limiting), as `rate.lua` has it: one number, the theoretical arrival time, moves on by the interval
  * with each permit. All in microseconds.
  */
 export interface Arrivals {

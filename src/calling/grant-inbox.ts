@@ -1,4 +1,10 @@
-import type { Backend, EndedTicket, Listening, PushedGrant, PushedTurn } from '../backends/backend.js';
+import type {
+  Backend,
+  EndedTicket,
+  Listening,
+  PushedGrant,
+  PushedTurn,
+} from '../backends/backend.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { GrantDispatch } from './grant-dispatch.js';
 

@@ -53,7 +53,9 @@ export class ReadWriteLock {
     checkOptions(options, SEMAPHORE_OPTIONS);
     const { limit = DEFAULT_LIMIT, rate }: Partial<SemaphoreOptions> = options;
     if (rate !== undefined) {
-      throw typeError(`rate: expected none, because a writer takes all permits, got ${shown(rate)}`);
+      throw typeError(
+        `rate: expected none, because a writer takes all permits, got ${shown(rate)}`,
+      );
     }
     this.#limit = integer('limit', limit, 1, MOST_PERMITS);
     this.semaphore = new Semaphore(target, name, { ...options, limit });

@@ -92,7 +92,9 @@ for (const client of ['redis', 'ioredis']) {
         await eventually(async () => expect((await semaphore.inspect()).waiting).to.equal(1));
         expect((await call('rate', 'metered')).stdout).to.equal('1/d\n');
         const { stdout } = await call('status', 'metered');
-        expect(stdout).to.match(/^metered: 1 of 9 permits held, 1 waiting, rate 1\/d, next in 23h /);
+        expect(stdout).to.match(
+          /^metered: 1 of 9 permits held, 1 waiting, rate 1\/d, next in 23h /,
+        );
         expect((await call('status')).stdout).to.match(/^metered +9 +1\/d +1 +1$/m);
         expect(await call('rate', '--burst', '7', 'metered', '100/15m')).to.deep.equal(silent);
         const second = await waiting;

@@ -42,6 +42,7 @@ const semaphoreOptions = options({
   }),
   prefix: text(30),
   label: text(100),
+  rate: options({ permits: between(1, 1000), per: between(1, 100_000), burst: between(1, 9) }),
   clock: fc.constant(undefined),
 });
 const acquireOptions = options({

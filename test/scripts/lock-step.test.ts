@@ -320,7 +320,9 @@ class Program {
 }
 
 function shownRate(rate: Rate | undefined): string {
-  return rate === undefined ? 'no rate' : `${rate.permits} in ${rate.per} ms, ${rate.burst} at once`;
+  return rate === undefined
+    ? 'no rate'
+    : `${rate.permits} in ${rate.per} ms, ${rate.burst} at once`;
 }
 
 function again(ids: Iterable<string>): Ask[] {

@@ -78,7 +78,7 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(4 * STEP);
   });
 
-  it('tells those who wait when it can allow their first request', async () => {
+  it('notifies those who wait when it can allow their first request', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);
     const at = one.time.now;

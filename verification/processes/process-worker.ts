@@ -36,8 +36,9 @@ function keep(handle: Handle): HandleData {
 }
 
 async function run(job: Job): Promise<Interval[]> {
-  const { tasks, apart = 0, rounds, hold, timeout = 20_000, permits = 1 } = job;
-  const contended = new Semaphore(target, job.name, { limit: job.limit });
+  const { tasks, apart = 0, rounds, hold, timeout = 20_000, permits = 1, limit, rate } = job;
+  const terms = { limit, ...(rate !== undefined && { rate }) };
+  const contended = new Semaphore(target, job.name, terms);
   const intervals: Interval[] = [];
   const work = async (nth: number): Promise<void> => {
     if (apart > 0) await sleep(nth * apart);

@@ -1,4 +1,4 @@
-import type { HandleData, SemaphoreOptions } from '../../src/index.js';
+import type { HandleData, RateOptions, SemaphoreOptions } from '../../src/index.js';
 import type { ClientKind } from '../../test/support/open-client.js';
 import {
   startWorker,
@@ -30,6 +30,7 @@ export interface Job {
   readonly hold: number;
   /** How many permits each of them takes at once; default: 1. */
   readonly permits?: number;
+  readonly rate?: RateOptions;
   readonly timeout?: number;
 }
 

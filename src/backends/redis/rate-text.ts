@@ -7,7 +7,8 @@ export function rateText({ permits, per, burst }: Rate): string {
   return `${permits} ${microseconds(per)} ${burst}`;
 }
 
-const STORED = /^(?:|none|(\d{1,16}) (\d{1,16}) (\d{1,16})(?: (\d{1,16}))?)\/(?:(\d{1,16}) (\d{1,16}))?$/;
+const STORED =
+  /^(?:|none|(\d{1,16}) (\d{1,16}) (\d{1,16})(?: (\d{1,16}))?)\/(?:(\d{1,16}) (\d{1,16}))?$/;
 
 /**
  * What `inspect.lua` says of the rate, at `now` in milliseconds. Null: it is stored that there is

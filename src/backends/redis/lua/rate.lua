@@ -1,6 +1,5 @@
 -- Fragment of semaphore.lua: how many permits may be granted in a period, by the generic cell rate
--- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999, section 4.4.2). One number, the
--- theoretical arrival time (tat), moves on by period / permits with each permit.
+-- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999). One number, the theoretical arrival time (tat), moves on by period / permits with each permit.
 --
 -- `meta`: 'rate' -> 'permits period burst' or 'none' where setRate stored it, 'permits period burst
 -- until' where callers name it, for those who name none; 'tat' -> tat and the time of the last
@@ -90,7 +89,7 @@ local function rate_time(s, permits, ahead)
 end
 
 -- Whole microseconds, rounded up, so that no window has one more. A weight that no rate ever allows
--- again must not be more than a number can tell.
+-- again must not make the number inexact.
 local function charge(s, permits)
   local rate = s.rate
   rate.tat = math.ceil(math.max(rate.tat, s.now) + math.min(permits * rate.interval, 1e15))
@@ -108,8 +107,8 @@ local function turn_by_rate(s, id)
   end
 end
 
--- The head of the queue, which the rate alone holds back, may know of a later time, or of none.
--- Those who ask are told when they are next, those who came behind one that is dropped are not.
+-- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
+-- reply names the time only to the caller that asks.
 local function tell_turn(s)
   local client, permits = parts_of(s.turn)
   tell(s.run.inbox, s.meta, client, s.turn .. ' at ' .. text_of(math.ceil(rate_time(s, permits, 0))))
