@@ -1,5 +1,5 @@
 // A job that every replica starts and one does, also when their clocks differ by some seconds: the
-// name has the date, and who did the job keeps the permit until nobody can start it any more.
+// name has the date, and the process that did the job keeps the permit until nobody can start it.
 import { createClient } from 'redis';
 import { Semaphore } from 'redsem';
 

@@ -13,6 +13,8 @@ const RULES = [
   [/\bstands\b/i, 'is, is written, is set'],
   [/\b(is|are) to (?!\d)[a-z]+/, 'must, should, will'],
   [/\bWho\b(?![^.]*\?)/, 'a noun as the subject: the caller, a waiter'],
+  [/\b(all|those|many|one|first|next|only|of|to|by|for|lets) who\b/, 'all waiters, a caller that'],
+  [/['`]who\b(?!.*\?)/, 'a noun as the subject of a test title'],
   [/, for (he|it|its|nobody|she|there|they|this is|that is)\b/, 'because'],
   [/, for ([a-z']+ ){1,2}(is|are|has|may|can|cannot|must|would|will|does|was|were)\b/, 'because'],
   [/\b(one|same|other|wrong|a) slot of (the|a) cluster\b|\b[Cc]luster slots?\b/, 'hash slot'],

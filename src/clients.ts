@@ -14,7 +14,7 @@ import { guardedConnection } from './backends/redis/guarded-connection.js';
 import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
-import { rangeError, shown, typeError } from './arguments/validation.js';
+import { rangeError, formatValue, typeError } from './arguments/validation.js';
 import type { OptionNames } from './arguments/known-options.js';
 import { checkOptions } from './arguments/known-options.js';
 
@@ -88,7 +88,7 @@ export function quorum(
 ): Backend {
   // An array would give the places as names: those are the same in every list of nodes.
   if (!isObject(clients) || Array.isArray(clients)) {
-    throw typeError(`clients: expected an object of clients by name, got ${shown(clients)}`);
+    throw typeError(`clients: expected an object of clients by name, got ${formatValue(clients)}`);
   }
   checkOptions(options, QUORUM_OPTIONS);
   const names = Object.keys(clients).map((name) => text('clients', name, 1, 256));
@@ -96,7 +96,7 @@ export function quorum(
   checkTargets(targets);
   const { lists, otherSet = 'refuse' } = options;
   if (otherSet !== 'refuse' && otherSet !== 'warn') {
-    throw typeError(`otherSet: expected 'refuse' or 'warn', got ${shown(otherSet)}`);
+    throw typeError(`otherSet: expected 'refuse' or 'warn', got ${formatValue(otherSet)}`);
   }
   const places = lists === undefined ? {} : { lists: placesOf(lists, names) };
   return new QuorumBackend(targets.map(nodeOf), undefined, { names, otherSet, ...places });

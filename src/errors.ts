@@ -100,12 +100,14 @@ export class HandleLostError extends RedsemError {
    */
   readonly ticketId: string;
 
-  constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown) {
+  /** @param part which one it is of several that are held together, for the message */
+  constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown, part?: string) {
+    const permit = `the permit of ${JSON.stringify(name)}${part === undefined ? '' : ` (${part})`}`;
     super(
       'HANDLE_LOST',
       reason === 'released'
-        ? `the permit of ${JSON.stringify(name)} is no longer held: ${LOST_BECAUSE.released} (ticket ${ticketId})`
-        : `the permit of ${JSON.stringify(name)} is lost: ${LOST_BECAUSE[reason]}; stop the work that it covers (ticket ${ticketId})`,
+        ? `${permit} is no longer held: ${LOST_BECAUSE.released} (ticket ${ticketId})`
+        : `${permit} is lost: ${LOST_BECAUSE[reason]}; stop the work that it covers (ticket ${ticketId})`,
       cause,
     );
     this.reason = reason;

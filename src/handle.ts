@@ -24,10 +24,10 @@ export interface HandleKeeper {
 // A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
 // without release can report a loss to nobody: its ticket is no longer extended and expires by
 // itself.
-const dropped = new FinalizationRegistry<{ lease: Lease; forget: (lease: Lease) => void }>(
-  ({ lease, forget }) => {
+const dropped = new FinalizationRegistry<{ lease: Lease; onCollected: (lease: Lease) => void }>(
+  ({ lease, onCollected }) => {
     if (lease.state.kind !== 'held') return;
-    forget(lease);
+    onCollected(lease);
     process.emitWarning(
       `a handle of ${JSON.stringify(lease.name)} was garbage collected without release(); ` +
         `its permit comes back within ${lease.ttl} ms`,
@@ -100,20 +100,23 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * Whether the permit is certain now: reads the clocks, so it is right even after a stall of the
+   * Whether the permit is still valid: reads the clocks, so it is right even after a stall of the
    * event loop. Once false it stays false.
    */
   get held(): boolean {
     return this.#keeper.look(this.#lease) > 0;
   }
 
-  /** Milliseconds of certainty left without another extension; 0 when lost or released. */
+  /**
+   * For how many milliseconds the permit is still valid if no other extension succeeds; 0 when lost
+   * or released.
+   */
   get expiresIn(): number {
     return this.#keeper.look(this.#lease);
   }
 
   /**
-   * @throws {HandleLostError} when the permit is no longer certain; with reason `released` after
+   * @throws {HandleLostError} when the permit is no longer valid; with reason `released` after
    *   `release()`.
    */
   assertHeld(): void {
@@ -161,11 +164,11 @@ export class Handle extends LossEmitter {
    * @internal Called by the heartbeat's first extension: from then on the caller's references alone
    *   keep this alive.
    */
-  weaken(forget: (lease: Lease) => void): void {
+  holdWeakly(onCollected: (lease: Lease) => void): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;
     this.#lease.observe(new WeakRef(this));
-    dropped.register(this, { lease: this.#lease, forget }, this);
+    dropped.register(this, { lease: this.#lease, onCollected }, this);
     this.watchListeners();
   }
 

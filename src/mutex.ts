@@ -1,6 +1,6 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
-import { rangeError, shown, typeError } from './arguments/validation.js';
+import { rangeError, formatValue, typeError } from './arguments/validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
@@ -32,7 +32,7 @@ export class Mutex extends Semaphore {
    */
   override async setLimit(limit: number): Promise<void> {
     if (limit !== 0 && limit !== 1) {
-      throw rangeError(`limit: expected 0 or 1 of a mutex, got ${shown(limit)}`);
+      throw rangeError(`limit: expected 0 or 1 of a mutex, got ${formatValue(limit)}`);
     }
     await super.setLimit(limit);
   }
@@ -42,7 +42,7 @@ export class Mutex extends Semaphore {
    * @throws {RangeError} always
    */
   override addPermits(delta: number): Promise<number> {
-    const message = `delta: expected setLimit(0) or setLimit(1) of a mutex, got ${shown(delta)}`;
+    const message = `delta: expected setLimit(0) or setLimit(1) of a mutex, got ${formatValue(delta)}`;
     return Promise.reject(rangeError(message));
   }
 }
@@ -50,11 +50,13 @@ export class Mutex extends Semaphore {
 /** The options of a semaphore of one permit. */
 export function withLimitOne(options: MutexOptions): SemaphoreOptions {
   if (typeof options !== 'object' || options === null) {
-    throw typeError(`options: expected an object, got ${shown(options)}`);
+    throw typeError(`options: expected an object, got ${formatValue(options)}`);
   }
   const { limit = 1 }: Partial<SemaphoreOptions> = options;
   if (limit !== 1) {
-    throw rangeError(`limit: expected none, because a mutex has one permit, got ${shown(limit)}`);
+    throw rangeError(
+      `limit: expected none, because a mutex has one permit, got ${formatValue(limit)}`,
+    );
   }
   return { ...options, limit };
 }

@@ -7,7 +7,7 @@ import type { OptionNames } from './arguments/known-options.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
 import { checkLimit, resolveRate } from './arguments/rate-option.js';
-import { rangeError, shown, typeError } from './arguments/validation.js';
+import { rangeError, formatValue, typeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */
 export interface SemaphoreOptions {
@@ -137,7 +137,7 @@ export function resolveOptions(
 ): ResolvedOptions {
   if (typeof options !== 'object' || options === null) {
     const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
-    throw typeError(`options: expected an object with a limit${hint}, got ${shown(options)}`);
+    throw typeError(`options: expected an object with a limit${hint}, got ${formatValue(options)}`);
   }
   checkOptions(options, known);
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
@@ -160,7 +160,7 @@ export function resolveOptions(
 function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOptions> | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null) {
-    throw typeError(`replicas: expected an object with atLeast, got ${shown(given)}`);
+    throw typeError(`replicas: expected an object with atLeast, got ${formatValue(given)}`);
   }
   checkOptions(given, REPLICA_OPTIONS, 'replicas');
   return {
@@ -177,14 +177,14 @@ export function resolveAcquire(
   const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : (given ?? {});
   if (typeof options !== 'object') {
     throw typeError(
-      `timeout: expected a number of milliseconds or an options object, got ${shown(given)}`,
+      `timeout: expected a number of milliseconds or an options object, got ${formatValue(given)}`,
     );
   }
   checkOptions(options, known);
   const { timeout = Infinity, signal } = options;
   if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw typeError(`signal: expected an AbortSignal, got ${shown(signal)}`);
+    throw typeError(`signal: expected an AbortSignal, got ${formatValue(signal)}`);
   }
   return { timeout, signal, permits: checkPermits(options.permits ?? 1) };
 }
@@ -199,7 +199,7 @@ export function resolveClose(options: CloseOptions): number {
 export function resolveTry(given: { permits?: number } | undefined): number {
   const options = given ?? {};
   if (typeof options !== 'object') {
-    throw typeError(`options: expected an object with permits, got ${shown(given)}`);
+    throw typeError(`options: expected an object with permits, got ${formatValue(given)}`);
   }
   checkOptions(options, TRY_OPTIONS);
   return checkPermits(options.permits ?? 1);
@@ -229,14 +229,14 @@ function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {
   milliseconds('retry.max', max, min, LONGEST_TIMER);
   number('retry.factor', factor, 1, 1000);
   if (typeof jitter !== 'boolean') {
-    throw typeError(`retry.jitter: expected true or false, got ${shown(jitter)}`);
+    throw typeError(`retry.jitter: expected true or false, got ${formatValue(jitter)}`);
   }
   return { min, max, factor, jitter };
 }
 
 export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') {
-    throw typeError(`${option}: expected a function, got ${shown(value)}`);
+    throw typeError(`${option}: expected a function, got ${formatValue(value)}`);
   }
 }
 
@@ -245,7 +245,7 @@ export function checkClock(clock: Clock): Clock {
   const usable = typeof clock === 'object' && clock !== null;
   if (!usable || methods.some((method) => typeof clock[method] !== 'function')) {
     throw typeError(
-      `clock: expected an object with monotonic, wall and schedule, got ${shown(clock)}`,
+      `clock: expected an object with monotonic, wall and schedule, got ${formatValue(clock)}`,
     );
   }
   return clock;
@@ -254,18 +254,18 @@ export function checkClock(clock: Clock): Clock {
 export function checkPrefix(prefix: unknown = 'redsem'): string {
   const checked = text('prefix', prefix, 1, 128);
   if (/[{}]/.test(checked)) {
-    throw typeError(`prefix: expected no braces, got ${shown(prefix)}`);
+    throw typeError(`prefix: expected no braces, got ${formatValue(prefix)}`);
   }
   return checked;
 }
 
 export function text(option: string, value: unknown, min: number, max: number): string {
   if (typeof value !== 'string') {
-    throw typeError(`${option}: expected a string, got ${shown(value)}`);
+    throw typeError(`${option}: expected a string, got ${formatValue(value)}`);
   }
   // Half of a surrogate pair has no bytes: two such strings would be one key.
   if (!value.isWellFormed()) {
-    throw typeError(`${option}: expected well-formed Unicode, got ${shown(value)}`);
+    throw typeError(`${option}: expected well-formed Unicode, got ${formatValue(value)}`);
   }
   const bytes = Buffer.byteLength(value);
   if (bytes < min || bytes > max) {

@@ -28,12 +28,13 @@ import {
   resolveOptions,
   resolveTry,
 } from './options.js';
+import { onceListened } from './once-listened.js';
 import { telemetry } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
 import { resolveRate } from './arguments/rate-option.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
-/** What `inspect` gives: permits held, requests waiting, and who they are. */
+/** What `inspect` gives: permits held, requests waiting, and their labels. */
 export interface SemaphoreState extends InspectReply {
   /** The semaphore's name. */
   readonly name: string;
@@ -93,7 +94,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
   readonly #engine: SemaphoreEngine;
-  readonly #onReleaseFailed = (cause: unknown): void => this.warnOfRelease(cause);
+  readonly #onReleaseFailed = (cause: unknown): void => this.#warnOfRelease(cause);
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
@@ -118,7 +119,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       this.#key,
       this.#options,
     );
-    this.#watchOnceListened();
+    // The server is asked only where somebody listens, so that an acquire stays one command.
+    onceListened(this, 'warning', () => {
+      this.watchCalls();
+      void this.#lookForHazards();
+    });
   }
 
   /**
@@ -238,8 +243,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, permits held, requests waiting, and who they are; what has expired is not counted. Large
-   * ones are read in pages.
+   * Limit, permits held, requests waiting, with their labels; what has expired is not counted.
+   * Large ones are read in pages.
    * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
@@ -379,43 +384,49 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return new Handle(lease, this.#engine, this.#onReleaseFailed);
   }
 
-  /** The server is asked only where somebody listens, so that an acquire stays one command. */
-  #watchOnceListened(): void {
-    const onListener = (event: unknown): void => {
-      if (event !== 'warning') return;
-      EventEmitter.prototype.off.call(this, 'newListener', onListener);
-      this.#engine.terms.onceOtherLimit((otherLimit) => this.#warnOfOtherLimit(otherLimit));
-      this.#engine.waitLoop.outage.listener = (cause) => this.#warnOfOutage(cause);
-      void this.#lookForHazards();
+  /** @internal From now on it warns of what failed calls and replies show. */
+  protected watchCalls(): void {
+    this.#engine.waitLoop.outage.listener = {
+      onOutage: (cause) => this.#warnOfOutage(cause),
+      onReply: () => this.onReply(),
     };
-    EventEmitter.prototype.on.call(this, 'newListener', onListener);
+    this.#engine.terms.onceOtherLimit((otherLimit) => {
+      const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`;
+      this.warn({ code: 'LIMIT_MISMATCH', message });
+    });
+  }
+
+  /** @internal A call has succeeded. */
+  protected onReply(): void {}
+
+  /**
+   * @internal A pool of semaphores warns in its own way.
+   * @returns whether somebody gets it
+   */
+  protected warn(warning: SemaphoreWarning): boolean {
+    // On the next tick, so that what a listener throws is its own uncaught exception.
+    process.nextTick(() => this.emit('warning', warning));
+    return true;
   }
 
   async #lookForHazards(): Promise<void> {
     this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
-      process.nextTick(() => this.emit('warning', { code: 'NODE_SET', message }));
+      this.warn({ code: 'NODE_SET', message });
     });
     const hazard = await this.#backend.findHazard?.(this.#key).catch(() => undefined);
-    if (hazard === undefined) return;
-    // On the next tick, so that what a listener throws is its own uncaught exception.
-    process.nextTick(() => this.emit('warning', { code: 'EVICTION', message: hazard }));
+    if (hazard !== undefined) this.warn({ code: 'EVICTION', message: hazard });
   }
 
-  #warnOfOutage(cause: unknown): void {
+  #warnOfOutage(cause: unknown): boolean {
     const message = outageMessage(this.name, cause);
-    process.nextTick(() => this.emit('warning', { code: 'BACKEND_UNREACHABLE', message, cause }));
+    return this.warn({ code: 'BACKEND_UNREACHABLE', message, cause });
   }
 
-  #warnOfOtherLimit(otherLimit: number): void {
-    const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`;
-    process.nextTick(() => this.emit('warning', { code: 'LIMIT_MISMATCH', message }));
-  }
-
-  /** @internal A permit could not be given back at once, and nobody got the error. */
-  protected warnOfRelease(cause: unknown): void {
+  /** A permit could not be given back at once, and nobody got the error. */
+  #warnOfRelease(cause: unknown): void {
     const why = cause instanceof Error ? cause.message : String(cause);
     const message = `a permit of ${JSON.stringify(this.name)} is not given back yet: ${why}`;
-    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
+    this.warn({ code: 'RELEASE_FAILED', message, cause });
   }
 
   #assertOpen(): void {

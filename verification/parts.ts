@@ -1,3 +1,6 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 /**
  * One part of `npm run verify`: a folder of tests, or a program that ends with 0 when all is well.
  */
@@ -16,16 +19,19 @@ const FOLDERS: Readonly<Record<string, string>> = {
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
   wire: 'commands, pushes and server time counted; 100 000 tickets; leaks, garbage collection',
   faults: 'servers that hang, restart, refuse and lose data; lost replies; late calls',
-  processes: 'many real processes: contention, deaths, thousands of waiters, wall clocks',
   topologies: 'failover and resharding of a real cluster and of real sentinels',
   quorum: 'a quorum over real masters',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',
   docs: 'examples, guides and recipes are compiled and run',
-  demo: 'the demo and its judge',
+  demo: 'the demo',
   chaos: 'the checker, and short runs of faults by seed',
-  formal: 'the model, by spin',
 };
+
+/** A folder that holds a report already is refused. */
+const CHAOS_REPORTS = join(tmpdir(), `redsem-chaos-${process.pid}`);
+
+const FRESH = String(1 + Math.floor(Math.random() * 1e9));
 
 const PROGRAMS: readonly Part[] = [
   {
@@ -33,6 +39,25 @@ const PROGRAMS: readonly Part[] = [
     what: 'the random tests of npm test, from fresh seeds',
     files: ['test/random/**/*.test.ts', 'test/scripts/lock-step.test.ts'],
     environment: { REDSEM_SEED: 'fresh' },
+  },
+  ...['single', 'sentinel', 'cluster', 'quorum'].map((topology) => ({
+    name: `chaos-${topology}`,
+    what: 'many real processes, killed, stopped and cut off by a seed; the history is checked',
+    script: ['chaos', '--topology', topology, '--minutes', '2', '--out', CHAOS_REPORTS],
+  })),
+  { name: 'formal', what: 'the model, by spin', script: ['formal', '--quick'] },
+  {
+    name: 'simulation',
+    what: 'a hundred fresh seeds, each with minutes of faults; a failure prints its seed',
+    script: [
+      ...'simulate --quiet --seeds 100 --minutes 2.5 --processes 5 --seed'.split(' '),
+      FRESH,
+    ],
+  },
+  {
+    name: 'planted',
+    what: 'bugs put into the sources one at a time: the simulator finds each',
+    script: ['simulate:planted'],
   },
   {
     name: 'soak',

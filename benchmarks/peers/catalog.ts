@@ -115,7 +115,7 @@ export const embedded: Peer = {
 };
 
 /**
- * redsem with and without somebody who listens to its channels, and the least that either could
+ * redsem with and without a listener on its channels, and the least that either could
  * cost.
  */
 export const telemetryPeers: readonly Peer[] = [

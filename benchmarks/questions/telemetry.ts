@@ -64,7 +64,7 @@ async function measure(
 }
 
 /**
- * Each comes first, in the middle and last equally often, so that it does not matter who went
+ * Each comes first, in the middle and last equally often, so that it does not matter which went
  * before.
  */
 function ordersOf<T>(items: readonly T[]): T[][] {
@@ -109,12 +109,12 @@ function verdicts(results: Results): Verdict[] {
 
 export const telemetry: Question = {
   name: 'telemetry',
-  asks: 'What do the diagnostics channels cost, with nobody and with somebody who listens?',
+  asks: 'What do the diagnostics channels cost, with and without a listener?',
   notes: [
     "One process through node-redis, the given number of loops at once, each acquiring and releasing without a pause. Where they outnumber the permits, they wait for one another's.",
     'Telemetry left out: each place of redsem that asks whether somebody listens has a constant instead, put in when the program is bundled. Nothing can cost less.',
     'In each round the three take turns on one server, in each order once. The bar is the median, over the rounds, of the ratio within a round.',
-    'All channels heard: one subscriber to each, who counts messages and does nothing else.',
+    'All channels heard: one subscriber to each, which counts messages and does nothing else.',
   ],
   rounds: 9,
   cases: (pace) =>

@@ -1,4 +1,4 @@
-import { shown, typeError } from './validation.js';
+import { formatValue, typeError } from './validation.js';
 
 /** The names of the options that a call takes. */
 export type OptionNames = ReadonlySet<string>;
@@ -38,7 +38,7 @@ const ALIASES: Readonly<Record<string, string>> = {
  */
 export function checkOptions(options: object, known: OptionNames, argument = 'options'): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw typeError(`${argument}: expected an object, got ${shown(options)}`);
+    throw typeError(`${argument}: expected an object, got ${formatValue(options)}`);
   }
   // No array of keys: `acquire` passes here each time.
   for (const option in options) {
@@ -46,7 +46,7 @@ export function checkOptions(options: object, known: OptionNames, argument = 'op
     const value: unknown = Reflect.get(options, option);
     const expected = hintFor(option, known) ?? `one of ${[...known].join(', ')}`;
     throw typeError(
-      `${argument === 'options' ? '' : `${argument}.`}${option}: expected no option of this name (${expected}), got ${shown(value)}`,
+      `${argument === 'options' ? '' : `${argument}.`}${option}: expected no option of this name (${expected}), got ${formatValue(value)}`,
     );
   }
 }

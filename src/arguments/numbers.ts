@@ -1,4 +1,4 @@
-import { rangeError, shown, typeError } from './validation.js';
+import { rangeError, formatValue, typeError } from './validation.js';
 
 export function integer(
   option: string,
@@ -24,7 +24,7 @@ export function number(
   expected = `${min} to ${max}`,
 ): number {
   if (typeof value !== 'number') {
-    throw typeError(`${option}: expected a number, got ${shown(value)}`);
+    throw typeError(`${option}: expected a number, got ${formatValue(value)}`);
   }
   if (value >= min && value <= max) return value;
   throw rangeError(`${option}: expected ${expected}, got ${value}`);

@@ -2,7 +2,7 @@ import type { Rate } from '../backends/backend.js';
 import type { OptionNames } from './known-options.js';
 import { checkOptions } from './known-options.js';
 import { integer } from './numbers.js';
-import { rangeError, shown, typeError } from './validation.js';
+import { rangeError, formatValue, typeError } from './validation.js';
 
 /** The longest period, in milliseconds: 365 days. */
 const LONGEST_PERIOD = 31_536_000_000;
@@ -16,7 +16,7 @@ const OPTIONS: OptionNames = new Set(['permits', 'per', 'burst']);
 export function resolveRate(given: Partial<Rate>): Rate {
   if (typeof given !== 'object' || given === null) {
     const example = '{ permits: 100, per: 60_000 }';
-    throw typeError(`rate: expected an object such as ${example}, got ${shown(given)}`);
+    throw typeError(`rate: expected an object such as ${example}, got ${formatValue(given)}`);
   }
   checkOptions(given, OPTIONS, 'rate');
   const per = integer('rate.per', given.per, 1, LONGEST_PERIOD);

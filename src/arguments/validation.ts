@@ -4,7 +4,7 @@ import { withDocs } from '../error-causes.js';
 const CODE = 'INVALID_ARGUMENT';
 
 /** A refused value as an error message shows it, with its type. */
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   if (typeof value === 'string') return `${JSON.stringify(value)} (string)`;
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value) ? 'an array' : 'an object';

@@ -1,5 +1,5 @@
 /**
- * The numbers that all who share a semaphore must agree on, in milliseconds where the name says so.
+ * The numbers that all users of a semaphore must agree on, in milliseconds where the name says so.
  * Scripts have them as `CLAIM_TIME_US` and the like, see `redis/compose-script.ts`.
  */
 

@@ -8,7 +8,7 @@ import type {
 import type { LostReason } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { retryUntilDeadline } from './retry.js';
-import { StraySearch } from './stray-search.js';
+import { OrphanSearch } from './orphan-search.js';
 import type { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
 
@@ -16,11 +16,11 @@ import { WeakGroups } from './weak-groups.js';
  * How many tickets and requests that nobody wants are given back at a time: anybody may send
  * grants.
  */
-const MOST_STRAYS = 1000;
+const MAX_ORPHANS = 1000;
 
 /** How long giving such back is tried, in milliseconds, and with what pauses. */
-const STRAY_LIMIT_MS = 5000;
-const STRAY_RETRY = { min: 10, max: 200, factor: 2, jitter: true };
+const ORPHAN_TIMEOUT_MS = 5000;
+const ORPHAN_RETRY = { min: 10, max: 200, factor: 2, jitter: true };
 
 /** The requests and tickets of one semaphore object. */
 export interface GrantReader {
@@ -43,17 +43,17 @@ export class GrantDispatch {
   readonly #backend: Backend;
   readonly #numbers: TicketNumbers;
   readonly #clock: Clock;
-  readonly #search: StraySearch;
+  readonly #search: OrphanSearch;
   // Its semaphores, its handles and its timers keep a reader alive: unused names take no memory.
   readonly #readers = new WeakGroups<GrantReader>();
   /** Ids that are being given back because nobody wants them. */
-  readonly #strays = new Set<string>();
+  readonly #orphans = new Set<string>();
 
   constructor(backend: Backend, numbers: TicketNumbers, clock: Clock) {
     this.#backend = backend;
     this.#numbers = numbers;
     this.#clock = clock;
-    this.#search = new StraySearch(clock, (key, limit) => this.#giveBackStrays(key, limit));
+    this.#search = new OrphanSearch(clock, (key, limit) => this.#releaseOrphans(key, limit));
   }
 
   register(key: SemaphoreKey, reader: GrantReader): void {
@@ -84,8 +84,8 @@ export class GrantDispatch {
     for (const reader of this.#readers.of(placeOf(key))) reader.lose(id, reason);
   }
 
-  /** See `#giveBackStrays`: one semaphore after the other. */
-  searchStrays(key: SemaphoreKey, limit: number): void {
+  /** See `#releaseOrphans`: one semaphore after the other. */
+  searchOrphans(key: SemaphoreKey, limit: number): void {
     this.#search.add(key, limit);
   }
 
@@ -93,7 +93,7 @@ export class GrantDispatch {
    * After an interruption the server may have older data, with requests that were served since and
    * tickets that were given back: no other process can know that these are not wanted.
    */
-  async #giveBackStrays(key: SemaphoreKey, limit: number): Promise<void> {
+  async #releaseOrphans(key: SemaphoreKey, limit: number): Promise<void> {
     try {
       const { holders, waiters } = await this.#backend.inspect({ key, limit });
       const readers = this.#readers.of(placeOf(key));
@@ -108,17 +108,17 @@ export class GrantDispatch {
   }
 
   #giveBack(key: SemaphoreKey, unwanted: readonly string[]): void {
-    const ids = unwanted.filter((id) => this.#numbers.made(id) && !this.#strays.has(id));
-    const some = ids.slice(0, MOST_STRAYS - this.#strays.size);
-    for (const id of some) this.#strays.add(id);
+    const ids = unwanted.filter((id) => this.#numbers.made(id) && !this.#orphans.has(id));
+    const some = ids.slice(0, MAX_ORPHANS - this.#orphans.size);
+    for (const id of some) this.#orphans.add(id);
     if (some.length > 0) void this.#release(key, some);
   }
 
   async #release(key: SemaphoreKey, ids: readonly string[]): Promise<void> {
     const options = {
       clock: this.#clock,
-      retry: STRAY_RETRY,
-      limit: STRAY_LIMIT_MS,
+      retry: ORPHAN_RETRY,
+      limit: ORPHAN_TIMEOUT_MS,
       isRetryable: (error: unknown) => this.#backend.isRetryable?.(error) ?? true,
     };
     const call = { key, limit: 0, client: this.#numbers.client, ids };
@@ -130,7 +130,7 @@ export class GrantDispatch {
     } catch {
       // It expires by the end of its claim time, or comes to light again.
     } finally {
-      for (const id of ids) this.#strays.delete(id);
+      for (const id of ids) this.#orphans.delete(id);
     }
   }
 }

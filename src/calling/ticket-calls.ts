@@ -96,7 +96,7 @@ export class TicketCalls {
     return this.#parts.isRetryable(error);
   }
 
-  /** Where requests of such terms travel. Kept by who uses it. */
+  /** Where requests of such terms travel. Its users keep it alive. */
   acquireLane(terms: CallTerms): AcquireLane {
     return this.#acquires.of(terms, callTimeout(terms.ttl));
   }

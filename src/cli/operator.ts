@@ -18,7 +18,7 @@ export interface Unreadable {
 
 const AT_A_TIME = 20;
 
-/** Looks at semaphores and changes them, without being one of those who hold or wait. */
+/** Looks at semaphores and changes them, without being a holder or a waiter. */
 export class Operator {
   readonly #server: Server;
   readonly #prefix: string;

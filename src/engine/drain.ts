@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../time/clock.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 
-/** The time that `close` leaves to those who hold permits. */
+/** The time that `close` leaves to holders. */
 export class Drain {
   readonly #clock: Clock;
   readonly #renewer: LeaseRenewer;

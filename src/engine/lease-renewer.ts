@@ -65,7 +65,7 @@ export class LeaseRenewer implements ExtendSender {
     this.#nextBeat = new Wakeup(parts.clock, false, () => this.#beat());
   }
 
-  /** From now on it is extended and watched. False when no certainty is left. */
+  /** From now on it is extended and watched. False when it is no longer valid. */
   keep(lease: Lease): boolean {
     const { clock, extendEvery } = this.#parts;
     const { remaining } = lease;
@@ -95,8 +95,8 @@ export class LeaseRenewer implements ExtendSender {
   }
 
   /**
-   * Milliseconds of certainty left. A lease that is found over is lost from then on, also when a
-   * wall clock is set back.
+   * Milliseconds for which it is still valid. A lease that is found over is lost from then on, also
+   * when a wall clock is set back.
    */
   look(lease: Lease): number {
     const { remaining } = lease;
@@ -135,9 +135,9 @@ export class LeaseRenewer implements ExtendSender {
    * A message says that its ticket is gone. Anybody may have sent it: an extension shows whether
    * that is true.
    */
-  doubt(lease: Lease): void {
-    if (lease.doubted) return;
-    lease.doubted = true;
+  onReportedGone(lease: Lease): void {
+    if (lease.reportedGone) return;
+    lease.reportedGone = true;
     this.#extend(lease);
   }
 
@@ -189,15 +189,15 @@ export class LeaseRenewer implements ExtendSender {
   }
 
   #onGone(lease: Lease, reason: 'missing' | 'revoked'): void {
-    const { doubted } = lease;
-    lease.doubted = false;
+    const { reportedGone } = lease;
+    lease.reportedGone = false;
     // Under its id there may be another ticket by now, which nobody wants.
-    if (doubted && reason === 'missing') this.#parts.releaser.withdraw(lease.id);
+    if (reportedGone && reason === 'missing') this.#parts.releaser.withdraw(lease.id);
     this.lose(lease, reason);
   }
 
   #onExtended({ lease, number }: Extension, sent: Instant): void {
-    lease.doubted = false;
+    lease.reportedGone = false;
     if (lease.state.kind === 'lost') {
       // It was extended after its holder had given up: nobody holds this ticket any more.
       this.#parts.releaser.withdraw(lease.id);
@@ -218,7 +218,7 @@ export class LeaseRenewer implements ExtendSender {
     const { clock, extendEvery } = this.#parts;
     const now = clock.monotonic();
     lease.dueAt = extendEvery === 0 ? Infinity : sentAt + extendEvery;
-    lease.weaken((dropped) => this.#drop(dropped));
+    lease.holdWeakly((dropped) => this.#drop(dropped));
     if (this.#leases.has(lease)) this.#wakeFor(lease, now, lease.remaining);
   }
 

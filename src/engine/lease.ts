@@ -5,7 +5,7 @@ import type { LostReason } from '../errors.js';
 import { HandleLostError } from '../errors.js';
 import type { Linked } from './linked-list.js';
 import type { ValidityWindow } from '../time/server-clock.js';
-import { certaintyLeft } from '../time/server-clock.js';
+import { validityLeft } from '../time/server-clock.js';
 
 type LeaseState =
   | { readonly kind: 'held' }
@@ -23,7 +23,7 @@ export interface LeaseObserver {
   /** Its release has ended. */
   onReleased(): void;
   /** Asked to observe through a WeakRef from now on, if nobody but its own holder would miss it. */
-  weaken(forget: (lease: Lease) => void): void;
+  holdWeakly(onCollected: (lease: Lease) => void): void;
 }
 
 /** What all leases of one semaphore object have in common. */
@@ -37,8 +37,8 @@ const HELD: LeaseState = { kind: 'held' };
 const RELEASED: LeaseState = { kind: 'released' };
 
 /**
- * One held ticket and for how long it is certain. Certainty is counted from the moment before the
- * last confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off
+ * One held ticket and for how long it is valid. That time counts from the moment before the last
+ * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off
  * for clocks that run apart, as Redlock does
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
@@ -67,24 +67,24 @@ export class Lease implements Linked<Lease> {
   next: Lease | undefined = undefined;
   list: object | undefined = undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
-  doubted = false;
+  reportedGone = false;
   readonly #clock: Clock;
-  #since: Instant;
-  #span: number;
+  #validFrom: Instant;
+  #validFor: number;
   #state: LeaseState = HELD;
   #ended = false;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
-  constructor(terms: LeaseTerms, id: string, ticket: LeaseTicket, certainty: ValidityWindow) {
+  constructor(terms: LeaseTerms, id: string, ticket: LeaseTicket, window: ValidityWindow) {
     this.name = terms.name;
     this.id = id;
     this.slots = ticket.slots;
     this.fencingToken = ticket.fencingToken;
     this.ttl = terms.ttl;
-    this.heldSince = certainty.since.monotonic;
+    this.heldSince = window.from.monotonic;
     this.#clock = terms.clock;
-    this.#since = certainty.since;
-    this.#span = certainty.span;
+    this.#validFrom = window.from;
+    this.#validFor = window.duration;
   }
 
   get state(): LeaseState {
@@ -92,11 +92,12 @@ export class Lease implements Linked<Lease> {
   }
 
   /**
-   * Milliseconds of certainty left, read off the clocks now: right even when no timer could run.
+   * Milliseconds for which it is still valid, read off the clocks now: right even when no timer
+   * could run.
    */
   get remaining(): number {
     if (this.#state.kind !== 'held') return 0;
-    return Math.max(0, certaintyLeft(this.#since, this.#span, this.#clock));
+    return Math.max(0, validityLeft(this.#validFrom, this.#validFor, this.#clock));
   }
 
   /**
@@ -108,7 +109,7 @@ export class Lease implements Linked<Lease> {
     const reason = state.kind === 'lost' ? state.error.reason : 'expired';
     if (reason === 'closed') return 0;
     if (reason === 'expired')
-      return Math.max(0, elapsedSince(this.#since, this.#clock) - this.#span);
+      return Math.max(0, elapsedSince(this.#validFrom, this.#clock) - this.#validFor);
     return state.kind === 'lost' ? this.#clock.monotonic() - state.at : 0;
   }
 
@@ -116,9 +117,9 @@ export class Lease implements Linked<Lease> {
     this.#observer = observer;
   }
 
-  /** See `LeaseObserver.weaken`. */
-  weaken(forget: (lease: Lease) => void): void {
-    if (!(this.#observer instanceof WeakRef)) this.#observer?.weaken(forget);
+  /** See `LeaseObserver.holdWeakly`. */
+  holdWeakly(onCollected: (lease: Lease) => void): void {
+    if (!(this.#observer instanceof WeakRef)) this.#observer?.holdWeakly(onCollected);
   }
 
   /** An extension that was sent at `sent` succeeded. A late reply never shortens what is known. */
@@ -126,10 +127,10 @@ export class Lease implements Linked<Lease> {
     this.claimed = true;
     this.failures = 0;
     this.lastError = undefined;
-    const left = this.#span - elapsedSince(this.#since, this.#clock);
+    const left = this.#validFor - elapsedSince(this.#validFrom, this.#clock);
     if (this.ttl - elapsedSince(sent, this.#clock) <= left) return;
-    this.#since = sent;
-    this.#span = this.ttl;
+    this.#validFrom = sent;
+    this.#validFor = this.ttl;
   }
 
   /** From now on it is lost, whatever the clocks say later. Undefined when it was over already. */

@@ -9,16 +9,23 @@ const OUTAGE_MS = 5000;
  */
 const EARLY_MS = 2;
 
+export interface OutageListener {
+  /**
+   * Gets the last error, once per outage.
+   * @returns false when nobody takes notice: it is then reported again
+   */
+  onOutage(error: unknown): boolean;
+  /** A call has succeeded. */
+  onReply(): void;
+}
+
 /**
  * Notices that calls fail, or get no reply, while somebody waits without an error. It needs no
  * timer: a call that gets no reply fails after min(ttl, 5000) ms, and is then tried again.
  */
 export class OutageWatch {
-  /**
-   * Gets the last error, once per outage. Undefined while nobody listens: the outage is then
-   * reported to a later listener.
-   */
-  listener: ((error: unknown) => void) | undefined;
+  /** Undefined while nobody listens: the outage is then reported to a later listener. */
+  listener: OutageListener | undefined;
   /** Monotonic time at which the first of the calls that failed was sent. */
   #since: number | undefined;
   #reported = false;
@@ -26,14 +33,13 @@ export class OutageWatch {
   onFailure(sentAt: number, now: number, error: unknown): void {
     this.#since ??= sentAt;
     if (this.#reported || now - this.#since < OUTAGE_MS - EARLY_MS) return;
-    if (this.listener === undefined) return;
-    this.#reported = true;
-    this.listener(error);
+    this.#reported = this.listener?.onOutage(error) ?? false;
   }
 
   onReply(): void {
     this.#since = undefined;
     this.#reported = false;
+    this.listener?.onReply();
   }
 
   /** Nobody waits: the time until the next call is no outage. */

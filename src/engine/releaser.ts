@@ -103,7 +103,7 @@ export class Releaser implements ReleaseSender {
   /** How many have neither ended nor been refused. */
   #hopeful = 0;
   readonly #drained: (() => void)[] = [];
-  /** One for all who wait for an answer. */
+  /** One for all callers that wait for an answer. */
   readonly #overdue: Wakeup;
   readonly #nextTry: Wakeup;
   /** The first of the failed is under way, to show whether the others may follow. */
@@ -240,7 +240,7 @@ export class Releaser implements ReleaseSender {
     return taken;
   }
 
-  /** Answers those who have waited for long enough; their releases are still retried. */
+  /** Answers callers that have waited for long enough; their releases are still retried. */
   #answerOverdue(): void {
     const now = this.#parts.clock.monotonic();
     let next = Infinity;

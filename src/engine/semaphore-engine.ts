@@ -69,7 +69,7 @@ export class SemaphoreEngine implements GrantReader {
     return this.waitLoop.acquire(params);
   }
 
-  /** Milliseconds of certainty left. */
+  /** Milliseconds for which it is still valid. */
   look(lease: Lease): number {
     return this.renewer.look(lease);
   }
@@ -96,7 +96,7 @@ export class SemaphoreEngine implements GrantReader {
     const { name, ttl, key } = this.terms;
     const { ticket, sent } = adopted;
     const terms = { name, ttl, clock: this.#clock };
-    const lease = new Lease(terms, newId, ticket, { since: sent, span: ttl });
+    const lease = new Lease(terms, newId, ticket, { from: sent, duration: ttl });
     if (!this.renewer.keep(lease)) return undefined;
     // A call that ran twice found the ticket under its new id already.
     if (ticket.before !== newId) this.calls.dispatch.lose(key, ticket.before, 'missing');
@@ -126,7 +126,8 @@ export class SemaphoreEngine implements GrantReader {
     if (this.waitLoop.onGrant(grant)) return true;
     const lease = this.renewer.find(grant.id);
     // A later one under the id of a held ticket: that ticket is gone, see `LeaseRenewer.supersede`.
-    if (lease !== undefined && grant.fencingToken > lease.fencingToken) this.renewer.doubt(lease);
+    if (lease !== undefined && grant.fencingToken > lease.fencingToken)
+      this.renewer.onReportedGone(lease);
     return lease !== undefined;
   }
 
@@ -136,7 +137,7 @@ export class SemaphoreEngine implements GrantReader {
 
   onEnded(id: string): void {
     const lease = this.renewer.find(id);
-    if (lease !== undefined) this.renewer.doubt(lease);
+    if (lease !== undefined) this.renewer.onReportedGone(lease);
   }
 
   lose(id: string, reason: LostReason): void {

@@ -19,7 +19,7 @@ import type { Clock, Instant } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ValidityWindow } from '../time/server-clock.js';
-import { certaintyLeft } from '../time/server-clock.js';
+import { validityLeft } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { AcquireParams } from './acquire-request.js';
 import { acquiringFailed, AcquireRequest } from './acquire-request.js';
@@ -29,6 +29,7 @@ import { Lease } from './lease.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
 import type { Releaser } from './releaser.js';
+import { publishGrant, publishWait } from './wait-telemetry.js';
 
 /**
  * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
@@ -48,7 +49,7 @@ export interface WaitLoopParts {
 }
 
 /**
- * All who wait for one semaphore object. A new request leaves at once; those that were queued, or
+ * All waiters of one semaphore object. A new request leaves at once; those that were queued, or
  * whose call failed, are asked for again together, after pauses that grow. A pushed grant cuts the
  * pause short. Tries are the truth and pushes are hints: losing every push costs time, never a
  * permit.
@@ -145,9 +146,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
     const life = Math.min(CLAIM_TIME_MS, terms.ttl);
-    const window = terms.serverClock.certaintyUntil(grant.expiresAt, life);
+    const window = terms.serverClock.validityUntil(grant.expiresAt, life);
     if (window === undefined) return true;
-    if (certaintyLeft(window.since, window.span, clock) <= 0) this.#onLateGrant(request);
+    if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant(request);
     // Anybody can send a grant: what it says is read once the request is known, and kept only if it
     // fits.
     else if (grant.slots.length === request.permits) this.#grant(request, grant, window, false);
@@ -176,7 +177,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   ): void {
     if (!late) this.outage.onReply();
     this.#nearestExpiry = reply.nearestExpiry;
-    this.#searchStrays();
+    this.#searchOrphans();
     for (const [i, request] of requests.entries()) {
       const verdict = reply.verdicts[i];
       if (!late) request.onReply();
@@ -187,10 +188,10 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   /** Once after each interruption: the server may have been restarted with older data. */
-  #searchStrays(): void {
+  #searchOrphans(): void {
     if (this.#interruptions === this.#inbox.interruptions) return;
     this.#interruptions = this.#inbox.interruptions;
-    this.#parts.calls.dispatch.searchStrays(this.key, this.terms.call.limit);
+    this.#parts.calls.dispatch.searchOrphans(this.key, this.terms.call.limit);
   }
 
   onFailure(requests: readonly AcquireRequest[], error: unknown): void {
@@ -209,7 +210,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#failing = false;
     if (!request.pending) return this.#onLateVerdict(request, verdict);
     if (verdict.kind === 'granted') {
-      this.#grant(request, verdict, { since: sent, span: this.terms.ttl }, true);
+      this.#grant(request, verdict, { from: sent, duration: this.terms.ttl }, true);
     } else if (verdict.kind === 'busy') {
       this.onRefused(request);
     } else if (verdict.kind === 'over') {
@@ -277,23 +278,16 @@ export class WaitLoop implements InboxReader, AcquireSender {
     window: ValidityWindow,
     claimed: boolean,
   ): void {
-    const { renewer } = this.#parts;
+    const { clock, renewer } = this.#parts;
     const lease = new Lease(this.#leaseTerms, request.id, ticket, window);
     lease.claimed = claimed;
     if (!renewer.keep(lease)) return this.#onLateGrant(request);
     this.#forget(request);
-    if (telemetry.grant.active) this.#publishGrant(request, ticket);
+    if (telemetry.grant.active) publishGrant(this.key, request, ticket, clock.monotonic());
     // A telemetry subscriber may have ended it, and then it is withdrawn.
     if (!request.pending) return renewer.end(lease);
     this.#startPause(0);
     request.grant(lease);
-  }
-
-  #publishGrant({ id, started, attempts }: AcquireRequest, ticket: LeaseTicket): void {
-    const { clock, terms } = this.#parts;
-    const { slots, fencingToken } = ticket;
-    const waited = clock.monotonic() - started;
-    telemetry.grant.publish({ name: terms.name, id, slots, fencingToken, waited, attempts });
   }
 
   #park(request: AcquireRequest): void {
@@ -305,10 +299,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
       request.resend = false;
       return this.#send(request);
     }
-    if (request.attempts === 1 && telemetry.wait.active) {
-      const { id, permits } = request;
-      telemetry.wait.publish({ name: this.key.name, id, permits });
-    }
+    if (request.attempts === 1 && telemetry.wait.active) publishWait(this.key, request);
     if (request.pending) this.#await();
   }
 
@@ -368,7 +359,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#random = randomBy(this.#parts.clock);
   }
 
-  /** Sets the next try for those who wait, unless an earlier one is set. */
+  /** Sets the next try for the waiters, unless an earlier one is set. */
   #schedule(): void {
     if (this.#pending.size === 0) return;
     const { clock, retry } = this.#parts;

@@ -7,7 +7,7 @@ import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
 import { Semaphore } from '../semaphore.js';
-import { shown, typeError } from '../arguments/validation.js';
+import { formatValue, typeError } from '../arguments/validation.js';
 import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions } from '../arguments/known-options.js';
 
@@ -76,7 +76,7 @@ export async function useAll<T>(
 /** One part for each that was given, the same for the same semaphore. */
 function partsOf(semaphores: unknown): Part[] {
   if (!Array.isArray(semaphores)) {
-    throw typeError(`semaphores: expected an array, got ${shown(semaphores)}`);
+    throw typeError(`semaphores: expected an array, got ${formatValue(semaphores)}`);
   }
   const parts = new Map<Semaphore, Part>();
   const given = semaphores.map((entry: unknown) => {
@@ -96,7 +96,7 @@ function shareOf(entry: unknown): Part {
   const { semaphore, permits = 1 } = share;
   if (!(semaphore instanceof Semaphore)) {
     throw typeError(
-      `semaphores: expected a Semaphore or { semaphore, permits } each, got ${shown(entry)}`,
+      `semaphores: expected a Semaphore or { semaphore, permits } each, got ${formatValue(entry)}`,
     );
   }
   checkOptions(share, SHARE, 'semaphores');

@@ -20,6 +20,7 @@ export class CompositeHandle extends LossEmitter {
   readonly #parts: readonly Handle[];
   #abort: AbortController | undefined;
   #lost: HandleLostError | undefined;
+  #notified = false;
   #watching = false;
   #release: Promise<boolean> | undefined;
 
@@ -43,7 +44,7 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Whether all permits are certain now: reads the clocks, so it is right even after a stall of the
+   * Whether all permits are still valid: reads the clocks, so it is right even after a stall of the
    * event loop.
    */
   get held(): boolean {
@@ -51,8 +52,8 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * Milliseconds of certainty left for all of them without another extension; 0 when one is lost,
-   * or released.
+   * For how many milliseconds all of them are still valid if no other extension succeeds; 0 when
+   * one is lost, or released.
    */
   get expiresIn(): number {
     if (this.#release !== undefined) return 0;
@@ -60,12 +61,17 @@ export class CompositeHandle extends LossEmitter {
   }
 
   /**
-   * @throws {HandleLostError} when one of the permits is no longer certain; with reason `released`
+   * @throws {HandleLostError} when one of the permits is no longer valid; with reason `released`
    *   after `release()`.
    */
   assertHeld(): void {
     if (this.#lost !== undefined) throw this.#lost;
-    for (const part of this.#parts) part.assertHeld();
+    for (const part of this.#parts) {
+      const loss = lossOf(part);
+      if (loss === undefined || (loss.reason === 'released' && this.#release !== undefined))
+        continue;
+      throw this.#noteLoss(part, loss);
+    }
     if (this.#release !== undefined) throw new HandleLostError(this.name, '', 'released');
   }
 
@@ -76,11 +82,11 @@ export class CompositeHandle extends LossEmitter {
    */
   async extend(): Promise<void> {
     this.assertHeld();
-    const outcomes = await Promise.allSettled(this.#parts.map((part) => part.extend()));
-    const errors = errorsOf(outcomes);
-    const loss = errors.find((error) => error instanceof HandleLostError);
-    // Where several parts are lost, the one that `lost` reported.
-    if (errors.length > 0) throw this.#lost ?? loss ?? errors[0];
+    const failed = await failuresOf(this.#parts, (part) => part.extend());
+    for (const { part, error } of failed) {
+      if (error instanceof HandleLostError) throw this.#noteLoss(part, error);
+    }
+    for (const { error } of failed) throw error;
   }
 
   /**
@@ -108,16 +114,18 @@ export class CompositeHandle extends LossEmitter {
   }
 
   async #doRelease(): Promise<boolean> {
-    const outcomes = await Promise.allSettled(
-      this.#parts.toReversed().map((part) => part.release()),
-    );
+    let allHeld = true;
+    const failed = await failuresOf(this.#parts.toReversed(), async (part) => {
+      if (!(await part.release())) allHeld = false;
+    });
     this.emitReleased();
-    const errors = errorsOf(outcomes);
-    if (errors.length > 0) {
-      const count = `${errors.length} of ${outcomes.length}`;
-      throw new AggregateError(errors, `releasing ${count} permits failed`);
-    }
-    return outcomes.every((outcome) => outcome.status === 'fulfilled' && outcome.value);
+    if (failed.length === 0) return allHeld;
+    const count = `${failed.length} of ${this.#parts.length}`;
+    const names = failed.map(({ part }) => JSON.stringify(part.name)).join(', ');
+    throw new AggregateError(
+      failed.map(({ error }) => error),
+      `releasing ${count} permits failed: ${names}; each is retried, and expires within its ttl at the latest`,
+    );
   }
 
   // From the first look on only: a listener for a loss keeps all permits extended, also when the
@@ -125,17 +133,32 @@ export class CompositeHandle extends LossEmitter {
   #watch(): void {
     if (this.#watching) return;
     this.#watching = true;
-    for (const { signal } of this.#parts) {
-      if (signal.aborted) this.#onLost(signal.reason);
-      else onceAborted(signal, () => this.#onLost(signal.reason));
+    for (const part of this.#parts) {
+      const { signal } = part;
+      if (signal.aborted) this.#onLost(part, signal.reason);
+      else onceAborted(signal, () => this.#onLost(part, signal.reason));
     }
   }
 
-  #onLost(error: unknown): void {
-    if (this.#lost !== undefined || !(error instanceof HandleLostError)) return;
-    this.#lost = error;
-    this.#abort?.abort(error);
-    this.emitLost(error);
+  #onLost(part: Handle, error: unknown): void {
+    if (this.#notified || !(error instanceof HandleLostError)) return;
+    this.#notified = true;
+    const loss = this.#noteLoss(part, error);
+    this.#abort?.abort(loss);
+    this.emitLost(loss);
+  }
+
+  /** The first loss stays the one that is reported, with the part that it is of. */
+  #noteLoss(part: Handle, { reason, cause }: HandleLostError): HandleLostError {
+    if (this.#lost !== undefined) return this.#lost;
+    const loss = new HandleLostError(part.name, part.id, reason, cause, this.describePart(part));
+    if (reason !== 'released') this.#lost = loss;
+    return loss;
+  }
+
+  /** @internal Which one it is, for messages. */
+  protected describePart(part: Handle): string {
+    return `handle ${this.handles.indexOf(part) + 1} of ${this.handles.length}`;
   }
 
   /** @internal */
@@ -145,8 +168,31 @@ export class CompositeHandle extends LossEmitter {
   }
 }
 
-function errorsOf(outcomes: readonly PromiseSettledResult<unknown>[]): unknown[] {
-  return outcomes.flatMap((outcome): unknown[] =>
-    outcome.status === 'rejected' ? [outcome.reason] : [],
-  );
+function lossOf(part: Handle): HandleLostError | undefined {
+  try {
+    part.assertHeld();
+    return undefined;
+  } catch (error) {
+    if (error instanceof HandleLostError) return error;
+    throw error;
+  }
+}
+
+interface Failure {
+  readonly part: Handle;
+  readonly error: unknown;
+}
+
+/** Does it with all parts in one turn. */
+async function failuresOf(
+  parts: readonly Handle[],
+  call: (part: Handle) => Promise<void>,
+): Promise<Failure[]> {
+  const outcomes = await Promise.allSettled(parts.map((part) => call(part)));
+  return parts.flatMap((part, i) => {
+    const outcome = outcomes[i];
+    if (outcome?.status !== 'rejected') return [];
+    const error: unknown = outcome.reason;
+    return [{ part, error }];
+  });
 }

@@ -7,8 +7,10 @@ import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { Mutex } from '../mutex.js';
 import type { CloseOptions } from '../options.js';
 import { resolveAcquire } from '../options.js';
+import { onceListened } from '../once-listened.js';
+import type { SemaphoreWarning } from '../semaphore.js';
 import { systemClock } from '../time/clock.js';
-import { shown, typeError } from '../arguments/validation.js';
+import { formatValue, typeError } from '../arguments/validation.js';
 import { DeadlineScope } from './deadline-scope.js';
 
 /** As for a mutex. */
@@ -20,12 +22,14 @@ export interface ElectionOptions extends MutexOptions {
   readonly again?: boolean;
 }
 
-/** Something that does not keep the election from working now but that somebody should know. */
+/** Something that somebody should know, though the election works, or still tries to. */
 export interface ElectionWarning {
-  readonly code: 'CAMPAIGN_FAILED';
+  /** What it is, for programs: see the event. */
+  readonly code: 'CAMPAIGN_FAILED' | SemaphoreWarning['code'];
+  /** What it is, for people, and what to do. */
   readonly message: string;
-  /** The error behind it. */
-  readonly cause: unknown;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
 }
 
 /** Every event and what its listeners get. */
@@ -34,6 +38,7 @@ export interface ElectionEvents {
   leader: [leadership: Handle];
   /**
    * `CAMPAIGN_FAILED`: a campaign that `again` started has failed, and no other follows by itself.
+   * The others are as of a semaphore, from the mutex underneath.
    */
   warning: [warning: ElectionWarning];
 }
@@ -50,7 +55,7 @@ const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'again']);
  */
 export class Election extends EventEmitter<ElectionEvents> {
   /**
-   * The mutex underneath, for `inspect` (its holder is the leader), `revoke` and `warning`.
+   * The mutex underneath, for `inspect` (its holder is the leader) and `revoke`.
    */
   readonly mutex: Mutex;
   readonly #again: boolean;
@@ -67,10 +72,13 @@ export class Election extends EventEmitter<ElectionEvents> {
     checkOptions(options, OPTIONS);
     const { again = false, ...others } = options;
     if (typeof again !== 'boolean') {
-      throw typeError(`again: expected true or false, got ${shown(again)}`);
+      throw typeError(`again: expected true or false, got ${formatValue(again)}`);
     }
     this.mutex = new Mutex(target, name, others);
     this.#again = again;
+    onceListened(this, 'warning', () => {
+      this.mutex.on('warning', (warning) => this.emit('warning', warning));
+    });
   }
 
   /** The name of the election and of its mutex. */

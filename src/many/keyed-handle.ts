@@ -26,4 +26,10 @@ export class KeyedHandle extends CompositeHandle {
     }
     return handle;
   }
+
+  /** @internal Stripes have names without their keys. */
+  protected override describePart(part: Handle): string {
+    const keys = this.keys.filter((key) => this.#byKey.get(key) === part);
+    return `of ${keys.length === 1 ? 'key' : 'keys'} ${keys.map((key) => JSON.stringify(key)).join(', ')}`;
+  }
 }

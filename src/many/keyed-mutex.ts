@@ -15,7 +15,7 @@ import { integer } from '../arguments/numbers.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
 import { runAndRelease } from '../engine/use.js';
-import type { TryUseResult } from '../semaphore.js';
+import type { SemaphoreWarning, TryUseResult } from '../semaphore.js';
 import { backendOf } from '../clients.js';
 import { SemaphorePool } from './semaphore-pool.js';
 
@@ -37,10 +37,10 @@ export interface KeyedMutexOptions extends MutexOptions {
 /** How long to wait for all keys together. */
 export type KeyedAcquireOptions = Omit<AcquireOptions, 'permits'>;
 
-/** Something that somebody should know, though the keyed mutex works. */
+/** Something that somebody should know, though the keyed mutex works, or still tries to. */
 export interface KeyedMutexWarning {
   /** What it is, for programs: see the event. */
-  readonly code: 'STRIPES_MISMATCH' | 'RELEASE_FAILED';
+  readonly code: 'STRIPES_MISMATCH' | SemaphoreWarning['code'];
   /** What it is, for people, and what to do. */
   readonly message: string;
   /** The error behind it, if there is one. */
@@ -52,7 +52,8 @@ export interface KeyedMutexEvents {
   /**
    * `STRIPES_MISMATCH`: another number of stripes was used under the same name and prefix within a
    * day, and such keyed mutexes do not exclude each other. Looked up when the first keys are held,
-   * and every twelve hours. Emitted once. Not on a quorum. `RELEASE_FAILED`: as of a semaphore.
+   * and every twelve hours. Emitted once. Not on a quorum.
+   * The others are as of a `KeyedSemaphore`.
    */
   warning: [warning: KeyedMutexWarning];
 }
@@ -104,7 +105,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     if (stripes !== undefined) integer('stripes', stripes, 1);
     this.name = name;
     this.#target = target;
-    this.#pool = new SemaphorePool(name, target, others, (cause) => this.#warnOfRelease(cause));
+    this.#pool = new SemaphorePool(this, target, others);
     this.#clock = resolved.clock;
     this.#prefix = resolved.prefix;
     this.#stripes = stripes;
@@ -255,12 +256,6 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     const message = `keyed mutex ${JSON.stringify(this.name)} is used with ${mine} stripes here and ${others} elsewhere: the two do not exclude each other`;
     // On the next tick, so that what a listener throws is its own uncaught exception.
     process.nextTick(() => this.emit('warning', { code: 'STRIPES_MISMATCH', message }));
-  }
-
-  #warnOfRelease(cause: unknown): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `a key of keyed mutex ${JSON.stringify(this.name)} is not given back yet: ${why}`;
-    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
   }
 
   /** An acquisition that ends because this was closed says so, and not which key it waited for. */

@@ -7,7 +7,7 @@ import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
 import { resolveOptions } from '../options.js';
 import { checkLimit } from '../arguments/rate-option.js';
-import type { Semaphore, TryUseResult } from '../semaphore.js';
+import type { Semaphore, SemaphoreWarning, TryUseResult } from '../semaphore.js';
 import { LockNames } from './lock-names.js';
 import { SemaphorePool } from './semaphore-pool.js';
 
@@ -27,20 +27,17 @@ export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
 }
 
 /**
- * Something that does not keep the keyed semaphore from working now but that somebody should know.
+ * Something that somebody should know, though the keyed semaphore works, or still tries to. The
+ * message names the semaphore of the key.
  */
-export interface KeyedSemaphoreWarning {
-  readonly code: 'RELEASE_FAILED';
-  readonly message: string;
-  /** The error behind it, if there is one. */
-  readonly cause?: unknown;
-}
+export type KeyedSemaphoreWarning = SemaphoreWarning;
 
 /** Every event and what its listeners get. */
 export interface KeyedSemaphoreEvents {
   /**
-   * `RELEASE_FAILED`: as of a semaphore. Different limits of one key are not reported here: the
-   * server is not asked.
+   * As of a semaphore, without `EVICTION` and `NODE_SET`. `BACKEND_UNREACHABLE`: once per outage,
+   * however many keys are waited for. `LIMIT_MISMATCH`: once, with the first key that has another
+   * limit elsewhere.
    */
   warning: [warning: KeyedSemaphoreWarning];
 }
@@ -53,6 +50,7 @@ const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'name']);
  * a `Semaphore`, a `KeyedMutex` or the command `redsem` reaches it by that name.
  */
 export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
+  /** As given to the constructor. */
   readonly name: string;
   readonly #limit: number | ((key: string) => number);
   readonly #hasRate: boolean;
@@ -73,7 +71,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
     this.name = name;
     this.#limit = limit;
     this.#hasRate = options.rate !== undefined;
-    this.#pool = new SemaphorePool(name, target, others, (cause) => this.#warnOfRelease(cause));
+    this.#pool = new SemaphorePool(this, target, others);
   }
 
   /**
@@ -146,11 +144,5 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   #limitOf(key: string): number {
     if (typeof this.#limit === 'number') return this.#limit;
     return checkLimit(`limit of ${JSON.stringify(key)}`, this.#limit(key), this.#hasRate);
-  }
-
-  #warnOfRelease(cause: unknown): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `a permit of keyed semaphore ${JSON.stringify(this.name)} is not given back yet: ${why}`;
-    process.nextTick(() => this.emit('warning', { code: 'RELEASE_FAILED', message, cause }));
   }
 }

@@ -1,5 +1,5 @@
 import { text } from '../options.js';
-import { shown, typeError } from '../arguments/validation.js';
+import { formatValue, typeError } from '../arguments/validation.js';
 
 /** Most bytes of a semaphore's name. */
 const LONGEST_NAME = 512;
@@ -16,7 +16,7 @@ export class LockNames {
   constructor(name: unknown) {
     this.#own = text('name', name, 1, LONGEST_OWN_NAME);
     if (this.#own.includes(':')) {
-      throw typeError(`name: expected no colon, got ${shown(name)}`);
+      throw typeError(`name: expected no colon, got ${formatValue(name)}`);
     }
   }
 
@@ -37,7 +37,7 @@ export class LockNames {
   checkKeys(keys: unknown): string[] {
     const list = typeof keys === 'string' ? [keys] : keys;
     if (!Array.isArray(list)) {
-      throw typeError(`keys: expected a string or an array of strings, got ${shown(keys)}`);
+      throw typeError(`keys: expected a string or an array of strings, got ${formatValue(keys)}`);
     }
     return [...new Set(list.map((key: unknown) => this.#checked('keys', key)))];
   }

@@ -81,7 +81,7 @@ export class OrderedAcquisition {
 
   /**
    * One try: false when one is not free, after what was taken is back. Of several that try the same
-   * set at the same moment one succeeds: only who has the first takes more.
+   * set at the same moment one succeeds: only the caller that has the first takes more.
    * @returns the last error of a backend beside the outcome
    */
   async tryAcquire(): Promise<{ acquired: boolean; trouble: unknown }> {
@@ -155,8 +155,8 @@ export class OrderedAcquisition {
   }
 
   /**
-   * Nothing is waited for. After a miss strictly in order: then somebody who tries at the same time
-   * gets through.
+   * Nothing is waited for. After a miss strictly in order: then another caller that tries at the
+   * same time gets through.
    */
   async #tryInOrder(): Promise<boolean> {
     const [first, ...others] = this.#parts;

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { MOST_PERMITS } from '../backends/protocol.js';
 import type { Handle } from '../handle.js';
 import type { OptionNames } from '../arguments/known-options.js';
@@ -7,8 +8,10 @@ import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.
 import { checkFunction, resolveAcquire } from '../options.js';
 import { integer } from '../arguments/numbers.js';
 import { runAndRelease } from '../engine/use.js';
+import { onceListened } from '../once-listened.js';
+import type { SemaphoreEvents } from '../semaphore.js';
 import { Semaphore } from '../semaphore.js';
-import { rangeError, shown, typeError } from '../arguments/validation.js';
+import { rangeError, formatValue, typeError } from '../arguments/validation.js';
 
 /** As for a semaphore. */
 export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit' | 'rate'> {
@@ -35,10 +38,10 @@ const CALL_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
  * A holder whose lease is lost may still read or write until it looks at its handle; compare the
  * fencing tokens of writers.
  */
-export class ReadWriteLock {
+export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
   /**
-   * The semaphore underneath, for `inspect`, `revoke` and `warning`. A limit that is stored in it
-   * breaks the lock.
+   * The semaphore underneath, for `inspect` and `revoke`. A limit that is stored in it breaks the
+   * lock.
    */
   readonly semaphore: Semaphore;
   readonly #limit: number;
@@ -50,15 +53,19 @@ export class ReadWriteLock {
    * @throws {TypeError | RangeError} at once, naming option, expectation and value
    */
   constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
+    super();
     checkOptions(options, SEMAPHORE_OPTIONS);
     const { limit = DEFAULT_LIMIT, rate }: Partial<SemaphoreOptions> = options;
     if (rate !== undefined) {
       throw typeError(
-        `rate: expected none, because a writer takes all permits, got ${shown(rate)}`,
+        `rate: expected none, because a writer takes all permits, got ${formatValue(rate)}`,
       );
     }
     this.#limit = integer('limit', limit, 1, MOST_PERMITS);
     this.semaphore = new Semaphore(target, name, { ...options, limit });
+    onceListened(this, 'warning', () => {
+      this.semaphore.on('warning', (warning) => this.emit('warning', warning));
+    });
   }
 
   /** The name of the lock and of its semaphore. */

@@ -4,44 +4,63 @@ import type { RedisTarget } from '../clients.js';
 import { ClosedError } from '../errors.js';
 import type { CloseOptions, SemaphoreOptions } from '../options.js';
 import { resolveClose } from '../options.js';
+import type { SemaphoreWarning } from '../semaphore.js';
 import { Semaphore } from '../semaphore.js';
 import { inSlices } from '../time/in-slices.js';
+import type { WarningSource } from './pool-warnings.js';
+import { PoolWarnings } from './pool-warnings.js';
 
 /** Nobody listens to it but its pool. */
 class PooledSemaphore extends Semaphore {
-  onReleaseFailed: ((cause: unknown) => void) | undefined;
+  readonly #warnings: PoolWarnings;
 
-  protected override warnOfRelease(cause: unknown): void {
-    this.onReleaseFailed?.(cause);
+  constructor(
+    target: RedisTarget | Backend,
+    name: string,
+    options: SemaphoreOptions,
+    warnings: PoolWarnings,
+  ) {
+    super(target, name, options);
+    this.#warnings = warnings;
+    this.watchCalls();
   }
+
+  protected override onReply(): void {
+    this.#warnings.onReply();
+  }
+
+  protected override warn(warning: SemaphoreWarning): boolean {
+    return this.#warnings.pass(warning);
+  }
+}
+
+/** Whose semaphores they are. */
+interface PoolOwner extends WarningSource {
+  readonly name: string;
 }
 
 /**
  * The semaphores under the keys of one owner: made on demand, forgotten when idle, closed together.
  */
 export class SemaphorePool {
-  readonly #owner: string;
+  readonly #owner: PoolOwner;
   readonly #target: RedisTarget | Backend;
   readonly #options: Omit<SemaphoreOptions, 'limit'>;
-  readonly #onReleaseFailed: (cause: unknown) => void;
+  readonly #warnings: PoolWarnings;
   // Kept by their permits and requests alone: unused keys take no memory.
   readonly #semaphores = new WeakGroups<PooledSemaphore>();
   #closed: Promise<unknown> | undefined;
 
-  /**
-   * `owner`: the name in a `ClosedError`. `onReleaseFailed`: a permit could not be given back, and
-   * nobody got the error.
-   */
+  /** `owner`: has the name in a `ClosedError`, and emits the warnings. */
   constructor(
-    owner: string,
+    owner: PoolOwner,
     target: RedisTarget | Backend,
     options: Omit<SemaphoreOptions, 'limit'>,
-    onReleaseFailed: (cause: unknown) => void,
   ) {
     this.#owner = owner;
     this.#target = target;
     this.#options = options;
-    this.#onReleaseFailed = onReleaseFailed;
+    this.#warnings = new PoolWarnings(owner);
   }
 
   /**
@@ -53,8 +72,8 @@ export class SemaphorePool {
     const place = `${limit}:${name}`;
     let [semaphore] = this.#semaphores.of(place);
     if (semaphore === undefined) {
-      semaphore = new PooledSemaphore(this.#target, name, { ...this.#options, limit });
-      semaphore.onReleaseFailed = this.#onReleaseFailed;
+      const options = { ...this.#options, limit };
+      semaphore = new PooledSemaphore(this.#target, name, options, this.#warnings);
       this.#semaphores.add(place, semaphore);
     }
     return semaphore;
@@ -66,7 +85,7 @@ export class SemaphorePool {
   }
 
   assertOpen(): void {
-    if (this.#closed !== undefined) throw new ClosedError(this.#owner);
+    if (this.#closed !== undefined) throw new ClosedError(this.#owner.name);
   }
 
   async close(options: CloseOptions): Promise<void> {

@@ -14,7 +14,7 @@ const TOGETHER = 250;
 const CALLS_A_SECOND = 5;
 
 /**
- * Reads semaphores for those who look at them, one call after the other, and no more of them in a
+ * Reads semaphores for their viewers, one call after the other, and no more of them in a
  * second than a server may have: a look takes as long as that takes.
  */
 export class CallSource {

@@ -2,8 +2,8 @@
 const RATE_MS = 10_000;
 
 /**
- * Counts the grants of one semaphore. Fencing tokens rise with every grant: of a look's tokens those
- * are new that are above all before. A ticket that came and went between two looks is missed.
+ * Counts the grants of one semaphore. Fencing tokens rise with every grant: of a look's tokens
+ * those are new that are above all before. A ticket that came and went between two looks is missed.
  */
 export class GrantsSeen {
   #highest: number | undefined;

@@ -20,7 +20,9 @@ export interface Look {
   readonly limit: number | undefined;
   /** Since the look before. */
   readonly grants: number;
-  /** How long the requests had waited that were granted since; left out in a look that cannot say. */
+  /**
+   * How long the requests had waited that were granted since; left out in a look that cannot say.
+   */
   readonly waits?: readonly number[];
 }
 

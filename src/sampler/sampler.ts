@@ -8,7 +8,7 @@ import { LossesSeen } from './losses-seen.js';
 import type { Found } from './watched-semaphore.js';
 import { WatchedSemaphore } from './watched-semaphore.js';
 
-/** Semaphores that nobody uses: so many of them are looked at in one look, one after the other. */
+/** Semaphores that nobody uses: this number of them is looked at in one look. */
 const IDLE_IN_A_LOOK = 500;
 
 /** How long one that is asked about without being watched is looked at, in milliseconds. */

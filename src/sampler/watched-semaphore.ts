@@ -69,7 +69,7 @@ export class WatchedSemaphore {
   }
 
   seeOverview(reply: OverviewReply, now: number): Found {
-    // Who waited meanwhile is not known.
+    // Which requests waited meanwhile is not known.
     this.#waits = new WaitsSeen();
     this.#detail = undefined;
     if ('error' in reply) return this.fail(reply.error, now);

@@ -7,15 +7,15 @@ import { elapsedSince } from './clock.js';
  */
 const SLACK = 10;
 
-/** From when and for how long a lease is certain by local clocks. */
+/** From when and for how long a lease is valid by local clocks. */
 export interface ValidityWindow {
-  readonly since: Instant;
-  readonly span: number;
+  readonly from: Instant;
+  readonly duration: number;
 }
 
 /** Milliseconds of it left, without a safety margin of 1 % + 2 ms for clocks that run apart. */
-export function certaintyLeft(since: Instant, span: number, clock: Clock): number {
-  return span - (span * 0.01 + 2) - elapsedSince(since, clock);
+export function validityLeft(from: Instant, duration: number, clock: Clock): number {
+  return duration - (duration * 0.01 + 2) - elapsedSince(from, clock);
 }
 
 /**
@@ -53,13 +53,13 @@ export class ServerClock {
   }
 
   /**
-   * Server time `expiry` lies at the local moment `since + span` or later; no later than `most`
+   * Server time `expiry` lies at the local moment `from + duration` or later; no later than `most`
    * milliseconds from now.
    */
-  certaintyUntil(expiry: number, most: number): ValidityWindow | undefined {
+  validityUntil(expiry: number, most: number): ValidityWindow | undefined {
     if (this.#last === undefined) return undefined;
     const { sent, time } = this.#last;
-    const span = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);
-    return { since: sent, span };
+    const duration = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);
+    return { from: sent, duration };
   }
 }

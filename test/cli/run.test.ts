@@ -144,7 +144,7 @@ describeWithServer('redsem run', (server) => {
     }
   });
 
-  it('exits with 69 when the server hangs: within --timeout for who connects, and for who waits', async () => {
+  it('exits with 69 when the server hangs: within --timeout, while it connects and while it waits', async () => {
     await withSemaphore(server(), 'hung', 1, async (own) => {
       await own.acquire();
       const waiting = run('-t', '6s', 'hung', '--', 'true');

@@ -29,35 +29,6 @@ describe('what was taken for nothing', () => {
     expect(fixture.backend('a').pendingRollbacks).to.equal(0);
   });
 
-  it('is undone when it was put back after its ticket had been released', async () => {
-    await fixture.take('a.1');
-    const slow = fixture.node(2);
-    slow.memory.restart();
-    slow.keep = async (call) => {
-      const delay = call.requests[0]?.mode === 'restore' ? 30 : 0;
-      await new Promise<void>((resolve) => fixture.clock.schedule(resolve, delay));
-      return slow.memory.keep(call);
-    };
-    expect(await fixture.extend('a.1')).to.deep.equal([true]);
-    await fixture.clock.advance(5);
-    expect(await fixture.release('a.1')).to.equal(true);
-    await fixture.clock.advance(200);
-    expect(await fixture.holders()).to.deep.equal(NOTHING);
-  });
-
-  it('is undone for as long as it may live, and no longer', async () => {
-    fixture = new QuorumFixture(3, 1, 5000);
-    fixture.only([0], () => HUNG);
-    await errorOf(fixture.tryFor('a.1'), QuorumError);
-    await fixture.clock.advance(4000);
-    expect(fixture.backend('a').pendingRollbacks).to.equal(2);
-    await fixture.clock.advance(3000);
-    expect(fixture.backend('a').pendingRollbacks).to.equal(0);
-    const { timers } = fixture.clock;
-    await fixture.clock.advance(10_000);
-    expect(fixture.clock.timers).to.be.at.most(timers);
-  });
-
   it('is undone when the call itself ran late, after it had been undone', async () => {
     fixture.only([0], () => HUNG);
     const late = fixture.node(1);
@@ -69,18 +40,6 @@ describe('what was taken for nothing', () => {
     expect(late.calls.take).to.equal(0);
     await fixture.clock.advance(600);
     expect(late.calls.take).to.equal(1);
-    expect((await fixture.holders())[1]).to.deep.equal([]);
-  });
-
-  it('is refused when the call ran late and the clock of the node was known', async () => {
-    await fixture.take('a.1');
-    await fixture.release('a.1');
-    fixture.only([0], () => HUNG);
-    const late = fixture.node(1);
-    late.fate = () => ({ request: 2000, reply: undefined });
-    await errorOf(fixture.tryFor('a.2'), QuorumError);
-    // Before anything undoes it.
-    while (late.calls.take < 2) await fixture.clock.advance(1);
     expect((await fixture.holders())[1]).to.deep.equal([]);
   });
 

@@ -75,33 +75,6 @@ describe('slots won by majority', () => {
   }
 });
 
-describe('contenders who split the nodes', () => {
-  for (const nodes of [2, 3, 4, 5]) {
-    it(`settle it within one call, and leave nothing, on ${nodes} nodes`, async () => {
-      let decided = 0;
-      for (let seed = 1; seed <= 20; seed += 1) {
-        const fixture = new QuorumFixture(nodes, 1, 1000, seed);
-        // Each of two is the first at every other node, again and again.
-        fixture.nodes.forEach((node, i) => {
-          let calls = 0;
-          node.fate = () => ({ request: (calls++ + i) % 2 === 0 ? 2 : 1, reply: 1 });
-        });
-        const verdicts = await Promise.all(['a.1', 'b.1'].map((id) => fixture.tryFor(id)));
-        const granted = verdicts.filter(({ kind }) => kind === 'granted').length;
-        expect(granted).to.be.at.most(1);
-        decided += granted;
-        await fixture.clock.advance(100);
-        const { holders } = await fixture.inspect();
-        expect(holders).to.have.length(granted);
-        for (const { id } of holders) expect(await fixture.release(id)).to.equal(true);
-        await fixture.clock.advance(100);
-        expect((await fixture.holders()).flat()).to.deep.equal([]);
-      }
-      expect(decided).to.be.above(15);
-    });
-  }
-});
-
 describe('fencing tokens of a quorum', () => {
   it('rise from majority to majority, however far the clocks of the nodes are apart', async () => {
     const fixture = new QuorumFixture(3, 1);

@@ -4,7 +4,6 @@ import * as fc from 'fast-check';
 import { Handle, isRedsemError, type RedisConnection, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 import type { SubscriptionEvents } from '../../src/backends/redis/connection.js';
-import { type ClientFixture, itThroughBothClients } from '../support/client-fixture.js';
 import { describeWithServer } from '../support/require-server.js';
 import { closeFixtures, RedisFixture, request } from '../scripts/port-fixture.js';
 import { check } from './reproducible.js';
@@ -156,40 +155,4 @@ describeWithServer('a server that answers at random', (server) => {
     await clock.advance(5000);
     expect([[...pending], odd], 'never settled, undocumented').to.deep.equal([[], []]);
   }
-
-  itThroughBothClients('is left with nothing of what was asked', async (fixture) => {
-    const { connection } = await fixture.connect(server().port);
-    let semaphores = 0;
-    const property = fc.asyncProperty(fc.array(spoilt, { minLength: 1 }), async (twists) => {
-      await expectNothingLeft(fixture, connection, `mangled-${(semaphores += 1)}`, twists);
-    });
-    await check(property, 60);
-  });
 });
-
-async function expectNothingLeft(
-  fixture: ClientFixture,
-  real: RedisConnection,
-  name: string,
-  twists: readonly Twist[],
-): Promise<void> {
-  let calls = 0;
-  let well = false;
-  const twist = (reply: unknown): unknown =>
-    well ? reply : twists[calls++ % twists.length]?.(reply);
-  const connection: RedisConnection = {
-    runBySha: async (...call) => twist(await real.runBySha(...call)),
-    runByText: async (...call) => twist(await real.runByText(...call)),
-  };
-  const options = { limit: 2, ttl: 10_000, extendEvery: 0 };
-  const semaphore = new Semaphore(connection, name, options);
-  const ask = [semaphore.acquire(50), semaphore.tryAcquire(), semaphore.acquire({ timeout: 50 })];
-  for (const result of await Promise.allSettled([...ask, semaphore.inspect()])) {
-    if (result.status === 'rejected') expect(isRedsemError(result.reason)).to.equal(true);
-    else if (result.value instanceof Handle) await result.value.release().catch(() => undefined);
-  }
-  well = true;
-  await semaphore.close();
-  const { held, waiting } = await fixture.semaphore(real, name, options).inspect();
-  expect({ held, waiting }, 'left behind').to.deep.equal({ held: 0, waiting: 0 });
-}

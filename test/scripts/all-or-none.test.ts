@@ -2,117 +2,98 @@ import { expect } from 'chai';
 
 import type { AcquireCall } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
-import { RedisBackend } from '../../src/backends/redis/redis-backend.js';
-import { describeWithServer } from '../support/require-server.js';
-import { closeFixtures, granted, kinds, RedisFixture, request } from './port-fixture.js';
+import { describeOnBoth, granted, kinds, RedisFixture, request } from './port-fixture.js';
 
-describeWithServer('all tickets or none, on Redis', (server) => {
-  after(closeFixtures);
+let starts = 0;
 
-  class Several extends RedisFixture {
-    readonly calls: AcquireCall[];
-
-    constructor(start: string, limit = 1) {
-      super(server());
-      this.calls = Array.from({ length: 10 }, (_, i) => ({
-        key: { prefix: 'redsem', name: `${start}-${i}` },
-        requests: [request(`c.${i + 1}`, 'try')],
-        client: 'c',
-        limit,
-        ttl: 30_000,
-        label: 'l',
-        notAfter: undefined,
-      }));
-    }
-
-    acquire10(change: (call: AcquireCall, i: number) => Partial<AcquireCall> = () => ({})) {
-      if (!(this.backend instanceof RedisBackend)) throw new TypeError('expected Redis');
-      return this.backend.acquireTogether(
-        this.calls.map((one, i) => ({ ...one, ...change(one, i) })),
-      );
-    }
-
-    /** Every key as it is in Redis, byte by byte. */
-    async bytes(): Promise<(Buffer | null)[]> {
-      const keys = this.calls.flatMap(({ key }) => keysOf(key));
-      return Promise.all(keys.map((key) => this.redis.dumpBuffer(key)));
-    }
-
-    async own(): Promise<unknown[]> {
-      const all = await this.acquire10();
-      return (all ?? []).map(({ verdicts: [verdict] }) => granted(verdict));
-    }
+describeOnBoth('all tickets or none', (make) => {
+  /** Ten semaphores with a request for each. */
+  function severalOf(limit = 1) {
+    starts += 1;
+    const one = make();
+    const calls = Array.from({ length: 10 }, (_, i): AcquireCall => {
+      const key = { prefix: 'redsem', name: `several-${starts}-${i}` };
+      const terms = { client: 'c', limit, ttl: 30_000, label: 'l', notAfter: undefined };
+      return { ...terms, key, requests: [request(`c.${i + 1}`, 'try')] };
+    });
+    const acquire10 = (change: (i: number) => Partial<AcquireCall> = () => ({})) =>
+      one.backend.acquireTogether?.(calls.map((call, i) => ({ ...call, ...change(i) })));
+    /** All that is there: every key as it is in Redis, byte by byte. */
+    const state = (): Promise<unknown[]> => {
+      if (!(one instanceof RedisFixture))
+        return Promise.all(calls.map((call) => one.backend.inspect(call)));
+      const keys = calls.flatMap(({ key }) => keysOf(key));
+      return Promise.all(keys.map((key) => one.redis.dumpBuffer(key)));
+    };
+    return { one, calls, acquire10, state };
   }
 
-  it('take one script call where all are free', async () => {
-    const several = new Several('free');
-    await several.take('w.1');
-    const before = several.replies.length;
-    expect((await several.acquire10())?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
-    expect(several.replies.length - before).to.equal(1);
+  it('take one call where all are free, and are the same where it runs twice', async () => {
+    for (const limit of [1, 2]) {
+      const { one, acquire10, state } = severalOf(limit);
+      await one.take('w.1');
+      const before = one instanceof RedisFixture ? one.replies.length : 0;
+      const first = await acquire10();
+      if (one instanceof RedisFixture) expect(one.replies.length - before).to.equal(1);
+      const tickets = first?.map(({ verdicts: [verdict] }) => granted(verdict));
+      expect(tickets).to.have.length(10);
+      const held = await state();
+      const again = await acquire10();
+      expect(again?.map(({ verdicts: [verdict] }) => granted(verdict))).to.deep.equal(tickets);
+      if (!(one instanceof RedisFixture)) expect(await state()).to.deep.equal(held);
+    }
   });
 
   for (const busy of [0, 4, 9]) {
     it(`write nothing where number ${busy} is held`, async () => {
-      const several = new Several(`busy-${busy}`);
-      const held = several.calls.slice(busy, busy + 1);
+      const { one, calls, acquire10, state } = severalOf();
+      const held = calls.slice(busy, busy + 1);
       // Some were used before, the others never.
-      const [used] = several.calls.slice((busy + 1) % 10);
-      if (used === undefined) throw new Error('expected ten calls');
-      const others = [...held, used].map((one) => ({ ...one, requests: [request('other.1')] }));
-      await several.backend.acquire(others);
-      await several.backend.release([{ ...used, ids: ['other.1'] }]);
-      const before = await several.bytes();
-      expect(await several.acquire10()).to.equal(undefined);
-      expect(await several.bytes()).to.deep.equal(before);
+      const used = calls.slice((busy + 1) % 10, ((busy + 1) % 10) + 1);
+      const others = [...held, ...used].map((call) => ({
+        ...call,
+        requests: [request('other.1')],
+      }));
+      await one.backend.acquire(others);
+      await one.backend.release(used.map((call) => ({ ...call, ids: ['other.1'] })));
+      const before = await state();
+      expect(await acquire10()).to.equal(undefined);
+      expect(await state()).to.deep.equal(before);
     });
   }
 
   it('write nothing where others wait', async () => {
-    const several = new Several('queue', 2);
-    const [one] = several.calls;
-    if (one === undefined) throw new Error('expected ten calls');
-    await several.backend.acquire([
-      { ...one, requests: [request('a.1'), { ...request('b.1.2'), permits: 2 }] },
-    ]);
-    const before = await several.bytes();
-    expect(await several.acquire10()).to.equal(undefined);
-    expect(await several.bytes()).to.deep.equal(before);
+    const { one, calls, acquire10, state } = severalOf(2);
+    const asked = [request('a.1'), { ...request('b.1.2'), permits: 2 }];
+    await one.backend.acquire(calls.slice(0, 1).map((call) => ({ ...call, requests: asked })));
+    const before = await state();
+    expect(await acquire10()).to.equal(undefined);
+    expect(await state()).to.deep.equal(before);
   });
 
-  for (const limit of [1, 2]) {
-    it(`are the same where the call runs twice, limit ${limit}`, async () => {
-      const several = new Several(`again-${limit}`, limit);
-      const first = await several.own();
-      expect(first).to.have.length(10);
-      expect(await several.own()).to.deep.equal(first);
-    });
-  }
-
   it('are refused together once it is past the earliest time that any names', async () => {
-    const several = new Several('late');
-    const all = await several.acquire10((_, i) => ({
-      notAfter: several.time.now + (i === 7 ? -1 : 1000),
-    }));
+    const { one, acquire10, state } = severalOf();
+    const before = await state();
+    const all = await acquire10((i) => ({ notAfter: one.time.now + (i === 7 ? -1 : 1000) }));
     expect(all?.flatMap(kinds)).to.deep.equal(Array(10).fill('late'));
-    expect((await several.bytes()).filter((bytes) => bytes !== null)).to.deep.equal([]);
-    const inTime = await several.acquire10(() => ({ notAfter: several.time.now + 1 }));
+    expect(await state()).to.deep.equal(before);
+    const inTime = await acquire10(() => ({ notAfter: one.time.now + 1 }));
     expect(inTime?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
   });
 
   it('are not asked for where calls cannot be one', async () => {
-    const several = new Several('odd', 3);
-    const [one] = several.calls;
-    if (one === undefined) throw new Error('expected ten calls');
-    for (const odd of [
-      { requests: [request('c.1')] },
-      { requests: [request('c.1.2', 'try')] },
-      { requests: [request('c.1', 'try'), request('c.2', 'try')] },
-      { requests: [{ ...request('c.1', 'try'), arrival: 7 }] },
+    const { one, calls, acquire10 } = severalOf(3);
+    for (const requests of [
+      [],
+      [request('c.1')],
+      [request('c.1.2', 'try')],
+      [request('c.1', 'try'), request('c.2', 'try')],
+      [{ ...request('c.1', 'try'), arrival: 7 }],
     ]) {
-      expect(await several.acquire10((_, i) => (i === 3 ? odd : {}))).to.equal(undefined);
+      expect(await acquire10((i) => (i === 3 ? { requests } : {}))).to.equal(undefined);
     }
-    expect(await several.acquire10(() => ({ key: one.key }))).to.equal(undefined);
-    expect(several.replies).to.deep.equal([]);
+    const { key = one.key } = calls[0] ?? {};
+    expect(await acquire10(() => ({ key }))).to.equal(undefined);
+    if (one instanceof RedisFixture) expect(one.replies).to.deep.equal([]);
   });
 });

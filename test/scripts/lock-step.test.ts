@@ -227,7 +227,7 @@ class Program {
       case 'stall':
         return this.#pass(500 + 65 * first);
       case 'stepBack':
-        // All who wait have a lease.
+        // All waiters have a lease.
         for (const each of this.#all) await this.#askAgain(each, [], 99);
         this.#note(`the clock steps back by ${10 * first} ms`);
         return this.#pair.stepBack(10 * first);

@@ -162,7 +162,7 @@ export class LockStep {
     const options = { ...this.#of(member), notAfter };
     const ours = await this.memory.acquire(sorted, options);
     const theirs = await this.redis.acquire(sorted, options);
-    // Those who do not wait need not know when the next ticket expires.
+    // Callers that do not wait need not know when the next ticket expires.
     const { nearestExpiry } = ours.nearestExpiry === undefined ? ours : theirs;
     compare({ ...theirs, nearestExpiry }, ours);
     const verdicts = asks.flatMap((ask) => ours.verdicts[sorted.indexOf(ask)] ?? []);

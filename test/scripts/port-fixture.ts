@@ -144,7 +144,7 @@ export abstract class PortFixture {
     return { held, queue: waiters.map(({ id }) => id) };
   }
 
-  /** Those who hold, in the order of their grants. */
+  /** Holders, in the order of their grants. */
   async holders(): Promise<string[]> {
     return Object.keys((await this.standing()).held);
   }

@@ -156,7 +156,7 @@ describeOnBoth('the queue', (make) => {
   });
 });
 
-describeOnBoth('lives of those who wait', (make) => {
+describeOnBoth('leases of waiters', (make) => {
   it('a grant lives for the claim time, or its ttl where that is less, and for its ttl once it is claimed', async () => {
     for (const ttl of [300, 60_000]) {
       const one = make({ limit: 3, ttl });
@@ -174,7 +174,7 @@ describeOnBoth('lives of those who wait', (make) => {
     }
   });
 
-  it('a permit granted to somebody who is gone comes back after the claim time', async () => {
+  it('a permit granted to a waiter that is gone comes back after the claim time', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
     await one.acquire('a.1');
@@ -205,7 +205,7 @@ describeOnBoth('lives of those who wait', (make) => {
     }
   });
 
-  it('a free permit goes to the next who asks once the request that blocked it is dead', async () => {
+  it('a free permit goes to the next caller once the request that blocked it is dead', async () => {
     const one = make({ limit: 2 });
     await one.acquire(['x.1', 'x.2']);
     await one.acquire('big.1.2');

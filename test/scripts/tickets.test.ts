@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 
-import type { TicketRequest } from '../../src/backends/backend.js';
 import { describeWithFakeClock } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
 import {
@@ -135,75 +134,12 @@ describeOnBoth('tickets', (make) => {
     });
   });
 
-  const calls: [string, (one: PortFixture) => Promise<unknown>, boolean?][] = [
-    ['acquire', (one) => one.acquire(['a.1', 'c.1.2', 'c.2', request('c.3', 'try'), 'b.1'])],
-    ['extend', (one) => one.extend(['a.1', 'gone.1', 'a.2'])],
-    ['revoke', (one) => one.revoke('a.1')],
-    ['setLimit', (one) => one.setLimit(2)],
-    ['release of a ticket', (one) => one.release('a.1'), true],
-    ['release of a request', (one) => one.release(['b.1', 'never.1'])],
-    ['adopt', (one) => one.adopt('a.1', 'd.1'), true],
-  ];
-  for (const [what, call, tellsAnother = false] of calls) {
-    it(`are the same after a second run of ${what}, which says the same`, async () => {
-      const one = make({ limit: 3 });
-      await one.acquire(['a.1', 'a.2', 'a.3']);
-      await one.acquire(['b.1', 'b.2', 'b.3']);
-      const first = await call(one);
-      const before = await one.inspect();
-      const second = await call(one);
-      expect(await one.inspect()).to.deep.equal(before);
-      if (!tellsAnother) expect(second).to.deep.equal(first);
-    });
-  }
-
   it('are given back by a call that names as many as there are, and one that is none', async () => {
     const one = make({ limit: 4 });
     await one.acquire(ids('a', 3));
     const { released } = await one.release(['a.1', 'a.2', 'never.1']);
     expect(released).to.deep.equal([true, true, false]);
     expect(await one.standing()).to.deep.equal({ held: { 'a.3': [2] }, queue: [] });
-  });
-
-  describe('the same id twice in one call', () => {
-    // Two withdrawals, or two tries of which one was thought lost, can travel together.
-    it('takes one permit, is given back once, and never costs another its permit', async () => {
-      const one = make({ limit: 12 });
-      const twice = [...ids('a', 9), ...ids('a', 9)];
-      const verdicts = (await one.acquire(twice)).verdicts.map(granted);
-      expect(verdicts.slice(9)).to.deep.equal(verdicts.slice(0, 9));
-      await one.acquire(['b.1', 'b.2', 'b.3']);
-      await one.acquire(['c.1', 'c.1']);
-      expect((await one.extend(['b.1', 'b.1'])).extended).to.deep.equal([true, true]);
-      expect((await one.release(twice)).released).to.deep.equal(twice.map((_, i) => i < 9));
-      expect(await one.standing()).to.deep.equal({
-        held: { 'b.1': [9], 'b.2': [10], 'b.3': [11], 'c.1': [0] },
-        queue: [],
-      });
-    });
-
-    for (const [what, asked] of [
-      ['known both times', (known: TicketRequest) => [known, known]],
-      ['known, and as if new', (known: TicketRequest) => [known, 'b.1']],
-    ] as const) {
-      it(`is served once where it waits: ${what}`, async () => {
-        const one = make({ limit: 2, ttl: 1000 });
-        await one.acquire(['a.1', 'a.2']);
-        const waiting = request('b.1', arrivalOf((await one.acquire('b.1')).verdicts[0]));
-        expect(kinds(await one.acquire(asked(waiting)))).to.deep.equal(['queued', 'queued']);
-        one.pass(1500);
-        const { verdicts } = await one.acquire(asked(waiting));
-        expect(verdicts.map((verdict) => granted(verdict).slots)).to.deep.equal([[0], [0]]);
-        expect(await one.inspect()).to.include({ held: 1, waiting: 0 });
-      });
-    }
-
-    it('takes one permit where it was dropped, and the call ends', async () => {
-      const one = make({ limit: 2 });
-      const again = request('a.1', 1_700_000_000_000_000);
-      expect(kinds(await one.acquire([again, again]))).to.deep.equal(['granted', 'granted']);
-      expect((await one.take('b.1')).slots).to.deep.equal([1]);
-    });
   });
 
   it('are not extended for one that was lost, whose id was granted again by a late call', async () => {

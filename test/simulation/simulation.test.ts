@@ -43,11 +43,7 @@ describe('simulation', () => {
   }
 
   // Each has once broken a promise, or raised a false alarm.
-  const failed = [
-    '--seed 500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5 --processes 5',
-    '--seed 700000042,700000051,700000127 --minutes 1.5 --processes 5 --faults step-clock,restart-old,lose-replies,straggle,restart-empty,hang',
-    '--seed 840000050 --minutes 1 --processes 4',
-  ];
+  const failed = ['--seed 840000050 --minutes 1 --processes 4'];
   for (const seeds of failed) {
     it(`keeps every promise with ${seeds}`, async () => {
       const output = await simulate('--quiet', ...seeds.split(' '));
@@ -57,12 +53,12 @@ describe('simulation', () => {
 
   it('the same seed is the same run', async () => {
     const output = await simulate(
-      ...'--seed 2 --seeds 5 --minutes 0.2 --processes 4 --twice'.split(' '),
+      ...'--seed 2 --seeds 3 --minutes 0.2 --processes 4 --twice'.split(' '),
     );
     expect(output).to.not.include('NOT THE SAME');
-    const again = await simulate(...'--seed 2 --seeds 5 --minutes 0.2 --processes 4'.split(' '));
+    const again = await simulate(...'--seed 2 --seeds 3 --minutes 0.2 --processes 4'.split(' '));
     const digests = (text: string) => text.match(/\b[0-9a-f]{64}\b/g);
-    expect(digests(again)).to.have.length(5).and.deep.equal(digests(output));
+    expect(digests(again)).to.have.length(3).and.deep.equal(digests(output));
   });
 
   it('every planted bug has its place in the sources', async () => {
@@ -73,9 +69,14 @@ describe('simulation', () => {
 });
 
 describeWithServer('simulation over the real scripts', () => {
-  it('keeps every promise with a seed that once raised a false alarm', async () => {
-    const seed = '--seed 6403 --minutes 0.2 --processes 16 --faults restart-old --real-scripts';
-    const output = await simulate('--quiet', ...seed.split(' '));
-    expect(sumOf(output), output).to.match(/^1 seeds .*: 0 failed$/);
-  });
+  for (const seeds of [
+    // It once raised a false alarm.
+    '--seed 6403 --minutes 0.2 --processes 16 --faults restart-old',
+    '--seed 1 --seeds 10 --minutes 0.1 --processes 4',
+  ]) {
+    it(`keeps every promise with ${seeds}`, async () => {
+      const output = await simulate('--quiet', '--real-scripts', ...seeds.split(' '));
+      expect(sumOf(output), output).to.match(/^1?\d seeds .*: 0 failed$/);
+    });
+  }
 });

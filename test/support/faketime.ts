@@ -23,16 +23,6 @@ export function findFakeTime(): FakeTimeLibraries | undefined {
 }
 
 /**
- * Environment for a process whose wall clock is `offset` ms off; its monotonic clock and timers
- * stay true.
- */
-export function shiftedClockEnvironment(offset: number): NodeJS.ProcessEnv {
-  const { faketime } = needFakeTime();
-  const FAKETIME = describeOffset(offset);
-  return { LD_PRELOAD: faketime, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
-}
-
-/**
  * Environment for a redis-server that reads its offset from `file` at every look at the clock. The
  * C library goes first because libfaketime and jemalloc, which the server brings, call each other
  * without end. FAKETIME must be absent: it would win over the file.

@@ -32,7 +32,6 @@ function bundle(source: string): string {
     platform: 'node',
     target: 'node20',
     format: 'esm',
-    keepNames: true,
     define: { 'import.meta.url': JSON.stringify(pathToFileURL(source).href) },
     logLevel: 'error',
   });

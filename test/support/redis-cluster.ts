@@ -175,7 +175,7 @@ export class TestCluster {
     await eventually(async () => {
       const views = await Promise.all(this.#running().map(viewOf));
       return views.every((view) => shardOf(view, slot).ports[0] === server.port);
-    }, 'the nodes do not agree on who serves the slot');
+    }, 'the nodes do not agree on the owner of the hash slot');
   }
 
   /** Resolves once every node counts the cluster as whole and every replica follows its master. */

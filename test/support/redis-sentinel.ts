@@ -59,8 +59,8 @@ export class TestSentinels {
   }
 
   /**
-   * Cuts the first server off from replicas, sentinels and their clients: who has its own port
-   * still reaches it.
+   * Cuts the first server off from replicas, sentinels and their clients: a client with its own
+   * port still reaches it.
    */
   isolateFirst(): TestServer {
     this.#proxy.refuse(true);

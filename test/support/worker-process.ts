@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-import { shiftedClockEnvironment } from './faketime.js';
 import { spawnOwned } from './owned-processes.js';
 import { programOf } from './program-file.js';
 
@@ -11,22 +10,12 @@ export interface Message {
   readonly data?: unknown;
 }
 
-export interface WorkerOptions {
-  /** Milliseconds by which the worker's `Date` is off; its monotonic clock and timers stay true. */
-  readonly wallClockOffset?: number;
-}
-
 /** Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. */
-export function startWorker(
-  script: URL | string,
-  args: unknown = null,
-  { wallClockOffset }: WorkerOptions = {},
-): WorkerProcess {
+export function startWorker(script: URL | string, args: unknown = null): WorkerProcess {
   const path = script instanceof URL || script.startsWith('file:') ? fileURLToPath(script) : script;
-  const clock = wallClockOffset === undefined ? {} : shiftedClockEnvironment(wallClockOffset);
   const child = spawnOwned(process.execPath, [...programOf(path)], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { ...process.env, ...clock, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
+    env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   return new WorkerProcess(child);

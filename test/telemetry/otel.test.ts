@@ -92,7 +92,7 @@ describe('OpenTelemetry', () => {
     expect([call?.status.code, hold?.status.code]).to.deep.equal([UNSET, UNSET]);
   });
 
-  it('counts who waits; the spans are children of the span in which the caller asked', async () => {
+  it('counts waiters; the spans are children of the span in which the caller asked', async () => {
     const sem = open();
     const first = await sem.acquire();
     const tracer = otel.tracerProvider.getTracer('test');

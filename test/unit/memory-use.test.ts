@@ -126,9 +126,9 @@ describe('what is no longer used takes no memory', () => {
     await useKeys(0, 1500);
     let before = Infinity;
     await collectUntil(() => heap() >= before || ((before = heap()), false));
-    await useKeys(1500, 6500);
+    await useKeys(1500, 4000);
     // A semaphore that is kept takes more than a kilobyte.
-    await collectUntil(() => heap() - before < 2_500_000);
+    await collectUntil(() => heap() - before < 1_250_000);
     await mutex.close();
   });
 });

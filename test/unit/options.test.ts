@@ -12,8 +12,18 @@ import {
   RedsemError,
 } from '../../src/errors.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
-import { listSemaphores, MemoryBackend, quorum } from '../../src/index.js';
+import {
+  acquireAll,
+  KeyedMutex,
+  listSemaphores,
+  MemoryBackend,
+  Mutex,
+  quorum,
+  Semaphore,
+  useAll,
+} from '../../src/index.js';
 import { resolveAcquire, resolveOptions } from '../../src/options.js';
+import { errorOf } from '../support/rejection.js';
 import {
   adoptedId,
   checkTicketId,
@@ -183,6 +193,36 @@ describe('options', () => {
     );
   });
 
+  it('that are unknown are refused by every call, which takes nothing', async () => {
+    const backend = new MemoryBackend();
+    const [semaphore, mutex] = [new Semaphore(backend, 'a', { limit: 1 }), new KeyedMutex(backend)];
+    const made: Readonly<Record<string, () => unknown>> = {
+      'stripe: .*did you mean stripes': () => new KeyedMutex(backend, { stripe: 1 } as object),
+      'lockTimeout: .*did you mean ttl': () =>
+        new Mutex(backend, 'a', { lockTimeout: 1 } as object),
+    };
+    for (const [message, make] of Object.entries(made))
+      expect(refusal(make)).to.match(RegExp(message));
+    const [wait, count] = [{ waitTimeout: 1 }, { count: 1 }] as object[];
+    for (const [call, meant] of [
+      [semaphore.use(() => 1, wait), 'timeout'],
+      [mutex.acquire('a', wait), 'timeout'],
+      [mutex.use('a', () => 1, wait), 'timeout'],
+      [acquireAll([semaphore], wait), 'timeout'],
+      [useAll([semaphore], () => 1, wait), 'timeout'],
+      [semaphore.tryAcquire(count), 'permits'],
+      [semaphore.tryUse(() => 1, count), 'permits'],
+      [acquireAll([{ semaphore, ...count }]), 'permits'],
+    ] as const) {
+      const error = await errorOf<TypeError>(call, TypeError);
+      expect(error).to.have.property('code', 'INVALID_ARGUMENT');
+      expect(error.message)
+        .to.match(/expected no option of this name/)
+        .and.include(meant);
+    }
+    expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
+  });
+
   it('that an object only inherits are none', () => {
     const inherited = Object.create({ lockTimeout: 5 }) as object;
     expect(resolveOptions(Object.assign(inherited, { limit: 1 })).limit).to.equal(1);
@@ -336,7 +376,7 @@ describe('ticket ids', () => {
     for (const id of ['abc.1z', 'abc.1z.12', 'abc.1~def.2', 'abc.1.3~def.2.3']) checkTicketId(id);
   });
 
-  it('of adopted tickets show who has them now, and keep the first id through any number', () => {
+  it('of adopted tickets show the new holder, and keep the first id through any number', () => {
     for (const permits of [1, 7]) {
       const first = ticketId('first', 35, permits);
       expect(firstId(first)).to.equal(first);

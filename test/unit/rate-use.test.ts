@@ -48,7 +48,8 @@ async function work({ rate, limit, tasks, hold }: Crew, minutes: number): Promis
   const clock = new ManualClock(1_795_236_819_680);
   const memory = new MemoryBackend({ clock });
   const grants: number[] = [];
-  let [calls, held, peak, ended] = [0, 0, 0, false];
+  let [calls, held, peak] = [0, 0, 0];
+  const until = clock.monotonic() + minutes * MINUTE;
   const semaphores = Array.from(
     { length: PROCESSES },
     () =>
@@ -59,7 +60,7 @@ async function work({ rate, limit, tasks, hold }: Crew, minutes: number): Promis
       ),
   );
   const call = async (semaphore: Semaphore): Promise<void> => {
-    while (!ended) {
+    while (clock.monotonic() < until) {
       await semaphore.use(async () => {
         grants.push(clock.monotonic());
         held += 1;
@@ -74,7 +75,6 @@ async function work({ rate, limit, tasks, hold }: Crew, minutes: number): Promis
   );
   await clock.advance(minutes * MINUTE);
   const outcome = { grants, peak, calls };
-  ended = true;
   await Promise.all(semaphores.map((semaphore) => semaphore.close()));
   await clock.advance(MINUTE);
   await Promise.all(all);

@@ -116,7 +116,7 @@ function recoveryTime(plan: readonly PlannedFault[], ttl: number): number {
 }
 
 /**
- * Until each slot was seen with a token that it did not have before, held by somebody who lives:
+ * Until each slot was seen with a token that it did not have before, held by a live process:
  * the dead may have waited.
  */
 async function untilInUse(

@@ -34,7 +34,7 @@ function migrationLines(): string {
   ].join('\n');
 }
 
-/** As readers have it, who paste samples. */
+/** As readers that paste samples have it. */
 const OPTIONS = {
   lib: ['es2023', 'es2024.string', 'esnext.disposable'],
   exactOptionalPropertyTypes: false,

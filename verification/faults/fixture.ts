@@ -1,13 +1,6 @@
 import { expect } from 'chai';
 
-import type {
-  Backend,
-  Handle,
-  HandleLostError,
-  RedisTarget,
-  Semaphore,
-  SemaphoreOptions,
-} from '../../src/index.js';
+import type { Backend, Handle, RedisTarget, Semaphore, SemaphoreOptions } from '../../src/index.js';
 import {
   type ClientFixture,
   itThroughBothClients,
@@ -49,19 +42,6 @@ export class Fixture {
     await eventually(async () => expect(await this.stored.queue()).to.have.length(count));
   }
 
-  /** Every ticket has been extended once more. */
-  async untilExtended(): Promise<void> {
-    const before = new Map<string, number>();
-    for (const { id, expiresAt } of await this.stored.tickets()) before.set(id, expiresAt);
-    await eventually(async () => {
-      const tickets = await this.stored.tickets();
-      expect(tickets).to.have.length(before.size);
-      for (const { id, expiresAt } of tickets) {
-        expect(expiresAt).to.be.above(before.get(id) ?? Infinity);
-      }
-    });
-  }
-
   /**
    * Every permit can be had at once, each with a different slot and a token above `above`, not one
    * more; then nothing is held.
@@ -88,11 +68,4 @@ export function throughBothClients(server: () => TestServer) {
 export function waysIn(semaphore: Semaphore, timeout?: number): (() => Promise<unknown>)[] {
   const acquire = (): Promise<Handle> => semaphore.acquire(timeout);
   return [acquire, () => semaphore.acquire(0), () => semaphore.tryAcquire()];
-}
-
-/** Every loss that the handle reports from now on. */
-export function lossesOf(handle: Handle): readonly HandleLostError[] {
-  const losses: HandleLostError[] = [];
-  handle.on('lost', (error) => losses.push(error));
-  return losses;
 }

@@ -7,7 +7,6 @@ import { createClient as createClient5 } from 'redis-5';
 import { ManualClock, type RedisTarget } from '../../src/index.js';
 import { ClientFixture } from '../../test/support/client-fixture.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import { cutSubscribers } from '../../test/support/subscribers.js';
 import { Fixture } from './fixture.js';
 
 type Owned = RedisTarget & { disconnect(): unknown };
@@ -52,7 +51,7 @@ describeWithServer('a subscriber that was lost', (server) => {
       const first = await other.acquire();
       const before = one.acquire();
       await fixture.stored.expectListening();
-      await cutSubscribers(server());
+      await server().command('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await fixture.stored.expectListening();
       await first.release();
       // Heard, or found with the one try that follows a subscription.

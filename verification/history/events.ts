@@ -1,7 +1,7 @@
 /**
  * One line of a history, of chaos or of a simulation: docs/evidence/history-format.md says what
- * each means. `at`: milliseconds of one clock that all processes share. `process`: who wrote it, or
- * whom it happened to; a name that is never used again.
+ * each means. `at`: milliseconds of one clock that all processes share. `process`: the process that
+ * wrote it, or whom it happened to; a name that is never used again.
  */
 export type HistoryEvent =
   | RunEvent

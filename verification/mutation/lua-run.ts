@@ -19,10 +19,7 @@ export const LUA_FILES: readonly string[] = filesBelow(join(ROOT, LUA_FOLDER))
  * The tests that may notice, the quick ones first; each stage runs only for what the one before let
  * live.
  */
-const STAGES: readonly (readonly string[])[] = [
-  ['tickets', 'queue', 'operators', 'keys'],
-  ['lock-step'],
-];
+const STAGES: readonly (readonly string[])[] = [['tickets', 'queue', 'keys'], ['lock-step']];
 
 /** Milliseconds for one stage when nothing is changed, on a machine that is busy. */
 const PATIENCE = 600_000;

@@ -117,9 +117,11 @@ function literals(node: SyntaxNode, text: string): Change[] {
 
 /** Each word of a pattern is taken out once, and the whole pattern matches nothing once. */
 function patterns(text: string): Change[] {
-  const words = [...text.matchAll(/[A-Za-z]{3,}/g)].map(({ 0: word, index }) => {
-    return `${text.slice(0, index)}(?!)${text.slice(index + word.length)}`;
-  });
+  const words = [...text.matchAll(/(?<!\\)[A-Za-z]{3,}|(?<=\\[A-Za-z])[A-Za-z]{3,}/g)].map(
+    ({ 0: word, index }) => {
+      return `${text.slice(0, index)}(?!)${text.slice(index + word.length)}`;
+    },
+  );
   return ['/(?!)/', '/(?:)/', ...words].map((after) => ({ operator: 'pattern', after }));
 }
 

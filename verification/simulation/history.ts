@@ -5,12 +5,10 @@ import { type HistoryEvent, lineOf } from '../history/events.js';
 /** Takes events down in their order, and what identifies the run: the SHA-256 of them all. */
 export class History {
   readonly events: HistoryEvent[] = [];
-  readonly #hash = createHash('sha256');
   readonly #readers: ((event: HistoryEvent) => void)[] = [];
 
   record(event: HistoryEvent): void {
     this.events.push(event);
-    this.#hash.update(lineOf(event));
     for (const read of this.#readers) read(event);
   }
 
@@ -19,6 +17,8 @@ export class History {
   }
 
   digest(): string {
-    return this.#hash.digest('hex');
+    const hash = createHash('sha256');
+    for (const event of this.events) hash.update(lineOf(event));
+    return hash.digest('hex');
   }
 }

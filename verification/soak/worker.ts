@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events';
 import { AcquireTimeoutError, Semaphore } from '../../src/index.js';
 import { openClient } from '../../test/support/open-client.js';
 import { onMessage, report, workerArguments } from '../../test/support/worker-side.js';
-import { CountingClock } from '../../test/support/counting-clock.js';
+import { CountingClock } from './counting-clock.js';
 import type { WorkerSample, WorkerTask } from './sample.js';
 
 const { kind, url, name, limit, waiters } = workerArguments<WorkerTask>();

@@ -37,8 +37,16 @@ export class Inboxes {
     };
   }
 
-  pushGrants({ prefix, name }: SemaphoreKey, client: string, grants: readonly PushedGrant[]): void {
-    this.#send({ inbox: inboxOf(prefix, client), name, grants });
+  /** Notifies other clients of their grants; gives those of the caller, which go with its reply. */
+  pushGrants(
+    { prefix, name }: SemaphoreKey,
+    byClient: ReadonlyMap<string, readonly PushedGrant[]>,
+    caller: string,
+  ): readonly PushedGrant[] {
+    for (const [client, grants] of byClient) {
+      if (client !== caller) this.#send({ inbox: inboxOf(prefix, client), name, grants });
+    }
+    return byClient.get(caller) ?? [];
   }
 
   pushEnded({ prefix, name }: SemaphoreKey, client: string, ended: EndedTicket): void {

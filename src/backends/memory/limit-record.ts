@@ -44,7 +44,7 @@ export class LimitRecord {
     return { limit };
   }
 
-  /** The limit that counts for a caller who names `given`; 0: what the last caller named. */
+  /** The limit that counts for a caller that names `given`; 0: what the last caller named. */
   countsFor(given: number): number {
     return this.stored ?? (given === 0 ? this.#last : given);
   }

@@ -9,7 +9,6 @@ import type {
   Call,
   ExtendCall,
   ExtendReply,
-  HolderState,
   InspectCall,
   InspectReply,
   Overview,
@@ -34,6 +33,7 @@ import type { Grantee, Ticket } from './live-tickets.js';
 import { LiveTickets } from './live-tickets.js';
 import { RateRecord } from './rate-record.js';
 import type { RisingNumbers } from './rising-numbers.js';
+import { grantedVerdict, holderState, pushedGrant } from './ticket-views.js';
 import type { Waiter } from './waiting-line.js';
 import { WaitingLine } from './waiting-line.js';
 
@@ -332,10 +332,7 @@ export class MemorySemaphore {
       grants.push(pushedGrant(ticket));
       byClient.set(waiter.client, grants);
     }
-    for (const [other, grants] of byClient) {
-      if (other !== client) this.#inboxes.pushGrants(this.#key, other, grants);
-    }
-    return byClient.get(client) ?? [];
+    return this.#inboxes.pushGrants(this.#key, byClient, client);
   }
 
   /** A call that runs again finds what it did the first time. */
@@ -353,24 +350,10 @@ function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: n
 }
 
 /**
- * How long a ticket lives that was granted to one who waits: where nobody claims it, it comes back.
+ * How long a ticket lives that was granted to a waiter: where nobody claims it, it comes back.
  */
 function claimTime({ ttl }: Waiter): number {
   return Math.min(ttl, CLAIM_TIME_MS);
-}
-
-function holderState(ticket: Ticket, now: number): HolderState {
-  const { id, ranges, fencingToken, expiresAt, label } = ticket;
-  const [expiresIn, heldFor] = [expiresAt - now, Math.max(0, now - fencingToken / 1000)];
-  return { id, slots: slotsOf(ranges), fencingToken, expiresIn, heldFor, label };
-}
-
-function grantedVerdict({ fencingToken, ranges }: Ticket): AcquireVerdict {
-  return { kind: 'granted', fencingToken, slots: slotsOf(ranges) };
-}
-
-function pushedGrant({ id, fencingToken, ranges, expiresAt }: Ticket): PushedGrant {
-  return { id, fencingToken, slots: slotsOf(ranges), expiresAt };
 }
 
 function clientOf(id: string): string {

@@ -1,7 +1,7 @@
 import type { AcquireCall, AcquireVerdict } from '../backend.js';
 import type { Instant } from '../../time/clock.js';
 import { elapsedSince, instant, randomBy } from '../../time/clock.js';
-import { certaintyLeft } from '../../time/server-clock.js';
+import { validityLeft } from '../../time/server-clock.js';
 import type { Candidate, Progress } from './candidate.js';
 import { newCandidate, verdictOn } from './candidate.js';
 import type { Quorum } from './quorum.js';
@@ -255,8 +255,8 @@ export class Acquisition {
     return { key, limit, ttl };
   }
 
-  /** Milliseconds for which a ticket that was asked for at the beginning is certain. */
+  /** Milliseconds for which a ticket that was asked for at the beginning is valid. */
   #validity(): number {
-    return certaintyLeft(this.#started, this.#call.ttl, this.#quorum.clock);
+    return validityLeft(this.#started, this.#call.ttl, this.#quorum.clock);
   }
 }

@@ -46,16 +46,16 @@ export class Extension {
     const answers = await this.#ask(this.#members, requests);
     const permits = this.#members.reduce((sum, member) => sum + member.permits, 0);
     this.#quorum.batches.learn(permits, answers);
-    const doubtful = new Set(this.#members.filter((member) => this.#isDoubtful(member, answers)));
+    const undecided = new Set(this.#members.filter((member) => this.#isUndecided(member, answers)));
     const confirmed = this.#members.map((member) => this.#slots(member) !== undefined);
     this.#members.forEach((member, i) => {
       if (confirmed[i] === true) this.#confirm(member);
-      else if (!doubtful.has(member)) this.#quorum.held.lose(member.id);
+      else if (!undecided.has(member)) this.#quorum.held.lose(member.id);
     });
     const sure = this.#members.filter((_, i) => confirmed[i] === true);
     this.#restore(sure, answers);
-    if (doubtful.size > 0) await this.#rescue([...doubtful], answers);
-    return this.#members.map((member, i) => confirmed[i] === true || doubtful.has(member));
+    if (undecided.size > 0) await this.#rescue([...undecided], answers);
+    return this.#members.map((member, i) => confirmed[i] === true || undecided.has(member));
   }
 
   #ask(members: readonly Member[], requests: readonly KeepRequest[]): Promise<Answers<KeepReply>> {
@@ -72,7 +72,7 @@ export class Extension {
       decided: (answers) => {
         repliesIn(answers).forEach((reply, index) => reply !== undefined && update(index, reply));
         return members.every(
-          (member) => this.#slots(member) !== undefined || !this.#isDoubtful(member, answers),
+          (member) => this.#slots(member) !== undefined || !this.#isUndecided(member, answers),
         );
       },
       onLate: (index, answer) => {
@@ -103,7 +103,7 @@ export class Extension {
   }
 
   /** Nodes that gave no reply could make the difference. */
-  #isDoubtful(member: Member, answers: Answers<KeepReply>): boolean {
+  #isUndecided(member: Member, answers: Answers<KeepReply>): boolean {
     const unknown = ~repliedIn(answers);
     return this.#slots(member) === undefined && this.#canWin(member, unknown);
   }
@@ -146,17 +146,17 @@ export class Extension {
    * missing. While its last confirmed lease runs, its other nodes still have it, so nobody else can
    * have won its slots meanwhile.
    */
-  async #rescue(doubtful: readonly Member[], answers: Answers<KeepReply>): Promise<void> {
+  async #rescue(undecided: readonly Member[], answers: Answers<KeepReply>): Promise<void> {
     const failure = this.#quorum.errorFor(answers);
-    const requests = doubtful.map(({ id }) => restoreRequest(this.#quorum, id));
+    const requests = undecided.map(({ id }) => restoreRequest(this.#quorum, id));
     const wanted = requests.filter((request) => request !== undefined);
     if (wanted.length < requests.length) throw failure;
-    const again = await this.#ask(doubtful, wanted);
-    for (const member of doubtful) {
+    const again = await this.#ask(undecided, wanted);
+    for (const member of undecided) {
       if (this.#slots(member) === undefined) throw failure;
       this.#confirm(member);
     }
-    this.#restore(doubtful, again);
+    this.#restore(undecided, again);
   }
 }
 

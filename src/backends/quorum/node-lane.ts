@@ -70,7 +70,7 @@ export class NodeLane<Item extends LaneItem, Reply> {
     return this.#options.clock.monotonic();
   }
 
-  /** On the next tick all who were woken by the same reply have added what they want next. */
+  /** On the next tick all callers that the same reply woke have added what they want next. */
   #wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;

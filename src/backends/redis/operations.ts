@@ -149,7 +149,7 @@ function requestsText(call: AcquireCall): string {
 function optionsText({ requests, maxWaiting, rate }: AcquireCall): string {
   const ordered = requests.some(({ order }) => order !== undefined);
   const orders = ordered ? listText(requests.map(({ order }) => orderText(order))) : '';
-  // Who only tries is never queued.
+  // A request that only tries is never queued.
   const most = maxWaiting !== undefined && requests.some(({ wait }) => wait) ? maxWaiting : '';
   const named = rate === undefined ? '' : rateText(rate);
   return orders === '' && most === '' && named === '' ? '' : `|${orders}|${most}|${named}`;

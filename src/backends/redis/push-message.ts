@@ -4,9 +4,9 @@ import { parseTurn } from './rate-text.js';
 import { parseEnded, parseGrants } from './replies.js';
 
 /**
- * Anybody who may publish can send anything: what is longer is not looked at, in characters.
- * Scripts send less, but for a ticket of ten thousand slots or more that lie apart; its waiter
- * finds it by asking.
+ * Any user with the right to publish can send anything: what is longer is not looked at, in
+ * characters. Scripts send less, but for a ticket of ten thousand slots or more that lie apart; its
+ * waiter finds it by asking.
  */
 const LONGEST_MESSAGE = 2 ** 17;
 /** How many lines of a message are read. Scripts send fewer. */

@@ -165,7 +165,7 @@ export class WithReplicas implements Backend {
       const gone = requests.filter(
         ({ id }, j) => replies[i]?.verdicts[j]?.kind === 'granted' && this.#latest.get(id) === own,
       );
-      // In nobody's name: what comes free is pushed to all who wait for it, here too.
+      // In nobody's name: what comes free is pushed to all waiters, here too.
       return { key, limit, client: '', ids: gone.map(({ id }) => id) };
     });
     const some = granted.filter(({ ids }) => ids.length > 0);

@@ -48,7 +48,7 @@ export const RUN_OPTIONS: Options = {
   },
   label: {
     value: 'TEXT',
-    help: 'who holds or waits, for "redsem status"; default host:pid command',
+    help: 'name of the holder or waiter in "redsem status"; default host:pid command',
   },
   'pass-fd': {
     value: 'N',

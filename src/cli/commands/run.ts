@@ -14,7 +14,7 @@ Waits for a permit of the semaphore NAME, runs COMMAND while it holds it, gives 
 exit code of COMMAND (128 + n when signal n ended it). No shell is involved.
 
 COMMAND has the stdin, stdout, stderr and terminal of redsem, and in its environment REDSEM_NAME,
-REDSEM_SLOT (0 to limit - 1, different for each who holds a permit; with --permits the first one, all of
+REDSEM_SLOT (0 to limit - 1, different for each holder; with --permits the first one, all of
 them in REDSEM_SLOTS, separated by commas) and REDSEM_FENCING_TOKEN (a number that rises with every grant).
 
 SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 are passed on to COMMAND and all that it started;

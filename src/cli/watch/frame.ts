@@ -28,9 +28,9 @@ export function frame(view: View, size: Size): Line[] {
     view.name !== undefined && first !== undefined
       ? semaphoreLines(view, first, { ...size, rows: room })
       : overviewLines(view, { ...size, rows: room });
-  const shown = body.slice(0, room);
-  const gap = Array.from({ length: room - shown.length }, (): Line => ({ text: '' }));
-  return [...shown, ...gap, ...foot]
+  const visible = body.slice(0, room);
+  const gap = Array.from({ length: room - visible.length }, (): Line => ({ text: '' }));
+  return [...visible, ...gap, ...foot]
     .slice(-size.rows)
     .map((line) => ({ ...line, text: fit(line.text, size.columns) }));
 }
@@ -50,7 +50,7 @@ function semaphoreLines(view: View, { summary, history }: Watched, size: Size): 
   ];
   const left = size.rows - head.length;
   const waiters = waiterLines(summary);
-  // Holders come first, but some of those who wait are always seen.
+  // Holders come first, but some of the waiters are always seen.
   const forWaiters = Math.min(
     waiters.length,
     Math.max(Math.floor(left / 3), left - summary.held - 1),
@@ -106,10 +106,10 @@ function selectable(
 ): Line[] {
   const visible = Math.max(1, room - 1);
   const from = Math.max(0, Math.min(selected - Math.floor(visible / 2), rows.length - visible));
-  const shown = rows.slice(from, from + visible).map((text, i): Line => {
+  const lines = rows.slice(from, from + visible).map((text, i): Line => {
     return from + i === selected ? { text, style: 'selected' } : { text };
   });
-  return [{ text: head, style: 'head' }, ...shown];
+  return [{ text: head, style: 'head' }, ...lines];
 }
 
 function footLines(view: View): Line[] {

@@ -1,25 +1,7 @@
 import { expect } from 'chai';
 
-import type { Semaphore } from '../../../src/index.js';
-import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import { untilState } from '../scope.js';
-
-/** The acquire is aborted after a pause: it gives back what it got, or ends with the reason. */
-async function abortAfter(
-  pause: () => Promise<void> | undefined,
-  semaphore: Semaphore,
-): Promise<void> {
-  const controller = new AbortController();
-  const outcome = semaphore.acquire({ signal: controller.signal }).then(
-    (handle) => handle.release(),
-    (reason: unknown) => reason,
-  );
-  await pause();
-  controller.abort('enough');
-  expect(await outcome).to.be.oneOf([true, 'enough']);
-}
 
 export const abortCases: CaseGroup = {
   title: 'an aborted wait',
@@ -58,27 +40,6 @@ export const abortCases: CaseGroup = {
       await holder.release();
       expect(await scope.elsewhere().tryAcquire()).to.include({ held: true });
       expect(ran).to.equal(false);
-    }),
-
-    'leaves nothing when it is aborted before its call is answered [P4]': async (scope) => {
-      const semaphore = scope.semaphore();
-      const pauses = [() => undefined, () => Promise.resolve(), () => moment(0), () => moment(1)];
-      for (const pause of [...pauses, ...pauses]) await abortAfter(pause, semaphore);
-      await untilState(semaphore, { held: 0, waiting: 0 });
-    },
-
-    'gets the permit or the reason when a release crosses [P4]': needing('queue', async (scope) => {
-      const [here, there] = scope.pair();
-      for (const delay of [0, 0, 0, 1, 1, 2, 0, 1, 0, 0]) {
-        const holder = await there.acquire();
-        const crossing = async (): Promise<void> => {
-          await scope.untilWaiting(1);
-          void holder.release();
-          if (delay > 0) await moment(delay);
-        };
-        await abortAfter(crossing, here);
-        expect(await holder.release()).to.equal(true);
-      }
     }),
   },
 };

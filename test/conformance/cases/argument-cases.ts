@@ -126,22 +126,6 @@ async function expectRefused(
   }
 }
 
-/** An option of a name that nobody knows is refused by a TypeError that suggests `meant`. */
-async function expectUnknown(
-  how: (act: () => unknown) => unknown,
-  meant: Readonly<Record<string, string>>,
-  ...calls: readonly ((options: never) => unknown)[]
-): Promise<void> {
-  for (const [option, suggested] of Object.entries(meant)) {
-    for (const call of calls) {
-      const error = await how(() => call({ [option]: 10 } as never));
-      expect(error, option).to.be.instanceOf(TypeError).and.include({ code: 'INVALID_ARGUMENT' });
-      expect(error).to.have.property('message').that.includes(`${option}: expected no option`);
-      expect(error).to.have.property('message').that.includes(suggested);
-    }
-  }
-}
-
 /** Never by a throw. */
 function rejection(act: () => unknown): Promise<unknown> {
   return reasonOf(act() as Promise<unknown>);
@@ -253,45 +237,6 @@ export const argumentCases: CaseGroup = {
       await errorOf(semaphore.addPermits(2), ClosedError);
       await errorOf(semaphore.revoke('nobody.1'), ClosedError);
     }),
-
-    'of unknown names, which take nothing': async (scope) => {
-      const { target, name } = scope;
-      const ofTtl = { lockTimeout: 'did you mean ttl?', timeout: 'an option of acquire' };
-      await expectUnknown(
-        thrownBy,
-        ofTtl,
-        (change: object) => new Semaphore(target, name, { limit: 1, ...change }),
-        (change: object) => new Mutex(target, name, change),
-        (change: object) => new KeyedMutex(target, change),
-      );
-      const keyed = (change: object): KeyedMutex => new KeyedMutex(target, change);
-      await expectUnknown(thrownBy, { stripe: 'did you mean stripes?' }, keyed);
-      const semaphore = scope.semaphore();
-      const [mutex] = scope.keyed();
-      const ofTimeout = {
-        waitTimeout: 'did you mean timeout?',
-        ttl: 'an option of the constructor',
-      };
-      await expectUnknown(
-        rejection,
-        ofTimeout,
-        (options: object) => semaphore.acquire(options),
-        (options: object) => semaphore.use(nothing, options),
-        (options: object) => mutex.acquire(name, options),
-        (options: object) => mutex.use(name, nothing, options),
-        (options: object) => acquireAll([semaphore], options),
-        (options: object) => useAll([semaphore], nothing, options),
-      );
-      await expectUnknown(
-        rejection,
-        { count: 'did you mean permits?', timeout: 'an option of acquire' },
-        (options: object) => semaphore.tryAcquire(options),
-        (options: object) => semaphore.tryUse(nothing, options),
-      );
-      const share = (change: object): Promise<unknown> => acquireAll([{ semaphore, ...change }]);
-      await expectUnknown(rejection, { permit: 'did you mean permits?' }, share);
-      expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
-    },
 
     'of a keyed mutex': async (scope) => {
       const make = (value: unknown): KeyedMutex => new KeyedMutex(scope.target, value as object);

@@ -1,17 +1,14 @@
-import { once } from 'node:events';
 import { expect } from 'chai';
 
-import type { Handle } from '../../../src/index.js';
 import {
   AcquireTimeoutError,
-  ClosedError,
   Election,
   KeyedSemaphore,
   ReadWriteLock,
 } from '../../../src/index.js';
-import { errorOf, reasonOf } from '../../support/rejection.js';
+import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import { type Scope, underKey, untilLost, untilState } from '../scope.js';
+import { type Scope, underKey, untilState } from '../scope.js';
 
 const retry = { min: 5, max: 20 };
 
@@ -49,33 +46,6 @@ export const faceCases: CaseGroup = {
       await untilState(underKey(scope, 'a'), { held: 0, waiting: 0 });
     },
 
-    'a keyed semaphore has its own queue for each key, and one end': needing(
-      'queue',
-      async (scope) => {
-        const [here, there] = keyedIn(scope);
-        const holder = await here.acquire('b');
-        const waiting = there.acquire('b');
-        await untilState(underKey(scope, 'b'), { held: 1, waiting: 1 });
-        expect(await there.use('c', () => 'other key')).to.equal('other key');
-        await holder.release();
-        const lost = untilLost(await waiting);
-        const late = errorOf(there.acquire('b'), ClosedError);
-        await untilState(underKey(scope, 'b'), { held: 1, waiting: 1 });
-        await there.close();
-        expect(await lost).to.include({ reason: 'closed' });
-        await late;
-        expect(
-          (
-            await errorOf(
-              there.use('c', () => 1),
-              ClosedError,
-            )
-          ).message,
-        ).to.include(JSON.stringify(scope.name));
-        await untilState(underKey(scope, 'b'), { held: 0, waiting: 0 });
-      },
-    ),
-
     'a read-write lock has readers together and a writer alone': async (scope) => {
       const [here, there] = locksIn(scope);
       const readers = [await here.acquireRead(), await there.acquireRead(1000)];
@@ -93,20 +63,6 @@ export const faceCases: CaseGroup = {
       expect(later).to.be.greaterThan(writer.fencingToken);
       await untilState(scope.elsewhere({ limit: 3 }), { held: 0, waiting: 0 });
     },
-
-    'a read-write lock lets no later reader pass a writer': needing('queue', async (scope) => {
-      const [here, there] = locksIn(scope);
-      const reader = await here.acquireRead();
-      const order: string[] = [];
-      const writing = there.write(() => order.push('write'));
-      await untilState(scope.elsewhere({ limit: 3 }), { held: 1, waiting: 1 });
-      await errorOf(here.acquireRead(0), AcquireTimeoutError);
-      const reading = here.read(() => order.push('read'));
-      await untilState(scope.elsewhere({ limit: 3 }), { held: 1, waiting: 2 });
-      await reader.release();
-      await Promise.all([writing, reading]);
-      expect(order).to.deep.equal(['write', 'read']);
-    }),
 
     'a read-write lock lets nobody write beside permits that it does not know of': needing(
       'operator calls',
@@ -132,35 +88,6 @@ export const faceCases: CaseGroup = {
       expect(second.fencingToken).to.be.greaterThan(first.fencingToken);
       expect([here.leadership, await here.resign()]).to.deep.equal([undefined, false]);
       await there.resign();
-    },
-
-    'a campaign that is ended leaves the queue': needing('queue', async (scope) => {
-      const [here, there] = electionsIn(scope);
-      await here.campaign();
-      const abort = new AbortController();
-      const reason = new Error('enough');
-      const ended = [reasonOf(there.campaign(abort.signal)), reasonOf(there.campaign())];
-      await scope.untilWaiting(2);
-      abort.abort(reason);
-      expect(await ended[0]).to.equal(reason);
-      expect(await there.resign()).to.equal(false);
-      expect(await ended[1]).to.include({ name: 'AbortError' });
-      await untilState(scope.elsewhere(), { held: 1, waiting: 0 });
-      await here.resign();
-    }),
-
-    'a leader that is lost campaigns again where it is asked to': async (scope) => {
-      const [here] = electionsIn(scope, true);
-      const terms: Handle[] = [];
-      here.on('leader', (leadership) => terms.push(leadership));
-      const first = await here.campaign();
-      const elected = once(here, 'leader').then(() => once(here, 'leader'));
-      await scope.lose(first);
-      await elected;
-      expect(terms).to.have.lengthOf(2);
-      expect(terms[0]).to.equal(first);
-      expect(terms[1]?.fencingToken).to.be.greaterThan(first.fencingToken);
-      await here.resign();
     },
   },
 };

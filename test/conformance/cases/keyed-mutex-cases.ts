@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 
-import { ClosedError, Mutex } from '../../../src/index.js';
-import { errorOf } from '../../support/rejection.js';
+import { Mutex } from '../../../src/index.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import { underKey, untilHeld, untilLost, untilState } from '../scope.js';
+import { underKey, untilHeld, untilState } from '../scope.js';
 
 /** What both have in common with `acquireAll` is there. */
 export const keyedMutexCases: CaseGroup = {
@@ -84,20 +83,5 @@ export const keyedMutexCases: CaseGroup = {
       expect(await handle.release()).to.equal(true);
       expect(await other.tryAcquire(keys)).to.include({ held: true });
     },
-
-    'release handles and reject waiters when closed': needing('queue', async (scope) => {
-      const [mutex, other] = scope.keyed();
-      const handle = await mutex.acquire(['a', 'b']);
-      await other.acquire('d');
-      const waiting = errorOf(mutex.acquire(['c', 'd']), ClosedError);
-      await untilState(underKey(scope, 'd'), { held: 1, waiting: 1 });
-      const lost = untilLost(handle);
-      await mutex.close();
-      expect(await lost).to.include({ reason: 'closed' });
-      expect((await waiting).message).to.include(JSON.stringify(scope.name));
-      await untilHeld(scope, 'abc', 0);
-      const calls = [mutex.acquire('a'), mutex.tryAcquire([]), mutex.use('a', () => 5)];
-      await Promise.all(calls.map((call: Promise<unknown>) => errorOf(call, ClosedError)));
-    }),
   },
 };

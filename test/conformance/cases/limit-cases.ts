@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { AcquireTimeoutError } from '../../../src/index.js';
-import { errorOf, reasonOf } from '../../support/rejection.js';
+import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup } from '../case-group.js';
 import { untilState } from '../scope.js';
 
@@ -58,24 +58,6 @@ export const limitCases: CaseGroup = {
       expect((await late).slots).to.deep.equal([0, 1]);
     },
 
-    'a request of a pause may abort, and gets as many as the next limit allows': async (scope) => {
-      const [here, there] = scope.pair({ limit: 2 });
-      await there.setLimit(0);
-      const controller = new AbortController();
-      const aborted = reasonOf(here.acquire({ signal: controller.signal }));
-      const large = here.acquire({ permits: 3 });
-      await scope.untilWaiting(2);
-      controller.abort('enough');
-      expect(await aborted).to.equal('enough');
-      await scope.untilWaiting(1);
-      await there.setLimit(4);
-      expect(await large)
-        .to.have.property('slots')
-        .with.length(3);
-      await here.setLimit(0);
-      expect(await there.inspect()).to.include({ held: 3, waiting: 0 });
-    },
-
     'is changed by a number in one step, and never below 0': async (scope) => {
       const [here, there] = scope.pair({ limit: 2 });
       expect(await here.addPermits(3), 'from its own limit').to.equal(5);
@@ -97,20 +79,6 @@ export const limitCases: CaseGroup = {
       await untilState(here, { held: 1, waiting: 1 });
       expect(await here.addPermits(1)).to.equal(2);
       expect((await Promise.all(waiting)).map(({ slot }) => slot)).to.have.members([0, 1]);
-    },
-
-    'is shown with where it is from': async (scope) => {
-      const [here, there] = scope.pair({ limit: 2 });
-      const stranger = scope.semaphore({ limit: 9 });
-      const shown = async (): Promise<unknown[]> => {
-        const { limit, limitFrom } = await stranger.inspect();
-        return [limit, limitFrom, stranger.limit];
-      };
-      expect(await shown()).to.deep.equal([9, 'options', 9]);
-      await there.acquire();
-      expect(await shown()).to.deep.equal([2, 'caller', 9]);
-      await here.setLimit(5);
-      expect(await shown()).to.deep.equal([5, 'setLimit', 5]);
     },
 
     'takes no permit away when it shrinks, gives slots below it': async (scope) => {

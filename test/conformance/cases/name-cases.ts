@@ -78,7 +78,7 @@ export const nameCases: CaseGroup = {
       expect(await Promise.all(waits)).to.deep.equal(names);
     },
 
-    'inspect shows who holds what, of those who have not expired': async (scope) => {
+    'inspect shows holders and their permits, without expired ones': async (scope) => {
       const options = { limit: 7, ttl: 20_000 };
       const semaphore = scope.semaphore({ ...options, label: STRANGE });
       const nobody = { held: 0, waiting: 0, holders: [], waiters: [] };
@@ -107,7 +107,7 @@ export const nameCases: CaseGroup = {
       expect(holders).to.have.lengthOf(3);
     },
 
-    'inspect shows who waits, in what order': needing('queue', async (scope) => {
+    'inspect shows waiters in their order': needing('queue', async (scope) => {
       await scope.elsewhere({ limit: 2, label: 'holder' }).acquire({ permits: 2 });
       const labels = ['first', 'waits; here|now', 'third'];
       const semaphores = labels.map((label, i) =>

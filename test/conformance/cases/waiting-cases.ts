@@ -43,7 +43,7 @@ export const waitingCases: CaseGroup = {
       }
     },
 
-    'lets no try pass by those who wait [P3]': async (scope) => {
+    'lets no try pass by the waiters [P3]': async (scope) => {
       const [here, there] = scope.pair({ limit: 2 });
       const holder = await here.acquire();
       const waiting = here.acquire({ permits: 2 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
 import type { KeyedMutex, KeyedMutexOptions, Semaphore } from '../../../src/index.js';
+import { KeyedSemaphore } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { type CaseGroup, needing } from '../case-group.js';
@@ -9,7 +10,7 @@ import type { Scope } from '../scope.js';
 const DAY = 86_400_000;
 
 /** The messages of one kind of warning from now on. */
-function warningsOf(source: Semaphore | KeyedMutex, code: string): string[] {
+function warningsOf(source: Semaphore | KeyedMutex | KeyedSemaphore, code: string): string[] {
   const heard: string[] = [];
   source.on('warning', (warning) => {
     if (warning.code === code) heard.push(warning.message);
@@ -50,6 +51,31 @@ export const warningCases: CaseGroup = {
       for (let round = 0; round < 3; round += 1) await use();
       expect(heard[0]?.[0]).to.include('limit 4 here and 5 elsewhere').and.include(scope.name);
       expect(heard[1]?.[0]).to.include('limit 5 here and 4 elsewhere');
+    },
+
+    'about the limits of keys get one warning each, with the first key': async (scope) => {
+      let limit = 1;
+      const [here, there] = scope.inBoth((at) => {
+        limit += 1;
+        return new KeyedSemaphore(at, { name: scope.name, limit });
+      });
+      const sources = [here, there];
+      const heard = sources.map((source) => warningsOf(source, 'LIMIT_MISMATCH'));
+      const holders = [await there.acquire('a'), await here.acquire('a')];
+      await eventually(async () => {
+        for (const source of sources) await source.tryUse('a', () => {});
+        expect(heard.map(({ length }) => length)).to.deep.equal([1, 1]);
+      });
+      holders.push(await there.acquire('b'), await here.acquire('b'));
+      for (let round = 0; round < 3; round += 1) {
+        for (const source of sources) await source.tryUse('b', () => {});
+      }
+      await moment();
+      const name = `"keyed:${scope.name}:a"`;
+      expect(heard[0]?.[0]).to.include(`${name} is used with limit 2 here and 3 elsewhere`);
+      expect(heard[1]?.[0]).to.include(`${name} is used with limit 3 here and 2 elsewhere`);
+      expect(heard.map(({ length }) => length)).to.deep.equal([1, 1]);
+      for (const handle of holders) await handle.release();
     },
 
     'get no warning with one limit, nor when one comes after the other': async (scope) => {

@@ -49,7 +49,7 @@ describe('a subscription', () => {
     expect(backend.tries).to.have.length(1);
   });
 
-  it('is one for all who wait, lingers 10 s after the last, and keeps no process alive', async () => {
+  it('is one for all waiters, lingers 10 s after the last, and keeps no process alive', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });
     watch(clock, other.acquire(5000));
@@ -82,7 +82,7 @@ describe('a subscription', () => {
   });
 
   for (const how of ['is refused', 'throws'] as const) {
-    it(`that ${how} is made again every 5 s while anybody waits, who polls meanwhile`, async () => {
+    it(`that ${how} is made again every 5 s while anybody waits and polls`, async () => {
       const stub = pushing();
       let opened = 0;
       let works = false;
@@ -180,7 +180,7 @@ describe('a ticket whose id was granted again, with a later fencing token', () =
     expect(backend.givenBack).to.deep.equal([handle.id]);
   });
 
-  it('is not lost because somebody says so, and many who do cost two calls', async () => {
+  it('is not lost because a message says so, and many such messages cost two calls', async () => {
     const { backend, clock, handle } = await heldWhileOneWaits();
     for (let i = 0; i < 100; i++) backend.push(handle.id);
     await clock.advance(0);

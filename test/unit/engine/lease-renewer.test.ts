@@ -38,7 +38,7 @@ describe('extending', () => {
     expect(calls).to.have.length(3);
   });
 
-  it('keeps to extendEvery; with 0 only those who ask are extended', async () => {
+  it('keeps to extendEvery; with 0 only `extend()` extends', async () => {
     const often = await heldFixture({ extendEvery: 100 });
     await often.clock.advance(1050);
     expect(often.backend.extends).to.have.length(10);
@@ -117,7 +117,7 @@ describe('extending', () => {
       });
     }
 
-    it('for good rejects for who asked, and the ticket is tried all the same', async () => {
+    it('for good rejects its caller, and the ticket is tried all the same', async () => {
       const { backend, clock, handle, losses } = await heldFixture();
       backend.isRetryable = () => false;
       backend.onExtend = () => Promise.reject(broken);

@@ -1,18 +1,46 @@
 import { expect } from 'chai';
 
-import type { Semaphore, SemaphoreWarning } from '../../../src/index.js';
-import { never } from '../stub-backend.js';
-import { later, stubFixture } from '../stub-fixture.js';
+import type { SemaphoreWarning } from '../../../src/index.js';
+import {
+  acquireAll,
+  Election,
+  KeyedMutex,
+  KeyedSemaphore,
+  ReadWriteLock,
+  Semaphore,
+} from '../../../src/index.js';
+import { never, StubBackend, watch } from '../stub-backend.js';
+import { later, PLAIN, stubFixture } from '../stub-fixture.js';
 
 const refused = new Error('connect ECONNREFUSED 127.0.0.1:1');
 
 /** The outages that it reports from now on. */
-function outagesOf(semaphore: Semaphore): SemaphoreWarning[] {
-  const heard: SemaphoreWarning[] = [];
-  semaphore.on('warning', (warning) => {
+function outagesOf(face: {
+  on(event: 'warning', listener: (warning: { code: string; message: string }) => void): unknown;
+}): Pick<SemaphoreWarning, 'message'>[] {
+  const heard: Pick<SemaphoreWarning, 'message'>[] = [];
+  face.on('warning', (warning) => {
     if (warning.code === 'BACKEND_UNREACHABLE') heard.push(warning);
   });
   return heard;
+}
+
+/** Every face over the same backend; `wait` never ends while that fails. */
+function faces(backend: StubBackend) {
+  const options = { retry: PLAIN };
+  const limited = { ...options, limit: 5 };
+  const keyed = new KeyedMutex(backend, { ...options, name: 'orders' });
+  const tenants = new KeyedSemaphore(backend, { ...limited, name: 'tenants' });
+  const lock = new ReadWriteLock(backend, 'config', options);
+  const election = new Election(backend, 'scheduler', options);
+  const [a, b] = [new Semaphore(backend, 'a', limited), new Semaphore(backend, 'b', limited)];
+  return [
+    ['KeyedMutex', keyed, () => keyed.acquire(['one', 'two']), 'keyed:orders:one'],
+    ['KeyedSemaphore', tenants, () => tenants.acquire('acme'), 'keyed:tenants:acme'],
+    ['ReadWriteLock', lock, () => lock.acquireWrite(), 'config'],
+    ['Election', election, () => election.campaign(), 'scheduler'],
+    ['a semaphore of acquireAll', a, () => acquireAll([b, a], { clock: backend.clock }), 'a'],
+  ] as const;
 }
 
 describe('an outage while somebody waits', () => {
@@ -88,6 +116,47 @@ describe('an outage while somebody waits', () => {
     expect(heard.map(({ message }) => message)).to.deep.equal([
       'the backend fails: acquire() of "jobs" waits, and no call has succeeded for 5 s; it is retried; last error: LOADING Redis is loading',
     ]);
+  });
+
+  for (const [index, [face]] of faces(new StubBackend()).entries()) {
+    it(`is reported by ${face}, once, and by the next one again`, async () => {
+      const backend = new StubBackend();
+      const { clock } = backend;
+      const [, source, wait, name] = faces(backend)[index] ?? expect.fail();
+      const heard = outagesOf(source);
+      backend.onAcquire = () => Promise.reject(refused);
+      const waiting: Promise<unknown> = wait();
+      watch(clock, waiting);
+      await clock.advance(20_000);
+      expect(heard.map(({ message }) => message)).to.deep.equal([
+        `cannot reach Redis: acquire() of "${name}" waits, and no call has succeeded for 5 s; it is retried; last error: connect ECONNREFUSED 127.0.0.1:1`,
+      ]);
+      backend.onAcquire = (call) => backend.allQueued(call);
+      await clock.advance(10_000);
+      backend.onAcquire = () => Promise.reject(refused);
+      await clock.advance(10_000);
+      expect(heard).to.have.length(2);
+    });
+  }
+
+  it('is one warning however many keys are waited for, and goes to a later listener', async () => {
+    const backend = new StubBackend();
+    const { clock } = backend;
+    const tenants = new KeyedSemaphore(backend, { limit: 1, retry: PLAIN });
+    backend.onAcquire = () => Promise.reject(refused);
+    for (const key of ['a', 'b', 'c']) watch(clock, tenants.acquire(key, 45_000));
+    await clock.advance(20_000);
+    const heard = outagesOf(tenants);
+    await clock.advance(30_000);
+    expect(heard).to.have.length(1);
+    // Its waiters are gone before the outage ends: a reply for another key ends it.
+    backend.onAcquire = (call) => backend.allQueued(call);
+    watch(clock, tenants.acquire('d', 1000));
+    await clock.advance(2000);
+    backend.onAcquire = () => Promise.reject(refused);
+    watch(clock, tenants.acquire('e', 20_000));
+    await clock.advance(20_000);
+    expect(heard).to.have.length(2);
   });
 
   it('needs no timer and no call that a wait does not make anyway', async () => {

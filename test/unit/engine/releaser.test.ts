@@ -18,7 +18,7 @@ const LONG = { ttl: 30_000 };
 const away = new Error('connect ECONNREFUSED');
 
 describe('releasing', () => {
-  it('emits one event when it has ended, also after a loss, and is one for who asks again then', async () => {
+  it('emits one event when it has ended, also after a loss, and is the same for a second call', async () => {
     for (const lost of [true, false]) {
       const { backend, clock, handle } = await heldFixture();
       const again: Promise<boolean>[] = [];

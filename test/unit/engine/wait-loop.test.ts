@@ -49,7 +49,7 @@ describe('waiting', () => {
       }
     });
 
-    it('asks for all who wait with one call, each with its place, and for a new one at once', async () => {
+    it('asks for all waiters with one call, each with its place, and for a new one at once', async () => {
       const { backend, clock, acquire } = stubFixture();
       const alone = stubFixture();
       alone.acquire(5000);

@@ -48,7 +48,7 @@ describe('an election', () => {
     expect(all.map((each) => each.tokens)).to.deep.equal(tokens.map((token) => [token]));
   });
 
-  it('ends with the lease, and nobody campaigns who was not asked to', async () => {
+  it('ends with the lease, and nobody campaigns without being asked', async () => {
     const { election, tokens } = candidate();
     const leadership = await election.campaign();
     const reasons: string[] = [];
@@ -62,7 +62,7 @@ describe('an election', () => {
     expect(await election.resign()).to.equal(false);
   });
 
-  it('is run for again after a loss, behind those who wait, until resigned', async () => {
+  it('is run for again after a loss, behind the waiters, until resigned', async () => {
     const [first, other] = [candidate(true), candidate()];
     await first.election.campaign();
     const next = other.election.campaign();
@@ -130,7 +130,7 @@ describe('an election', () => {
     expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
-  it('lets who leads and campaigns wait until its term ends', async () => {
+  it('lets a leader that campaigns wait until its term ends', async () => {
     const { election } = candidate();
     const first = await election.campaign();
     const second = watch(clock, election.campaign());

@@ -61,7 +61,9 @@ describe('a composite handle', () => {
     const error = await reasonOf(handle.release());
     expect(error).to.be.instanceOf(AggregateError);
     const { errors, message } = error as AggregateError;
-    expect(message).to.equal('releasing 2 of 3 permits failed');
+    expect(message).to.equal(
+      'releasing 2 of 3 permits failed: "s1", "s0"; each is retried, and expires within its ttl at the latest',
+    );
     expect(errors.map((each: BackendError) => each.cause)).to.have.members(failures);
     for (const each of errors) expect(each).to.be.instanceOf(BackendError);
     expect(backends[2]?.givenBack).to.have.lengthOf(1);
@@ -89,6 +91,9 @@ describe('a composite handle', () => {
     }
     const error = await reasonOf(handle.extend());
     expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'missing');
+    expect(error)
+      .to.have.property('message')
+      .that.matches(/^the permit of "s0" \(handle 1 of 3\)/);
     handle.on('lost', (again) => losses.push(again));
     await clock.advance(0);
     expect(losses).to.deep.equal([error, error, error]);
@@ -283,6 +288,20 @@ describe('stripes of keys', () => {
     const stripes = VECTORS.filter(([key]) => handle.keys.includes(key));
     const names = stripes.map(([, hash]) => `striped:jobs:64:${hash % 64n}`);
     expect(handle.handles.map((each) => each.name)).to.deep.equal(names);
+  });
+
+  it('are named with their keys when a permit is lost', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    backend.onExtend = (call) => backend.extended(call, false);
+    const handle = await new KeyedMutex(backend, { stripes: 1 }).acquire(['a', 'b']);
+    const error = await reasonOf(handle.extend());
+    expect(error)
+      .to.have.property('message')
+      .that.matches(/^the permit of "striped:default:1:0" \(of keys "a", "b"\) is lost: /);
+    expect(() => handle.assertHeld()).to.throw(error as Error);
+    expect(await handle.release()).to.equal(false);
+    expect(() => handle.assertHeld()).to.throw(error as Error);
   });
 
   it('are noted once an object and again after twelve hours; a note counts for a day, and may fail', async () => {

@@ -1,5 +1,8 @@
+import { EventEmitter } from 'node:events';
+
 import { expect } from 'chai';
 
+import type { SemaphoreEvents } from '../../../src/index.js';
 import { BackendError, KeyedSemaphore, ManualClock, MemoryBackend } from '../../../src/index.js';
 import { SemaphorePool } from '../../../src/many/semaphore-pool.js';
 import { collectUntil } from '../../support/garbage.js';
@@ -124,13 +127,15 @@ describe('a keyed semaphore', () => {
     expect(warnings).to.have.lengthOf(1);
     const [{ code, message, cause }] = warnings as [Record<string, unknown>];
     expect([code, cause instanceof BackendError]).to.deep.equal(['RELEASE_FAILED', true]);
-    expect(message).to.include('keyed semaphore "tenants"');
+    expect(message).to.include('a permit of "keyed:tenants:a" is not given back yet');
   });
 });
 
 describe('the semaphores under keys', () => {
+  const owner = Object.assign(new EventEmitter<SemaphoreEvents>(), { name: 'pool' });
+
   it('are one for each name and limit, while one is in use', async () => {
-    const pool = new SemaphorePool('pool', new MemoryBackend(), {}, () => {});
+    const pool = new SemaphorePool(owner, new MemoryBackend(), {});
     const [one, other] = [pool.of('a', 1), pool.of('a', 2)];
     expect([pool.of('a', 1), pool.of('a', 2)]).to.deep.equal([one, other]);
     expect([one === other, one.limit, other.limit, pool.size]).to.deep.equal([false, 1, 2, 2]);
@@ -138,7 +143,7 @@ describe('the semaphores under keys', () => {
   });
 
   it('are kept while held or waited for, and no longer', async () => {
-    const pool = new SemaphorePool('pool', new MemoryBackend(), {}, () => {});
+    const pool = new SemaphorePool(owner, new MemoryBackend(), {});
     for (let i = 0; i < 500; i += 1) await pool.of(`key ${i}`, 1).use(() => undefined);
     await holdAndWait(pool);
     await collectUntil(() => pool.size === 0);

@@ -8,9 +8,9 @@ interface Doubt extends Span {
 }
 
 /**
- * When a fault has taken tickets from holders who cannot know it yet. Each of them may believe in
- * its ticket until its lease ends: for so long it counts for nothing, while those who were granted
- * theirs after the fault count as ever.
+ * When a fault has taken tickets from holders that cannot know it yet. Each of them may believe in
+ * its ticket until its lease ends: until then it counts for nothing, while holders that were
+ * granted theirs after the fault count as before.
  */
 export class UncertainHolds {
   readonly #doubts: SpanIndex<Doubt>;

@@ -142,8 +142,8 @@ interface Line {
 }
 
 /**
- * How many permits were held, and how many more were believed in by those who could not know that a
- * fault took theirs.
+ * How many permits were held, and how many more were believed in by holders that could not know
+ * that a fault took theirs.
  */
 function heldLines(run: RunRecord): Line[] {
   const doubts = new UncertainHolds(run);

@@ -382,7 +382,7 @@ export class ModelledSemaphore {
     }
   }
 
-  /** What is free goes to the first who waits, in the very call. */
+  /** What is free goes to the first waiter, in the very call. */
   #judgeIdle(): void {
     const [head] = this.waiting();
     if (!this.ordered || head === undefined || this.used + head.permits > this.limit) return;

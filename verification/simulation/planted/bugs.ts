@@ -7,9 +7,9 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redlock: the clock starts after the call',
     what: 'A lease counts from the reply of an acquire, not from its sending',
     file: 'engine/wait-loop.ts',
-    find: '{ since: sent, span: this.terms.ttl }',
+    find: '{ from: sent, duration: this.terms.ttl }',
     replace:
-      '{ since: { monotonic: this.#parts.clock.monotonic(), wall: this.#parts.clock.wall() + 0 * sent.wall }, span: this.terms.ttl }',
+      '{ from: { monotonic: this.#parts.clock.monotonic(), wall: this.#parts.clock.wall() + 0 * sent.wall }, duration: this.terms.ttl }',
   },
   {
     name: 'extension-from-reply',
@@ -25,8 +25,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: no drift allowance',
     what: 'A lease ends without a margin for clocks that run apart',
     file: 'time/server-clock.ts',
-    find: 'return span - (span * 0.01 + 2) - elapsedSince(since, clock);',
-    replace: 'return span - elapsedSince(since, clock);',
+    find: 'return duration - (duration * 0.01 + 2) - elapsedSince(from, clock);',
+    replace: 'return duration - elapsedSince(from, clock);',
   },
   {
     name: 'wall-clock-only',
@@ -98,8 +98,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: steps of the clock of the server',
     what: 'The end of a pushed grant is believed however far off it is',
     file: 'time/server-clock.ts',
-    find: 'const span = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);',
-    replace: 'const span = most < 0 ? elapsedSince(sent, this.#clock) : expiry - time;',
+    find: 'const duration = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);',
+    replace: 'const duration = most < 0 ? elapsedSince(sent, this.#clock) : expiry - time;',
   },
   {
     name: 'timer-set-once',
@@ -210,7 +210,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'overtaking',
     origin: 'redis-semaphore: no queue',
-    what: 'New requests are granted what is free before those who wait',
+    what: 'New requests are granted what is free before the waiters',
     file: 'backends/memory/memory-semaphore.ts',
     find: 'if (!served.blocked && this.#tickets.permits + permits <= limit) {',
     replace: 'if (this.#tickets.permits + permits <= limit) {',
@@ -227,14 +227,14 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'limit-off-by-one',
     origin: 'mutant',
-    what: 'One permit more than the limit is granted to who asks',
+    what: 'One permit more than the limit is granted to a caller',
     file: 'backends/memory/memory-semaphore.ts',
     find: 'if (!served.blocked && this.#tickets.permits + permits <= limit) {',
     replace: 'if (!served.blocked && this.#tickets.permits + permits <= limit + 1) {',
   },
   {
     name: 'silent-waiters',
-    origin: 'own contract: tries renew the lease of those who wait',
+    origin: 'own contract: tries renew the lease of waiters',
     what: 'A waiter asks again only every eight seconds',
     file: 'engine/wait-loop.ts',
     find: 'const SAFETY_PAUSE_MS = 1500;',

@@ -18,7 +18,7 @@ export interface CrewOptions {
   readonly seed: number;
 }
 
-/** Everything that one simulated process does: its semaphores, and those who call them. */
+/** Everything that one simulated process does: its semaphores, and their callers. */
 export class Crew {
   readonly options: CrewOptions;
   readonly #semaphores = new Map<string, Semaphore>();

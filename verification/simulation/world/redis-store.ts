@@ -27,7 +27,7 @@ export async function startRealScripts(): Promise<{ open: OpenStore; stop: () =>
     const backend = new RedisBackend(connectionOver(commands, subscriber, channels, clock));
     const settled = async (): Promise<void> => {
       await commands.ping();
-      // What was published before is in by then, and who subscribed has.
+      // What was published before is in by then, and so are subscriptions.
       await subscriber.ping();
     };
     return Object.assign(backend, { settled });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 
-import type { AcquireCall } from '../../../../src/backends/backend.js';
 import { systemClock } from '../../../../src/time/clock.js';
 import { ManualClock } from '../../../../src/time/manual-clock.js';
 import { MemoryBackend } from '../../../../src/backends/memory/memory-backend.js';
@@ -81,64 +80,6 @@ describe('memory backend', () => {
     for (const name of names) await take(name, 60_000);
     await backend.release(calls);
     expect(backend.size).to.equal(1000);
-  });
-
-  describe('several tickets together', () => {
-    const callOn = (name: string, change: Partial<AcquireCall> = {}): AcquireCall => ({
-      ...keyOf(name),
-      client: 'a',
-      ttl: 1000,
-      label: '',
-      notAfter: undefined,
-      requests: [{ id: `a.${name}`, permits: 1, wait: false, arrival: undefined }],
-      ...change,
-    });
-
-    async function together(...calls: AcquireCall[]): Promise<string[] | undefined> {
-      const replies = await backend.acquireTogether(calls);
-      return replies?.flatMap(({ verdicts }) => verdicts.map(({ kind }) => kind));
-    }
-
-    const held = async (name: string): Promise<number> => (await backend.inspect(keyOf(name))).held;
-
-    it('are all granted, and are the same where the call runs twice', async () => {
-      const calls = [callOn('x'), callOn('y')];
-      expect(await together(...calls)).to.deep.equal(['granted', 'granted']);
-      const before = await backend.inspect(keyOf('y'));
-      expect(await together(...calls)).to.deep.equal(['granted', 'granted']);
-      expect(await backend.inspect(keyOf('y'))).to.deep.equal(before);
-    });
-
-    it('are none where one is held, or waited for', async () => {
-      await take('y', 1000);
-      expect(await together(callOn('x'), callOn('y', { client: 'b' }))).to.equal(undefined);
-      expect([await held('x'), await held('y')]).to.deep.equal([0, 1]);
-      const two = {
-        limit: 2,
-        requests: [{ id: 'c.1.2', permits: 2, wait: true, arrival: undefined }],
-      };
-      await backend.acquire([callOn('y', { ...two, client: 'c' })]);
-      expect(await together(callOn('x'), callOn('y', { limit: 2 }))).to.equal(undefined);
-      expect([await held('x'), await held('y')]).to.deep.equal([0, 1]);
-    });
-
-    it('are late together', async () => {
-      const { serverTime } = await only(backend.acquire([callOn('z')]));
-      const late = { notAfter: serverTime - 1 };
-      expect(await together(callOn('x'), callOn('y', late))).to.deep.equal(['late', 'late']);
-      expect(await held('x')).to.equal(0);
-    });
-
-    it('are none where the calls cannot be one', async () => {
-      const one = { id: 'a.1', permits: 1, wait: false, arrival: undefined };
-      for (const odd of [[{ ...one, wait: true }], [{ ...one, permits: 2 }], [one, one], []]) {
-        expect(await together(callOn('x'), callOn('y', { limit: 2, requests: odd }))).to.equal(
-          undefined,
-        );
-      }
-      expect(await together(callOn('x'), callOn('x'))).to.equal(undefined);
-      expect(await held('x')).to.equal(0);
-    });
   });
 
   it('gives the event loop its turn, however fast each reply makes its caller call again', async () => {

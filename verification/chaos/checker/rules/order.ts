@@ -10,7 +10,7 @@ interface Wait {
 }
 
 /**
- * Nobody who asked later is granted earlier. That a request stood in the queue until it was granted
+ * No later request is granted earlier. That a request stood in the queue until it was granted
  * is known from the looks at the server, and the order of grants is that of the tokens.
  */
 export function checkOrder(run: RunRecord): Violation[] {
@@ -59,7 +59,7 @@ function lastWaits({ seen }: RunRecord, upsets: SpanIndex<Span>): Map<string, Wa
 }
 
 /**
- * Data lost, or a clock that ends the leases of those who wait: they return to their place when
+ * Data lost, or a clock that ends the leases of waiters: they return to their place when
  * they ask again.
  */
 function upsetsQueue({ kind }: RunRecord['faults'][number]): boolean {

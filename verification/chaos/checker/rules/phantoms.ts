@@ -57,7 +57,10 @@ function checkSightings(run: RunRecord): Violation[] {
   });
 }
 
-/** When processes waited for permits: who has not heard of a grant asks again, which keeps it. */
+/**
+ * When processes waited for permits: a process that has not heard of its grant asks again, which
+ * keeps it.
+ */
 class Requests {
   readonly #byProcess: ReadonlyMap<string, SpanIndex<Span>>;
   /** A process's ids all begin alike. */

@@ -5,7 +5,7 @@ import { eventually } from '../../test/support/eventually.js';
 import { type ClientKind, clientKinds, openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 
-describeWithServer('the right to subscribe, of one who waits', (server) => {
+describeWithServer('the right to subscribe, of a waiter', (server) => {
   it('is found again where it was refused, and where it is withdrawn; the waiter is served', async () => {
     const ends = await Promise.allSettled(clientKinds.map(through));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;

@@ -13,7 +13,7 @@ interface Look {
 }
 
 /** Looks at one semaphore after the other, the first at once. */
-export class StraySearch {
+export class OrphanSearch {
   readonly #clock: Clock;
   readonly #look: (key: SemaphoreKey, limit: number) => Promise<void>;
   readonly #wanted = new Map<string, Look>();
