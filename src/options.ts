@@ -85,8 +85,8 @@ export interface ReplicaOptions {
 /**
  * The option `rate`, kept by the generic cell rate algorithm (https://brandur.org/rate-limiting).
  * With `burst` 1, no window of `per` milliseconds, wherever it begins, has more
- * than `permits` grants, by the server's clock; with more, `permits + burst - 1`. A request for more
- * permits than the burst is granted when the bucket is full, and counts in full.
+ * than `permits` grants, by the server's clock; with more, `permits + burst - 1`. A request for
+ * more permits than the burst is granted when the bucket is full, and counts in full.
  */
 export interface RateOptions {
   /** How many permits in a period: an integer, 1 to 1000 for each millisecond of `per`. */

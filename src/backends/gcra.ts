@@ -2,8 +2,8 @@ import type { Rate, RateState } from './backend.js';
 
 /**
  * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
- * https://brandur.org/rate-limiting), as `rate.lua` has it: one number, the theoretical arrival time, moves on by the interval
- * with each permit. All in microseconds.
+ * https://brandur.org/rate-limiting), as `rate.lua` has it: one number, the theoretical arrival
+ * time, moves on by the interval with each permit. All in microseconds.
  */
 export interface Arrivals {
   /** The theoretical arrival time of the next permit. */
@@ -14,7 +14,9 @@ export interface Arrivals {
 
 export const NO_ARRIVALS: Arrivals = { tat: 0, granted: 0 };
 
-/** What a request that no rate ever allows again adds at most: 31 years, so that sums stay exact. */
+/**
+ * What a request that no rate ever allows again adds at most: 31 years, so that sums stay exact.
+ */
 const MOST_ADDED = 1e15;
 
 /** Between two permits at a steady rate. */

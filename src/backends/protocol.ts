@@ -10,7 +10,7 @@ export const CLAIM_TIME_MS = 5000;
 export const WAITER_LEASE_MS = 5000;
 
 /**
- * How long a rate that a caller named counts for those who name none, at least; longer where its
+ * How long a rate that a caller named counts for callers that name none, at least; longer where its
  * period is.
  */
 export const RATE_LIFE_MS = 60_000;

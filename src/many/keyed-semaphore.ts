@@ -14,9 +14,9 @@ import { SemaphorePool } from './semaphore-pool.js';
 /** As for a semaphore, but for these two. */
 export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
   /**
-   * How many permits each key has: an integer, minimum 1; with a `rate` also Infinity. A function gets the key and is called at
-   * each call for that key; it must give one answer for a key in all processes, and it must not be
-   * async.
+   * How many permits each key has: an integer, minimum 1; with a `rate` also Infinity. A function
+   * gets the key and is called at each call for that key; it must give one answer for a key in all
+   * processes, and it must not be async.
    */
   readonly limit: number | ((key: string) => number);
   /**

@@ -85,7 +85,7 @@ for (const client of ['redis', 'ioredis']) {
       });
     });
 
-    it('set the rate, which counts for those who wait at once, and show it', async () => {
+    it('set the rate, which counts for waiters at once, and show it', async () => {
       await withSemaphores(server(), async (open) => {
         const semaphore = open('metered', 9);
         expect((await call('rate', 'metered')).stdout).to.equal('none\n');

@@ -78,7 +78,7 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(4 * STEP);
   });
 
-  it('notifies those who wait when it can allow their first request', async () => {
+  it('names to a waiting client the time at which it can allow its first request', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);
     const at = one.time.now;
@@ -95,7 +95,7 @@ describeOnBoth('a rate', (make) => {
     expect(await one.queue()).to.deep.equal(['b.2', 'c.1', 'c.2', 'b.3']);
   });
 
-  it('keeps the order: who comes when it allows one more does not pass those who wait', async () => {
+  it('keeps the order: a newcomer at the time when it allows one more does not pass the waiters', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);
     await one.acquire('b.1.2', RATED);
@@ -220,7 +220,7 @@ describeOnBoth('a rate', (make) => {
     expect(all.filter((kind) => kind === 'granted')).to.have.length(2);
   });
 
-  it('is that of the last caller; who has none obeys it, for a minute or a period', async () => {
+  it('is that of the last caller; a caller that has none obeys it, for a minute or a period', async () => {
     const one = make(ANY);
     await one.take('a.1', { rate: { permits: 1, per: HOUR, burst: 1 } });
     expect(await one.try('x.1')).to.equal('busy');
@@ -231,7 +231,7 @@ describeOnBoth('a rate', (make) => {
     expect((await one.inspect()).rate).to.include({ per: 60_000, nextIn: STEP / 2 });
     one.pass(STEP / 2);
     await one.take('x.1');
-    expect(await one.try('x.2'), 'who has none is charged, too').to.equal('busy');
+    expect(await one.try('x.2'), 'a caller without one is charged, too').to.equal('busy');
     one.pass(RATE_LIFE_MS - STEP / 2 - 1);
     await one.take('x.2');
     one.pass(1);
@@ -250,7 +250,7 @@ describeOnBoth('a rate', (make) => {
   });
 
   describe('that is stored', () => {
-    it('counts for everybody, also for those who have none or another', async () => {
+    it('counts for everybody, also for callers that have none or another', async () => {
       const one = make(ANY);
       await one.setRate({ permits: 1, per: HOUR, burst: 1 });
       await one.take('a.1', RATED);
@@ -267,7 +267,7 @@ describeOnBoth('a rate', (make) => {
       await one.take('a.2');
     });
 
-    it('serves those who wait with what it allows, and keeps what was used', async () => {
+    it('serves waiters with what it allows, and keeps what was used', async () => {
       const one = make(ANY);
       const options = { rate: { permits: 1, per: HOUR, burst: 1 } };
       const turns = await turnsTo(one, 'b');
@@ -348,7 +348,7 @@ describeOnBoth('a rate', (make) => {
         expect(kinds(await one.acquire('e.1'))).to.deep.equal(['queued']);
       });
 
-      it(`a request that queues where all are held, nor by who hands over, with ${what}`, async () => {
+      it(`a request that queues where all are held, nor by a hand-over, with ${what}`, async () => {
         const one = make({ limit });
         const burst = { ...RATE, burst: limit };
         await begin(one, burst);

@@ -24,8 +24,8 @@ export interface PushMessage {
 
 /**
  * `line;line…|name`, a line being a grant as a reply has it, `id revoked`, `id adopted`, or
- * `id at time`. Of the lines only those are read whose id was made by `client`. Undefined when it is no such
- * message.
+ * `id at time`. Of the lines only those are read whose id was made by `client`. Undefined when it
+ * is no such message.
  */
 export function parsePush(message: string, client: string): PushMessage | undefined {
   if (message.length > LONGEST_MESSAGE) return undefined;

@@ -11,7 +11,7 @@ export const rateCases: CaseGroup = {
   title: 'a rate',
   needs: ['operator calls'],
   cases: {
-    'holds back who waits and who tries, in every process, whatever is released': async (scope) => {
+    'holds back waiters and tries, in every process, whatever is released': async (scope) => {
       const [here, there] = scope.pair({ limit: 2, rate: HOURLY });
       const first = await here.acquire();
       expect(await there.tryAcquire()).to.equal(null);
@@ -30,7 +30,7 @@ export const rateCases: CaseGroup = {
       expect(await scope.elsewhere().inspect()).not.to.have.property('rate');
     },
 
-    'is obeyed by those who have none, and lets a burst through at once': async (scope) => {
+    'is obeyed by callers that have none, and lets a burst through at once': async (scope) => {
       const rated = scope.semaphore({ limit: 9, rate: { ...HOURLY, burst: 3 } });
       const plain = scope.elsewhere({ limit: 9 });
       await rated.acquire();
@@ -50,28 +50,25 @@ export const rateCases: CaseGroup = {
       expect(await there.inspect()).to.include({ held: 40, limit: Number.MAX_SAFE_INTEGER });
     },
 
-    'that is stored counts for everybody at once, and wakes those whom it lets through': async (
-      scope,
-    ) => {
-      const [here, there] = scope.pair({ limit: 9 });
-      await there.setRate(HOURLY);
-      await here.acquire();
-      const waiting = [here.acquire(), there.acquire(), here.acquire()];
-      await scope.untilWaiting(3);
-      expect((await here.inspect()).rate).to.include({ ...HOURLY, burst: 1, from: 'setRate' });
-      await here.setRate({ ...HOURLY, burst: 2 });
-      await Promise.race(waiting);
-      expect(await there.inspect()).to.include({ held: 2, waiting: 2 });
-      await there.setRate(undefined);
-      await Promise.all(waiting);
-      expect(await scope.elsewhere({ limit: 9, rate: HOURLY }).tryAcquire()).not.to.equal(null);
-      expect(await here.tryAcquire()).not.to.equal(null);
-      expect(await here.inspect()).not.to.have.property('rate');
-    },
+    'that is stored counts for everybody at once, and wakes the waiters that it lets through':
+      async (scope) => {
+        const [here, there] = scope.pair({ limit: 9 });
+        await there.setRate(HOURLY);
+        await here.acquire();
+        const waiting = [here.acquire(), there.acquire(), here.acquire()];
+        await scope.untilWaiting(3);
+        expect((await here.inspect()).rate).to.include({ ...HOURLY, burst: 1, from: 'setRate' });
+        await here.setRate({ ...HOURLY, burst: 2 });
+        await Promise.race(waiting);
+        expect(await there.inspect()).to.include({ held: 2, waiting: 2 });
+        await there.setRate(undefined);
+        await Promise.all(waiting);
+        expect(await scope.elsewhere({ limit: 9, rate: HOURLY }).tryAcquire()).not.to.equal(null);
+        expect(await here.tryAcquire()).not.to.equal(null);
+        expect(await here.inspect()).not.to.have.property('rate');
+      },
 
-    'that is fast enough keeps nobody waiting, and those who wait keep their order': async (
-      scope,
-    ) => {
+    'that is fast enough keeps nobody waiting, and waiters keep their order': async (scope) => {
       const [here, there] = scope.pair({ limit: 50, rate: { permits: 1000, per: 1 } });
       const holder = await here.acquire({ permits: 50 });
       const order: number[] = [];

@@ -3,8 +3,8 @@
 -- KEYS  tickets, meta, queue
 -- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the
 --       waiting requests, '' when done   3 entries in a page
--- Reply 'now|limit|next cursor|next place|holders|waiters|rate': 'id expiry slots token label;…' and
---       'id place label;…'. limit: as in known-limit.lua. rate: 'rate/tat' as in rate.lua
+-- Reply 'now|limit|next cursor|next place|holders|waiters|rate': 'id expiry slots token label;…'
+--       and 'id place label;…'. limit: as in known-limit.lua. rate: 'rate/tat' as in rate.lua
 -- Cost  O(log n + page)
 
 -- include: time known-limit

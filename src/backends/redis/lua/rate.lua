@@ -1,8 +1,9 @@
 -- Fragment of semaphore.lua: how many permits may be granted in a period, by the generic cell rate
--- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999). One number, the theoretical arrival time (tat), moves on by period / permits with each permit.
+-- algorithm (ATM Forum, Traffic Management Specification 4.1, 1999). One number, the theoretical
+-- arrival time (tat), moves on by period / permits with each permit.
 --
 -- `meta`: 'rate' -> 'permits period burst' or 'none' where setRate stored it, 'permits period burst
--- until' where callers name it, for those who name none; 'tat' -> tat and the time of the last
+-- until' where callers name it, for callers that name none; 'tat' -> tat and the time of the last
 -- grant. All in microseconds.
 
 -- Until the clock is where it was at the last grant, nobody would be served: that it was set back
