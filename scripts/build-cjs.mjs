@@ -1,19 +1,29 @@
 // Makes dist/**/*.cjs. Jest without options and Node.js before 22.12 need it: their require() loads
 // no ES module. Any other Node.js gets the ES modules for import and require() alike (condition
-// module-sync), so that no process has both. Names are kept because errors show them.
+// module-sync), so that no process has both. The library and the web view are one
+// bundle, so that they share what they are made of. Names are kept because errors show them.
 import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const ENTRIES = ['index', 'backend', 'otel/index'];
+const TOGETHER = ['index', 'web/index'];
+const ALONE = ['backend', 'otel/index', 'web/node'];
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-await build({
+/** The page is one file for import and require(). */
+const pageApart = {
+  name: 'page-apart',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/assets\.cjs$/ }, () => ({
+      path: './web/page/assets.cjs',
+      external: true,
+    }));
+  },
+};
+
+const common = {
   absWorkingDir: root,
-  entryPoints: ENTRIES.map((entry) => `dist/${entry}.js`),
-  outdir: 'dist',
-  outExtension: { '.js': '.cjs' },
   bundle: true,
   packages: 'external',
   platform: 'node',
@@ -21,9 +31,26 @@ await build({
   format: 'cjs',
   minifyWhitespace: true,
   minifySyntax: true,
+  plugins: [pageApart],
   logLevel: 'warning',
+};
+const parts = TOGETHER.map((entry, i) => `export * as part${i} from './dist/${entry}.js';`);
+await build({
+  ...common,
+  stdin: { contents: parts.join('\n'), resolveDir: root },
+  outfile: 'dist/all.cjs',
 });
-for (const entry of ENTRIES) {
+await build({
+  ...common,
+  entryPoints: ALONE.map((entry) => `dist/${entry}.js`),
+  outdir: 'dist',
+  outExtension: { '.js': '.cjs' },
+});
+for (const [i, entry] of TOGETHER.entries()) {
+  const all = entry.includes('/') ? '../all.cjs' : './all.cjs';
+  writeFileSync(`${root}/dist/${entry}.cjs`, `module.exports = require('${all}').part${i};\n`);
+}
+for (const entry of [...TOGETHER, ...ALONE]) {
   // TypeScript of module node16 thinks that require() takes no ES modules.
   writeFileSync(
     `${root}/dist/${entry}.d.cts`,

@@ -9,6 +9,17 @@ import { build } from 'esbuild';
 const folder = join(process.argv[2] ?? 'dist', 'cli');
 const program = join(folder, 'main.js');
 
+/** A page and its server are for one command alone. */
+const viewApart = {
+  name: 'view-apart',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/web\/(?:index|node)\.js$/ }, ({ path }) => ({
+      path: `../web/${path.split('/').at(-1)}`,
+      external: true,
+    }));
+  },
+};
+
 /** The Lua sources are a quarter of the size and one file already: not twice in the package. */
 const scriptsApart = {
   name: 'scripts-apart',
@@ -30,7 +41,7 @@ const { outputFiles } = await build({
   minify: true,
   // Errors are called after their classes.
   keepNames: true,
-  plugins: [scriptsApart],
+  plugins: [scriptsApart, viewApart],
   write: false,
   logLevel: 'error',
 });

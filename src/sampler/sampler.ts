@@ -84,6 +84,12 @@ export class Sampler {
     return this.#watched.get(name);
   }
 
+  /** Whether the last look at it was close: its holders and waiters are known, or why not. */
+  isClose(name: string): boolean {
+    const semaphore = this.#watched.get(name);
+    return semaphore?.detail !== undefined || semaphore?.error !== undefined;
+  }
+
   history(name: string): readonly Step[] {
     return this.#histories.of(name, this.#options.clock.wall());
   }
@@ -135,9 +141,7 @@ export class Sampler {
   #isFresh(name: string | undefined): boolean {
     const latest = this.#options.clock.monotonic() - 2 * this.#options.interval;
     if (name === undefined) return this.reachable && (this.#lastOk?.monotonic ?? -1) > latest;
-    const semaphore = this.#watched.get(name);
-    const isThere = semaphore?.detail !== undefined || semaphore?.error !== undefined;
-    return isThere && (semaphore?.seenAt ?? -1) > latest;
+    return this.isClose(name) && (this.#watched.get(name)?.seenAt ?? -1) > latest;
   }
 
   #wake(): void {

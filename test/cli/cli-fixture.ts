@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { Semaphore } from '../../src/index.js';
 import { findExecutable } from '../support/find-executable.js';
-import { programOf } from '../support/program-file.js';
+import { programOf, sourcesOf } from '../support/program-file.js';
 import { startServer, type TestServer } from '../support/redis-server.js';
 import { describeStarted, noServer } from '../support/require-server.js';
 import type { ProgramOptions, ProgramResult } from '../tooling/run-program.js';
@@ -11,11 +11,17 @@ export interface CliOptions extends ProgramOptions {
   readonly url?: string;
 }
 
-const COMMAND = [process.execPath, ...programOf(`${ROOT}src/cli/main.ts`)];
+const MAIN = `${ROOT}src/cli/main.ts`;
+const COMMAND = [process.execPath, ...programOf(MAIN)];
 const SHELL_FUNCTION = `redsem() { ${COMMAND.map((word) => `'${word}'`).join(' ')} "$@"; }`;
 
 export function startRedsem(args: readonly string[], options: CliOptions = {}): Program {
   return start([...COMMAND, ...args], options);
+}
+
+/** From the sources, which `redsem web` makes its page of. */
+export function startFromSources(args: readonly string[], options: CliOptions = {}): Program {
+  return start([process.execPath, ...sourcesOf(MAIN), ...args], options);
 }
 
 export function redsem(args: readonly string[], options: CliOptions = {}): Promise<ProgramResult> {

@@ -14,11 +14,16 @@ const made = new Map<string, readonly string[]>();
  * time until it has started. Only coverage wants the sources themselves.
  */
 export function programOf(source: string): readonly string[] {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   const compiling = process.env['NODE_V8_COVERAGE'] !== undefined;
-  const words = made.get(source) ?? (compiling ? ['--import', tsx, source] : [bundle(source)]);
+  const words = made.get(source) ?? (compiling ? sourcesOf(source) : [bundle(source)]);
   made.set(source, words);
   return words;
+}
+
+/** The same from the sources: for what builds its own files, as the page of the web view. */
+export function sourcesOf(source: string): readonly string[] {
+  const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+  return ['--import', tsx, source];
 }
 
 function bundle(source: string): string {
@@ -29,6 +34,7 @@ function bundle(source: string): string {
     outfile: mine,
     bundle: true,
     packages: 'external',
+    external: ['../../web/*'],
     platform: 'node',
     target: 'node20',
     format: 'esm',

@@ -7,6 +7,9 @@ import { ROOT } from './run-program.js';
 /** The files that may import a package. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   '@opentelemetry/api': /^otel\//,
+  // What the page is built with; the package has the built page.
+  esbuild: /^web\/page\/assets\.ts$/,
+  uplot: /^web\/page\/app\//,
   redis: /^cli\//,
   ioredis: /^cli\//,
 };

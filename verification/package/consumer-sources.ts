@@ -30,7 +30,10 @@ import type { Handle } from 'redsem';
 import type { AcquireCall, Backend } from 'redsem/backend';
 import { MemoryBackend, Semaphore } from 'redsem';
 import { instrument } from 'redsem/otel';
+import { webView } from 'redsem/web';
+import { toNodeListener } from 'redsem/web/node';
 
+export const listener: ReturnType<typeof toNodeListener> = toNodeListener(webView(new MemoryBackend()));
 const semaphore: Semaphore = new Semaphore(new MemoryBackend(), 'packed', { limit: 1 });
 export const handle: Promise<Handle> = semaphore.acquire();
 export const stop: () => void = instrument();
@@ -43,6 +46,7 @@ new Semaphore(new MemoryBackend(), 'packed');
 export const JEST_CONSUMER: string = `
 const { KeyedMutex, MemoryBackend, Semaphore } = require('redsem');
 const { instrument } = require('redsem/otel');
+const { webView } = require('redsem/web');
 
 test('the port has types alone', () => expect(Object.keys(require('redsem/backend'))).toEqual([]));
 
@@ -53,6 +57,14 @@ test('permits', async () => {
   await expect(semaphore.acquire(-1)).rejects.toThrow(RangeError);
   await semaphore.close();
   stop();
+});
+
+test('the web view, on what the library made', async () => {
+  const view = webView(new MemoryBackend(), { names: ['packed'] });
+  const page = await (await view(new Request('http://localhost/'))).text();
+  expect(page).toMatch(/^<!doctype html>/i);
+  const list = await (await view(new Request('http://localhost/api/list'))).json();
+  expect(list.semaphores[0].name).toBe('packed');
 });
 
 test('keys', async () => {

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Server as HttpServer } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Arguments } from '../arguments.js';
+import type { Command } from '../command.js';
+import { prefixOf, serverSettings } from '../common-options.js';
+import { connect } from '../connect.js';
+import { EXIT } from '../exit-code.js';
+import { describe, Failure, UsageError, usageOf } from '../failure.js';
+import type { ListenAddress } from '../listen-address.js';
+import { isLoopback, isWildcard, parseListenAddress, showHost } from '../listen-address.js';
+import { print } from '../output.js';
+import type { RedisTarget } from '../../index.js';
+
+const DEFAULT_ADDRESS = '127.0.0.1:8321';
+
+/** More would only be an attack: a browser opens six for each page at most. */
+const MOST_CONNECTIONS = 500;
+
+export const webCommand: Command = {
+  name: 'web',
+  synopsis: '[OPTION…]',
+  summary: 'serve a live view of all semaphores to browsers',
+  description: `
+Serves a page that shows all semaphores live: who holds, who waits, and what was seen in the last 15
+minutes. It prints the page's URL and, unless one is given, a new token, which the page asks for. Every
+request for data must have the token; it is never taken from a URL.
+
+It only shows, unless --actions lets it change limits and revoke tickets. It listens on this machine
+alone, unless a token is given. Put a proxy with TLS before it where others reach it: the token goes over
+the wire as it is.
+
+However many pages are open, the Redis server gets at most 5 calls a second. SIGINT and SIGTERM end it.`,
+  options: {
+    listen: { value: 'ADDRESS:PORT', help: `where; default ${DEFAULT_ADDRESS}, port 0: any` },
+    token: {
+      value: 'TEXT',
+      help: 'what the page asks for, 16 characters or more; default: a new one. Other users of the machine can see command lines',
+    },
+    'token-file': { value: 'FILE', help: 'the same, from the first line of a file' },
+    actions: { help: 'let the page change limits and revoke tickets' },
+    'read-only': { help: 'only show; the default' },
+    host: {
+      value: 'NAME',
+      multiple: true,
+      help: 'a name under which browsers reach it, besides the address; with its port unless that is --listen or the default one',
+    },
+  },
+  examples: [
+    ['redsem web', `at http://${DEFAULT_ADDRESS}/, for this machine alone`],
+    [
+      'redsem web --listen 0.0.0.0:8321 --token-file /run/secrets/view --host ops.example.com',
+      'for others, behind a proxy',
+    ],
+  ],
+  arguments: [0, 0],
+  run: serve,
+};
+
+async function serve(args: Arguments): Promise<number> {
+  if (args.flag('actions') && args.flag('read-only')) {
+    throw new UsageError('--read-only: expected without --actions');
+  }
+  const address = parseListenAddress('--listen', args.text('listen') ?? DEFAULT_ADDRESS);
+  const given = givenToken(args);
+  if (given === undefined && !isLoopback(address)) {
+    throw new UsageError('--listen: expected a loopback address, or a token by --token-file');
+  }
+  if (isWildcard(address) && args.texts('host').length === 0) {
+    throw new UsageError('--host: expected the name under which browsers reach it');
+  }
+  const token = given ?? randomBytes(24).toString('base64url');
+  const redis = await connect(serverSettings(args));
+  try {
+    const http = await listen(address);
+    const port = portOf(http);
+    http.on('request', await listener(args, redis.target, token, hostsOf(address, port, args)));
+    const lines = [`http://${showHost(address.host)}:${port}/`];
+    if (given === undefined) lines.push(`token: ${token}`);
+    await print(`${lines.join('\n')}\n`);
+    await untilSignal();
+    http.close();
+    http.closeAllConnections();
+    return EXIT.ok;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** The view is loaded when it is needed: it is larger than all other commands. */
+async function listener(
+  args: Arguments,
+  target: RedisTarget,
+  token: string,
+  hosts: readonly string[],
+) {
+  const [{ webView }, { toNodeListener }] = await Promise.all([
+    import('../../web/index.js'),
+    import('../../web/node.js'),
+  ]);
+  const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
+  return toNodeListener(usageOf(() => webView(target, options)));
+}
+
+function givenToken(args: Arguments): string | undefined {
+  const file = args.text('token-file');
+  if (file === undefined) return args.text('token');
+  if (args.text('token') !== undefined) throw new UsageError('--token: expected no --token-file');
+  try {
+    return readFileSync(file, 'utf8').split(/\r?\n/)[0] ?? '';
+  } catch (error) {
+    throw new UsageError(`--token-file: ${describe(error)}`);
+  }
+}
+
+/** Every name that the view answers to: see `hosts` of `WebViewOptions`. */
+function hostsOf(address: ListenAddress, port: number, args: Arguments): string[] {
+  const own = isLoopback(address) ? ['127.0.0.1', 'localhost', '::1'] : [];
+  const names = [...own, address.host].map(showHost);
+  const withPort = names.map((name) => (port === 80 ? name : `${name}:${port}`));
+  return [...withPort, ...args.texts('host').flatMap((name) => [name, `${name}:${port}`])];
+}
+
+async function listen({ host, port }: ListenAddress): Promise<HttpServer> {
+  const http = createServer();
+  http.maxConnections = MOST_CONNECTIONS;
+  http.listen({ host, port });
+  await once(http, 'listening').catch((error: unknown) => {
+    throw new Failure(EXIT.unavailable, `cannot listen: ${describe(error)}`, error);
+  });
+  return http;
+}
+
+function portOf(http: HttpServer): number {
+  const address: AddressInfo | string | null = http.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}

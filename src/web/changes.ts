@@ -1,0 +1,96 @@
+import type { Backend } from '../backends/backend.js';
+import { checkTicketId } from '../backends/ticket-id.js';
+import type { RedisTarget } from '../clients.js';
+import { RedsemError } from '../errors.js';
+import { checkName, integer } from '../options.js';
+import { Semaphore } from '../semaphore.js';
+import { Refusal } from './answers.js';
+import type { ChangeReply } from './api-types.js';
+
+/** In bytes: a name of 512 bytes takes six times as many in JSON at most. */
+const LONGEST_BODY = 4096;
+
+type Target = RedisTarget | Backend;
+type Body = Readonly<Record<string, unknown>>;
+
+/** What a `POST` may ask for, by the last part of its path. */
+export const CHANGES: ReadonlyMap<
+  string,
+  (semaphore: Semaphore, body: Body) => Promise<ChangeReply>
+> = new Map([
+  ['limit', async (semaphore, { limit }) => setLimit(semaphore, integer('limit', limit, 0))],
+  ['pause', async (semaphore) => setLimit(semaphore, 0)],
+  [
+    'revoke',
+    async (semaphore, { ticketId }) => {
+      if (typeof ticketId !== 'string') throw new Refusal(400, 'ticketId: expected a string');
+      checkTicketId(ticketId);
+      return { changed: await semaphore.revoke(ticketId) };
+    },
+  ],
+]);
+
+async function setLimit(semaphore: Semaphore, limit: number): Promise<ChangeReply> {
+  await semaphore.setLimit(limit);
+  return { changed: true };
+}
+
+/**
+ * Makes the change that a request asks for.
+ * @throws {Refusal}
+ */
+export async function makeChange(
+  kind: string,
+  request: Request,
+  target: Target,
+  prefix: string,
+): Promise<ChangeReply> {
+  const change = CHANGES.get(kind);
+  if (change === undefined) throw new Refusal(404, 'no such change');
+  const body = await bodyOf(request);
+  try {
+    const name = checkName(body['name']);
+    await using semaphore = await withKnownLimit(target, name, prefix);
+    return await change(semaphore, body);
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError) {
+      throw new Refusal(400, error.message);
+    }
+    if (error instanceof RedsemError) throw new Refusal(502, error.message);
+    throw error;
+  }
+}
+
+/** With the limit that others use, so that they see no mismatch and waiters get what comes free. */
+async function withKnownLimit(target: Target, name: string, prefix: string): Promise<Semaphore> {
+  await using asker = new Semaphore(target, name, { limit: 1, prefix });
+  const { limit } = await asker.inspect();
+  return new Semaphore(target, name, { limit: Math.max(1, limit), prefix });
+}
+
+async function bodyOf(request: Request): Promise<Body> {
+  const text = await textOf(request);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refusal(400, 'expected a body of JSON');
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new Refusal(400, 'expected a JSON object');
+}
+
+/** No more of it is read than may be: its length may be wrong, or not said. */
+async function textOf({ body }: Request): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const stream: AsyncIterable<Uint8Array> | null = body;
+  for await (const chunk of stream ?? []) {
+    length += chunk.byteLength;
+    if (length > LONGEST_BODY) {
+      throw new Refusal(413, `expected a body of at most ${LONGEST_BODY} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,61 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Refusal } from './answers.js';
+import type { ResolvedView } from './options.js';
+
+/**
+ * Lets a request in, or not.
+ * @returns what `authorize` wants sent instead
+ * @throws {Refusal}
+ */
+export async function admit(request: Request, view: ResolvedView): Promise<Response | undefined> {
+  const { hosts, authorize } = view;
+  if (hosts !== undefined && !hosts.has(hostOf(request))) {
+    throw new Refusal(421, 'this view is not served under that host');
+  }
+  // What a program without types gives, too: only `true` lets in.
+  const verdict: unknown = authorize === undefined ? true : await authorize(request);
+  if (verdict instanceof Response) return verdict;
+  if (verdict !== true) throw new Refusal(403, 'you may not see this');
+  return undefined;
+}
+
+/**
+ * For requests for data; the page itself says nothing.
+ * @throws {Refusal}
+ */
+export function checkBearer(request: Request, { token }: ResolvedView): void {
+  if (token === undefined) return;
+  const given = /^Bearer ([!-~]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return;
+  throw new Refusal(401, 'a token is needed', { 'www-authenticate': 'Bearer' });
+}
+
+/**
+ * A change comes from a page of this origin, as JSON, which no form of another site can send.
+ * @throws {Refusal}
+ */
+export function checkChange(request: Request, { actions }: ResolvedView): void {
+  if (!actions) throw new Refusal(403, 'this view is read-only');
+  const type = request.headers.get('content-type') ?? '';
+  if (!/^application\/json(?:\s*;|$)/i.test(type)) {
+    throw new Refusal(415, 'expected content-type application/json');
+  }
+  if (!isSameOrigin(request)) throw new Refusal(403, 'changes are made from the page itself');
+}
+
+/** Browsers say where a request comes from; what says neither is none of the page. */
+function isSameOrigin(request: Request): boolean {
+  const site = request.headers.get('sec-fetch-site');
+  if (site !== null) return site === 'same-origin';
+  const origin = request.headers.get('origin');
+  if (origin === null || !URL.canParse(origin)) return false;
+  return new URL(origin).host === hostOf(request);
+}
+
+function hostOf(request: Request): string {
+  return (request.headers.get('host') ?? new URL(request.url).host).toLowerCase();
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

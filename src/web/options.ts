@@ -1,0 +1,118 @@
+import { checkOptions } from '../arguments/known-options.js';
+import { formatValue, rangeError, typeError } from '../arguments/validation.js';
+import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
+import type { Clock } from '../time/clock.js';
+
+/** The options of `webView`. */
+export interface WebViewOptions {
+  /** As in `SemaphoreOptions`: semaphores with this prefix are shown. Default `redsem`. */
+  readonly prefix?: string;
+  /**
+   * The path under which browsers see the view: `/semaphores` for
+   * `https://example.com/semaphores/`. Default: the root.
+   */
+  readonly basePath?: string;
+  /** Whether limits can be changed and tickets revoked here. Default false: only looking. */
+  readonly actions?: boolean;
+  /**
+   * Asked before every request is served, page and style included: `true` lets it in, `false`
+   * refuses it with 403, a `Response` is sent instead, to a login for example. What it throws
+   * rejects the handler's promise. Default: everybody who reaches the handler.
+   */
+  readonly authorize?: (request: Request) => boolean | Response | Promise<boolean | Response>;
+  /**
+   * What requests for data must have as `Authorization: Bearer …`, at least 16 characters; the page
+   * asks for it. It is compared in constant time. Default: none is asked for.
+   */
+  readonly token?: string;
+  /**
+   * The values of `Host` that are served, with their port unless it is the default one: every other
+   * is refused with 421, against DNS rebinding (https://en.wikipedia.org/wiki/DNS_rebinding).
+   * Default: any, for the server around it knows its own.
+   */
+  readonly hosts?: readonly string[];
+  /** Always in the list: needed on several masters, which have no list of names. */
+  readonly names?: readonly string[];
+  /** For tests. Default: the backend's own clock if it has one, else the process's. */
+  readonly clock?: Clock;
+}
+
+/** `WebViewOptions` checked and with defaults. */
+export interface ResolvedView {
+  readonly prefix: string;
+  readonly basePath: string;
+  readonly actions: boolean;
+  readonly authorize: WebViewOptions['authorize'];
+  readonly token: string | undefined;
+  readonly hosts: ReadonlySet<string> | undefined;
+  readonly names: readonly string[];
+  readonly clock: Clock | undefined;
+}
+
+const SHORTEST_TOKEN = 16;
+
+const OPTIONS: ReadonlySet<string> = new Set([
+  'prefix',
+  'basePath',
+  'actions',
+  'authorize',
+  'token',
+  'hosts',
+  'names',
+  'clock',
+]);
+
+export function resolveView(options: WebViewOptions): ResolvedView {
+  checkOptions(options, OPTIONS);
+  const { actions = false, authorize, hosts, names = [], clock } = options;
+  if (typeof actions !== 'boolean') {
+    throw typeError(`actions: expected true or false, got ${formatValue(actions)}`);
+  }
+  if (authorize !== undefined) checkFunction('authorize', authorize);
+  const allowed = hosts === undefined ? undefined : texts('hosts', hosts);
+  return {
+    prefix: checkPrefix(options.prefix),
+    basePath: checkBasePath(options.basePath ?? ''),
+    actions,
+    authorize,
+    token: options.token === undefined ? undefined : checkToken(options.token),
+    hosts: allowed && new Set(allowed.map((host) => host.toLowerCase())),
+    names: texts('names', names).map(checkName),
+    clock: clock === undefined ? undefined : checkClock(clock),
+  };
+}
+
+/**
+ * Printable ASCII without spaces, as a header can carry it.
+ * @throws {TypeError | RangeError}
+ */
+export function checkToken(token: unknown): string {
+  if (typeof token !== 'string')
+    throw typeError(`token: expected a string, got ${formatValue(token)}`);
+  // A token is a secret: no message shows it.
+  if (token.length < SHORTEST_TOKEN || !/^[!-~]+$/.test(token)) {
+    throw rangeError(
+      `token: expected ${SHORTEST_TOKEN} printable ASCII characters or more, without spaces, got another text`,
+    );
+  }
+  return token;
+}
+
+/** Without the slash at its end. */
+function checkBasePath(path: unknown): string {
+  if (typeof path !== 'string')
+    throw typeError(`basePath: expected a string, got ${formatValue(path)}`);
+  const plain = path.replace(/\/$/, '');
+  if (plain === '' || /^(?:\/[\w.~!$&'()*+,;=:@%-]+)+$/.test(plain)) return plain;
+  throw rangeError(`basePath: expected a path such as /semaphores, got ${formatValue(path)}`);
+}
+
+function texts(option: string, value: unknown): readonly string[] {
+  if (!Array.isArray(value)) {
+    throw typeError(`${option}: expected an array of strings, got ${formatValue(value)}`);
+  }
+  return value.map((each: unknown) => {
+    if (typeof each === 'string') return each;
+    throw typeError(`${option}: expected an array of strings, got one with ${formatValue(each)}`);
+  });
+}

@@ -1,0 +1,33 @@
+import type {
+  ChangeReply,
+  ErrorReply,
+  LimitRequest,
+  PauseRequest,
+  RevokeRequest,
+} from '../../api-types.js';
+import { authorization } from './token.js';
+
+interface Changes {
+  readonly limit: LimitRequest;
+  readonly pause: PauseRequest;
+  readonly revoke: RevokeRequest;
+}
+
+/**
+ * Asks the server for a change.
+ * @returns false when there was nothing to change any more
+ * @throws {Error} with the server's reason
+ */
+export async function change<K extends keyof Changes>(
+  kind: K,
+  request: Changes[K],
+): Promise<boolean> {
+  const response = await fetch(`api/${kind}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...authorization() },
+    body: JSON.stringify(request),
+  });
+  if (response.ok) return ((await response.json()) as ChangeReply).changed;
+  const reply = (await response.json().catch(() => undefined)) as ErrorReply | undefined;
+  throw new Error(reply?.error ?? `The server replied with HTTP ${response.status}.`);
+}

@@ -1,0 +1,107 @@
+import type { Detail, SlotState } from '../../api-types.js';
+import { Confirmation } from './confirmation.js';
+import { byId, setAttribute, setText } from './dom.js';
+import { count, duration, rate } from './format.js';
+import { HistoryCharts } from './history-charts.js';
+import { HolderTable } from './holder-table.js';
+import { PermitBar } from './permit-bar.js';
+import { stateOf } from './permit-state.js';
+import { askForLimit, askToPause, askToRevoke } from './questions.js';
+import { QueueTable } from './queue-table.js';
+import { showGroups, showLosses } from './share-table.js';
+import { SlotStrip } from './slot-strip.js';
+
+const ORIGINS = {
+  setLimit: 'set by an operator',
+  caller: 'from the last caller',
+  none: 'not known',
+} as const;
+
+/** All about one semaphore. */
+export class DetailPage {
+  readonly #page = byId('detail');
+  readonly #bar = new PermitBar();
+  readonly #confirmation = new Confirmation();
+  readonly #holders = new HolderTable((slot) => this.#revoke(slot));
+  readonly #queue = new QueueTable();
+  readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
+  #charts: HistoryCharts | undefined;
+  #detail: Detail | undefined;
+
+  constructor() {
+    byId('detail-bar').append(this.#bar.element);
+    byId('set-limit').addEventListener('click', () => this.setLimit());
+    byId('pause').addEventListener('click', () => this.pause());
+  }
+
+  /** Shows this semaphore from now on, or leaves the page. */
+  open(name: string | undefined): void {
+    this.#page.hidden = name === undefined;
+    this.#detail = undefined;
+    this.#page.classList.add('unknown');
+    this.#strip.clear();
+    if (name === undefined) return;
+    setText(byId('detail-name'), name);
+    byId('detail-name').focus();
+  }
+
+  show(detail: Detail): void {
+    this.#detail = detail;
+    this.#page.classList.remove('unknown');
+    this.#showNumbers(detail);
+    this.#strip.show(detail);
+    this.#holders.show(detail.slots);
+    this.#queue.show(detail.queue, detail.row.waiting);
+    this.#charts ??= new HistoryCharts();
+    this.#charts.show(detail);
+    showGroups(detail.groups);
+    showLosses(detail.losses);
+  }
+
+  setLimit(): void {
+    if (this.#detail?.actions === true) {
+      this.#confirmation.ask(askForLimit(this.#detail, this.#startLimit(this.#detail)));
+    }
+  }
+
+  /** Pauses, or asks for the limit to resume with. */
+  pause(): void {
+    if (this.#detail?.actions !== true) return;
+    if (this.#detail.row.limit === 0) this.setLimit();
+    else this.#confirmation.ask(askToPause(this.#detail));
+  }
+
+  #revoke(slot: SlotState): void {
+    if (this.#detail?.actions === true) {
+      this.#confirmation.ask(askToRevoke(this.#detail, slot));
+    }
+  }
+
+  #select(holderId: string): void {
+    const slot = this.#detail?.slots.find((one) => one.holderId === holderId);
+    if (slot !== undefined) this.#holders.activate(slot);
+  }
+
+  /** A paused semaphore resumes with the limit that it had before, where that was seen. */
+  #startLimit({ row, history }: Detail): number {
+    if (row.limit !== 0) return row.limit ?? 1;
+    return history.findLast(({ limit }) => (limit ?? 0) > 0)?.limit ?? 1;
+  }
+
+  #showNumbers({ row }: Detail): void {
+    const state = stateOf(row);
+    const chip = byId('detail-state');
+    setAttribute(chip, 'data-state', state);
+    setText(byId('detail-word'), state);
+    this.#bar.show(row);
+    setText(byId('detail-held'), count(row.held));
+    setText(byId('detail-limit'), row.limit === null ? '?' : count(row.limit));
+    setText(byId('detail-origin'), ORIGINS[row.limitFrom]);
+    setText(byId('detail-over'), state === 'over' ? `${count(row.over)} over the limit` : '');
+    setText(byId('detail-waiting'), count(row.waiting));
+    setText(byId('detail-rate'), rate(row.rate));
+    setText(byId('detail-oldest'), duration(row.oldestWait));
+    setText(byId('detail-error'), row.error ?? '');
+    setText(byId('pause'), state === 'paused' ? 'Resume…' : 'Pause…');
+  }
+}

@@ -1,0 +1,103 @@
+import { DetailPage } from './detail-page.js';
+import { byId } from './dom.js';
+import { Feed } from './feed.js';
+import { LinkStatus } from './link-status.js';
+import { ListPage } from './list-page.js';
+import { addressOf, currentName } from './route.js';
+import { listenForShortcuts } from './shortcuts.js';
+import { hasToken, keepToken } from './token.js';
+
+/** A page that nobody sees lets go of its connection after this: browsers have six per server. */
+const HIDDEN_MS = 10_000;
+
+const list = new ListPage();
+const detail = new DetailPage();
+const status = new LinkStatus();
+let name: string | undefined;
+let wantsFilter = false;
+
+const feed = new Feed({
+  opened: () => {
+    showLock(false);
+    status.opened();
+  },
+  list: (snapshot) => {
+    status.received(snapshot.at, snapshot.server);
+    document.body.classList.toggle('read-only', !snapshot.actions);
+    list.show(snapshot);
+  },
+  detail: (state) => {
+    status.received(state.at, state.server);
+    if (state.row.name === name) detail.show(state);
+  },
+  lost: (reason) => status.lost(reason),
+  locked: () => {
+    status.locked();
+    showLock(true);
+  },
+});
+
+function navigate(): void {
+  const before = name;
+  name = currentName();
+  document.title = name === undefined ? 'redsem' : `${name} · redsem`;
+  detail.open(name);
+  list.setVisible(name === undefined);
+  if (wantsFilter) list.focusFilter();
+  else if (name === undefined && before !== undefined) list.focusRow(before);
+  wantsFilter = false;
+  feed.watch(name);
+}
+
+function showLock(locked: boolean): void {
+  const wasLocked = !byId('lock').hidden;
+  byId('lock').hidden = !locked;
+  byId('main').hidden = locked;
+  byId('lock-wrong').hidden = !hasToken();
+  if (locked) byId('token').focus();
+  else if (wasLocked) list.setVisible(name === undefined);
+}
+
+byId('lock-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const field = byId('token') as HTMLInputElement;
+  keepToken(field.value.trim());
+  field.value = '';
+  feed.watch(name);
+});
+
+listenForShortcuts({
+  keys: {
+    '/': () => {
+      wantsFilter = name !== undefined;
+      if (wantsFilter) location.hash = addressOf();
+      else list.focusFilter();
+    },
+    l: () => detail.setLimit(),
+    p: () => detail.pause(),
+  },
+  escape: () => {
+    if (name !== undefined) location.hash = addressOf();
+    else if (!list.clearFilter() && document.activeElement instanceof HTMLElement) {
+      document.activeElement.blur();
+    }
+  },
+});
+
+let hiddenTimer = 0;
+let isAway = false;
+document.addEventListener('visibilitychange', () => {
+  clearTimeout(hiddenTimer);
+  if (document.hidden) {
+    hiddenTimer = setTimeout(() => {
+      isAway = true;
+      feed.stop();
+    }, HIDDEN_MS);
+  } else if (isAway) {
+    isAway = false;
+    feed.watch(name);
+  } else feed.retry();
+});
+addEventListener('online', () => feed.retry());
+addEventListener('hashchange', navigate);
+navigate();

@@ -1,0 +1,12 @@
+import type { SemaphoreRow } from '../../api-types.js';
+
+/** The word that is shown; style.css gives each its colour and its shape. */
+export type PermitState = 'damaged' | 'paused' | 'over' | 'full' | 'busy' | 'idle';
+
+export function stateOf(row: SemaphoreRow): PermitState {
+  if (row.error !== undefined) return 'damaged';
+  if (row.limit === 0) return 'paused';
+  if (row.over > 0) return 'over';
+  if (row.limit !== null && row.held >= row.limit) return 'full';
+  return row.held > 0 ? 'busy' : 'idle';
+}

@@ -1,0 +1,105 @@
+import type { HolderState, WaiterState } from '../backends/backend.js';
+import type { Step } from '../sampler/history.js';
+import type { Sampler } from '../sampler/sampler.js';
+import { WatchedSemaphore } from '../sampler/watched-semaphore.js';
+import type {
+  Detail,
+  HistoryPoint,
+  ListSnapshot,
+  QueuedRequest,
+  SemaphoreRow,
+  ServerState,
+  SlotState,
+} from './api-types.js';
+
+/** Rows of the list, and of each of the tables of one semaphore. */
+const MOST_ROWS = 1000;
+const MOST_ENTRIES = 5000;
+
+/** What the page shows of all, as of the last look. */
+export function listSnapshot(sampler: Sampler, at: number, actions: boolean): ListSnapshot {
+  const rows = sampler.semaphores.map((semaphore) => rowOf(sampler, semaphore));
+  const semaphores = rows.toSorted(byPressure).slice(0, MOST_ROWS);
+  return { at, server: serverState(sampler), actions, semaphores, total: rows.length };
+}
+
+/** What it shows of one. */
+export function detailOf(sampler: Sampler, name: string, at: number, actions: boolean): Detail {
+  const semaphore = sampler.semaphore(name) ?? new WatchedSemaphore(name);
+  const { holders = [], waiters = [] } = semaphore.detail ?? {};
+  return {
+    at,
+    server: serverState(sampler),
+    actions,
+    row: rowOf(sampler, semaphore),
+    slots: holders.flatMap(slotsOf).slice(0, MOST_ENTRIES),
+    queue: waiters.slice(0, MOST_ENTRIES).map(queued),
+    history: sampler.history(name).map(point),
+    losses: sampler.losses(name),
+    groups: [],
+  };
+}
+
+function serverState({ reachable, lastOkAt, trouble }: Sampler): ServerState {
+  return {
+    reachable,
+    lastOkAt: lastOkAt ?? null,
+    ...(trouble !== undefined && { error: trouble }),
+  };
+}
+
+function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
+  const { name, error, summary } = semaphore;
+  const { limit, limitFrom = 'none', held, waiting, oldestWait } = summary;
+  const rate = sampler.rate(semaphore);
+  return {
+    name,
+    limit: limit ?? null,
+    limitFrom,
+    held,
+    waiting,
+    over: Math.max(0, held - (limit ?? held)),
+    oldestWait: roundOrNull(oldestWait),
+    // How many are wanted for each that there is.
+    pressure: round((held + waiting) / Math.max(1, limit ?? 1)),
+    ...(rate !== undefined && { rate: round(rate) }),
+    ...(error !== undefined && { error }),
+  };
+}
+
+function byPressure(one: SemaphoreRow, other: SemaphoreRow): number {
+  if (one.pressure !== other.pressure) return other.pressure - one.pressure;
+  return one.name < other.name ? -1 : 1;
+}
+
+function slotsOf({ id, slots, label, heldFor, expiresIn, fencingToken }: HolderState): SlotState[] {
+  const times = { heldFor: Math.round(heldFor), expiresIn: Math.round(expiresIn) };
+  // One ticket may have millions.
+  return slots
+    .slice(0, MOST_ENTRIES)
+    .map((slot) => ({ slot, holderId: id, label, ...times, fencingToken }));
+}
+
+function queued({ id, position, permits, waitingFor, label }: WaiterState): QueuedRequest {
+  return { id, position, permits, waitingFor: Math.round(waitingFor), label };
+}
+
+function point({ t, held, waiting, limit, ...step }: Step): HistoryPoint {
+  return {
+    t,
+    held,
+    waiting,
+    limit: limit ?? null,
+    grantsPerSecond: round(step.grantsPerSecond),
+    waitP50: roundOrNull(step.waitP50),
+    waitP99: roundOrNull(step.waitP99),
+  };
+}
+
+function roundOrNull(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value);
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

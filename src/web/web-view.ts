@@ -1,0 +1,164 @@
+import type { Backend } from '../backends/backend.js';
+import type { RedisTarget } from '../clients.js';
+import { checkName } from '../options.js';
+import type { Sampler } from '../sampler/sampler.js';
+import { sharedSampler } from '../sampler/shared-samplers.js';
+import type { Clock } from '../time/clock.js';
+import { systemClock } from '../time/clock.js';
+import { answer, json, Refusal, refused } from './answers.js';
+import { CHANGES, makeChange } from './changes.js';
+import type { StreamEvent } from './event-stream.js';
+import { EventStream } from './event-stream.js';
+import { admit, checkBearer, checkChange } from './guard.js';
+import type { ResolvedView, WebViewOptions } from './options.js';
+import { resolveView } from './options.js';
+import { pageAssets } from './page/assets.js';
+import { detailOf, listSnapshot } from './snapshots.js';
+
+/** Streams that one view serves at once: each is a connection of a page. */
+const MOST_STREAMS = 100;
+
+/** What serves a request in the way of `fetch`. */
+export type WebHandler = (request: Request) => Promise<Response>;
+
+const FILES = {
+  '': ['index.html', 'text/html; charset=utf-8'],
+  'style.css': ['style.css', 'text/css; charset=utf-8'],
+  'app.js': ['app.js', 'text/javascript; charset=utf-8'],
+} as const;
+
+/**
+ * A page that shows all semaphores live, who holds and who waits, and, with `actions: true`,
+ * changes limits and revokes tickets. The handler is the one of the web platform: Hono, Bun, Deno
+ * and Next.js take it as it is, Express, NestJS, Fastify and Koa by `redsem/web/node`. It sets no
+ * cookie and loads nothing from elsewhere. However many pages are open, the server gets at most 5
+ * calls a second from each process; none when none is open.
+ * @param target as for a `Semaphore`
+ * @throws {TypeError | RangeError} at once, naming option, expectation and value
+ */
+export function webView(target: RedisTarget | Backend, options: WebViewOptions = {}): WebHandler {
+  const server = new ViewServer(target, resolveView(options));
+  return (request) => server.serve(request);
+}
+
+class ViewServer {
+  readonly #target: RedisTarget | Backend;
+  readonly #view: ResolvedView;
+  readonly #sampler: Sampler;
+  readonly #clock: Clock;
+  #streams = 0;
+
+  constructor(target: RedisTarget | Backend, view: ResolvedView) {
+    const { prefix, names, clock } = view;
+    this.#target = target;
+    this.#view = view;
+    this.#sampler = sharedSampler(target, prefix, names, clock);
+    this.#clock = clock ?? systemClock;
+  }
+
+  async serve(request: Request): Promise<Response> {
+    try {
+      const response = (await admit(request, this.#view)) ?? (await this.#route(request));
+      if (request.method !== 'HEAD') return response;
+      await response.body?.cancel();
+      return new Response(null, response);
+    } catch (error) {
+      if (error instanceof Refusal) return refused(error);
+      throw error;
+    }
+  }
+
+  async #route(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const { basePath } = this.#view;
+    if (pathname === basePath && basePath !== '') {
+      return answer(null, undefined, 308, { location: `${basePath}/` });
+    }
+    if (!pathname.startsWith(`${basePath}/`)) throw notFound();
+    const path = pathname.slice(basePath.length + 1);
+    if (isFile(path)) {
+      checkMethod(request, 'GET', 'HEAD');
+      const [file, type] = FILES[path];
+      return answer(pageAssets[file], type);
+    }
+    const [, call = ''] = /^api\/(\w+)$/.exec(path) ?? [];
+    checkBearer(request, this.#view);
+    if (CHANGES.has(call)) return this.#change(call, request);
+    return this.#show(call, request, nameIn(searchParams));
+  }
+
+  async #change(kind: string, request: Request): Promise<Response> {
+    checkMethod(request, 'POST');
+    checkChange(request, this.#view);
+    return json(await makeChange(kind, request, this.#target, this.#view.prefix));
+  }
+
+  async #show(call: string, request: Request, name: string | undefined): Promise<Response> {
+    if (call !== 'list' && call !== 'semaphore' && call !== 'events') throw notFound();
+    checkMethod(request, 'GET', 'HEAD');
+    if (call === 'events') return this.#events(request, name);
+    if (call === 'list') {
+      await this.#sampler.ask();
+      return json(this.#list());
+    }
+    if (name === undefined) throw new Refusal(400, 'name: expected a name');
+    await this.#sampler.ask(name);
+    return json(this.#detail(name));
+  }
+
+  #events(request: Request, name: string | undefined): Response {
+    const type = 'text/event-stream; charset=utf-8';
+    // A proxy that gathers what it passes on would keep the events.
+    const headers = { 'x-accel-buffering': 'no' };
+    if (request.method === 'HEAD') return answer(null, type, 200, headers);
+    if (this.#streams >= MOST_STREAMS) throw new Refusal(503, 'too many pages are open');
+    this.#streams += 1;
+    const source = {
+      current: () => this.#pictures(name),
+      follow: (onNews: () => void) => this.#sampler.watch(name, onNews),
+    };
+    const stream = new EventStream(source, this.#clock, request.signal, () => {
+      this.#streams -= 1;
+    });
+    return answer(new ReadableStream(stream), type, 200, headers);
+  }
+
+  #pictures(name: string | undefined): StreamEvent[] {
+    const { lastOkAt, trouble } = this.#sampler;
+    if (lastOkAt === undefined && trouble === undefined) return [];
+    const list: StreamEvent = ['list', JSON.stringify(this.#list())];
+    if (name === undefined || !this.#sampler.isClose(name)) return [list];
+    return [list, ['detail', JSON.stringify(this.#detail(name))]];
+  }
+
+  #list(): unknown {
+    return listSnapshot(this.#sampler, this.#clock.wall(), this.#view.actions);
+  }
+
+  #detail(name: string): unknown {
+    return detailOf(this.#sampler, name, this.#clock.wall(), this.#view.actions);
+  }
+}
+
+function isFile(path: string): path is keyof typeof FILES {
+  return Object.hasOwn(FILES, path);
+}
+
+function nameIn(query: URLSearchParams): string | undefined {
+  const name = query.get('name');
+  if (name === null) return undefined;
+  try {
+    return checkName(name);
+  } catch (error) {
+    throw new Refusal(400, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function checkMethod(request: Request, ...allowed: readonly string[]): void {
+  if (allowed.includes(request.method)) return;
+  throw new Refusal(405, `expected ${allowed.join(' or ')}`, { allow: allowed.join(', ') });
+}
+
+function notFound(): Refusal {
+  return new Refusal(404, 'there is nothing here');
+}

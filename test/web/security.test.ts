@@ -1,0 +1,273 @@
+import { expect } from 'chai';
+import { get, post, TOKEN, viewFixture } from './web-fixture.js';
+
+const CHANGES = [
+  ['limit', { name: 'jobs', limit: 7 }],
+  ['pause', { name: 'jobs' }],
+  ['revoke', { name: 'jobs', ticketId: 'some.1' }],
+] as const;
+const FORM = 'application/x-www-form-urlencoded';
+
+describe('attacks on the web view', () => {
+  it('no change where only looking is allowed, which is the default', async () => {
+    const { view, open } = viewFixture();
+    const jobs = open('jobs', 3);
+    const handle = await jobs.acquire();
+    for (const [kind, body] of CHANGES) {
+      const response = await post(view, `/api/${kind}`, body);
+      expect([response.status, await response.json()]).to.deep.equal([
+        403,
+        { error: 'this view is read-only' },
+      ]);
+    }
+    expect(await jobs.inspect()).to.include({ limit: 3, limitFrom: 'caller', held: 1 });
+    const list = await (await get(view, '/api/list')).json();
+    expect(list).to.include({ actions: false });
+    await handle.release();
+  });
+
+  it('no change by another method, another type of content or a body that is no JSON object', async () => {
+    const { view, open } = viewFixture({ actions: true });
+    const jobs = open('jobs', 3);
+    const handle = await jobs.acquire();
+    const [path, body] = ['/api/limit', { name: 'jobs', limit: 7 }];
+    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const request = new Request(`http://view.example${path}?name=jobs&limit=7`, {
+        method,
+        headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+      });
+      const response = await view(request);
+      expect(response.status, method).to.equal(405);
+      expect(response.headers.get('allow')).to.equal('POST');
+    }
+    // What a form of another site can send.
+    for (const type of [
+      FORM,
+      'multipart/form-data',
+      'text/plain',
+      'application/jsonp',
+      undefined,
+    ]) {
+      const response = await post(view, path, body, { 'content-type': type });
+      expect(response.status, type).to.equal(415);
+    }
+    for (const wrong of ['', '{', 'null', '[]', '7', '{"name":"jobs","limit":']) {
+      expect((await post(view, path, wrong)).status, wrong).to.equal(400);
+    }
+    for (const wrong of [
+      { limit: 7 },
+      { name: 'jobs' },
+      { name: 'jobs', limit: -1 },
+      { name: 'jobs', limit: 1.5 },
+      { name: 'jobs', limit: '7' },
+      { name: '', limit: 7 },
+      { name: 'x'.repeat(513), limit: 7 },
+      { name: ['jobs'], limit: 7 },
+      { name: '\ud800', limit: 7 },
+    ]) {
+      const response = await post(view, path, wrong);
+      expect(response.status, JSON.stringify(wrong)).to.equal(400);
+    }
+    for (const ticketId of [undefined, 7, '', 'no id', '__proto__']) {
+      const response = await post(view, '/api/revoke', { name: 'jobs', ticketId });
+      expect(response.status, String(ticketId)).to.equal(400);
+    }
+    expect(await jobs.inspect()).to.include({ limit: 3, limitFrom: 'caller', held: 1 });
+    await handle.release();
+  });
+
+  it('no change from another origin, nor from what does not say where it is from', async () => {
+    const { view, open } = viewFixture({ actions: true });
+    const handle = await open('jobs', 3).acquire();
+    const from = (headers: Record<string, string | undefined>): Promise<Response> =>
+      post(
+        view,
+        '/api/limit',
+        { name: 'jobs', limit: 7 },
+        { 'sec-fetch-site': undefined, ...headers },
+      );
+    const own = 'http://view.example';
+    for (const headers of [
+      {},
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      { 'sec-fetch-site': 'cross-site', origin: own },
+      { origin: 'http://evil.example' },
+      { origin: 'http://view.example.evil.example' },
+      { origin: 'http://view.example:8080' },
+      { origin: 'null' },
+      { origin: '' },
+      { referer: `${own}/` },
+    ]) {
+      expect((await from(headers)).status, JSON.stringify(headers)).to.equal(403);
+    }
+    expect(await open('jobs').inspect()).to.include({ limit: 3, limitFrom: 'caller' });
+    expect((await from({ origin: own })).status).to.equal(200);
+    expect((await from({ 'sec-fetch-site': 'same-origin' })).status).to.equal(200);
+    expect(await open('jobs').inspect()).to.include({ limit: 7, limitFrom: 'setLimit' });
+    await handle.release();
+  });
+
+  it('no body of any length, whatever it says of its length', async () => {
+    const { view } = viewFixture({ actions: true });
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        sent += 1024;
+        controller.enqueue(new Uint8Array(1024).fill(32));
+      },
+    });
+    const request = new Request('http://view.example/api/limit', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: endless,
+      duplex: 'half',
+    });
+    expect((await view(request)).status).to.equal(413);
+    expect(sent).to.be.below(10 * 1024);
+  });
+
+  it('no data and no change without the token, and never by one in the URL or a cookie', async () => {
+    const { view } = viewFixture({ actions: true, token: TOKEN });
+    const asked = async (path: string, headers: Record<string, string> = {}): Promise<number> =>
+      (await get(view, path, headers)).status;
+    for (const path of ['/api/list', '/api/semaphore?name=jobs', '/api/events', '/api/nonsense']) {
+      const more = path.includes('?') ? '&' : '?';
+      const response = await get(view, path);
+      expect([response.status, response.headers.get('www-authenticate')]).to.deep.equal([
+        401,
+        'Bearer',
+      ]);
+      expect(await asked(`${path}${more}token=${TOKEN}&access_token=${TOKEN}`)).to.equal(401);
+      for (const headers of [
+        { cookie: `token=${TOKEN}; redsem-token=${TOKEN}` },
+        { authorization: TOKEN },
+        { authorization: `Basic ${btoa(`x:${TOKEN}`)}` },
+        { authorization: 'Bearer ' },
+        { authorization: `Bearer ${TOKEN.slice(1)}` },
+        { authorization: `Bearer ${TOKEN}0` },
+        { authorization: `Bearer ${TOKEN.toUpperCase()}` },
+      ]) {
+        expect(await asked(path, headers), JSON.stringify(headers)).to.equal(401);
+      }
+    }
+    for (const [kind, body] of CHANGES) {
+      expect((await post(view, `/api/${kind}`, body)).status).to.equal(401);
+    }
+    const authorization = `Bearer ${TOKEN}`;
+    expect(await asked('/api/list', { authorization })).to.equal(200);
+    const limit = { name: 'jobs', limit: 2 };
+    expect((await post(view, '/api/limit', limit, { authorization })).status).to.equal(200);
+    // The token does not stand for the origin.
+    const foreign = { authorization, 'sec-fetch-site': 'cross-site' };
+    expect((await post(view, '/api/limit', limit, foreign)).status).to.equal(403);
+    // The page says nothing, and asks for the token.
+    expect(await asked('/')).to.equal(200);
+  });
+
+  it('no answer under another host: a name that an attacker points here', async () => {
+    const { view } = viewFixture({ hosts: ['127.0.0.1:8080', 'Localhost:8080'] });
+    for (const host of [
+      'evil.example',
+      '127.0.0.1',
+      'localhost',
+      '127.0.0.1:8081',
+      '[::1]:8080',
+      '',
+    ]) {
+      for (const path of ['/', '/app.js', '/api/list', '/api/events']) {
+        expect((await get(view, path, { host })).status, host).to.equal(421);
+      }
+    }
+    for (const host of ['127.0.0.1:8080', 'localhost:8080', 'LOCALHOST:8080']) {
+      expect((await get(view, '/api/list', { host })).status, host).to.equal(200);
+    }
+  });
+
+  it('nothing at all where authorize does not say yes', async () => {
+    let verdict: unknown;
+    const { view } = viewFixture({
+      actions: true,
+      authorize: () => {
+        if (verdict instanceof Error) throw verdict;
+        return verdict as boolean;
+      },
+    });
+    for (verdict of [false, undefined, null, 0, 'yes', 1, {}]) {
+      for (const path of ['/', '/app.js', '/style.css', '/api/list', '/nothing']) {
+        expect((await get(view, path)).status, String(verdict)).to.equal(403);
+      }
+      expect((await post(view, '/api/pause', { name: 'jobs' })).status).to.equal(403);
+    }
+    verdict = Response.redirect('https://login.example/', 302);
+    expect((await get(view, '/')).headers.get('location')).to.equal('https://login.example/');
+    verdict = new Error('the login is broken');
+    const outcome = await get(view, '/').catch((error: unknown) => error);
+    expect(outcome).to.equal(verdict);
+    verdict = true;
+    expect((await get(view, '/')).status).to.equal(200);
+  });
+
+  it('no markup by a name or a label: they are text in JSON, which no browser takes for a page', async () => {
+    const script =
+      '</script><script>alert(1)</script><img src=x onerror=alert(1)>\n\nevent: detail';
+    const { view, open } = viewFixture();
+    const handle = await open(script, 1, script).acquire();
+    const name = encodeURIComponent(script);
+    const response = await get(view, `/api/semaphore?name=${name}`);
+    expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
+    expect(response.headers.get('x-content-type-options')).to.equal('nosniff');
+    const detail = (await response.json()) as { row: { name: string }; slots: { label: string }[] };
+    expect([detail.row.name, detail.slots[0]?.label]).to.deep.equal([script, script]);
+    const page = await (await get(view, '/')).text();
+    expect(page).not.to.match(/<script(?![^>]*\ssrc=)[^>]*>|\son\w+=|\sstyle=|<style/);
+    await handle.release();
+  });
+
+  it('no frame, no script from elsewhere, no cookie, no copy in a cache, no other site that reads', async () => {
+    const { view } = viewFixture({ basePath: '/s' });
+    const origin = { origin: 'http://evil.example', 'sec-fetch-site': 'cross-site' };
+    for (const path of ['/s', '/s/', '/s/app.js', '/s/style.css', '/s/api/list', '/s/x', '/y']) {
+      const { headers } = await get(view, path, origin);
+      const policy = headers.get('content-security-policy');
+      expect(policy?.split('; ')).to.deep.equal([
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+      ]);
+      expect(headers.get('cache-control')).to.equal('no-store');
+      expect(headers.get('referrer-policy')).to.equal('no-referrer');
+      expect(headers.get('cross-origin-resource-policy')).to.equal('same-origin');
+      expect(headers.get('set-cookie')).to.equal(null);
+      expect(headers.get('access-control-allow-origin')).to.equal(null);
+    }
+  });
+
+  it('no file beside those of the page', async () => {
+    const { view } = viewFixture({ basePath: '/s' });
+    for (const path of [
+      '/s/index.html',
+      '/s/../package.json',
+      '/s/%2e%2e/package.json',
+      '/s/..%2fpackage.json',
+      '/s//app.js',
+      '/s/constructor',
+      '/s/__proto__',
+      '/s/api/',
+      '/s/api/constructor',
+      '/s/api/list/x',
+      '/sx/',
+      '/',
+      '//s/',
+    ]) {
+      expect((await get(view, path)).status, path).to.equal(404);
+    }
+    expect((await get(view, '/s')).headers.get('location')).to.equal('/s/');
+  });
+});

@@ -1,0 +1,168 @@
+import { expect } from 'chai';
+import type { Detail, ListSnapshot } from '../../src/web/api-types.js';
+import { webView } from '../../src/web/index.js';
+import { MemoryBackend } from '../../src/index.js';
+import { Events, get, post, viewFixture } from './web-fixture.js';
+
+describe('the web view', () => {
+  it('serves the page, its style and its script', async () => {
+    const { view } = viewFixture({ basePath: '/ops/semaphores/' });
+    for (const [path, type, text] of [
+      ['', 'text/html', '<!doctype html'],
+      ['style.css', 'text/css', '{'],
+      ['app.js', 'text/javascript', 'api/events'],
+    ] as const) {
+      const response = await get(view, `/ops/semaphores/${path}`);
+      expect(response.status).to.equal(200);
+      expect(response.headers.get('content-type')).to.equal(`${type}; charset=utf-8`);
+      expect((await response.text()).toLowerCase()).to.include(text.toLowerCase());
+    }
+    const head = await view(new Request('http://view.example/ops/semaphores/', { method: 'HEAD' }));
+    expect([head.status, head.body]).to.deep.equal([200, null]);
+  });
+
+  it('lists all by pressure, with what is over the limit and how long the first one waits', async () => {
+    const { clock, view, open } = viewFixture({ actions: true, names: ['not yet used'] });
+    const [busy, half] = [open('busy', 3), open('half', 2)];
+    const handles = [await busy.acquire(), await busy.acquire(), await half.acquire()];
+    await busy.setLimit(1);
+    const waiting = busy.acquire();
+    await clock.advance(1500);
+    const asked = get(view, '/api/list');
+    const list = (await (await asked).json()) as ListSnapshot;
+    expect(list).to.deep.include({ at: clock.wall(), actions: true, total: 3 });
+    expect(list.server).to.deep.equal({ reachable: true, lastOkAt: clock.wall() });
+    expect(list.semaphores).to.deep.equal([
+      {
+        name: 'busy',
+        limit: 1,
+        limitFrom: 'setLimit',
+        held: 2,
+        waiting: 1,
+        over: 1,
+        oldestWait: 1500,
+        pressure: 3,
+      },
+      {
+        name: 'half',
+        limit: 2,
+        limitFrom: 'caller',
+        held: 1,
+        waiting: 0,
+        over: 0,
+        oldestWait: null,
+        pressure: 0.5,
+      },
+      {
+        name: 'not yet used',
+        limit: null,
+        limitFrom: 'none',
+        held: 0,
+        waiting: 0,
+        over: 0,
+        oldestWait: null,
+        pressure: 0,
+      },
+    ]);
+    for (const handle of handles) await handle.release();
+    await (await waiting).release();
+  });
+
+  it('shows slots, the queue, what it saw of the last minutes, and losses', async () => {
+    const { clock, view, open } = viewFixture();
+    const jobs = open('jobs', 3, 'worker 1');
+    const pair = await jobs.acquire({ permits: 2 });
+    const waiting = open('jobs', 3, 'worker 2').acquire({ permits: 2 });
+    await clock.advance(2500);
+    const detail = (await (await get(view, '/api/semaphore?name=jobs')).json()) as Detail;
+    expect(detail.row).to.include({ name: 'jobs', limit: 3, held: 2, waiting: 1 });
+    const { id: holderId, fencingToken } = pair;
+    const ticket = { holderId, fencingToken, label: 'worker 1', heldFor: 2500, expiresIn: 27_500 };
+    expect(detail.slots).to.deep.equal([
+      { slot: 0, ...ticket },
+      { slot: 1, ...ticket },
+    ]);
+    expect(detail.queue[0]).to.deep.include({
+      position: 0,
+      permits: 2,
+      label: 'worker 2',
+      waitingFor: 2500,
+    });
+    expect(detail.history.at(-1)).to.deep.include({ held: 2, waiting: 1, limit: 3 });
+    expect([detail.losses, detail.groups]).to.deep.equal([[], []]);
+    await pair.release();
+    await (await waiting).release();
+    expect((await get(view, '/api/semaphore')).status).to.equal(400);
+    expect((await get(view, `/api/semaphore?name=${'x'.repeat(513)}`)).status).to.equal(400);
+  });
+
+  it('sends each new picture as an event, a sign of life when there is none, and ends when the page goes', async () => {
+    const { clock, view, open } = viewFixture();
+    const jobs = open('jobs', 2);
+    const timers = clock.timers;
+    const [all, one] = [new AbortController(), new AbortController()];
+    const stream = (path: string, { signal }: AbortController): Promise<Response> =>
+      view(new Request(`http://view.example${path}`, { signal }));
+    const response = await stream('/api/events', all);
+    expect(response.headers.get('content-type')).to.equal('text/event-stream; charset=utf-8');
+    const [list, detail] = [
+      new Events(response),
+      new Events(await stream('/api/events?name=jobs', one)),
+    ];
+    const next = async (events: Events, type: string): Promise<unknown> => {
+      const event = events.next(type);
+      await clock.advance(1000);
+      return event;
+    };
+    expect(await next(detail, 'detail')).to.have.nested.property('row.held', 0);
+    const handle = await jobs.acquire();
+    let seen = (await next(detail, 'detail')) as Detail;
+    while (seen.slots.length === 0) seen = (await next(detail, 'detail')) as Detail;
+    expect(seen.slots).to.have.nested.property('[0].holderId', handle.id);
+    expect(await next(list, 'list')).to.have.nested.property('server.reachable', true);
+    one.abort();
+    expect(await detail.rest()).to.be.a('string');
+    await list.cancel();
+    await handle.release();
+    await clock.advance(20_000);
+    expect(clock.timers).to.equal(timers);
+  });
+
+  it('sets a limit, pauses and revokes, by the limit of the holders and waiters', async () => {
+    const { view, open } = viewFixture({ actions: true });
+    const jobs = open('jobs', 2);
+    const warnings: unknown[] = [];
+    jobs.on('warning', (warning) => warnings.push(warning));
+    const [one, two] = [await jobs.acquire(), await jobs.acquire()];
+    const waiting = jobs.acquire();
+    const change = async (kind: string, body: object): Promise<unknown> =>
+      (await post(view, `/api/${kind}`, { name: 'jobs', ...body })).json();
+    expect(await change('revoke', { ticketId: one.id })).to.deep.equal({ changed: true });
+    expect((await waiting).slot).to.equal(one.slot);
+    expect(await change('revoke', { ticketId: 'nobody.1' })).to.deep.equal({ changed: false });
+    expect(await change('pause', {})).to.deep.equal({ changed: true });
+    expect(await jobs.inspect()).to.include({ limit: 0, limitFrom: 'setLimit', held: 2 });
+    expect(await change('limit', { limit: 5 })).to.deep.equal({ changed: true });
+    expect(await jobs.inspect()).to.include({ limit: 5, limitFrom: 'setLimit' });
+    expect(warnings).to.deep.equal([]);
+    await Promise.all([two.release(), (await waiting).release()]);
+  });
+
+  it('refuses wrong options at once', () => {
+    const wrong = (options: object, message: RegExp): void => {
+      expect(() => webView(new MemoryBackend(), options)).to.throw(message);
+    };
+    wrong({ action: true }, /^action: .*did you mean actions\?/);
+    wrong({ actions: 1 }, /^actions: expected true or false, got 1 \(number\)/);
+    wrong({ token: 'short' }, /^token: expected 16 .* got another text;/);
+    wrong({ token: 'with a space in the midst of it' }, /^token: expected/);
+    wrong({ token: 7 }, /^token: expected a string/);
+    wrong({ basePath: 'semaphores' }, /^basePath: expected a path/);
+    wrong({ basePath: '//evil' }, /^basePath: expected a path/);
+    wrong({ authorize: true }, /^authorize: expected a function/);
+    wrong({ hosts: 'localhost' }, /^hosts: expected an array of strings/);
+    wrong({ names: [''] }, /^name: expected 1 to 512 bytes/);
+    wrong({ prefix: '{}' }, /^prefix: expected no braces/);
+    expect(() => webView('redis://' as never)).to.throw(/^target: expected a client/);
+  });
+});

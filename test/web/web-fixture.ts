@@ -1,0 +1,84 @@
+import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
+import type { WebHandler, WebViewOptions } from '../../src/web/index.js';
+import { webView } from '../../src/web/index.js';
+
+export const TOKEN = 'a-token-for-tests-0123456789';
+const ORIGIN = 'http://view.example';
+
+/** A view of semaphores in memory, on a clock that does not run. */
+export function viewFixture(options: WebViewOptions = {}) {
+  const clock = new ManualClock(1_800_000_000_000);
+  const backend = new MemoryBackend({ clock });
+  const view = webView(backend, { clock, ...options });
+  const open = (name: string, limit = 1, label = 'the test'): Semaphore =>
+    new Semaphore(backend, name, { limit, label });
+  return { clock, backend, view, open };
+}
+
+export function get(
+  view: WebHandler,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return view(new Request(ORIGIN + path, { headers: { host: 'view.example', ...headers } }));
+}
+
+/** What the page itself sends, but for `headers`; undefined leaves one out. */
+export function post(
+  view: WebHandler,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string | undefined>> = {},
+): Promise<Response> {
+  const all = {
+    host: 'view.example',
+    'content-type': 'application/json',
+    'sec-fetch-site': 'same-origin',
+    ...headers,
+  };
+  const sent = Object.entries(all).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, value]],
+  );
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return view(new Request(ORIGIN + path, { method: 'POST', headers: sent, body: text }));
+}
+
+/** The events of a stream, as they come. */
+export class Events {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  #text = '';
+
+  constructor(response: Response) {
+    if (response.body === null) throw new Error('a response without a body');
+    this.#reader = response.body.getReader();
+  }
+
+  /** The data of the next event of that type; undefined at the end. */
+  async next(type: string): Promise<unknown> {
+    for (;;) {
+      const end = this.#text.indexOf('\n\n');
+      const block = this.#text.slice(0, Math.max(0, end));
+      if (end >= 0) this.#text = this.#text.slice(end + 2);
+      const [, name, data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+      if (name === type) return JSON.parse(data);
+      if (end < 0 && !(await this.#more())) return undefined;
+    }
+  }
+
+  /** Whether more came; all of it is added. */
+  async #more(): Promise<boolean> {
+    const { done, value } = await this.#reader.read();
+    if (value !== undefined) this.#text += Buffer.from(value).toString();
+    return !done;
+  }
+
+  /** All that comes until the end. */
+  async rest(): Promise<string> {
+    while (await this.#more());
+    return this.#text;
+  }
+
+  cancel(): Promise<void> {
+    return this.#reader.cancel();
+  }
+}
