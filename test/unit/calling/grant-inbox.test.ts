@@ -55,8 +55,8 @@ describe('a subscription', () => {
     await clock.advance(0);
     backend.setHealth(true);
     await clock.advance(100);
-    backend.acquires.splice(0);
     const [id = ''] = backend.ids;
+    backend.acquires.splice(0);
     backend.pushTurn(id, 700);
     backend.pushTurn('nobody.1', 10);
     backend.pushTurn(id, 3_600_000);
