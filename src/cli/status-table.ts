@@ -47,7 +47,7 @@ export function unreadable({ error }: Unreadable): string {
 }
 
 /** `?`: unknown; `-`: beside a rate there is none. */
-function limitText(limit: number | null): string {
+export function limitText(limit: number | null): string {
   if (limit === null) return '?';
   return limit === Number.MAX_SAFE_INTEGER ? '-' : String(limit);
 }

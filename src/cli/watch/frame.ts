@@ -1,6 +1,13 @@
 import { showDuration } from '../duration.js';
 import type { SemaphoreSummary } from '../operator.js';
-import { headline, HOLDER_HEAD, holderRow, WAITER_HEAD, waiterRow } from '../status-table.js';
+import {
+  headline,
+  HOLDER_HEAD,
+  holderRow,
+  WAITER_HEAD,
+  waiterRow,
+  limitText,
+} from '../status-table.js';
 import { table } from '../table.js';
 import { fit } from '../text-width.js';
 import { HISTORY_SECONDS } from './history.js';
@@ -83,7 +90,7 @@ function overviewLines(view: View, size: Size): Line[] {
   if (count === 0) return [title];
   const rows = sortedSemaphores(view).map(({ summary, history }) => [
     fit(summary.name, Math.floor(size.columns / 3)),
-    `${summary.held}/${summary.limit ?? '?'}`,
+    `${summary.held}/${limitText(summary.limit)}`,
     permitBar(summary.held, summary.limit, Math.floor(size.columns / 4)),
     String(summary.waiting),
     history.grantRate(view.now).toFixed(1),
