@@ -171,7 +171,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * One try, one round trip: null when no permit is free or others wait for one.
+   * One try, one round trip: null when no permit is free, others wait for one, or the
+   * rate allows none now.
    * @param options `permits`: how many to take, 1 to the limit, default 1
    * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
    *   limit, as the backend has it
@@ -244,8 +245,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, permits held, requests waiting, with their labels; what has expired is not counted.
-   * Large ones are read in pages.
+   * Limit, rate and when it allows the next permit, permits held, requests waiting, with their
+   * labels; what has expired is not counted. Large ones are read in pages.
    * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */

@@ -91,7 +91,7 @@ end
 
 -- Whole microseconds, rounded up, so that no window has one more. A weight that no rate ever allows
 -- again must not make the number inexact.
-local function charge(s, permits)
+local function charge_rate(s, permits)
   local rate = s.rate
   rate.tat = math.ceil(math.max(rate.tat, s.now) + math.min(permits * rate.interval, 1e15))
   rate.granted, rate.changed = s.now, true

@@ -78,7 +78,7 @@ local function grant(s, id, permits, label, expires)
   local slots, left = '', permits
   s.held, s.count, s.ends = s.held + permits, s.count + 1, math.max(s.ends or 0, expires)
   if s.rate then
-    charge(s, permits)
+    charge_rate(s, permits)
   end
   while left > 0 do
     local first, final = take(s, left)
