@@ -26,10 +26,11 @@ import { acquiringFailed, AcquireRequest } from './acquire-request.js';
 import { IndexedList } from './indexed-list.js';
 import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
+import { publishGrant } from './lease-telemetry.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
 import type { Releaser } from './releaser.js';
-import { publishGrant, publishWait } from './wait-telemetry.js';
+import { publishQueue, publishWait } from './wait-telemetry.js';
 
 /**
  * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
@@ -108,7 +109,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     if (this.#pending.size === 0) this.#interruptions = this.#inbox.interruptions;
     this.#pending.add(request);
     request.onAbort((reason) => this.abandon(request, reason));
-    if (telemetry.queue.active) this.#publishQueue();
+    if (telemetry.queue.active) publishQueue(this.key, this.#pending.size);
     return request;
   }
 
@@ -158,6 +159,12 @@ export class WaitLoop implements InboxReader, AcquireSender {
   /** A request is the next, and the rate allows it from then on. */
   onTurn({ id, at }: PushedTurn): void {
     if (this.#pending.get(id) !== undefined) this.#wakeAt(at);
+  }
+
+  /** After the pause that follows a try which failed. */
+  askSoon(): void {
+    this.#failing = true;
+    this.#schedule();
   }
 
   /** After a (re)subscription one try at once: a grant may have been pushed before it. */
@@ -231,7 +238,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #onError(request: AcquireRequest, error: unknown): void {
-    if (!request.pending) return;
+    // Its call may have run behind its withdrawal, and nobody hears of it.
+    if (!request.pending) return this.#withdrawUnheld(request);
     const retryable = this.#parts.calls.isRetryable(error);
     this.#failing = true;
     request.lastError = error;
@@ -252,12 +260,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
    * that is held.
    */
   #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
-    const { lease, id } = request;
-    const { renewer, releaser } = this.#parts;
-    if (verdict.kind === 'granted' && lease !== undefined) {
-      renewer.supersede(lease, verdict.fencingToken);
-    }
-    if (lease?.state.kind !== 'held') releaser.withdraw(id);
+    const { renewer } = this.#parts;
+    if (verdict.kind === 'granted' && request.lease !== undefined)
+      renewer.supersede(request.lease, verdict.fencingToken);
+    this.#withdrawUnheld(request);
+  }
+
+  #withdrawUnheld({ id, lease }: AcquireRequest): void {
+    if (lease?.state.kind !== 'held') this.#parts.releaser.withdraw(id);
   }
 
   /** An earlier call of the same request that was not answered may yet come to queue it. */
@@ -283,7 +293,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
     lease.claimed = claimed;
     if (!renewer.keep(lease)) return this.#onLateGrant(request);
     this.#forget(request);
-    if (telemetry.grant.active) publishGrant(this.key, request, ticket, clock.monotonic());
+    const { started, attempts } = request;
+    if (telemetry.grant.active) publishGrant(lease, clock.monotonic() - started, attempts);
     // A telemetry subscriber may have ended it, and then it is withdrawn.
     if (!request.pending) return renewer.end(lease);
     this.#startPause(0);
@@ -300,12 +311,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
       return this.#send(request);
     }
     if (request.attempts === 1 && telemetry.wait.active) publishWait(this.key, request);
-    if (request.pending) this.#await();
+    if (!request.pending || this.#awaiting) return;
+    this.#awaiting = true;
+    this.#inbox.await(this);
   }
 
   #giveUp(request: AcquireRequest): void {
-    const { clock } = this.#parts;
-    this.abandon(request, request.timeoutError(this.terms, clock.monotonic()));
+    const now = this.#parts.clock.monotonic();
+    this.abandon(request, request.timeoutError(this.terms, now));
   }
 
   #endOverdue(): void {
@@ -323,7 +336,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
 
   #forget(request: AcquireRequest): void {
     this.#pending.remove(request);
-    if (telemetry.queue.active) this.#publishQueue();
+    if (telemetry.queue.active) publishQueue(this.key, this.#pending.size);
     if (this.#pending.size > 0) return;
     this.#nextTry.stop();
     this.#deadlines.stop();
@@ -333,16 +346,6 @@ export class WaitLoop implements InboxReader, AcquireSender {
     if (!this.#awaiting) return;
     this.#awaiting = false;
     this.#inbox.remove(this);
-  }
-
-  #await(): void {
-    if (this.#awaiting) return;
-    this.#awaiting = true;
-    this.#inbox.await(this);
-  }
-
-  #publishQueue(): void {
-    telemetry.queue.publish({ name: this.key.name, waiting: this.#pending.size });
   }
 
   #tryAgain(): void {
