@@ -1,7 +1,13 @@
 export type { AcquireAllOptions, SemaphoreShare } from './many/acquire-all.js';
 export { acquireAll, useAll } from './many/acquire-all.js';
 export type { BackoffOptions } from './calling/backoff.js';
-export type { Backend, HolderState, QueueProgress, WaiterState } from './backends/backend.js';
+export type {
+  Backend,
+  HolderState,
+  QueueProgress,
+  RateState,
+  WaiterState,
+} from './backends/backend.js';
 export type { ListOptions } from './list-semaphores.js';
 export { listSemaphores } from './list-semaphores.js';
 export type { Clock, Timer } from './time/clock.js';
@@ -54,6 +60,7 @@ export type {
   AcquireOptions,
   CloseOptions,
   DeadlineOptions,
+  RateOptions,
   ReplicaOptions,
   SemaphoreOptions,
   WaitOptions,

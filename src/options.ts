@@ -6,11 +6,16 @@ import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
 import type { OptionNames } from './arguments/known-options.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './arguments/known-options.js';
+import { integer, milliseconds, number } from './arguments/numbers.js';
+import { checkLimit, resolveRate } from './arguments/rate-option.js';
 import { rangeError, formatValue, typeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */
 export interface SemaphoreOptions {
-  /** How many permits there are: an integer, minimum 1. */
+  /**
+   * How many permits there are: an integer, minimum 1. With a `rate` also Infinity, which counts as
+   * 2^53 - 1.
+   */
   readonly limit: number;
   /**
    * Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147
@@ -47,6 +52,12 @@ export interface SemaphoreOptions {
    * masters. Default: any number.
    */
   readonly maxWaiting?: number;
+  /**
+   * How many permits may be granted in a period, besides how many may be held at once. The same
+   * wherever the semaphore is used; what `setRate` stored counts instead. Not on several masters.
+   * Default: any number.
+   */
+  readonly rate?: RateOptions;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock;
 }
@@ -104,6 +115,24 @@ export interface ReplicaOptions {
   readonly timeout?: number;
 }
 
+/**
+ * The option `rate`, kept by the generic cell rate algorithm (https://brandur.org/rate-limiting).
+ * With `burst` 1, no window of `per` milliseconds, wherever it begins, has more
+ * than `permits` grants, by the server's clock; with more, `permits + burst - 1`. A request for
+ * more permits than the burst is granted when the bucket is full, and counts in full.
+ */
+export interface RateOptions {
+  /** How many permits in a period: an integer, 1 to 1000 for each millisecond of `per`. */
+  readonly permits: number;
+  /** The period in milliseconds: an integer, 1 to 31 536 000 000 (365 days). */
+  readonly per: number;
+  /**
+   * How many at once after a pause: an integer, minimum 1, maximum what comes within 365 days.
+   * Default 1: one every `per / permits` milliseconds.
+   */
+  readonly burst?: number;
+}
+
 /** `SemaphoreOptions` checked and with defaults. */
 export interface ResolvedOptions {
   readonly limit: number;
@@ -114,6 +143,7 @@ export interface ResolvedOptions {
   readonly label: string;
   readonly replicas: Required<ReplicaOptions> | undefined;
   readonly maxWaiting: number | undefined;
+  readonly rate: Required<RateOptions> | undefined;
   readonly clock: Clock;
 }
 
@@ -149,7 +179,8 @@ export function resolveOptions(
     throw typeError(`options: expected an object with a limit${hint}, got ${formatValue(options)}`);
   }
   checkOptions(options, known);
-  const limit = integer('limit', options.limit, 1);
+  const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
+  const limit = checkLimit('limit', options.limit, rate !== undefined);
   const ttl = milliseconds('ttl', options.ttl ?? DEFAULT_TTL, MINIMUM_TTL, LONGEST_TIMER);
   const extendEvery = milliseconds('extendEvery', options.extendEvery ?? ttl / 3, 0, ttl / 2);
   return Object.freeze({
@@ -162,6 +193,7 @@ export function resolveOptions(
     replicas: resolveReplicas(options.replicas),
     maxWaiting:
       options.maxWaiting === undefined ? undefined : integer('maxWaiting', options.maxWaiting, 0),
+    rate,
     clock: checkClock(options.clock ?? backendClock ?? systemClock),
   });
 }
@@ -285,36 +317,6 @@ export function checkPrefix(prefix: unknown = 'redsem'): string {
     throw typeError(`prefix: expected no braces, got ${formatValue(prefix)}`);
   }
   return checked;
-}
-
-export function integer(
-  option: string,
-  value: unknown,
-  min: number,
-  max: number = Number.MAX_SAFE_INTEGER,
-): number {
-  const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;
-  const checked = number(option, value, min, max, `an integer ${range}`);
-  if (Number.isInteger(checked)) return checked;
-  throw rangeError(`${option}: expected an integer ${range}, got ${checked}`);
-}
-
-function milliseconds(option: string, value: unknown, min: number, max: number): number {
-  return number(option, value, min, max, `${min} to ${max} ms (30 s is 30_000)`);
-}
-
-function number(
-  option: string,
-  value: unknown,
-  min: number,
-  max: number,
-  expected = `${min} to ${max}`,
-): number {
-  if (typeof value !== 'number') {
-    throw typeError(`${option}: expected a number, got ${formatValue(value)}`);
-  }
-  if (value >= min && value <= max) return value;
-  throw rangeError(`${option}: expected ${expected}, got ${value}`);
 }
 
 export function text(option: string, value: unknown, min: number, max: number): string {

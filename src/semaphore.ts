@@ -13,11 +13,16 @@ import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
-import type { AcquireOptions, CloseOptions, ResolvedOptions, SemaphoreOptions } from './options.js';
+import type {
+  AcquireOptions,
+  CloseOptions,
+  RateOptions,
+  ResolvedOptions,
+  SemaphoreOptions,
+} from './options.js';
 import {
   checkFunction,
   checkName,
-  integer,
   resolveAcquire,
   resolveClose,
   resolveOptions,
@@ -25,7 +30,9 @@ import {
 } from './options.js';
 import { onceListened } from './once-listened.js';
 import { telemetry } from './telemetry.js';
-import { rangeError, formatValue, typeError } from './arguments/validation.js';
+import { integer } from './arguments/numbers.js';
+import { resolveRate } from './arguments/rate-option.js';
+import { formatValue, rangeError, typeError } from './arguments/validation.js';
 
 /** What `inspect` gives: permits held, requests waiting, and their labels. */
 export interface SemaphoreState extends InspectReply {
@@ -107,6 +114,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#options = resolveOptions(options, this.#backend.clock);
     this.#refuseWithoutQueue('maxWaiting', this.#options.maxWaiting);
     this.#key = { prefix: this.#options.prefix, name: this.name };
+    if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
     this.#engine = new SemaphoreEngine(
       withReplicas(this.#backend, this.#options),
       this.#key,
@@ -167,7 +175,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * One try, one round trip: null when no permit is free or others wait for one.
+   * One try, one round trip: null when no permit is free, others wait for one, or the
+   * rate allows none now.
    * @param options `permits`: how many to take, 1 to the limit, default 1
    * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
    *   limit, as the backend has it
@@ -240,8 +249,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Limit, permits held, requests waiting, with their labels; what has expired is not counted.
-   * Large ones are read in pages.
+   * Limit, rate and when it allows the next permit, permits held, requests waiting, with their
+   * labels; what has expired is not counted. Large ones are read in pages.
    * @throws {ClosedError} when the semaphore is closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
@@ -286,6 +295,22 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     throw rangeError(
       `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,
     );
+  }
+
+  /**
+   * Changes the rate for every process that uses this name, from its next call on, whatever rate it
+   * was made with. What was used of the rate before stays used; what the new one allows is granted
+   * at once. Kept until a day after the last use.
+   * @param rate as the option; undefined: there is none, whatever `rate` processes were made with
+   * @throws {RangeError | TypeError} for anything else, and on several masters
+   * @throws {ClosedError} when the semaphore is closed
+   * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
+   */
+  async setRate(rate: RateOptions | undefined): Promise<void> {
+    const resolved = rate === undefined ? undefined : resolveRate(rate);
+    checkRateTarget(this.#backend);
+    this.#assertOpen();
+    await this.#engine.operator.setRate(resolved);
   }
 
   /**
@@ -430,6 +455,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#stopHazards?.();
     await this.#engine.close(() => new ClosedError(this.name), drain);
   }
+}
+
+/** @throws {TypeError} where there is no queue in which a rate could be kept */
+function checkRateTarget(backend: Backend): void {
+  if (backend.setRate !== undefined) return;
+  throw typeError(
+    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
+  );
 }
 
 /** @throws {TypeError} where replicas are wanted and the backend has none */

@@ -12,6 +12,7 @@ export const SEMAPHORE_OPTIONS: OptionNames = new Set([
   'label',
   'replicas',
   'maxWaiting',
+  'rate',
   'clock',
 ]);
 /** Of an `acquire` of several at once. */
@@ -36,6 +37,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   prefix: 'keyprefix namespace',
   label: 'identifier owner holder',
   permits: 'count tokens units',
+  rate: 'ratelimit limiter reservoir mintime',
   maxWaiting: 'maxqueue maxqueued maxqueuesize maxpending queuelimit queuesize highwater',
   group: 'tenant tenantid groupid',
   priority: 'prio',

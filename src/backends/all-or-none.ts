@@ -3,12 +3,13 @@ import type { AcquireCall } from './backend.js';
 /**
  * The calls as one that takes all or nothing: none acts after the earliest moment that any of them
  * names. Undefined where they cannot be one: each must be of another semaphore, and have one
- * request, for one permit, that does not wait.
+ * request, for one permit, that does not wait, and no rate.
  */
 export function allOrNone(calls: readonly AcquireCall[]): AcquireCall[] | undefined {
   const semaphores = new Set(calls.map(({ key: { prefix, name } }) => `${prefix}}${name}`));
-  const simple = calls.every(({ requests: [first, ...more] }) => {
-    return first?.permits === 1 && !first.wait && first.arrival === undefined && more.length === 0;
+  const simple = calls.every(({ rate, requests: [first, ...more] }) => {
+    const isPlain = first?.permits === 1 && !first.wait && first.arrival === undefined;
+    return isPlain && rate === undefined && more.length === 0;
   });
   if (!simple || semaphores.size < calls.length) return undefined;
   const earliest = Math.min(...calls.map(({ notAfter = Infinity }) => notAfter));

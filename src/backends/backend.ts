@@ -42,7 +42,7 @@ export interface Backend {
    */
   listNames?(prefix: string, cursor: string): Promise<NamePage>;
   /**
-   * Stores the limit that counts for everyone. Left out, as the next three, where the backend
+   * Stores the limit that counts for everyone. Left out, as the next ones, where the backend
    * cannot.
    */
   setLimit?(call: SetLimitCall): Promise<SetLimitReply>;
@@ -51,6 +51,11 @@ export interface Backend {
    * once.
    */
   addPermits?(call: AddPermitsCall): Promise<AddPermitsReply>;
+  /**
+   * Stores the rate that counts for everyone. Left out: semaphores with a rate are refused, since
+   * nobody could keep it.
+   */
+  setRate?(call: SetRateCall): Promise<SetRateReply>;
   /** Gives a ticket to another holder under a new id, with a new token. */
   adopt?(call: AdoptCall): Promise<AdoptReply>;
   /** Takes a ticket from its holder. */
@@ -102,6 +107,16 @@ export interface ReplicaRequirement {
   readonly atLeast: number;
   /** Milliseconds to wait for them, minimum 1. */
   readonly timeout: number;
+}
+
+/** How many permits may be granted in a period, see `RateOptions`. */
+export interface Rate {
+  /** In each period, minimum 1. */
+  readonly permits: number;
+  /** The period in milliseconds, minimum 1. */
+  readonly per: number;
+  /** At once, after a pause; minimum 1. */
+  readonly burst: number;
 }
 
 /** A request for one ticket. */
@@ -171,6 +186,11 @@ export interface AcquireCall extends Call {
   readonly label: string;
   /** Server time after which the call must change nothing. */
   readonly notAfter: number | undefined;
+  /**
+   * Applies where `setRate` stored none. Left out: what another caller named applies, for a minute
+   * or a period, whichever is longer.
+   */
+  readonly rate?: Rate | undefined;
   /** How many requests may wait, of all callers: one more is refused. Left out: any number. */
   readonly maxWaiting?: number | undefined;
   /** What it asks for; requests of one call are served in this order. */
@@ -249,7 +269,10 @@ export interface LateVerdict {
 }
 
 export interface AcquireReply extends Reply {
-  /** When the next ticket expires, if requests of this call were left in the queue. */
+  /**
+   * If requests of this call were left in the queue: when the next ticket expires, or the rate may
+   * allow the first of them.
+   */
   readonly nearestExpiry: number | undefined;
   /** One for each request, in the same order. */
   readonly verdicts: readonly AcquireVerdict[];
@@ -297,6 +320,20 @@ export interface SetLimitCall extends Call {
 }
 
 export interface SetLimitReply extends Reply {
+  /** It came after `notAfter`. */
+  readonly late?: boolean;
+}
+
+export interface SetRateCall extends Call {
+  /** Undefined: nobody is held back by a rate. */
+  readonly newRate: Rate | undefined;
+  /**
+   * Server time after which the call must change nothing: somebody else may have set another since.
+   */
+  readonly notAfter?: number | undefined;
+}
+
+export interface SetRateReply extends Reply {
   /** It came after `notAfter`. */
   readonly late?: boolean;
 }
@@ -371,6 +408,8 @@ export interface InspectCall {
   readonly key: SemaphoreKey;
   /** Counts where no other is known. */
   readonly limit: number;
+  /** Counts where no other is known. */
+  readonly rate?: Rate | undefined;
 }
 
 /** Some of the names in use. */
@@ -390,6 +429,8 @@ export interface InspectReply {
    * nobody has asked, so it is the one given here.
    */
   readonly limitFrom: 'setLimit' | 'caller' | 'options';
+  /** Left out where none counts. */
+  readonly rate?: RateState | undefined;
   /** Permits, not tickets, that are held. */
   readonly held: number;
   /** Requests, not permits, that wait. */
@@ -398,6 +439,17 @@ export interface InspectReply {
   readonly holders: readonly HolderState[];
   /** The requests, in the order in which they will be granted. */
   readonly waiters: readonly WaiterState[];
+}
+
+/** The rate that counts; see `Semaphore.inspect`. */
+export interface RateState extends Rate {
+  /**
+   * `setRate`: stored. `caller`: none is stored, and a caller of late has it. `options`: nobody has
+   * asked, so it is the one given here.
+   */
+  readonly from: 'setRate' | 'caller' | 'options';
+  /** Milliseconds until the rate allows the next permit; 0 where it allows one now. */
+  readonly nextIn: number;
 }
 
 /** A semaphore in a list of all; what has expired is not counted. */
@@ -471,6 +523,14 @@ export interface PushedGrant {
   readonly expiresAt: number;
 }
 
+/** When the rate will allow a queued request that is the next. */
+export interface PushedTurn {
+  /** The request's id. */
+  readonly id: string;
+  /** Server time. */
+  readonly at: number;
+}
+
 /** A ticket that was taken from its holder, by what a message says. */
 export interface EndedTicket {
   /** The ticket's id. */
@@ -485,6 +545,8 @@ export interface GrantListener {
   onGrants(grants: readonly PushedGrant[], name: string): void;
   /** Tickets of this client were taken away. */
   onEnded?(ended: readonly EndedTicket[], name: string): void;
+  /** The rate alone holds back a request of this client, which is the next. */
+  onTurn?(turn: PushedTurn, name: string): void;
   /** `true` when pushes are known to arrive from now on, `false` when they may be lost. */
   onHealth(healthy: boolean): void;
   /**

@@ -9,6 +9,12 @@ export const CLAIM_TIME_MS = 5000;
 /** How long a process's queued requests count without a sign of life from it. */
 export const WAITER_LEASE_MS = 5000;
 
+/**
+ * How long a rate that a caller named counts for callers that name none, at least; longer where its
+ * period is.
+ */
+export const RATE_LIFE_MS = 60_000;
+
 /** How long what is stored of a semaphore outlives its last ticket. */
 export const KEYS_LIFE_MS = 86_400_000;
 

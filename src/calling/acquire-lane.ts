@@ -47,11 +47,11 @@ export function timeWanted(items: readonly AcquireItem[], now: number): number {
 }
 
 export function acquireCall(
-  { call, ttl, label, maxWaiting }: CallTerms,
+  { call, ttl, label, maxWaiting, rate }: CallTerms,
   requests: readonly AcquireItem[],
   notAfter: number | undefined,
 ): AcquireCall {
   const { key, limit, client } = call;
   // Field by field: a spread costs several times as much on this path.
-  return { key, limit, client, ttl, label, notAfter, maxWaiting, requests };
+  return { key, limit, client, ttl, label, notAfter, maxWaiting, rate, requests };
 }

@@ -1,4 +1,4 @@
-import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
+import type { Call, Rate, Reply, SemaphoreKey } from '../backends/backend.js';
 import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
 import type { ServerClock } from '../time/server-clock.js';
@@ -11,6 +11,7 @@ export interface CallTermsParts {
   readonly label: string;
   /** How many requests may wait; undefined: any number. */
   readonly maxWaiting: number | undefined;
+  readonly rate: Rate | undefined;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -24,6 +25,7 @@ export class CallTerms {
   readonly ttl: number;
   readonly label: string;
   readonly maxWaiting: number | undefined;
+  readonly rate: Rate | undefined;
   readonly lane: string;
   readonly serverClock: ServerClock;
   readonly #damaged: DamagedNames;
@@ -33,11 +35,12 @@ export class CallTerms {
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
 
   constructor(parts: CallTermsParts) {
-    const { call, ttl, label, maxWaiting, lane, serverClock, damaged, dispatch } = parts;
+    const { call, ttl, label, maxWaiting, rate, lane, serverClock, damaged, dispatch } = parts;
     this.call = call;
     this.ttl = ttl;
     this.label = label;
     this.maxWaiting = maxWaiting;
+    this.rate = rate;
     this.lane = lane;
     this.serverClock = serverClock;
     this.#damaged = damaged;

@@ -1,4 +1,10 @@
-import type { Backend, EndedTicket, PushedGrant, SemaphoreKey } from '../backends/backend.js';
+import type {
+  Backend,
+  EndedTicket,
+  PushedGrant,
+  PushedTurn,
+  SemaphoreKey,
+} from '../backends/backend.js';
 import type { LostReason } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { retryUntilDeadline } from './retry.js';
@@ -20,6 +26,8 @@ const ORPHAN_RETRY = { min: 10, max: 200, factor: 2, jitter: true };
 export interface GrantReader {
   /** False when it has no request or ticket of this id. */
   onGrant(grant: PushedGrant): boolean;
+  /** A message says when the rate will allow a request. */
+  onTurn(turn: PushedTurn): void;
   /** A message says that a ticket was taken away. */
   onEnded(id: string): void;
   /** A ticket was taken away, as the backend has confirmed. */
@@ -68,6 +76,10 @@ export class GrantDispatch {
   onEnded(key: SemaphoreKey, ended: readonly EndedTicket[]): void {
     const readers = this.#readers.of(placeOf(key));
     for (const { id } of ended) for (const reader of readers) reader.onEnded(id);
+  }
+
+  onTurn(key: SemaphoreKey, turn: PushedTurn): void {
+    for (const reader of this.#readers.of(placeOf(key))) reader.onTurn(turn);
   }
 
   lose(key: SemaphoreKey, id: string, reason: LostReason): void {

@@ -1,4 +1,10 @@
-import type { Backend, EndedTicket, Listening, PushedGrant } from '../backends/backend.js';
+import type {
+  Backend,
+  EndedTicket,
+  Listening,
+  PushedGrant,
+  PushedTurn,
+} from '../backends/backend.js';
 import type { Clock, Timer } from '../time/clock.js';
 import type { GrantDispatch } from './grant-dispatch.js';
 
@@ -130,6 +136,8 @@ export class GrantInbox {
       this.#dispatch.onGrants({ prefix: this.#prefix, name }, grants),
     onEnded: (ended: readonly EndedTicket[], name: string): void =>
       this.#dispatch.onEnded({ prefix: this.#prefix, name }, ended),
+    onTurn: (turn: PushedTurn, name: string): void =>
+      this.#dispatch.onTurn({ prefix: this.#prefix, name }, turn),
     onHealth: (healthy: boolean): void => {
       const wasHealthy = this.#healthy;
       this.#healthy = healthy && this.#listening !== undefined;

@@ -3,6 +3,7 @@ import type {
   AdoptedTicket,
   Backend,
   InspectReply,
+  Rate,
   Reply,
 } from '../backends/backend.js';
 import { BackendError } from '../errors.js';
@@ -42,6 +43,12 @@ export class OperatorCalls {
     this.#terms.forgetOtherLimit();
   }
 
+  async setRate(newRate: Rate | undefined): Promise<void> {
+    const setRate = this.#backend.setRate?.bind(this.#backend) ?? this.#unable('setRate');
+    const call = { ...this.#terms.call, newRate };
+    await this.#untilDone('setting the rate of', (notAfter) => setRate({ ...call, notAfter }));
+  }
+
   /** `id`: of the change, which is made once however often it is sent. */
   async addPermits(delta: number, id: string): Promise<AddPermitsReply> {
     const addPermits = this.#backend.addPermits?.bind(this.#backend) ?? this.#unable('addPermits');
@@ -72,7 +79,7 @@ export class OperatorCalls {
 
   async inspect(): Promise<InspectReply> {
     const reply = await retryUntilDeadline(this.#retry, `inspecting ${this.#quoted}`, () =>
-      this.#backend.inspect(this.#terms.call),
+      this.#backend.inspect({ ...this.#terms.call, rate: this.#terms.rate }),
     );
     this.#terms.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;

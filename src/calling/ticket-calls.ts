@@ -1,4 +1,4 @@
-import type { AcquireReply, Backend, SemaphoreKey } from '../backends/backend.js';
+import type { AcquireReply, Backend, Rate, SemaphoreKey } from '../backends/backend.js';
 import type { Clock } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
@@ -24,6 +24,7 @@ export interface TermsOptions {
   readonly ttl: number;
   readonly label: string;
   readonly maxWaiting?: number | undefined;
+  readonly rate: Rate | undefined;
 }
 
 /**
@@ -80,7 +81,7 @@ export class TicketCalls {
     return inbox;
   }
 
-  terms(key: SemaphoreKey, { limit, ttl, label, maxWaiting }: TermsOptions): CallTerms {
+  terms(key: SemaphoreKey, { limit, ttl, label, maxWaiting, rate }: TermsOptions): CallTerms {
     const { clock } = this.#parts;
     const lane = this.#backend.laneOf?.(key) ?? '';
     // Semaphores of different lanes may be on different servers.
@@ -89,7 +90,17 @@ export class TicketCalls {
     const call = { key, limit, client: this.#numbers.client };
     const damaged = this.#damaged;
     const { dispatch } = this;
-    return new CallTerms({ call, ttl, label, maxWaiting, lane, serverClock, damaged, dispatch });
+    return new CallTerms({
+      call,
+      ttl,
+      label,
+      maxWaiting,
+      rate,
+      lane,
+      serverClock,
+      damaged,
+      dispatch,
+    });
   }
 
   isRetryable(error: unknown): boolean {
@@ -118,7 +129,7 @@ export class TicketCalls {
     return (
       this.#backend.acquireTogether !== undefined &&
       sharable &&
-      all.every(({ lane }) => lane === first?.lane)
+      all.every(({ lane, rate }) => lane === first?.lane && rate === undefined)
     );
   }
 

@@ -1,4 +1,4 @@
-import type { SemaphoreState } from '../index.js';
+import type { RateOptions, SemaphoreState } from '../index.js';
 import { listSemaphores, Semaphore } from '../index.js';
 import { describe, usageOf } from './failure.js';
 import { samplerFor } from '../sampler/sampler-for.js';
@@ -101,6 +101,12 @@ export class Operator {
     return await semaphore
       .addPermits(delta)
       .catch((error: unknown) => usageOf(() => rethrow(error)));
+  }
+
+  /** Undefined: there is none. */
+  async setRate(name: string, rate: RateOptions | undefined): Promise<void> {
+    await using semaphore = await this.#withCurrentLimit(name, 1);
+    await semaphore.setRate(rate).catch((error: unknown) => usageOf(() => rethrow(error)));
   }
 
   /** False when there is no such ticket. */

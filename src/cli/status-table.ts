@@ -4,6 +4,7 @@ import { inColumns } from './columns.js';
 import { showDuration } from './duration.js';
 import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
+import { showRate, showRateState } from './rate.js';
 import type { Line } from './style.js';
 import { lineOf, spanOf } from './style.js';
 import { permitBar } from './watch/graphs.js';
@@ -76,7 +77,7 @@ type Entry = SemaphoreSummary | Unreadable;
 
 const OVERVIEW: readonly Column<Entry>[] = [
   { head: 'NAME', rank: 1, least: 12, cell: ({ name }) => ({ text: name }) },
-  numberOf('LIMIT', 3, ({ limit }) => String(limit ?? '?')),
+  numberOf('LIMIT', 3, ({ limit }) => limitText(limit)),
   numberOf('HELD', 2, ({ held }) => String(held)),
   {
     head: '',
@@ -93,6 +94,7 @@ const OVERVIEW: readonly Column<Entry>[] = [
     const oldest = oldestWait(summary);
     return oldest === undefined ? '' : showDuration(oldest);
   }),
+  numberOf('RATE', 6, ({ rate }) => (rate === undefined ? '' : showRate(rate))),
 ];
 
 const WHY: Column<Entry> = {
@@ -141,12 +143,26 @@ export function unreadable({ error }: Unreadable): string {
   return `cannot be read: ${error}`;
 }
 
+/** `?`: unknown; `-`: beside a rate there is none. */
+function limitText(limit: number | null): string {
+  if (limit === null) return '?';
+  return limit === Number.MAX_SAFE_INTEGER ? '-' : String(limit);
+}
+
+const NO_LIMIT: Readonly<Record<string, string>> = {
+  '?': 'permits held (limit unknown)',
+  '-': 'permits held (no limit)',
+};
+
 function headline(summary: SemaphoreSummary): string {
-  const { name, held, waiting, limit } = summary;
-  if (limit === null && held + waiting === 0) return `${printable(name)}: not in use`;
+  const { name, held, waiting, limit, rate } = summary;
+  if (limit === null && rate === undefined && held + waiting === 0)
+    return `${printable(name)}: not in use`;
   const permits = limit === 1 ? 'permit' : 'permits';
-  const of = limit === null ? 'permits held (limit unknown)' : `of ${limit} ${permits} held`;
+  const shown = limitText(limit);
+  const of = NO_LIMIT[shown] ?? `of ${shown} ${permits} held`;
   const oldest = oldestWait(summary);
   const since = oldest === undefined ? '' : `, the longest for ${showDuration(oldest)}`;
-  return `${printable(name)}: ${held} ${of}, ${waiting} waiting${since}`;
+  const pace = rate === undefined ? '' : `, rate ${showRateState(rate)}`;
+  return `${printable(name)}: ${held} ${of}, ${waiting} waiting${since}${pace}`;
 }

@@ -1,4 +1,10 @@
-import type { Backend, InspectReply, PushedGrant, SemaphoreKey } from '../backends/backend.js';
+import type {
+  Backend,
+  InspectReply,
+  PushedGrant,
+  PushedTurn,
+  SemaphoreKey,
+} from '../backends/backend.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import type { CallTerms } from '../calling/call-terms.js';
 import { callTimeout } from '../time/call-timeout.js';
@@ -122,6 +128,10 @@ export class SemaphoreEngine implements GrantReader {
     if (lease !== undefined && grant.fencingToken > lease.fencingToken)
       this.renewer.onReportedGone(lease);
     return lease !== undefined;
+  }
+
+  onTurn(turn: PushedTurn): void {
+    this.waitLoop.onTurn(turn);
   }
 
   onEnded(id: string): void {

@@ -3,6 +3,7 @@ import type {
   AcquireVerdict,
   PushedGrant,
   QueuedVerdict,
+  PushedTurn,
   SemaphoreKey,
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
@@ -30,6 +31,7 @@ import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
 import { refusal } from './refusal.js';
 import type { Releaser } from './releaser.js';
+import { publishQueue, publishWait } from './wait-telemetry.js';
 
 /**
  * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
@@ -108,7 +110,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     if (this.#pending.size === 0) this.#interruptions = this.#inbox.interruptions;
     this.#pending.add(request);
     request.onAbort((reason) => this.abandon(request, reason));
-    if (telemetry.queue.active) this.#publishQueue();
+    if (telemetry.queue.active) publishQueue(this.key, this.#pending.size);
     return request;
   }
 
@@ -153,6 +155,11 @@ export class WaitLoop implements InboxReader, AcquireSender {
     // fits.
     else if (grant.slots.length === request.permits) this.#grant(request, grant, window, false);
     return true;
+  }
+
+  /** A request is the next, and the rate allows it from then on. */
+  onTurn({ id, at }: PushedTurn): void {
+    if (this.#pending.get(id) !== undefined) this.#wakeAt(at);
   }
 
   /** After the pause that follows a try which failed. */
@@ -313,10 +320,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
       request.resend = false;
       return this.#send(request);
     }
-    if (request.attempts === 1 && telemetry.wait.active) {
-      const { id, permits, progress } = request;
-      telemetry.wait.publish({ name: this.key.name, id, permits, ...progress });
-    }
+    if (request.attempts === 1 && telemetry.wait.active) publishWait(this.key, request);
     if (!request.pending || this.#awaiting) return;
     this.#awaiting = true;
     this.#inbox.await(this);
@@ -342,7 +346,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
 
   #forget(request: AcquireRequest): void {
     this.#pending.remove(request);
-    if (telemetry.queue.active) this.#publishQueue();
+    if (telemetry.queue.active) publishQueue(this.key, this.#pending.size);
     if (this.#pending.size > 0) return;
     this.#nextTry.stop();
     this.#deadlines.stop();
@@ -352,10 +356,6 @@ export class WaitLoop implements InboxReader, AcquireSender {
     if (!this.#awaiting) return;
     this.#awaiting = false;
     this.#inbox.remove(this);
-  }
-
-  #publishQueue(): void {
-    telemetry.queue.publish({ name: this.key.name, waiting: this.#pending.size });
   }
 
   #tryAgain(): void {
@@ -375,15 +375,21 @@ export class WaitLoop implements InboxReader, AcquireSender {
   /** Sets the next try for the waiters, unless an earlier one is set. */
   #schedule(): void {
     if (this.#pending.size === 0) return;
-    const { clock, retry, terms } = this.#parts;
+    const { clock, retry } = this.#parts;
     const now = clock.monotonic();
     if (this.#failing || !this.#inbox.healthy) {
       return this.#nextTry.wakeAround(now + backoffDelay(retry, this.#pauses, this.#random), now);
     }
     this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
-    if (this.#nearestExpiry === undefined) return;
-    // A holder that died wakes nobody: look again when the next ticket expires.
-    const expiresIn = terms.serverClock.delayUntil(this.#nearestExpiry);
-    this.#nextTry.wakeBy(now + Math.max(1, expiresIn), now);
+    // A holder that died wakes nobody, nor does a rate: look again when the next ticket expires, or
+    // the rate allows another permit.
+    if (this.#nearestExpiry !== undefined) this.#wakeAt(this.#nearestExpiry);
+  }
+
+  /** `time`: of the server. */
+  #wakeAt(time: number): void {
+    const { clock, terms } = this.#parts;
+    const now = clock.monotonic();
+    this.#nextTry.wakeBy(now + Math.max(1, terms.serverClock.delayUntil(time)), now);
   }
 }

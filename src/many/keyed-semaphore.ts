@@ -5,7 +5,8 @@ import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
-import { integer, resolveOptions } from '../options.js';
+import { resolveOptions } from '../options.js';
+import { checkLimit } from '../arguments/rate-option.js';
 import type { Semaphore, SemaphoreWarning, TryUseResult } from '../semaphore.js';
 import { LockNames } from './lock-names.js';
 import { SemaphorePool } from './semaphore-pool.js';
@@ -13,9 +14,9 @@ import { SemaphorePool } from './semaphore-pool.js';
 /** As for a semaphore, but for these two. */
 export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
   /**
-   * How many permits each key has: an integer, minimum 1. A function gets the key and is called at
-   * each call for that key; it must give one answer for a key in all processes, and it must not be
-   * async.
+   * How many permits each key has: an integer, minimum 1; with a `rate` also Infinity. A function
+   * gets the key and is called at each call for that key; it must give one answer for a key in all
+   * processes, and it must not be async.
    */
   readonly limit: number | ((key: string) => number);
   /**
@@ -52,6 +53,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   /** As given to the constructor. */
   readonly name: string;
   readonly #limit: number | ((key: string) => number);
+  readonly #hasRate: boolean;
   readonly #names: LockNames;
   readonly #pool: SemaphorePool;
 
@@ -68,6 +70,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
     this.#names = new LockNames(name);
     this.name = name;
     this.#limit = limit;
+    this.#hasRate = options.rate !== undefined;
     this.#pool = new SemaphorePool(this, target, others);
   }
 
@@ -140,6 +143,6 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
 
   #limitOf(key: string): number {
     if (typeof this.#limit === 'number') return this.#limit;
-    return integer(`limit of ${JSON.stringify(key)}`, this.#limit(key), 1);
+    return checkLimit(`limit of ${JSON.stringify(key)}`, this.#limit(key), this.#hasRate);
   }
 }

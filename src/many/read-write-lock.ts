@@ -4,15 +4,16 @@ import type { Handle } from '../handle.js';
 import { checkOptions, SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from '../options.js';
-import { checkFunction, integer, resolveAcquire } from '../options.js';
+import { checkFunction, resolveAcquire } from '../options.js';
+import { integer } from '../arguments/numbers.js';
 import { runAndRelease } from '../engine/use.js';
 import { onceListened } from '../once-listened.js';
 import type { SemaphoreEvents } from '../semaphore.js';
 import { Semaphore } from '../semaphore.js';
-import { rangeError } from '../arguments/validation.js';
+import { rangeError, formatValue, typeError } from '../arguments/validation.js';
 
 /** As for a semaphore. */
-export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit'> {
+export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit' | 'rate'> {
   /**
    * Most readers at once: an integer, minimum 1, maximum 16 777 216 (10 000 on several masters).
    * Default 1000. Must be the same in all processes: a writer takes this number of permits, and
@@ -53,7 +54,12 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
   constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
     super();
     checkOptions(options, SEMAPHORE_OPTIONS);
-    const { limit = DEFAULT_LIMIT } = options;
+    const { limit = DEFAULT_LIMIT, rate }: Partial<SemaphoreOptions> = options;
+    if (rate !== undefined) {
+      throw typeError(
+        `rate: expected none, because a writer takes all permits, got ${formatValue(rate)}`,
+      );
+    }
     this.#limit = integer('limit', limit, 1, MOST_PERMITS);
     this.semaphore = new Semaphore(target, name, { ...options, limit });
     onceListened(this, 'warning', () => {

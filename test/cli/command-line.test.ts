@@ -12,7 +12,7 @@ import { hasColors, plainText } from '../../src/cli/style.js';
 import { fit, widthOf } from '../../src/cli/text-width.js';
 import { redsem } from './cli-fixture.js';
 
-const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'revoke', 'completion'];
+const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'rate', 'revoke', 'completion'];
 
 describe('the command line', () => {
   it('has a help that lists the commands, and one for each, in lines that fit a terminal', async () => {
@@ -57,7 +57,21 @@ describe('the command line', () => {
     expect(label).to.match(new RegExp(`^.+:${process.pid} job\\.sh$`));
     const times = plan('-t', '1.5s', '--ttl', '2m', '-k', '500ms', 'jobs', '--', 'true');
     expect(times).to.include({ timeout: 1500, ttl: 120_000, killAfter: 500 });
+    expect(jobs).to.include({ rate: undefined });
+    const calls = plan('--rate', '100/m', '--burst', '3', 'api', '--', 'true');
+    expect(calls).to.deep.include({
+      limit: Infinity,
+      rate: { permits: 100, per: 60_000, burst: 3 },
+    });
+    expect(plan('-r', '9/15d', '-n', '2', 'api', '--', 'true')).to.deep.include({
+      limit: 2,
+      rate: { permits: 9, per: 1_296_000_000 },
+    });
     for (const [argv, message] of [
+      ['--rate 100 x -- true', '--rate: expected a rate such as 10/s, 100/m or 5000/h, got "100"'],
+      ['--rate 1/w x -- true', '--rate: expected a rate'],
+      ['--rate 1.5/s x -- true', '--rate: expected a rate'],
+      ['--burst 2 x -- true', '--burst: expected only beside --rate'],
       ['x', 'expected -- and a command after the name'],
       ['x --', 'expected -- and a command'],
       ['--pass-fd 1 x -- true', '--pass-fd: expected'],

@@ -76,12 +76,41 @@ for (const client of ['redis', 'ioredis']) {
         const plain = await call('list', ...prefix);
         expect(plain.stdout.split('\n')).to.include('new\\u000aline \\u001b[31mred');
         const overview = await call('status', ...prefix);
-        expect(overview.stdout.split('\n')[0]).to.match(/^NAME +LIMIT +HELD +WAITING +OLDEST$/);
+        expect(overview.stdout.split('\n')[0]).to.match(
+          /^NAME +LIMIT +HELD +WAITING +OLDEST +RATE$/,
+        );
         expect(overview.stdout).to.match(/^späce 漢字 🚀 +1 +1 +0$/m);
         const summaries = parsed(await call('status', ...prefix, '--json'));
         expect(summaries).to.have.length(names.length).and.have.nested.property('[0].held', 1);
         const dash = await call('status', ...prefix, '--', '-dash');
         expect(dash.stdout).to.match(/^-dash: 1 of 1 permit held/);
+      });
+    });
+
+    it('set the rate, which counts for waiters at once, and show it', async () => {
+      await withSemaphores(server(), async (open) => {
+        const semaphore = open('metered', 9);
+        expect((await call('rate', 'metered')).stdout).to.equal('none\n');
+        expect(await call('rate', 'metered', '1/d')).to.deep.equal(silent);
+        const first = await semaphore.acquire();
+        const waiting = semaphore.acquire();
+        await eventually(async () => expect((await semaphore.inspect()).waiting).to.equal(1));
+        expect((await call('rate', 'metered')).stdout).to.equal('1/d\n');
+        const { stdout } = await call('status', 'metered');
+        expect(stdout).to.match(
+          /^metered: 1 of 9 permits held, 1 waiting, the longest for \S+, rate 1\/d, next in 23h /,
+        );
+        expect((await call('status')).stdout).to.match(/^metered +9 +1 +1 +\S+ +1\/d$/m);
+        expect(await call('rate', '--burst', '7', 'metered', '100/15m')).to.deep.equal(silent);
+        const second = await waiting;
+        expect([first.slot, second.slot]).to.deep.equal([0, 1]);
+        expect((await call('rate', 'metered')).stdout).to.equal('100/15m burst 7\n');
+        const summary = parsed(await call('status', '--json', 'metered'));
+        expect(summary)
+          .to.have.property('rate')
+          .that.includes({ permits: 100, per: 900_000, burst: 7, from: 'setRate', nextIn: 0 });
+        expect(await call('rate', 'metered', 'none')).to.deep.equal(silent);
+        expect(await semaphore.inspect()).not.to.have.property('rate');
       });
     });
 
@@ -127,7 +156,9 @@ for (const client of ['redis', 'ioredis']) {
         expect(overview).to.include({ code: 0, stderr: '' });
         expect(overview.stdout).to.match(/^label +\? +1 +0$/m);
         expect(overview.stdout).to.match(/^no number +\? +0 +0$/m);
-        expect(overview.stdout).to.match(/^text +\? +\? +\? +\? +cannot be read: .*WRONGTYPE.*$/m);
+        expect(overview.stdout).to.match(
+          /^text +\? +\? +\? +\? +\? +cannot be read: .*WRONGTYPE.*$/m,
+        );
         expect(overview.stdout).to.match(/^whole +2 +1 +0$/m);
         const summaries = parsed(await call('status', ...prefix, '--json')) as object[];
         expect(summaries[0]).to.have.nested.property('holders[0].label', '50%');
@@ -151,6 +182,9 @@ for (const client of ['redis', 'ioredis']) {
         [['watch', 'x'.repeat(513)], 64, /^redsem: \S.*\n$/],
         [['revoke', 'a'], 64, /^redsem: expected: redsem revoke \[OPTION…\] NAME TICKET\n$/],
         [['limit', 'a', '1', 'more'], 64, /^redsem: \S.*\n$/],
+        [['rate', 'a', '100'], 64, /^redsem: RATE: expected a rate such as 10\/s.*got "100"\n$/],
+        [['rate', 'a', '0/m'], 64, /^redsem: rate\.permits: expected an integer from 1 to/],
+        [['rate', 'a', 'none', '--burst', '2'], 64, /^redsem: --burst: expected only beside/],
         [['status', '--jsn'], 64, /^redsem: Unknown option '--jsn'; see redsem status --help\n$/],
         [['revoke', 'nobody uses this', 'no ticket has spaces'], 64, /^redsem: \S.*\n$/],
         [['limit', '--url', reader, 'a', '4'], 69, /^redsem: .*NOPERM.*\n$/],

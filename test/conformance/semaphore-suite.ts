@@ -29,6 +29,7 @@ import { nameCases } from './cases/name-cases.js';
 import { operatorCases } from './cases/operator-cases.js';
 import { orderCases } from './cases/order-cases.js';
 import { permitCases } from './cases/permit-cases.js';
+import { rateCases } from './cases/rate-cases.js';
 import { releaseCases } from './cases/release-cases.js';
 import { serverCases } from './cases/server-cases.js';
 import { timeCases } from './cases/time-cases.js';
@@ -51,6 +52,7 @@ export const allGroups: readonly CaseGroup[] = [
   lossCases,
   closeCases,
   limitCases,
+  rateCases,
   warningCases,
   operatorCases,
   nameCases,

@@ -13,6 +13,7 @@ import { nodeName } from '../../src/backends/quorum/node-name.js';
 import { backendOf } from '../../src/clients.js';
 import type { RedisTarget } from '../../src/clients.js';
 import { collectUntil } from '../support/garbage.js';
+import { errorOf } from '../support/rejection.js';
 
 const lazyConnect = true;
 
@@ -43,6 +44,23 @@ describe('an array of clients', () => {
     const dropped = listOnce();
     await collectUntil(() => dropped.deref() === undefined);
     expect(backend).to.be.instanceOf(QuorumBackend);
+  });
+
+  it('has no rate: that needs a queue', async () => {
+    const targets = [client(), client(), client()];
+    const rate = { permits: 100, per: 60_000 };
+    const refused =
+      /^TypeError: rate: expected none on several masters, because a quorum has no queue.*, got one/;
+    expect(() => new Semaphore(targets, 'name', { limit: 1, rate })).to.throw(
+      TypeError,
+      /no queue/,
+    );
+    await using semaphore = new Semaphore(targets, 'name', { limit: 1 });
+    for (const given of [rate, undefined]) {
+      const error = await errorOf(semaphore.setRate(given), TypeError);
+      expect(String(error)).to.match(refused);
+      expect(error).to.include({ code: 'INVALID_ARGUMENT' });
+    }
   });
 
   it('must have 1 to 30 clients, each once, and nothing else', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 
-import type { RequestOrder } from '../../src/backends/backend.js';
+import type { Rate, RequestOrder } from '../../src/backends/backend.js';
 import { ticketId } from '../../src/backends/ticket-id.js';
 import { check } from '../random/reproducible.js';
 import { describeWithServer } from '../support/require-server.js';
@@ -29,6 +29,8 @@ const ACTS = {
   setLimit: 0,
   addPermits: 0,
   otherLimit: 0,
+  otherRate: 0,
+  setRate: 0,
   pass: 60,
   stall: 3,
   stepBack: 1,
@@ -121,6 +123,18 @@ const HABITS: Readonly<Record<string, Habits>> = {
     orders: [order('a'), order('b', 5), undefined],
     acts: { ...OPERATIONS, lose: 20, stepBack: 5 },
   },
+  'rates that differ': {
+    limit: 9,
+    largest: 3,
+    longestPause: 250,
+    acts: { otherRate: 15, stall: 5, stepBack: 4, lose: 3, adopt: 8, revoke: 8 },
+  },
+  'a live rate': {
+    limit: 5,
+    largest: 2,
+    longestPause: 300,
+    acts: { ...OPERATIONS, otherRate: 5, setRate: 12, stall: 3 },
+  },
   'losses of data': {
     limit: 4,
     largest: 2,
@@ -128,6 +142,15 @@ const HABITS: Readonly<Record<string, Habits>> = {
     acts: { ...OPERATIONS, lose: 20, stepBack: 5 },
   },
 };
+
+/** Intervals of 0.1 to 300 ms, some of them no whole microseconds. */
+const RATES: readonly (Rate | undefined)[] = [
+  undefined,
+  { permits: 10, per: 1000, burst: 1 },
+  { permits: 7, per: 1000, burst: 3 },
+  { permits: 100, per: 30_000, burst: 5 },
+  { permits: 10_000, per: 1000, burst: 1 },
+];
 
 interface Step {
   readonly act: Act;
@@ -248,6 +271,13 @@ class Program {
         this.#note(`${member.name} comes back with limit ${1 + (first % limit)}`);
         this.#pair.limits.set(member.name, 1 + (first % limit));
         return;
+      case 'otherRate':
+        return this.#comeBackWith(member, RATES[first % RATES.length]);
+      case 'setRate': {
+        const rate = RATES[first % RATES.length];
+        this.#note(`${member.name} sets the rate to ${shownRate(rate)}${late ? ', late' : ''}`);
+        return this.#pair.setRate(member, rate, late);
+      }
       case 'pass':
         return this.#pass(Math.round((longestPause * 4 * first) / 99) / 4);
       case 'stall':
@@ -323,6 +353,12 @@ class Program {
     }
   }
 
+  #comeBackWith({ name }: Member, rate: Rate | undefined): void {
+    this.#note(`${name} comes back with ${shownRate(rate)}`);
+    if (rate === undefined) this.#pair.rates.delete(name);
+    else this.#pair.rates.set(name, rate);
+  }
+
   #pass(milliseconds: number): void {
     this.#note(`${milliseconds} ms pass`);
     this.#pair.pass(milliseconds);
@@ -346,6 +382,12 @@ class Program {
 
 function shownOrder(given: RequestOrder | undefined): string {
   return given === undefined ? '' : ` (${given.priority} ${given.group}*${given.weight})`;
+}
+
+function shownRate(rate: Rate | undefined): string {
+  return rate === undefined
+    ? 'no rate'
+    : `${rate.permits} in ${rate.per} ms, ${rate.burst} at once`;
 }
 
 function again(ids: Iterable<string>): Ask[] {

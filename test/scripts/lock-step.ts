@@ -6,6 +6,8 @@ import type {
   EndedTicket,
   PushedGrant,
   RequestOrder,
+  PushedTurn,
+  Rate,
 } from '../../src/backends/backend.js';
 import { adoptedId } from '../../src/backends/ticket-id.js';
 import type { CallOptions, PortFixture, RedisFixture } from './port-fixture.js';
@@ -35,7 +37,7 @@ export type Loss = keyof typeof LOSSES;
 
 /** Tokens and places rise alike on both sides, but have not the same last digits. */
 const RISING = ['fencingToken', 'arrival', 'waitingFor'];
-const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor'];
+const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor', 'nextIn', 'at'];
 
 /** One backend on its way through a program. */
 class Side<Fixture extends PortFixture = PortFixture> {
@@ -96,6 +98,10 @@ class Side<Fixture extends PortFixture = PortFixture> {
     for (const one of ended) this.#push(`ends pushed to ${client}`, one);
   }
 
+  pushTurn(client: string, turn: PushedTurn): void {
+    this.#push(`turns of ${client}`, plain(turn));
+  }
+
   /** Ids in the order of their last tokens, and of their places. */
   order(): string[][] {
     return [this.tokens, this.arrivals].map((numbers) =>
@@ -124,6 +130,8 @@ export class LockStep {
   readonly limits = new Map<string, number>();
   /** How many may wait, if any number may not. */
   maxWaiting: number | undefined;
+  /** What members were made with that have a rate. */
+  readonly rates = new Map<string, Rate>();
   /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
   readonly #revokedUntil = new Map<string, number>();
   #latest = 0;
@@ -188,6 +196,11 @@ export class LockStep {
   async setLimit(member: Member, limit: number, notAfter?: number): Promise<void> {
     const options = { ...this.#of(member), notAfter };
     await this.#both(({ fixture }) => fixture.setLimit(limit, options));
+  }
+
+  async setRate(member: Member, rate: Rate | undefined, notAfter?: number): Promise<void> {
+    const options = { ...this.#of(member), notAfter };
+    await this.#both(({ fixture }) => fixture.setRate(rate, options));
   }
 
   async addPermits(member: Member, delta: number, id: string, notAfter?: number): Promise<void> {
@@ -270,13 +283,15 @@ export class LockStep {
       fixture.backend.listen(name, fixture.key.prefix, {
         onGrants: (grants) => this.memory.pushGrants(name, grants),
         onEnded: (ended) => this.memory.pushEnded(name, ended),
+        onTurn: (turn) => this.memory.pushTurn(name, turn),
         onHealth: () => {},
       });
     }
   }
 
   #of({ name: client, ttl, label }: Member): CallOptions {
-    return { client, ttl, label, limit: this.limits.get(client) ?? this.redis.fixture.limit };
+    const limit = this.limits.get(client) ?? this.redis.fixture.limit;
+    return { client, ttl, label, limit, rate: this.rates.get(client) };
   }
 }
 

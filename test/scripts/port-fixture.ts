@@ -8,6 +8,7 @@ import type {
   GrantListener,
   InspectReply,
   PushedGrant,
+  Rate,
   RequestOrder,
   SemaphoreKey,
   TicketRequest,
@@ -30,6 +31,7 @@ export interface CallOptions {
   readonly label?: string;
   readonly notAfter?: number | undefined;
   readonly maxWaiting?: number | undefined;
+  readonly rate?: Rate | undefined;
   readonly fencingTokens?: readonly number[];
 }
 
@@ -46,7 +48,7 @@ export interface FixtureOptions {
 }
 
 export type FullBackend = Backend &
-  Required<Pick<Backend, 'setLimit' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
+  Required<Pick<Backend, 'setLimit' | 'setRate' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
 export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
 
 /** How much longer than anything else of a semaphore its `meta` stays, in milliseconds. */
@@ -79,8 +81,9 @@ export abstract class PortFixture {
   acquire(asked: string | readonly (string | TicketRequest)[], options: CallOptions = {}) {
     const list = typeof asked === 'string' ? [asked] : asked;
     const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
-    const { label = 'label', notAfter, maxWaiting } = options;
-    const call = { ...this.#call(requests[0]?.id, options), label, notAfter, maxWaiting, requests };
+    const { label = 'label', notAfter, maxWaiting, rate } = options;
+    const given = { label, notAfter, maxWaiting, rate };
+    const call = { ...this.#call(requests[0]?.id, options), ...given, requests };
     return only(this.backend.acquire([{ ...call, ttl: this.#ttl(options) }]));
   }
 
@@ -90,8 +93,8 @@ export abstract class PortFixture {
   }
 
   /** Acquires a ticket at once or not at all, and gives what became of it. */
-  async try(id: string): Promise<string | undefined> {
-    return kinds(await this.acquire([request(id, 'try')]))[0];
+  async try(id: string, options: CallOptions = {}): Promise<string | undefined> {
+    return kinds(await this.acquire([request(id, 'try')], options))[0];
   }
 
   extend(held: string | readonly string[], options: CallOptions = {}) {
@@ -109,6 +112,11 @@ export abstract class PortFixture {
   setLimit(newLimit: number, options: CallOptions = {}) {
     const { notAfter } = options;
     return this.backend.setLimit({ ...this.#call(undefined, options), newLimit, notAfter });
+  }
+
+  setRate(newRate: Rate | undefined, options: CallOptions = {}) {
+    const { notAfter } = options;
+    return this.backend.setRate({ ...this.#call(undefined, options), newRate, notAfter });
   }
 
   addPermits(delta: number, id: string, options: CallOptions = {}) {

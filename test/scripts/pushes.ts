@@ -1,10 +1,11 @@
-import type { EndedTicket, PushedGrant } from '../../src/backends/backend.js';
+import type { EndedTicket, PushedGrant, PushedTurn } from '../../src/backends/backend.js';
 import type { RedisFixture } from './port-fixture.js';
 
 /** Gets what is pushed to clients. */
 export interface PushReader {
   pushGrants(client: string, grants: readonly PushedGrant[], name: string): void;
   pushEnded(client: string, ended: readonly EndedTicket[], name: string): void;
+  pushTurn(client: string, turn: PushedTurn, name: string): void;
 }
 
 /** What Redis pushes to some clients: one subscription for each. */
@@ -53,6 +54,7 @@ export class Pushes {
         onEnded: (ended, name) => {
           if (name !== 'last') this.reader?.pushEnded(client, ended, name);
         },
+        onTurn: (turn, name) => this.reader?.pushTurn(client, turn, name),
         onHealth: () => resolve(),
       });
     });

@@ -54,6 +54,7 @@ describe('options', () => {
       prefix: 'redsem',
       replicas: undefined,
       maxWaiting: undefined,
+      rate: undefined,
       label: `${hostname()}:${process.pid}`,
       clock: systemClock,
     });
@@ -74,11 +75,16 @@ describe('options', () => {
       label: '',
       replicas: { atLeast: 1, timeout: 1 },
       maxWaiting: 0,
+      rate: { permits: 1_000_000, per: 1000, burst: 31_536_000_000_000 },
       clock: new ManualClock(),
     };
     expect(resolveOptions(given)).to.deep.equal(given);
     const long = { limit: 1, extendEvery: 0, ttl: 2_147_483_647 };
     expect(resolveOptions(long)).to.include(long);
+    const rate = { permits: 1, per: 31_536_000_000 };
+    const open = resolveOptions({ limit: Infinity, rate });
+    expect(open).to.deep.include({ limit: 2 ** 53 - 1, rate: { ...rate, burst: 1 } });
+    expect(open.rate).to.be.frozen;
   });
 
   // That each is refused with its name and the value is shown by the conformance cases; here are
@@ -98,6 +104,30 @@ describe('options', () => {
     [{ retry: { jitter: 1 } }, 'TypeError: retry.jitter: expected true or false, got 1 (number)'],
     [{ label: 'ü'.repeat(129) }, 'RangeError: label: expected 0 to 256 bytes, got 258'],
     [{ prefix: 'a{b' }, 'TypeError: prefix: expected no braces, got "a{b" (string)'],
+    [
+      { limit: Infinity },
+      'RangeError: limit: expected an integer >= 1 (Infinity only beside a rate), got Infinity',
+    ],
+    [
+      { rate: 100 },
+      'TypeError: rate: expected an object such as { permits: 100, per: 60_000 }, got 100 (number)',
+    ],
+    [
+      { rate: { permits: 1001, per: 1 } },
+      'RangeError: rate.permits: expected an integer from 1 to 1000, got 1001',
+    ],
+    [
+      { rate: { permits: 1, per: 1.5 } },
+      'RangeError: rate.per: expected an integer from 1 to 31536000000, got 1.5',
+    ],
+    [
+      { rate: { permits: 1, per: 15_768_000_000, burst: 3 } },
+      'RangeError: rate.burst: expected an integer from 1 to 2, got 3',
+    ],
+    [
+      { rate: { permits: 1, per: 1, brust: 2 } },
+      'TypeError: rate.brust: expected no option of this name (did you mean burst?), got 2 (number)',
+    ],
     [undefined, 'TypeError: options: expected an object with a limit, got undefined'],
   ] as const) {
     it(`are refused: ${message}`, () => {
@@ -143,9 +173,10 @@ describe('options', () => {
     lable: 'did you mean label?',
     timeout: 'it is an option of acquire',
     acquireTimeout: 'did you mean timeout, an option of acquire?',
-    zebra: 'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, clock',
+    zebra:
+      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, clock',
     driftFactor:
-      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, clock',
+      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, clock',
     maxQueueSize: 'did you mean maxWaiting?',
     tenantId: 'did you mean group, an option of acquire?',
   };

@@ -165,6 +165,12 @@ export class StubBackend implements Backend {
     for (const one of this.listeners) one.onEnded?.([{ id, reason }], this.#nameOf(id));
   }
 
+  /** Says when the rate will allow a request, in that many milliseconds. */
+  pushTurn(id: string, wait: number): void {
+    const turn = { id, at: this.serverTime + wait };
+    for (const one of this.listeners) one.onTurn?.(turn, this.#nameOf(id));
+  }
+
   /** The last push, once more. */
   pushAgain(): void {
     const grants = this.#pushed === undefined ? [] : [this.#pushed];

@@ -3,6 +3,7 @@ import type {
   GrantListener,
   Listening,
   PushedGrant,
+  PushedTurn,
   SemaphoreKey,
 } from '../backend.js';
 
@@ -11,6 +12,7 @@ interface Message {
   readonly name: string;
   readonly grants?: readonly PushedGrant[];
   readonly ended?: EndedTicket;
+  readonly turn?: PushedTurn;
 }
 
 /**
@@ -35,12 +37,24 @@ export class Inboxes {
     };
   }
 
-  pushGrants({ prefix, name }: SemaphoreKey, client: string, grants: readonly PushedGrant[]): void {
-    this.#send({ inbox: inboxOf(prefix, client), name, grants });
+  /** Notifies other clients of their grants; gives those of the caller, which go with its reply. */
+  pushGrants(
+    { prefix, name }: SemaphoreKey,
+    byClient: ReadonlyMap<string, readonly PushedGrant[]>,
+    caller: string,
+  ): readonly PushedGrant[] {
+    for (const [client, grants] of byClient) {
+      if (client !== caller) this.#send({ inbox: inboxOf(prefix, client), name, grants });
+    }
+    return byClient.get(caller) ?? [];
   }
 
   pushEnded({ prefix, name }: SemaphoreKey, client: string, ended: EndedTicket): void {
     this.#send({ inbox: inboxOf(prefix, client), name, ended });
+  }
+
+  pushTurn({ prefix, name }: SemaphoreKey, client: string, turn: PushedTurn): void {
+    this.#send({ inbox: inboxOf(prefix, client), name, turn });
   }
 
   #send(message: Message): void {
@@ -50,10 +64,11 @@ export class Inboxes {
   #deliver(): void {
     const messages = this.#messages;
     this.#messages = [];
-    for (const { inbox, name, grants, ended } of messages) {
+    for (const { inbox, name, grants, ended, turn } of messages) {
       const listener = this.#listeners.get(inbox);
       if (grants !== undefined) listener?.onGrants(grants, name);
       if (ended !== undefined) listener?.onEnded?.([ended], name);
+      if (turn !== undefined) listener?.onTurn?.(turn, name);
     }
   }
 }

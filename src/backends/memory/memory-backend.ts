@@ -22,6 +22,8 @@ import type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
 } from '../backend.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
@@ -115,6 +117,10 @@ export class MemoryBackend implements Backend {
     return this.#one(call.key, (semaphore, now) => semaphore.setLimit(call, now));
   }
 
+  setRate(call: SetRateCall): Promise<SetRateReply> {
+    return this.#one(call.key, (semaphore, now) => semaphore.setRate(call, now));
+  }
+
   addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
     return this.#one(call.key, (semaphore, now) => semaphore.addPermits(call, now));
   }
@@ -129,7 +135,7 @@ export class MemoryBackend implements Backend {
 
   /** See `Backend`. */
   inspect(call: InspectCall): Promise<InspectReply> {
-    return this.#one(call.key, (semaphore, now) => semaphore.inspect(call.limit, now));
+    return this.#one(call.key, (semaphore, now) => semaphore.inspect(call, now));
   }
 
   /** See `Backend`. */

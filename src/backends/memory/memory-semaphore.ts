@@ -9,7 +9,7 @@ import type {
   Call,
   ExtendCall,
   ExtendReply,
-  HolderState,
+  InspectCall,
   InspectReply,
   Overview,
   PushedGrant,
@@ -20,6 +20,8 @@ import type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
   TicketRequest,
 } from '../backend.js';
 import { CLAIM_TIME_MS } from '../protocol.js';
@@ -28,10 +30,12 @@ import { slotsOf } from './free-slots.js';
 import { GrantPace } from './grant-pace.js';
 import type { Inboxes } from './inboxes.js';
 import { LimitRecord } from './limit-record.js';
-import type { Ticket } from './live-tickets.js';
+import type { Grantee, Ticket } from './live-tickets.js';
 import { LiveTickets } from './live-tickets.js';
+import { RateRecord } from './rate-record.js';
 import type { RisingNumbers } from './rising-numbers.js';
 import { NO_ORDER } from '../request-order.js';
+import { grantedVerdict, holderState, pushedGrant } from './ticket-views.js';
 import type { Waiter } from './waiting-flow.js';
 import { newWaiter, waiterState } from './waiting-flow.js';
 import { WaitingLine } from './waiting-line.js';
@@ -41,6 +45,10 @@ interface Served {
   readonly granted: readonly Waiter[];
   /** The rank of the first that waits for permits that may come free: others must come behind. */
   blocked: number;
+  /** The head, where the rate alone holds it back. */
+  readonly turn: Waiter | undefined;
+  /** Whether requests of dead clients were before it. */
+  readonly dropped: boolean;
   /** False where nobody asked before this call how fast grants come. */
   isPaced?: boolean;
 }
@@ -58,6 +66,7 @@ export class MemorySemaphore {
   readonly #queue = new WaitingLine();
   readonly #limits = new LimitRecord();
   readonly #pace = new GrantPace();
+  readonly #rate = new RateRecord();
 
   constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
     this.#key = key;
@@ -70,7 +79,8 @@ export class MemorySemaphore {
   isEmptyAt(now: number): boolean {
     this.#purge(now);
     if (this.#tickets.size + this.#queue.size > 0) return false;
-    return this.#limits.stored === undefined && !this.#tickets.remembersRevoked(now);
+    if (this.#limits.stored !== undefined || !this.#rate.isEmptyAt(now)) return false;
+    return !this.#tickets.remembersRevoked(now);
   }
 
   /**
@@ -81,9 +91,8 @@ export class MemorySemaphore {
     this.#purge(now);
     const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
     if (wanted === 0) return true;
-    return (
-      this.#queue.size === 0 && this.#tickets.permits + wanted <= this.#limits.countsFor(limit)
-    );
+    if (this.#rate.countsAt(now) || this.#queue.size > 0) return false;
+    return this.#tickets.permits + wanted <= this.#limits.countsFor(limit);
   }
 
   acquire(call: AcquireCall, now: number): AcquireReply {
@@ -94,10 +103,12 @@ export class MemorySemaphore {
       const grants = this.#grantFreed(call, limit, now);
       return { serverTime: now, ...told, verdicts, grants, nearestExpiry: undefined };
     }
+    this.#rate.name(call, now);
     for (const request of requests) this.#requeue(request, call);
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(call, now);
     const served = this.#serveQueue(limit, now);
+    if (served.dropped) this.#tellTurn(served, now);
     const verdicts = requests.map((request): AcquireVerdict => {
       const ticket = this.#tickets.get(request.id);
       if (ticket === undefined) return this.#verdict(request, call, limit, now, served);
@@ -108,7 +119,7 @@ export class MemorySemaphore {
     if (queued) this.#renewLease(call, now);
     this.#addProgress(requests, verdicts, served, now);
     this.#settle(served, now);
-    const nearestExpiry = queued ? this.#tickets.nearestExpiry : undefined;
+    const nearestExpiry = queued ? this.#nearest(requests, now) : undefined;
     const grants = this.#announce(served.granted, call, own);
     return { serverTime: now, ...told, verdicts, grants, nearestExpiry };
   }
@@ -143,6 +154,13 @@ export class MemorySemaphore {
     return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
   }
 
+  setRate(call: SetRateCall, now: number): SetRateReply {
+    const { limit, told } = this.#begin(call, now);
+    const late = isLate(call, now);
+    if (!late) this.#rate.store(call.newRate, now);
+    return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
+  }
+
   addPermits(call: AddPermitsCall, now: number): AddPermitsReply {
     const late = isLate(call, now);
     const change = late ? { limit: undefined, late } : this.#limits.change(call, now);
@@ -173,18 +191,23 @@ export class MemorySemaphore {
     return { serverTime: now, ...told, revoked, grants: this.#grantFreed(call, limit, now) };
   }
 
-  inspect(given: number, now: number): InspectReply {
+  inspect({ limit, rate: given }: InspectCall, now: number): InspectReply {
     this.#purge(now);
+    const rate = this.#rate.show(given, now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
     const waiters = this.#queue
       .living(now)
       .map((waiter, position) => waiterState(waiter, position, now));
     const counts = { held: this.#tickets.permits, waiting: waiters.length };
-    return { ...this.#limits.show(given), ...counts, holders, waiters };
+    const rules = { ...this.#limits.show(limit), ...(rate !== undefined && { rate }) };
+    return { ...rules, ...counts, holders, waiters };
   }
 
   overview(now: number): Overview {
-    const { limit, limitFrom, held, waiting, holders, waiters } = this.inspect(0, now);
+    const { limit, limitFrom, held, waiting, holders, waiters } = this.inspect(
+      { key: this.#key, limit: 0 },
+      now,
+    );
     const isKnown = limitFrom !== 'options';
     const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, 32);
     return {
@@ -200,6 +223,7 @@ export class MemorySemaphore {
   /** What every call begins with: the limit that counts, and what the caller hears of it. */
   #begin(call: Call, now: number) {
     this.#purge(now);
+    this.#rate.begin(now);
     const limit = this.#limits.countsFor(call.limit);
     return { limit, told: this.#limits.note(call, this.#isBusy()) };
   }
@@ -241,33 +265,32 @@ export class MemorySemaphore {
    */
   #serveQueue(limit: number, now: number): Served {
     this.#queue.unpark(limit, now);
-    const granted: Waiter[] = [];
-    const blocked = this.#serveHeads(limit, now, granted);
+    const served = this.#serveHeads(limit, now);
     this.#queue.onServed();
-    return { granted, blocked };
+    return served;
   }
 
-  /** The rank of the one that does not fit now; Infinity: there is none. */
-  #serveHeads(limit: number, now: number, granted: Waiter[]): number {
+  #serveHeads(limit: number, now: number): Served {
     const queue = this.#queue;
+    const granted: Waiter[] = [];
+    let dropped = false;
     while (this.#tickets.permits < limit) {
       const { first } = queue;
       if (first === undefined) break;
-      if (!queue.isAlive(first, now)) queue.remove(first.id);
-      else if (first.permits > limit) queue.park(first);
-      else if (!this.#fits(first.permits, limit)) return queue.rankOfFirst(first);
-      else {
+      if (!queue.isAlive(first, now)) {
+        queue.remove(first.id);
+        dropped = true;
+      } else if (first.permits > limit) queue.park(first);
+      else if (!this.#fits(first.permits, limit, now)) {
+        const turn = this.#tickets.permits + first.permits <= limit ? first : undefined;
+        return { granted, blocked: queue.rankOfFirst(first), turn, dropped };
+      } else {
         queue.take(first);
-        this.#tickets.grant(first, now, now + claimTime(first));
+        this.#grant(first, now, now + claimTime(first));
         granted.push(first);
       }
     }
-    return Infinity;
-  }
-
-  /** The condition of every grant, besides its turn. */
-  #fits(permits: number, limit: number): boolean {
-    return this.#tickets.permits + permits <= limit;
+    return { granted, blocked: Infinity, turn: undefined, dropped };
   }
 
   /** On a request that has no ticket. */
@@ -284,9 +307,10 @@ export class MemorySemaphore {
     if (place !== undefined) return { kind: 'queued', arrival: place.arrival };
     if (permits > limit && limit > 0) return { kind: 'over', limit };
     const isBlocked = served.blocked < Infinity;
-    if ((!isBlocked || this.#queue.rankOf(order) < served.blocked) && this.#fits(permits, limit)) {
+    const isNext = !isBlocked || this.#queue.rankOf(order) < served.blocked;
+    if (isNext && this.#fits(permits, limit, now)) {
       if (isBlocked) this.#queue.pass(permits, order);
-      return grantedVerdict(this.#tickets.grant({ id, permits, label }, now, now + ttl));
+      return grantedVerdict(this.#grant({ id, permits, label }, now, now + ttl));
     }
     if (!wait) return { kind: 'busy' };
     if (this.#isFull(call, now)) return { kind: 'full', waiting: this.#queue.size };
@@ -296,8 +320,28 @@ export class MemorySemaphore {
     return { kind: 'queued', arrival };
   }
 
+  /** The condition of every grant, besides its turn. */
+  #fits(permits: number, limit: number, now: number): boolean {
+    return this.#tickets.permits + permits <= limit && this.#rate.allows(permits, now);
+  }
+
+  #grant(grantee: Grantee, now: number, expiresAt: number): Ticket {
+    this.#rate.charge(grantee.permits, now);
+    return this.#tickets.grant(grantee, now, expiresAt);
+  }
+
+  /** When to come back: see `AcquireReply.nearestExpiry`. */
+  #nearest(requests: readonly TicketRequest[], now: number): number | undefined {
+    const first = this.#queue.firstOf(requests);
+    const ahead = (): number => (first === undefined ? 0 : this.#queue.ahead(first));
+    const turn = this.#rate.turn(first?.permits ?? 1, ahead, now);
+    const { nearestExpiry = turn } = this.#tickets;
+    return turn === undefined ? nearestExpiry : Math.min(turn, nearestExpiry ?? turn);
+  }
+
   #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {
     const served = this.#serveQueue(limit, now);
+    this.#tellTurn(served, now);
     this.#settle(served, now);
     return this.#announce(served.granted, call);
   }
@@ -324,6 +368,13 @@ export class MemorySemaphore {
     }
   }
 
+  /** See `rate.lua`. */
+  #tellTurn({ turn }: Served, now: number): void {
+    const at = turn && this.#rate.turn(turn.permits, () => 0, now);
+    if (turn === undefined || at === undefined) return;
+    this.#inboxes.pushTurn(this.#key, turn.client, { id: turn.id, at });
+  }
+
   /** Notifies other clients of their grants; those of the caller go with its reply. */
   #announce(
     granted: readonly Waiter[],
@@ -339,10 +390,7 @@ export class MemorySemaphore {
       grants.push(pushedGrant(ticket));
       byClient.set(waiter.client, grants);
     }
-    for (const [other, grants] of byClient) {
-      if (other !== client) this.#inboxes.pushGrants(this.#key, other, grants);
-    }
-    return byClient.get(client) ?? [];
+    return this.#inboxes.pushGrants(this.#key, byClient, client);
   }
 
   /** A call that runs again finds what it did the first time. */
@@ -364,20 +412,6 @@ function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: n
  */
 function claimTime({ ttl }: Waiter): number {
   return Math.min(ttl, CLAIM_TIME_MS);
-}
-
-function holderState(ticket: Ticket, now: number): HolderState {
-  const { id, ranges, fencingToken, expiresAt, label } = ticket;
-  const [expiresIn, heldFor] = [expiresAt - now, Math.max(0, now - fencingToken / 1000)];
-  return { id, slots: slotsOf(ranges), fencingToken, expiresIn, heldFor, label };
-}
-
-function grantedVerdict({ fencingToken, ranges }: Ticket): AcquireVerdict {
-  return { kind: 'granted', fencingToken, slots: slotsOf(ranges) };
-}
-
-function pushedGrant({ id, fencingToken, ranges, expiresAt }: Ticket): PushedGrant {
-  return { id, fencingToken, slots: slotsOf(ranges), expiresAt };
 }
 
 function clientOf(id: string): string {

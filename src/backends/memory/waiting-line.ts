@@ -121,6 +121,27 @@ export class WaitingLine {
     if (!this.#ordered) for (const waiter of this.#parked.values()) this.#unpark(waiter);
   }
 
+  /** The one of these that came first. */
+  firstOf(some: readonly { readonly id: string }[]): Waiter | undefined {
+    let first: Waiter | undefined;
+    for (const { id } of some) {
+      const waiter = this.get(id);
+      if (waiter !== undefined && waiter.arrival < (first?.arrival ?? Infinity)) first = waiter;
+    }
+    return first;
+  }
+
+  /** How many come before it at least, whether they live or not; see `turn_by_rate` in `rate.lua`. */
+  ahead(waiter: Waiter): number {
+    const flow = this.#flows.get(flowOf(waiter.order));
+    const before = (all: Iterable<Waiter>): number =>
+      [...all].filter(({ arrival }) => arrival < waiter.arrival).length;
+    if (!this.#ordered) return before(this.#waiters.values());
+    const isBehind = flow !== undefined && flow.lowest !== waiter && !this.#parked.has(waiter.id);
+    if (flowOf(waiter.order) !== PLAIN_FLOW || !isBehind) return 0;
+    return this.#bands.reduce((sum, { heads }) => sum + heads.size, before(flow.values()) - 1);
+  }
+
   /** How many come before it; see `progress.lua`. */
   positionOf(id: string): number {
     const waiter = this.#waiters.get(id);

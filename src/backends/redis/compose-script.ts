@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CLAIM_TIME_MS, KEYS_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
+import { CLAIM_TIME_MS, KEYS_LIFE_MS, RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
 import { luaSources } from './lua-sources.js';
 
 export interface Script {
@@ -20,6 +20,7 @@ const sources = new Map<string, readonly string[]>(Object.entries(luaSources));
 const NUMBERS: Readonly<Record<string, number>> = {
   CLAIM_TIME_US: CLAIM_TIME_MS * 1000,
   WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
+  RATE_LIFE_US: RATE_LIFE_MS * 1000,
   KEYS_LIFE_MS,
 };
 const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`, 'g');

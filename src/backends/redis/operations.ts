@@ -13,6 +13,8 @@ import type {
   RevokeReply,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
   TicketRequest,
   RequestOrder,
 } from '../backend.js';
@@ -25,7 +27,9 @@ import {
   parseRelease,
   parseRevoke,
   parseSetLimit,
+  parseSetRate,
 } from './replies.js';
+import { rateText } from './rate-text.js';
 import type { Operation } from './script-call.js';
 import {
   acquireScript,
@@ -34,6 +38,7 @@ import {
   releaseScript,
   revokeScript,
   setLimitScript,
+  setRateScript,
 } from './scripts.js';
 
 export const acquireOperation: Operation<AcquireCall, AcquireReply> = {
@@ -73,6 +78,17 @@ export const setLimitOperation: Operation<SetLimitCall, SetLimitReply> = {
   sameTerms: alone,
   argument: ({ notAfter }) => latest(notAfter),
   parse: parseSetLimit,
+};
+
+export const setRateOperation: Operation<SetRateCall, SetRateReply> = {
+  script: setRateScript,
+  terms: ({ limit, newRate }) => [
+    String(limit),
+    newRate === undefined ? 'none' : rateText(newRate),
+  ],
+  sameTerms: alone,
+  argument: ({ notAfter }) => latest(notAfter),
+  parse: parseSetRate,
 };
 
 export const addPermitsOperation: Operation<AddPermitsCall, AddPermitsReply> = {
@@ -139,12 +155,13 @@ function kindOf({ wait, asksProgress }: TicketRequest): string {
 }
 
 /** What is asked for beside permits; empty where nobody uses an option. */
-function optionsText({ requests, maxWaiting }: AcquireCall): string {
+function optionsText({ requests, maxWaiting, rate }: AcquireCall): string {
   const ordered = requests.some(({ order }) => order !== undefined);
   const orders = ordered ? listText(requests.map(({ order }) => orderText(order))) : '';
   // A request that only tries is never queued.
   const most = maxWaiting !== undefined && requests.some(({ wait }) => wait) ? maxWaiting : '';
-  return orders === '' && most === '' ? '' : `|${orders}|${most}|`;
+  const named = rate === undefined ? '' : rateText(rate);
+  return orders === '' && most === '' && named === '' ? '' : `|${orders}|${most}|${named}`;
 }
 
 /** `priority weight group`. */

@@ -1,5 +1,6 @@
-import type { EndedTicket, PushedGrant } from '../backend.js';
+import type { EndedTicket, PushedGrant, PushedTurn } from '../backend.js';
 import { nameOf } from './keys.js';
+import { parseTurn } from './rate-text.js';
 import { parseEnded, parseGrants } from './replies.js';
 
 /**
@@ -18,12 +19,13 @@ export interface PushMessage {
   readonly name: string;
   readonly grants: readonly PushedGrant[];
   readonly ended: readonly EndedTicket[];
+  readonly turns: readonly PushedTurn[];
 }
 
 /**
- * `line;line…|name`, a line being a grant as a reply has it, or `id revoked`, or `id adopted`. Of
- * the lines only those are read whose id was made by `client`. Undefined when it is no such
- * message.
+ * `line;line…|name`, a line being a grant as a reply has it, `id revoked`, `id adopted`, or
+ * `id at time`. Of the lines only those are read whose id was made by `client`. Undefined when it
+ * is no such message.
  */
 export function parsePush(message: string, client: string): PushMessage | undefined {
   if (message.length > LONGEST_MESSAGE) return undefined;
@@ -31,7 +33,8 @@ export function parsePush(message: string, client: string): PushMessage | undefi
   const name = end < 0 ? undefined : nameOf(message.slice(end + 1));
   if (name === undefined) return undefined;
   const lines = ownLines(message, end, `${client}.`);
-  return { name, grants: lines.flatMap(parseGrants), ended: lines.flatMap(parseEnded) };
+  const [grants, ended] = [lines.flatMap(parseGrants), lines.flatMap(parseEnded)];
+  return { name, grants, ended, turns: lines.flatMap(parseTurn) };
 }
 
 function ownLines(message: string, end: number, start: string): string[] {

@@ -25,10 +25,13 @@ import type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
   WaiterState,
 } from '../backend.js';
 import { allOrNone } from '../all-or-none.js';
 import { UnfitServerError } from '../backend.js';
+import { unasked } from '../gcra.js';
 import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
@@ -44,6 +47,7 @@ import {
 } from './replies.js';
 import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
+import { parseRate } from './rate-text.js';
 import { isReadOnlyError, isRetryableError, ReadOnlyRule } from './redis-errors.js';
 import { runScript } from './script-runner.js';
 import type { Script } from './compose-script.js';
@@ -55,6 +59,7 @@ import {
   releaseOperation,
   revokeOperation,
   setLimitOperation,
+  setRateOperation,
 } from './operations.js';
 import type { Operation, ScriptCall } from './script-call.js';
 import { readReplies, scriptCalls } from './script-call.js';
@@ -98,6 +103,7 @@ export class RedisBackend implements Backend {
           if (push === undefined) return;
           if (push.grants.length > 0) listener.onGrants(push.grants, push.name);
           if (push.ended.length > 0) listener.onEnded?.(push.ended, push.name);
+          for (const turn of push.turns) listener.onTurn?.(turn, push.name);
         },
         onHealth: (healthy) => listener.onHealth(healthy),
         onFailed: () => listener.onFailed?.(),
@@ -134,6 +140,10 @@ export class RedisBackend implements Backend {
     return this.#runAlone(setLimitOperation, call);
   }
 
+  setRate(call: SetRateCall): Promise<SetRateReply> {
+    return this.#runAlone(setRateOperation, call);
+  }
+
   addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
     return this.#runAlone(addPermitsOperation, call);
   }
@@ -154,6 +164,7 @@ export class RedisBackend implements Backend {
       limit: call.limit,
       limitFrom: 'options',
     };
+    let rate = unasked(call.rate);
     let [cursor, arrival] = ['0', '0'];
     const read = new Set<string>();
     while (cursor !== '' || arrival !== '') {
@@ -167,11 +178,14 @@ export class RedisBackend implements Backend {
       for (const waiter of page.waiters) waiting.set(waiter.id, waiter);
       ({ cursor, arrival } = page);
       limit = limitOf(page) ?? limit;
+      const known = parseRate(page.rate, page.serverTime);
+      if (known !== undefined) rate = known ?? undefined;
     }
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
     const waiters = inOrderOfGrants([...waiting.values()]).map(waiterState);
-    return { ...limit, held, waiting: waiters.length, holders: bySlot, waiters };
+    const rules = { ...limit, ...(rate !== undefined && { rate }) };
+    return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
   }
 
   async overview(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]> {

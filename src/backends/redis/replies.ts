@@ -13,6 +13,7 @@ import type {
   Reply,
   RevokeReply,
   SetLimitReply,
+  SetRateReply,
   WaiterState,
 } from '../backend.js';
 import { MOST_PERMITS } from '../protocol.js';
@@ -79,6 +80,11 @@ export function parseSetLimit(part: ReplyPart): SetLimitReply {
   return { ...common, late: body === 'l' };
 }
 
+export function parseSetRate(part: ReplyPart): SetRateReply {
+  const { common, body } = parsePart('set-rate', part);
+  return { ...common, late: body === 'l' };
+}
+
 export function parseAddPermits(part: ReplyPart): AddPermitsReply {
   const { common, body } = parsePart('set-limit', part);
   if (body === 'l') return { ...common, limit: undefined, late: true };
@@ -110,19 +116,23 @@ export function parseNumbers(reply: unknown): number[] {
 }
 
 export interface InspectPage extends Pick<Reply, 'storedLimit' | 'otherLimit'> {
+  readonly serverTime: number;
   /** Where the next page starts among the tickets and among the waiting requests; '' when done. */
   readonly cursor: string;
   readonly arrival: string;
   readonly holders: readonly HolderState[];
   readonly waiters: readonly WaitingRequest[];
+  /** `rate/tat`, see `parseRate`. */
+  readonly rate: string;
 }
 
 export type WaitingRequest = Omit<WaiterState, 'position'> & Standing;
 
 export function parseInspect(reply: unknown): InspectPage {
   const parts = typeof reply === 'string' ? reply.split('|') : [];
-  const [time = '', limit = '', cursor = '', arrival = '', holders = '', waiters = ''] = parts;
-  if (parts.length !== 6 || !TIME.test(time) || !LIMIT.test(limit)) {
+  const [time = '', limit = '', cursor = '', arrival = '', ...lists] = parts;
+  const [holders = '', waiters = '', rate = ''] = lists;
+  if (parts.length !== 7 || !TIME.test(time) || !LIMIT.test(limit)) {
     throw new UnexpectedReplyError('inspect', reply);
   }
   const now = milliseconds(time);
@@ -132,6 +142,8 @@ export function parseInspect(reply: unknown): InspectPage {
     arrival,
     holders: list(holders).map((line) => parseHolder(line, now)),
     waiters: list(waiters).map((line) => parseWaiter(line, now)),
+    rate,
+    serverTime: now,
   };
 }
 

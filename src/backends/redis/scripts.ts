@@ -13,3 +13,4 @@ export const overviewScript: Script = script('overview');
 export const releaseScript: Script = script('release');
 export const revokeScript: Script = script('revoke');
 export const setLimitScript: Script = script('set-limit');
+export const setRateScript: Script = script('set-rate');

@@ -19,6 +19,8 @@ import type {
   SemaphoreKey,
   SetLimitCall,
   SetLimitReply,
+  SetRateCall,
+  SetRateReply,
 } from '../backend.js';
 import type { RedisConnection } from './connection.js';
 
@@ -35,6 +37,7 @@ type Inner = Backend &
       | 'noteStripes'
       | 'revoke'
       | 'setLimit'
+      | 'setRate'
     >
   >;
 
@@ -102,6 +105,10 @@ export class WithReplicas implements Backend {
 
   setLimit(call: SetLimitCall): Promise<SetLimitReply> {
     return this.#inner.setLimit(call);
+  }
+
+  setRate(call: SetRateCall): Promise<SetRateReply> {
+    return this.#inner.setRate(call);
   }
 
   addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {

@@ -7,6 +7,7 @@ export const COMMANDS: Commands = new Map<string, () => Promise<Command>>([
   ['watch', async () => (await import('./watch.js')).watchCommand],
   ['web', async () => (await import('./web.js')).webCommand],
   ['limit', async () => (await import('./limit.js')).limitCommand],
+  ['rate', async () => (await import('./rate.js')).rateCommand],
   ['revoke', async () => (await import('./revoke.js')).revokeCommand],
   ['completion', async () => (await import('./completion.js')).completionCommand],
 ]);

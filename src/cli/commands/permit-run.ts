@@ -45,8 +45,13 @@ async function tellUnlessInterrupted(error: unknown, signals: SignalInbox): Prom
 }
 
 async function open(server: Server, plan: RunPlan, left: number): Promise<Semaphore> {
-  const { name, prefix, label, ttl, permits, quiet } = plan;
-  const options = { prefix, label, ...(ttl !== undefined && { ttl }) };
+  const { name, prefix, label, ttl, rate, permits, quiet } = plan;
+  const options = {
+    prefix,
+    label,
+    ...(ttl !== undefined && { ttl }),
+    ...(rate !== undefined && { rate }),
+  };
   const make = (limit: number): Semaphore =>
     usageOf(() => new Semaphore(server.target, name, { ...options, limit }));
   let semaphore = make(plan.limit);

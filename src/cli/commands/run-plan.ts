@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
+import type { RateOptions } from '../../index.js';
 import type { Arguments, Options } from '../arguments.js';
 import { parseCount } from '../arguments.js';
 import type { Inherited } from '../child/child.js';
@@ -9,14 +10,21 @@ import type { ServerSettings } from '../common-options.js';
 import { prefixOf, serverSettings } from '../common-options.js';
 import { EXIT } from '../exit-code.js';
 import { UsageError } from '../failure.js';
+import { parseRate } from '../rate.js';
 import { fit } from '../text-width.js';
 
 export const RUN_OPTIONS: Options = {
   limit: {
     short: 'n',
     value: 'N',
-    help: 'permits in all; default 1. Everybody should say the same; one that "redsem limit" stored counts instead',
+    help: 'permits in all; default 1, with --rate any number. Everybody should say the same; one that "redsem limit" stored counts instead',
   },
+  rate: {
+    short: 'r',
+    value: 'N/UNIT',
+    help: 'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). Everybody should say the same; one that "redsem rate" stored counts instead',
+  },
+  burst: { value: 'N', help: 'with --rate: how many at once after a pause; default 1' },
   permits: { value: 'K', help: 'how many to take at once; default 1' },
   timeout: {
     short: 't',
@@ -59,7 +67,9 @@ export interface RunPlan {
   readonly name: string;
   readonly command: readonly string[];
   readonly prefix: string;
+  /** Infinity: any number. */
   readonly limit: number;
+  readonly rate: RateOptions | undefined;
   readonly permits: number;
   /** Undefined: no limit. */
   readonly timeout: number | undefined;
@@ -81,12 +91,14 @@ export function planOf(args: Arguments): RunPlan {
   if (skipIfBusy && timeout !== undefined) {
     throw new UsageError('--skip-if-busy does not wait: expected no --timeout beside it');
   }
+  const rate = rateOf(args);
   return {
     settings: serverSettings(args),
     name: positionals[0] ?? '',
     command,
     prefix: prefixOf(args),
-    limit: args.count('limit', 1) ?? 1,
+    limit: args.count('limit', 1) ?? (rate === undefined ? 1 : Infinity),
+    rate,
     permits: args.count('permits', 1) ?? 1,
     timeout,
     skipIfBusy,
@@ -97,6 +109,13 @@ export function planOf(args: Arguments): RunPlan {
     quiet: args.flag('quiet'),
     inherited: { descriptors: descriptorsOf(args), softLimit: softLimitAtStart() },
   };
+}
+
+function rateOf(args: Arguments): RateOptions | undefined {
+  const [text, burst] = [args.text('rate'), args.count('burst', 1)];
+  if (text !== undefined) return parseRate('--rate', text, burst);
+  if (burst === undefined) return undefined;
+  throw new UsageError('--burst: expected only beside --rate');
 }
 
 function descriptorsOf(args: Arguments): number[] {

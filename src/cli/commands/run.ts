@@ -60,6 +60,10 @@ nohup).`,
       'in the crontab of every replica: one of them does it',
     ],
     [
+      'redsem run --rate 100/m -n 2 api -- ./call.sh',
+      'at most 100 calls start in any minute, and 2 run at once',
+    ],
+    [
       "redsem run -n 4 gpus -- sh -c 'CUDA_VISIBLE_DEVICES=$REDSEM_SLOT ./train'",
       'each of 4 uses a different GPU',
     ],

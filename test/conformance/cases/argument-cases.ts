@@ -42,11 +42,21 @@ const BAD_OPTIONS: Readonly<Record<string, Bad>> = {
   ],
   clock: [[5, {}], []],
   replicas: [[3, null], []],
+  rate: [[3, null, '100/m', [100, 60_000]], []],
+  'rate.permits': [
+    ['1', undefined],
+    [0, -1, 1.5, NaN, Infinity, 2 ** 53],
+  ],
+  'rate.per': [['1'], [0, 1.5, NaN, Infinity, 31_536_000_001]],
+  'rate.burst': [['1'], [0, 1.5, NaN, Infinity]],
   'replicas.atLeast': [
     ['1', undefined],
     [0, 1.5],
   ],
 };
+
+/** What an option has beside the part that is wrong. */
+const BESIDE: Readonly<Record<string, object>> = { rate: { permits: 1, per: 1000 } };
 
 const BAD_KEYED_OPTIONS: Readonly<Record<string, Bad>> = {
   limit: [[], [3]],
@@ -150,7 +160,7 @@ export const argumentCases: CaseGroup = {
       for (const [option, bad] of Object.entries(BAD_OPTIONS)) {
         const [outer = '', inner] = option.split('.');
         const call = (value: unknown): Semaphore =>
-          make({ [outer]: inner === undefined ? value : { [inner]: value } });
+          make({ [outer]: inner === undefined ? value : { ...BESIDE[outer], [inner]: value } });
         await expectRefused(option, bad, thrownBy, call);
       }
       const on = (value: never): Semaphore => new Semaphore(value, name, { limit: 1 });
@@ -216,6 +226,11 @@ export const argumentCases: CaseGroup = {
       ];
       await expectRefused('delta', deltas, rejection, (delta) => semaphore.addPermits(delta));
       await expectRefused('limit', limits, rejection, (limit) => semaphore.setLimit(limit));
+      const rates: Bad = [[3, null, '100/m'], []];
+      await expectRefused('rate', rates, rejection, (rate) => semaphore.setRate(rate));
+      const ask = (per: never): Promise<void> => semaphore.setRate({ permits: 1, per });
+      await expectRefused('rate.per', [['1'], [0, 1.5]], rejection, ask);
+      expect(await semaphore.inspect()).not.to.have.property('rate');
       expect((await semaphore.inspect()).limit).to.equal(2);
       const expectNoTicket = async (ticket: unknown, option: string, value: unknown) => {
         const error = await errorOf(semaphore.adopt(ticket as HandleData), TypeError);

@@ -36,6 +36,7 @@ function otherDoor(backend: MemoryBackend): Backend {
     release: (call) => backend.release(call),
     inspect: (call) => backend.inspect(call),
     setLimit: (call) => backend.setLimit(call),
+    setRate: (call) => backend.setRate(call),
     addPermits: (call) => backend.addPermits(call),
     adopt: (call) => backend.adopt(call),
     revoke: (call) => backend.revoke(call),

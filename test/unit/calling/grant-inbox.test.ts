@@ -49,6 +49,23 @@ describe('a subscription', () => {
     expect(backend.tries).to.have.length(1);
   });
 
+  it('names the time when the rate allows the next request: one try then, and none before', async () => {
+    const { backend, clock, acquire } = stubFixture({}, pushing());
+    acquire(60_000);
+    await clock.advance(0);
+    backend.setHealth(true);
+    await clock.advance(100);
+    const [id = ''] = backend.ids;
+    backend.acquires.splice(0);
+    backend.pushTurn(id, 700);
+    backend.pushTurn('nobody.1', 10);
+    backend.pushTurn(id, 3_600_000);
+    await clock.advance(699);
+    expect(backend.tries).to.deep.equal([]);
+    await clock.advance(3);
+    expect(backend.tries).to.have.length(1);
+  });
+
   it('is one for all waiters, lingers 10 s after the last, and keeps no process alive', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture({}, pushing());
     const other = new Semaphore(backend, 'other', { limit: 1, retry: PLAIN });

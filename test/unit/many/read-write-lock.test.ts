@@ -100,6 +100,10 @@ describe('a read-write lock', () => {
       [{ limit: '5' }, /^limit: expected a number/],
       [{ readers: 5 }, /^readers: expected no option of this name/],
       [{ ttl: 5 }, /^ttl: expected/],
+      [
+        { rate: { permits: 1, per: 1 } },
+        /^rate: expected none, because a writer takes all permits/,
+      ],
     ] as const) {
       expect(() => new ReadWriteLock(backend, name, options as object)).to.throw(message);
     }

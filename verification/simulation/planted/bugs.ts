@@ -212,8 +212,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: no queue',
     what: 'New requests are granted what is free before the waiters',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (!served.blocked && this.#tickets.permits + permits <= limit) {',
-    replace: 'if (this.#tickets.permits + permits <= limit) {',
+    find: 'if (!served.blocked && this.#fits(permits, limit, now)) {',
+    replace: 'if (this.#fits(permits, limit, now)) {',
   },
   {
     name: 'big-ones-starve',
@@ -229,8 +229,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'mutant',
     what: 'One permit more than the limit is granted to a caller',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (!served.blocked && this.#tickets.permits + permits <= limit) {',
-    replace: 'if (!served.blocked && this.#tickets.permits + permits <= limit + 1) {',
+    find: 'if (!served.blocked && this.#fits(permits, limit, now)) {',
+    replace: 'if (!served.blocked && this.#fits(permits, limit + 1, now)) {',
   },
   {
     name: 'silent-waiters',

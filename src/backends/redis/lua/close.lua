@@ -4,8 +4,8 @@
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
--- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, where the caller
--- waits.
+-- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, or the rate may
+-- allow the caller's next request, where the caller waits.
 
 -- include: pace
 local function write_state(s)
@@ -33,12 +33,13 @@ local function write_state(s)
   end
 end
 
--- Keys live a day longer than the last ticket. Their expiry never moves back, and not at every
--- call.
+-- Keys live a day longer than the last ticket, and than what the rate must know. Their expiry never
+-- moves back, and not at every call.
 local function renew(s)
-  if s.recounted or redis.call('PTTL', s.tickets) < math.max((s.ends or 0) - s.now, 0) / 1000 + 43200000 then
+  local ends = math.max(s.ends or 0, s.rate and s.rate.tat or 0)
+  if s.recounted or redis.call('PTTL', s.tickets) < math.max(ends - s.now, 0) / 1000 + 43200000 then
     local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(9000000000000000', '0', 'WITHSCORES', 'LIMIT', '0', '1')[2]
-    local life = text_of(math.ceil(math.max((last or 0) - s.now, 0) / 1000) + KEYS_LIFE_MS)
+    local life = text_of(math.ceil(math.max((last or 0) - s.now, ends - s.now, 0) / 1000) + KEYS_LIFE_MS)
     redis.call('PEXPIRE', s.tickets, life)
     redis.call('PEXPIRE', s.meta, life)
   end
@@ -56,12 +57,16 @@ local function publish(s)
   return table.concat(s.grants and s.grants[own] or {}, ';')
 end
 
-local function nearest(s)
+-- `waits`: the first of its requests that does.
+local function nearest(s, waits)
   local found = redis.call('ZRANGEBYSCORE', s.tickets, '0', '(9000000000000000', 'WITHSCORES', 'LIMIT', '0', '1')
-  return found[2] and text_of(found[2]) or ''
+  local time = found[2] and found[2] + 0
+  local turn = s.rate and turn_by_rate(s, waits)
+  time = turn and math.min(turn, time or turn) or time
+  return time and text_of(time) or ''
 end
 
--- `waits`: one of its requests does.
+-- `waits`: the caller's first request that waits, else nil or false.
 local function close(s, body, waits)
   if s.absent and not s.adds[1] and not s.fields[1] and s.waiting == 0 then
     return body
@@ -74,14 +79,20 @@ local function close(s, body, waits)
     add(s.fields, 'layout', '2')
   end
   write(s.adds, 'ZADD', s.tickets)
+  if s.rate and s.rate.changed then
+    add(s.fields, 'tat', text_of(s.rate.tat) .. ' ' .. text_of(s.rate.granted))
+  end
   write_state(s)
   if s.waiting == 0 and s.waited then
     redis.call('DEL', s.queue)
   end
   renew(s)
   local own = publish(s)
+  if s.turn and (s.dropped or not s.asks) then
+    tell_turn(s)
+  end
   if s.told == '' and own == '' and not waits then
     return body
   end
-  return body .. '/' .. s.told .. '/' .. own .. '/' .. (waits and nearest(s) or '')
+  return body .. '/' .. s.told .. '/' .. own .. '/' .. (waits and nearest(s, waits) or '')
 end

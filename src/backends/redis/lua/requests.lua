@@ -200,12 +200,16 @@ end
 local function acquire(tickets, meta, queue, text, run)
   local asked = parse(text)
   local ids = asked.ids
-  local s, verdicts, waits = open(tickets, meta, queue, run, ids), {}, false
+  local s, verdicts, waits, first = open(tickets, meta, queue, run, ids), {}, nil, nil
   s.comers, s.most = {}, asked.most ~= '' and asked.most + 0
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
   end
+  if asked.rate ~= '' then
+    name_rate(s, asked.rate)
+  end
+  s.asks = true
   if asked.places[1] then
     -- An old `meta` that was restored alone may know of fewer than wait: they would not be served.
     s.waiting = count_waiting(s)
@@ -217,7 +221,10 @@ local function acquire(tickets, meta, queue, text, run)
     local id = ids[i]
     own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i])
     verdicts[i] = own[id]
-    waits = waits or string.byte(own[id]) == 113
+    local place = string.byte(own[id]) == 113 and string.sub(own[id], 2) + 0
+    if place and (not waits or place < first) then
+      waits, first = id, place
+    end
   end
   if s.arrived then
     arrive(s)

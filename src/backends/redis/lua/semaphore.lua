@@ -45,7 +45,7 @@ local function next_number(s)
   return text_of(s.last)
 end
 
--- include: slots
+-- include: rate slots
 -- False where the state is missing, was written by somebody else, or is not what the keys hold.
 local function read_state(s)
   local others, state = redis.call('ZCARD', s.tickets) - 1, redis.call('HGET', s.meta, 'state')
@@ -148,6 +148,9 @@ local function open(tickets, meta, queue, run, ids)
     s.told = s.stored ~= s.own and 's' .. s.stored or ''
   elseif s.configured ~= '' and s.configured ~= s.own and s.count + s.waiting > 0 then
     s.told = 'o' .. s.configured
+  end
+  if s.recounted or string.find(s.policy, 'r', 1, true) then
+    read_rate(s)
   end
   return s
 end

@@ -6,7 +6,7 @@
 
 -- The condition of every grant, besides its turn.
 local function fits(s, permits)
-  return s.held + permits <= s.limit
+  return s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
 end
 
 -- Whether the requests of a client count. `alive`: what is known of the clients.
@@ -42,7 +42,7 @@ local function serve_heads(s, heads, alive, own, ttl, label)
     elseif permits > s.limit then
       s.skipped = s.skipped + 1
     elseif not fits(s, permits) then
-      s.blocked = 1.26e15
+      s.blocked, s.turn = 1.26e15, s.held + permits <= s.limit and id
       break
     else
       left[#left + 1], s.served = id, (s.served or 0) + 1
@@ -78,11 +78,12 @@ end
 local function serve_first(s, r, score, alive, own, ttl, label)
   local client = parts_of(r.id)
   if not is_alive(s, alive, client) then
+    s.dropped = true
     return leave(s, r, score)
   elseif r.permits > s.limit then
     return park(s, r, score - r.low)
   elseif not fits(s, r.permits) then
-    s.blocked = score
+    s.blocked, s.turn = score, s.held + r.permits <= s.limit and r.id
     return
   end
   leave(s, r, score, true)
@@ -117,7 +118,7 @@ local function serve(s, own, ttl, label)
     return serve_in_order(s, alive, own, ttl, label)
   end
   while s.waiting > s.skipped and s.held < s.limit and not s.blocked do
-    local most = text_of(math.min(s.limit - s.held, 100))
+    local most = text_of(math.min(s.limit - s.held, s.rate and s.rate.burst or 100, 100))
     local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', text_of(s.skipped), most)
     if not heads[1] then
       s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
@@ -128,6 +129,7 @@ local function serve(s, own, ttl, label)
       s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(left))
     end
     if dead[1] then
+      s.dropped = true
       redis.call('HDEL', s.meta, unpack(dead))
     end
   end

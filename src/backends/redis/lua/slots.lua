@@ -77,6 +77,9 @@ end
 local function grant(s, id, permits, label, expires)
   local slots, left = '', permits
   s.held, s.count, s.ends = s.held + permits, s.count + 1, math.max(s.ends or 0, expires)
+  if s.rate then
+    charge_rate(s, permits)
+  end
   while left > 0 do
     local first, final = take(s, left)
     slots, left = slots .. (slots == '' and '' or ',') .. range_text(first, final), left - (final - first + 1)

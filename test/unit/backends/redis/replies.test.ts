@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 
+import { parseRate, parseTurn } from '../../../../src/backends/redis/rate-text.js';
 import type { ReplyPart } from '../../../../src/backends/redis/replies.js';
 import {
   parseAcquire,
@@ -71,13 +72,51 @@ describe('replies', () => {
     }
   });
 
+  it('name the rate that counts, and when it allows the next permit', () => {
+    const now = Number(NOW) / 1000;
+    const [tat, granted] = ['1700000000600001', NOW];
+    const rate = { permits: 100, per: 60_000, burst: 1 };
+    expect(parseRate('/', now)).to.equal(undefined);
+    expect(parseRate('none/', now)).to.equal(null);
+    expect(parseRate(`100 60000000 1/`, now)).to.deep.equal({
+      ...rate,
+      from: 'setRate',
+      nextIn: 0,
+    });
+    const waits = { ...rate, from: 'caller', nextIn: 600 };
+    const named = '100 60000000 1 1700000060000001';
+    expect(parseRate(`${named}/${tat} ${granted}`, now)).to.deep.equal(waits);
+    // The clock was set back by an hour: as long as at the last grant.
+    expect(parseRate(`${named}/${tat} ${granted}`, now - 3_600_000)).to.deep.equal(waits);
+    expect(parseRate(`${named}/${tat} ${granted}`, now + 60_000), 'long ago').to.equal(undefined);
+    for (const broken of ['', 'x/', '100/', '100 1/', '1 1 1 1 1/', '1 1 1/5', 'none']) {
+      expect(() => parseRate(broken, now), broken).to.throw(UnexpectedReplyError);
+    }
+  });
+
+  it('of a push name a time, or nothing', () => {
+    expect(parseTurn(`b.1 at ${NOW}`)).to.deep.equal([{ id: 'b.1', at: Number(NOW) / 1000 }]);
+    for (const broken of [
+      '',
+      'b.1 at',
+      'b.1 at soon',
+      'b.1 at 5 6',
+      'b.1 by 5',
+      `b.1 4 9 ${NOW}`,
+    ]) {
+      expect(parseTurn(broken), broken).to.deep.equal([]);
+    }
+  });
+
   it('show labels as users gave them, and as they are where another program wrote them', () => {
     const holder = 'a.1 1700000005000001 0,2-3 1699999999000001';
     for (const [written, shown] of [
       ['h%20%3B%7C', 'h ;|'],
       ['50%%3B', '50%%3B'],
     ]) {
-      const page = parseInspect(`${NOW}|o4|||${holder} ${written}|b.1 1700000000000009 ${written}`);
+      const page = parseInspect(
+        `${NOW}|o4|||${holder} ${written}|b.1 1700000000000009 ${written}|/`,
+      );
       expect(page.holders[0]?.label).to.equal(shown);
       expect(page.waiters[0]).to.include({ id: 'b.1', permits: 1, waitingFor: 0, label: shown });
     }

@@ -1,0 +1,31 @@
+import { rangeError, formatValue, typeError } from './validation.js';
+
+export function integer(
+  option: string,
+  value: unknown,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): number {
+  const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;
+  const checked = number(option, value, min, max, `an integer ${range}`);
+  if (Number.isInteger(checked)) return checked;
+  throw rangeError(`${option}: expected an integer ${range}, got ${checked}`);
+}
+
+export function milliseconds(option: string, value: unknown, min: number, max: number): number {
+  return number(option, value, min, max, `${min} to ${max} ms (30 s is 30_000)`);
+}
+
+export function number(
+  option: string,
+  value: unknown,
+  min: number,
+  max: number,
+  expected = `${min} to ${max}`,
+): number {
+  if (typeof value !== 'number') {
+    throw typeError(`${option}: expected a number, got ${formatValue(value)}`);
+  }
+  if (value >= min && value <= max) return value;
+  throw rangeError(`${option}: expected ${expected}, got ${value}`);
+}

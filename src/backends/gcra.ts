@@ -1,0 +1,67 @@
+import type { Rate, RateState } from './backend.js';
+
+/**
+ * The generic cell rate algorithm (ATM Forum, Traffic Management Specification 4.1, 1999;
+ * https://brandur.org/rate-limiting), as `rate.lua` has it: one number, the theoretical arrival
+ * time, moves on by the interval with each permit. All in microseconds.
+ */
+export interface Arrivals {
+  /** The theoretical arrival time of the next permit. */
+  readonly tat: number;
+  /** When the last one was granted. */
+  readonly granted: number;
+}
+
+export const NO_ARRIVALS: Arrivals = { tat: 0, granted: 0 };
+
+/**
+ * What a request that no rate ever allows again adds at most: 31 years, so that sums stay exact.
+ */
+const MOST_ADDED = 1e15;
+
+/** Between two permits at a steady rate. */
+export function intervalOf({ permits, per }: Rate): number {
+  return microseconds(per) / permits;
+}
+
+/** When the rate allows as many permits at once, behind `ahead` other requests no earlier. */
+export function timeAllowed(
+  rate: Rate,
+  { tat }: Arrivals,
+  now: number,
+  permits: number,
+  ahead: number,
+): number {
+  const from = Math.max(tat, now);
+  return from + (ahead + permits - Math.max(rate.burst, permits)) * intervalOf(rate);
+}
+
+/** Whole microseconds, rounded up, so that no window has one permit more. */
+export function afterGrant(rate: Rate, { tat }: Arrivals, now: number, permits: number): Arrivals {
+  const added = Math.min(permits * intervalOf(rate), MOST_ADDED);
+  return { tat: Math.ceil(Math.max(tat, now) + added), granted: now };
+}
+
+/**
+ * A clock that was set back, which shows by an earlier grant: the wait is as long as it was then,
+ * not until the clock is where it was.
+ */
+export function onClockAt(now: number, { tat, granted }: Arrivals): Arrivals {
+  return now < granted ? { tat: tat - (granted - now), granted: now } : { tat, granted };
+}
+
+/** What was used of one rate stays used under another. */
+export function underRate(to: Rate, from: Rate, { tat, granted }: Arrivals, now: number): Arrivals {
+  const [next, before] = [intervalOf(to), intervalOf(from)];
+  if (next === before || tat <= now) return { tat, granted };
+  return { tat: Math.ceil(now + ((tat - now) * next) / before), granted };
+}
+
+/** The rate of an option, where nobody has asked by it yet. */
+export function unasked(rate: Rate | undefined): RateState | undefined {
+  return rate && { ...rate, from: 'options', nextIn: 0 };
+}
+
+export function microseconds(milliseconds: number): number {
+  return Math.round(milliseconds * 1000);
+}

@@ -1,0 +1,17 @@
+-- Stores the rate that counts from now on for every process, and grants what it allows. What was
+-- used of the rate before it stays used.
+--
+-- KEYS  tickets, meta, queue
+-- ARGV  1 the caller's inbox channel   2 limit   3 the new rate, see rate.lua, or 'none'
+--       4 not after (microseconds, or '')
+-- Reply see close.lua. The verdict is l when late, else ''
+-- Cost  O(log n) for each expired ticket and grant
+
+-- include: time semaphore serve close
+local late = ARGV[4] ~= '' and now_text > ARGV[4]
+local s = open(KEYS[1], KEYS[2], KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
+if not late then
+  store_rate(s, ARGV[3])
+end
+serve(s)
+return now_text .. '|' .. close(s, late and 'l' or '')

@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+
+import { AcquireTimeoutError, KeyedMutex, KeyedSemaphore, Mutex } from '../../../src/index.js';
+import { errorOf } from '../../support/rejection.js';
+import { type CaseGroup } from '../case-group.js';
+
+/** One permit each hour: no test takes as long. */
+const HOURLY = { permits: 1, per: 3_600_000 };
+
+export const rateCases: CaseGroup = {
+  title: 'a rate',
+  needs: ['operator calls'],
+  cases: {
+    'holds back waiters and tries, in every process, whatever is released': async (scope) => {
+      const [here, there] = scope.pair({ limit: 2, rate: HOURLY });
+      const first = await here.acquire();
+      expect(await there.tryAcquire()).to.equal(null);
+      await errorOf(there.acquire(0), AcquireTimeoutError);
+      expect(await first.release()).to.equal(true);
+      expect(await here.tryAcquire()).to.equal(null);
+      const { rate } = await there.inspect();
+      expect(rate).to.include({ ...HOURLY, burst: 1, from: 'caller' });
+      expect(rate?.nextIn).to.be.within(1, HOURLY.per);
+    },
+
+    'is shown as in the options before anybody has asked': async (scope) => {
+      const [here] = scope.pair({ rate: HOURLY });
+      const { rate } = await here.inspect();
+      expect(rate).to.deep.equal({ ...HOURLY, burst: 1, from: 'options', nextIn: 0 });
+      expect(await scope.elsewhere().inspect()).not.to.have.property('rate');
+    },
+
+    'is obeyed by callers that have none, and lets a burst through at once': async (scope) => {
+      const rated = scope.semaphore({ limit: 9, rate: { ...HOURLY, burst: 3 } });
+      const plain = scope.elsewhere({ limit: 9 });
+      await rated.acquire();
+      await plain.acquire({ permits: 2 });
+      expect(await plain.tryAcquire()).to.equal(null);
+      expect(await rated.tryAcquire()).to.equal(null);
+    },
+
+    'may be beside no limit': async (scope) => {
+      const rate = { ...HOURLY, burst: 40 };
+      const [here, there] = scope.pair({ limit: Infinity, rate });
+      const handles = await Promise.all(
+        Array.from({ length: 40 }, (_, i) => (i % 2 === 0 ? here : there).acquire()),
+      );
+      expect(new Set(handles.map(({ slot }) => slot)).size).to.equal(40);
+      expect(await here.tryAcquire()).to.equal(null);
+      expect(await there.inspect()).to.include({ held: 40, limit: Number.MAX_SAFE_INTEGER });
+    },
+
+    'that is stored counts for everybody at once, and wakes the waiters that it lets through':
+      async (scope) => {
+        const [here, there] = scope.pair({ limit: 9 });
+        await there.setRate(HOURLY);
+        await here.acquire();
+        const waiting = [here.acquire(), there.acquire(), here.acquire()];
+        await scope.untilWaiting(3);
+        expect((await here.inspect()).rate).to.include({ ...HOURLY, burst: 1, from: 'setRate' });
+        await here.setRate({ ...HOURLY, burst: 2 });
+        await Promise.race(waiting);
+        expect(await there.inspect()).to.include({ held: 2, waiting: 2 });
+        await there.setRate(undefined);
+        await Promise.all(waiting);
+        expect(await scope.elsewhere({ limit: 9, rate: HOURLY }).tryAcquire()).not.to.equal(null);
+        expect(await here.tryAcquire()).not.to.equal(null);
+        expect(await here.inspect()).not.to.have.property('rate');
+      },
+
+    'that is fast enough keeps nobody waiting, and waiters keep their order': async (scope) => {
+      const [here, there] = scope.pair({ limit: 50, rate: { permits: 1000, per: 1 } });
+      const holder = await here.acquire({ permits: 50 });
+      const order: number[] = [];
+      const all: Promise<unknown>[] = [];
+      for (let i = 0; i < 8; i += 1) {
+        const each = (i % 2 === 0 ? here : there).acquire();
+        all.push(each.then(({ fencingToken }) => order.push(fencingToken, i)));
+        await scope.untilWaiting(i + 1);
+      }
+      await holder.release();
+      await Promise.all(all);
+      const byToken = order.flatMap((_, i) =>
+        i % 2 === 0 ? [{ token: order[i] ?? 0, number: order[i + 1] ?? 0 }] : [],
+      );
+      byToken.sort((one, other) => one.token - other.token);
+      expect(byToken.map(({ number }) => number)).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7]);
+    },
+
+    'goes with a mutex, and with each key of a keyed semaphore or mutex': async (scope) => {
+      const [, there] = scope.pair();
+      const mutexes = scope.inBoth((at) => new Mutex(at, `${scope.name} mutex`, { rate: HOURLY }));
+      await (await mutexes[0].acquire()).release();
+      expect(await mutexes[1].tryAcquire()).to.equal(null);
+      const keyed = scope.inBoth(
+        (at) => new KeyedSemaphore(at, { name: scope.name, limit: () => Infinity, rate: HOURLY }),
+      );
+      await (await keyed[0].acquire('one')).release();
+      expect(await keyed[1].tryAcquire('one')).to.equal(null);
+      expect(await keyed[1].tryAcquire('other')).not.to.equal(null);
+      const locks = scope.inBoth(
+        (at) => new KeyedMutex(at, { name: `${scope.name}-keys`, rate: HOURLY }),
+      );
+      const both = await locks[0].tryAcquire(['one', 'two']);
+      await both?.release();
+      expect(both).not.to.equal(null);
+      expect(await locks[1].tryAcquire(['two', 'three'])).to.equal(null);
+      expect(await there.tryAcquire(), 'another name').not.to.equal(null);
+    },
+  },
+};

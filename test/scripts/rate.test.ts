@@ -1,0 +1,385 @@
+import { expect } from 'chai';
+
+import type { PushedTurn, Rate } from '../../src/backends/backend.js';
+import { CLAIM_TIME_MS, RATE_LIFE_MS } from '../../src/backends/protocol.js';
+import { eventually } from '../support/eventually.js';
+import { only } from '../support/only.js';
+import type { CallOptions, FixtureOptions } from './port-fixture.js';
+import { describeOnBoth, granted, ids, kinds, type PortFixture, request } from './port-fixture.js';
+
+const STEP = 600;
+/** One every `STEP`. */
+const RATE: Rate = { permits: 100, per: 60_000, burst: 1 };
+const ANY: FixtureOptions = { limit: Number.MAX_SAFE_INTEGER };
+const HOUR = 3_600_000;
+
+/** As a process that was made with the rate. */
+const RATED: CallOptions = { rate: RATE };
+
+describeOnBoth('a rate', (make) => {
+  const nextIn = async (one: PortFixture): Promise<number | undefined> =>
+    (await one.inspect()).rate?.nextIn;
+
+  const turnsTo = async (one: PortFixture, client: string): Promise<PushedTurn[]> => {
+    const turns: PushedTurn[] = [];
+    await new Promise<void>((resolve) => {
+      one.listen(client, {
+        onGrants: () => {},
+        onTurn: (turn) => void turns.push(turn),
+        onHealth: () => resolve(),
+      });
+    });
+    return turns;
+  };
+
+  it('grants one, and the next an interval later, to a try and to a newcomer', async () => {
+    const one = make(ANY);
+    await one.take('a.1', RATED);
+    expect(await one.try('a.2', RATED)).to.equal('busy');
+    one.pass(STEP - 1);
+    expect(await one.try('a.2', RATED)).to.equal('busy');
+    expect(await nextIn(one)).to.equal(1);
+    one.pass(1);
+    expect(await nextIn(one)).to.equal(0);
+    await one.take('a.2', RATED);
+    one.pass(STEP);
+    expect(kinds(await one.acquire(ids('b', 2), RATED))).to.deep.equal(['granted', 'queued']);
+  });
+
+  it('grants as many at once as the burst after a pause, then a steady rate', async () => {
+    const one = make(ANY);
+    const options = { rate: { ...RATE, burst: 3 } };
+    const many = await one.acquire(ids('a', 5), options);
+    expect(kinds(many)).to.deep.equal(['granted', 'granted', 'granted', 'queued', 'queued']);
+    expect(many.nearestExpiry).to.equal(one.time.now + STEP);
+    one.pass(STEP);
+    const next = await one.acquire([request('a.4'), request('a.5')], options);
+    expect(kinds(next)).to.deep.equal(['granted', 'queued']);
+    one.pass(50 * STEP);
+    expect(await nextIn(one), 'nothing is saved beyond the burst').to.equal(0);
+    await one.release([...ids('a', 5)]);
+    expect(kinds(await one.acquire(ids('b', 5), options)).slice(0, 4)).to.deep.equal([
+      'granted',
+      'granted',
+      'granted',
+      'queued',
+    ]);
+  });
+
+  it('lets a request for more than the burst through when the bucket is full, and charges it all', async () => {
+    const one = make(ANY);
+    await one.take('a.1.10', RATED);
+    expect(await nextIn(one)).to.equal(10 * STEP);
+    await one.acquire('b.1.4', RATED);
+    one.pass(10 * STEP - 1);
+    expect(kinds(await one.acquire('b.1.4', RATED))).to.deep.equal(['queued']);
+    one.pass(1);
+    expect(kinds(await one.acquire('b.1.4', RATED))).to.deep.equal(['granted']);
+    expect(await nextIn(one)).to.equal(4 * STEP);
+  });
+
+  it('names to a waiting client the time at which it can allow its first request', async () => {
+    const one = make(ANY);
+    await one.take('a.1', RATED);
+    const at = one.time.now;
+    const first = await one.acquire(['b.1', 'b.2'], RATED);
+    const later = await one.acquire(['c.1', 'c.2'], RATED);
+    const last = await one.acquire('b.3', RATED);
+    const turns = [first, later, last].map(({ nearestExpiry = 0 }) => nearestExpiry - at);
+    expect(turns).to.deep.equal([STEP, 3 * STEP, 5 * STEP]);
+    one.pass(STEP);
+    const again = ['b.1', 'b.2', 'b.3'].map((id) => request(id));
+    const reply = await one.acquire(again, RATED);
+    expect(kinds(reply)).to.deep.equal(['granted', 'queued', 'queued']);
+    expect(reply.nearestExpiry).to.equal(one.time.now + STEP);
+    expect(await one.queue()).to.deep.equal(['b.2', 'c.1', 'c.2', 'b.3']);
+  });
+
+  it('keeps the order: a newcomer at the time when it allows one more does not pass the waiters', async () => {
+    const one = make(ANY);
+    await one.take('a.1', RATED);
+    await one.acquire('b.1.2', RATED);
+    await one.acquire('c.1', RATED);
+    one.pass(STEP);
+    expect(await one.try('d.1', RATED), 'the head has it').to.equal('busy');
+    expect(await one.holders()).to.deep.equal(['a.1', 'b.1.2']);
+    one.pass(STEP);
+    expect(await one.try('d.1', RATED)).to.equal('busy');
+    one.pass(STEP);
+    expect(kinds(await one.acquire('d.1', RATED))).to.deep.equal(['queued']);
+    expect(await one.holders()).to.deep.equal(['a.1', 'b.1.2', 'c.1']);
+  });
+
+  it('does not give the head a permit that it allows, nor one that is free alone', async () => {
+    const one = make({ limit: 1 });
+    await one.take('a.1', RATED);
+    await one.acquire('b.1', RATED);
+    one.pass(STEP);
+    expect(kinds(await one.acquire('b.1', RATED)), 'no permit is free').to.deep.equal(['queued']);
+    await one.release('a.1', RATED);
+    expect(await one.holders(), 'both').to.deep.equal(['b.1']);
+    await one.acquire('c.1', RATED);
+    await one.release('b.1');
+    expect(await one.holders(), 'the rate does not').to.deep.equal([]);
+    expect(await one.queue()).to.deep.equal(['c.1']);
+  });
+
+  it('is charged once where a call runs twice, and is not given back with the permit', async () => {
+    const one = make(ANY);
+    const first = await one.take('a.1', RATED);
+    const again = granted((await one.acquire('a.1', RATED)).verdicts[0]);
+    expect(again).to.deep.equal(first);
+    expect(await nextIn(one)).to.equal(STEP);
+    await one.release('a.1');
+    expect(await nextIn(one)).to.equal(STEP);
+    expect(await one.try('a.2', RATED)).to.equal('busy');
+  });
+
+  it('is used by a grant that nobody claims, or that is withdrawn', async () => {
+    const one = make(ANY);
+    await one.take('a.1', RATED);
+    await one.acquire('b.1', RATED);
+    await one.acquire('c.1', RATED);
+    one.pass(STEP);
+    await one.release('nobody.1');
+    expect(await one.holders()).to.deep.equal(['a.1', 'b.1']);
+    await one.release('b.1');
+    expect(await nextIn(one)).to.equal(STEP);
+    expect(await one.queue()).to.deep.equal(['c.1']);
+    one.pass(STEP);
+    await one.release('nobody.1');
+    expect(await one.holders()).to.deep.equal(['a.1', 'c.1']);
+    one.pass(CLAIM_TIME_MS);
+    expect(await one.holders(), 'its claim time is over').to.deep.equal(['a.1']);
+    expect(await nextIn(one)).to.equal(0);
+  });
+
+  for (const [what, call] of [
+    ['a release', (one: PortFixture) => one.release('a.2')],
+    ['a revocation', (one: PortFixture) => one.revoke('a.2')],
+    ['a higher limit', (one: PortFixture) => one.setLimit(3)],
+    ['a change of the limit', (one: PortFixture) => one.addPermits(1, 'x.1')],
+    ['an expiry that an extension finds', (one: PortFixture) => one.extend('nobody.1')],
+  ] as const) {
+    it(`holds when ${what} makes room, and the head hears when it is next`, async () => {
+      const one = make({ limit: 2 });
+      const turns = await turnsTo(one, 'b');
+      await one.take('a.1', { rate: { ...RATE, burst: 2 } });
+      await one.take('a.2', { rate: { ...RATE, burst: 2 } });
+      await one.acquire(['b.1', 'b.2'], { rate: { ...RATE, burst: 2 } });
+      if (what.startsWith('an expiry')) await one.expire('a.2');
+      const at = one.time.now;
+      const left = (await nextIn(one)) ?? 0;
+      await call(one);
+      expect(await one.queue()).to.deep.equal(['b.1', 'b.2']);
+      await eventually(() => expect(turns.at(-1)).to.deep.equal({ id: 'b.1', at: at + left }));
+      one.pass(left);
+      await call(one);
+      expect(await one.queue(), 'a call after its time serves it').to.deep.equal(['b.2']);
+    });
+  }
+
+  it('lets the next one know where requests before it are gone', async () => {
+    const one = make(ANY);
+    const turns = await turnsTo(one, 'c');
+    await one.take('a.1', RATED);
+    await one.acquire(['b.1', 'b.2', 'b.3'], RATED);
+    const at = one.time.now;
+    expect((await one.acquire('c.1', RATED)).nearestExpiry).to.equal(at + 4 * STEP);
+    await one.release(['b.1', 'b.2', 'b.3']);
+    await eventually(() => expect(turns).to.deep.equal([{ id: 'c.1', at: at + STEP }]));
+  });
+
+  it('holds back for as long as before where the clock is set back, and not longer', async () => {
+    const one = make(ANY);
+    await one.take('a.1.5', RATED);
+    one.pass(STEP);
+    one.pass(-HOUR);
+    expect(await nextIn(one)).to.equal(5 * STEP);
+    expect(await one.try('a.2', RATED)).to.equal('busy');
+    one.pass(5 * STEP - 1);
+    expect(await one.try('a.2', RATED)).to.equal('busy');
+    one.pass(1);
+    await one.take('a.2', RATED);
+    expect(await nextIn(one)).to.equal(STEP);
+  });
+
+  it('allows one burst where the clock is set forward', async () => {
+    const one = make(ANY);
+    await one.take('a.1.5', RATED);
+    one.pass(HOUR);
+    expect(kinds(await one.acquire(ids('b', 2), RATED))).to.deep.equal(['granted', 'queued']);
+  });
+
+  it('allows one burst more where all data are lost', async () => {
+    const one = make(ANY);
+    const options = { rate: { ...RATE, burst: 2 } };
+    await one.acquire(ids('a', 3), options);
+    await one.loseAll();
+    const all = kinds(await one.acquire(ids('b', 9), options));
+    expect(all.filter((kind) => kind === 'granted')).to.have.length(2);
+  });
+
+  it('is that of the last caller; a caller that has none obeys it, for a minute or a period', async () => {
+    const one = make(ANY);
+    await one.take('a.1', { rate: { permits: 1, per: HOUR, burst: 1 } });
+    expect(await one.try('x.1')).to.equal('busy');
+    expect((await one.inspect()).rate).to.include({ per: HOUR, from: 'caller', nextIn: HOUR });
+    one.pass(HOUR / 2);
+    // Half of a permit is missing under either rate.
+    await one.try('b.1', RATED);
+    expect((await one.inspect()).rate).to.include({ per: 60_000, nextIn: STEP / 2 });
+    one.pass(STEP / 2);
+    await one.take('x.1');
+    expect(await one.try('x.2'), 'a caller without one is charged, too').to.equal('busy');
+    one.pass(RATE_LIFE_MS - STEP / 2 - 1);
+    await one.take('x.2');
+    one.pass(1);
+    await one.take('x.3');
+    await one.take('x.4');
+    expect((await one.inspect()).rate).to.equal(undefined);
+  });
+
+  it('is remembered for as long as somebody names it', async () => {
+    const one = make(ANY);
+    for (let at = 0; at < 3 * RATE_LIFE_MS; at += RATE_LIFE_MS / 3) {
+      await one.take(`a.${at}`, RATED);
+      expect(await one.try('x.1')).to.equal('busy');
+      one.pass(RATE_LIFE_MS / 3);
+    }
+  });
+
+  describe('that is stored', () => {
+    it('counts for everybody, also for callers that have none or another', async () => {
+      const one = make(ANY);
+      await one.setRate({ permits: 1, per: HOUR, burst: 1 });
+      await one.take('a.1', RATED);
+      one.pass(HOUR - 1);
+      for (const options of [RATED, {}]) expect(await one.try('a.2', options)).to.equal('busy');
+      expect((await one.inspect()).rate).to.deep.equal({
+        permits: 1,
+        per: HOUR,
+        burst: 1,
+        from: 'setRate',
+        nextIn: 1,
+      });
+      one.pass(1);
+      await one.take('a.2');
+    });
+
+    it('serves waiters with what it allows, and keeps what was used', async () => {
+      const one = make(ANY);
+      const options = { rate: { permits: 1, per: HOUR, burst: 1 } };
+      const turns = await turnsTo(one, 'b');
+      await one.take('a.1', options);
+      await one.acquire(ids('b', 5), options);
+      await one.setRate(RATE);
+      expect(await one.holders(), 'one permit is missing').to.deep.equal(['a.1']);
+      const turn = { id: 'b.1', at: one.time.now + STEP };
+      await eventually(() => expect(turns).to.deep.equal([turn]));
+      await one.setRate({ ...RATE, burst: 3 });
+      expect(await one.holders()).to.deep.equal(['a.1', 'b.1', 'b.2']);
+      await one.setRate(undefined);
+      expect(await one.holders()).to.have.length(6);
+      expect((await one.inspect()).rate).to.equal(undefined);
+    });
+
+    it('that there is none counts, too, whatever callers name, and forgets what was used', async () => {
+      const one = make(ANY);
+      await one.take('a.1', RATED);
+      await one.setRate(undefined);
+      expect(kinds(await one.acquire(ids('b', 3), RATED))).to.deep.equal(Array(3).fill('granted'));
+      await one.take('c.1');
+      await one.setRate({ permits: 1, per: 1000, burst: 1 });
+      await one.take('c.2');
+      expect(await nextIn(one)).to.equal(1000);
+    });
+
+    it('is not changed by a call that comes late', async () => {
+      const one = make(ANY);
+      await one.setRate(RATE);
+      const late = { notAfter: one.time.now - 1 };
+      expect(await one.setRate(undefined, late)).to.include({ late: true });
+      expect((await one.inspect()).rate).to.include(RATE);
+      await one.take('a.1');
+      expect(await one.setRate(undefined)).not.to.include({ late: true });
+      await one.take('a.2');
+    });
+  });
+
+  describe('is never passed by', () => {
+    // Callers come that name no rate, after it was stored, or named by a process that came later
+    // than others.
+    const LIMITS = { 'a limit of 1': 1, 'a larger limit': 3 };
+    const WAYS: Readonly<Record<string, (one: PortFixture, rate: Rate) => Promise<void>>> = {
+      stored: async (one, rate) => void (await one.setRate(rate)),
+      named: async (one, rate) => {
+        await one.take('x.1');
+        await one.release('x.1');
+        await one.take('x.2', { rate });
+        await one.release('x.2');
+        one.pass(STEP);
+      },
+    };
+    const WHATS = Object.entries(LIMITS).flatMap(([what, limit]) =>
+      Object.entries(WAYS).map(([way, begin]) => ({ what: `${what}, ${way}`, limit, begin })),
+    );
+    for (const { what, limit, begin } of WHATS) {
+      it(`requests of one permit, alone or together, nor by releases, with ${what}`, async () => {
+        const one = make({ limit });
+        await begin(one, RATE);
+        await one.take('a.1');
+        await one.release('a.1');
+        expect(await one.try('b.1'), 'one that is free').to.equal('busy');
+        expect(kinds(await one.acquire(ids('c', 3))), 'many').to.deep.equal(
+          Array(3).fill('queued'),
+        );
+        expect(kinds(await one.acquire('d.1')), 'one that waits').to.deep.equal(['queued']);
+        one.pass(STEP);
+        await one.release('nobody.1');
+        expect(await one.holders()).to.deep.equal(['c.1']);
+        await one.release('c.1');
+        expect(await one.holders(), 'a release').to.deep.equal([]);
+        await one.release(['c.2', 'c.3']);
+        expect(await one.queue()).to.deep.equal(['d.1']);
+        one.pass(STEP);
+        await one.release('nobody.1');
+        await one.release(['d.1']);
+        expect(kinds(await one.acquire('e.1'))).to.deep.equal(['queued']);
+      });
+
+      it(`a request that queues where all are held, nor by a hand-over, with ${what}`, async () => {
+        const one = make({ limit });
+        const burst = { ...RATE, burst: limit };
+        await begin(one, burst);
+        for (const id of ids('a', limit)) await one.take(id);
+        await one.acquire('b.1');
+        await one.acquire('b.2');
+        await one.release('a.1');
+        expect(await one.queue()).to.deep.equal(['b.1', 'b.2']);
+        one.pass(STEP);
+        await one.release('a.2');
+        expect(await one.queue()).to.deep.equal(['b.2']);
+      });
+    }
+
+    it('a call for several semaphores, all or none', async () => {
+      const one = make(ANY);
+      await one.setRate(RATE);
+      await one.take('a.1');
+      const calls = ['b.1', 'b.2'].map((id, i) => ({
+        key: i === 0 ? one.key : { ...one.key, name: `${one.key.name}-other` },
+        limit: one.limit,
+        client: 'b',
+        ttl: one.ttl,
+        label: '',
+        notAfter: undefined,
+        requests: [request(id, 'try')],
+      }));
+      expect(await one.backend.acquireTogether?.(calls)).to.equal(undefined);
+      expect(kinds(await only(one.backend.acquire(calls.slice(0, 1))))).to.deep.equal(['busy']);
+      const named = calls.map((call) => ({ ...call, rate: RATE }));
+      expect(await one.backend.acquireTogether?.(named.slice(1))).to.equal(undefined);
+    });
+  });
+});
