@@ -212,25 +212,25 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: no queue',
     what: 'New requests are granted what is free before the waiters',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (!served.blocked && this.#tickets.permits + permits <= limit) {',
-    replace: 'if (this.#tickets.permits + permits <= limit) {',
+    find: 'if ((!isBlocked || this.#queue.rankOf(order) < served.blocked) && this.#fits(permits, limit)) {',
+    replace: 'if (this.#fits(permits, limit)) {',
   },
   {
     name: 'big-ones-starve',
     origin: 'bottleneck: what fits goes first',
     what: 'A request that does not fit is passed by smaller ones behind it',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (permits > limit) tooLarge.push(head);',
-    replace:
-      'if (blocked) this.#queue.remove(id);\n      if (permits > limit || blocked) {\n        tooLarge.push(head);\n        blocked = false;\n      }',
+    find: 'else if (!this.#fits(first.permits, limit)) return queue.rankOfFirst(first);',
+    replace: 'else if (!this.#fits(first.permits, limit)) queue.park(first);',
   },
   {
     name: 'limit-off-by-one',
     origin: 'mutant',
     what: 'One permit more than the limit is granted to a caller',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (!served.blocked && this.#tickets.permits + permits <= limit) {',
-    replace: 'if (!served.blocked && this.#tickets.permits + permits <= limit + 1) {',
+    find: 'if ((!isBlocked || this.#queue.rankOf(order) < served.blocked) && this.#fits(permits, limit)) {',
+    replace:
+      'if ((!isBlocked || this.#queue.rankOf(order) < served.blocked) && this.#fits(permits, limit + 1)) {',
   },
   {
     name: 'silent-waiters',
