@@ -28,6 +28,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   docs: 'examples, guides and recipes are compiled and run',
   demo: 'the demo',
   chaos: 'the checker, and short runs of faults by seed',
+  web: 'the web view in Chromium, on a real server with real processes',
 };
 
 /** A folder that holds a report already is refused. */

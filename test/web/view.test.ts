@@ -128,7 +128,7 @@ describe('the web view', () => {
     expect(clock.timers).to.equal(timers);
   });
 
-  it('sets a limit, pauses and revokes, by the limit of the holders and waiters', async () => {
+  it('sets a limit, pauses and revokes, by the limit of other processes', async () => {
     const { view, open } = viewFixture({ actions: true });
     const jobs = open('jobs', 2);
     const warnings: unknown[] = [];

@@ -5,7 +5,7 @@ import { webView } from '../../src/web/index.js';
 export const TOKEN = 'a-token-for-tests-0123456789';
 const ORIGIN = 'http://view.example';
 
-/** A view of semaphores in memory, on a clock that does not run. */
+/** A view of semaphores in memory, on a clock that the test moves. */
 export function viewFixture(options: WebViewOptions = {}) {
   const clock = new ManualClock(1_800_000_000_000);
   const backend = new MemoryBackend({ clock });

@@ -13,7 +13,6 @@ import { describe, Failure, UsageError, usageOf } from '../failure.js';
 import type { ListenAddress } from '../listen-address.js';
 import { isLoopback, isWildcard, parseListenAddress, showHost } from '../listen-address.js';
 import { print } from '../output.js';
-import type { RedisTarget } from '../../index.js';
 
 const DEFAULT_ADDRESS = '127.0.0.1:8321';
 
@@ -73,11 +72,15 @@ async function serve(args: Arguments): Promise<number> {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
+  // Before it listens: what is requested while it loads would never be answered.
+  const { webView, toNodeListener } = await loadView();
   const redis = await connect(serverSettings(args));
   try {
     const http = await listen(address);
     const port = portOf(http);
-    http.on('request', await listener(args, redis.target, token, hostsOf(address, port, args)));
+    const hosts = hostsOf(address, port, args);
+    const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
+    http.on('request', toNodeListener(usageOf(() => webView(redis.target, options))));
     const lines = [`http://${showHost(address.host)}:${port}/`];
     if (given === undefined) lines.push(`token: ${token}`);
     await print(`${lines.join('\n')}\n`);
@@ -90,19 +93,13 @@ async function serve(args: Arguments): Promise<number> {
   }
 }
 
-/** The view is loaded when it is needed: it is larger than all other commands. */
-async function listener(
-  args: Arguments,
-  target: RedisTarget,
-  token: string,
-  hosts: readonly string[],
-) {
+/** Loaded when it is needed: it is larger than all other commands. */
+async function loadView() {
   const [{ webView }, { toNodeListener }] = await Promise.all([
     import('../../web/index.js'),
     import('../../web/node.js'),
   ]);
-  const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
-  return toNodeListener(usageOf(() => webView(target, options)));
+  return { webView, toNodeListener };
 }
 
 function givenToken(args: Arguments): string | undefined {

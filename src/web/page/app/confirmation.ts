@@ -33,6 +33,7 @@ export class Confirmation {
 
   ask(question: Question): void {
     this.#question = question;
+    notify('');
     setText(byId('confirm-title'), question.title);
     setText(byId('confirm-error'), '');
     byId('confirm-limit-field').hidden = question.limit === undefined;
@@ -47,6 +48,13 @@ export class Confirmation {
     else this.#input.select();
   }
 
+  /** The numbers have changed while somebody thinks about it. */
+  update(effects: Question['effects']): void {
+    if (!this.#dialog.open || this.#question === undefined) return;
+    this.#question = { ...this.#question, effects };
+    this.#explain();
+  }
+
   #limit(): number {
     return this.#input.validity.valid ? Number(this.#input.value) : Number.NaN;
   }
@@ -54,37 +62,35 @@ export class Confirmation {
   #explain(): void {
     const limit = this.#limit();
     const effects = Number.isNaN(limit) ? [] : (this.#question?.effects(limit) ?? []);
+    const list = byId('confirm-effects');
+    if (effects.join('\n') === [...list.children].map((item) => item.textContent).join('\n'))
+      return;
     const items = effects.map((effect) => {
       const item = document.createElement('li');
       item.textContent = effect;
       return item;
     });
-    byId('confirm-effects').replaceChildren(...items);
+    list.replaceChildren(...items);
   }
 
   async #act(): Promise<void> {
-    const question = this.#question;
-    if (question === undefined) return;
+    const act = this.#question?.act;
+    if (act === undefined) return;
     this.#yes.disabled = true;
     try {
-      const done = await question.act(this.#limit());
-      if (question !== this.#question) return;
+      const done = await act(this.#limit());
+      if (act !== this.#question?.act) return;
       this.#dialog.close();
       notify(done);
     } catch (error) {
-      if (question !== this.#question) return;
+      if (act !== this.#question?.act) return;
       setText(byId('confirm-error'), error instanceof Error ? error.message : String(error));
       this.#yes.disabled = false;
     }
   }
 }
 
-let timer = 0;
-
-/** Says what was done, for a few seconds. */
-function notify(text: string): void {
-  const note = byId('note');
-  setText(note, text);
-  clearTimeout(timer);
-  timer = setTimeout(() => setText(note, ''), 6000);
+/** Says what was done, until something else is. */
+export function notify(text: string): void {
+  setText(byId('note'), text);
 }

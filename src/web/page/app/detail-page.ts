@@ -1,5 +1,5 @@
 import type { Detail, SlotState } from '../../api-types.js';
-import { Confirmation } from './confirmation.js';
+import { Confirmation, type Question } from './confirmation.js';
 import { byId, setAttribute, setText } from './dom.js';
 import { count, duration, rate } from './format.js';
 import { HistoryCharts } from './history-charts.js';
@@ -27,6 +27,8 @@ export class DetailPage {
   readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
   #charts: HistoryCharts | undefined;
   #detail: Detail | undefined;
+  /** What was asked last, of the numbers of now. */
+  #asked: ((detail: Detail) => Question) | undefined;
 
   constructor() {
     byId('detail-bar').append(this.#bar.element);
@@ -38,6 +40,7 @@ export class DetailPage {
   open(name: string | undefined): void {
     this.#page.hidden = name === undefined;
     this.#detail = undefined;
+    this.#asked = undefined;
     this.#page.classList.add('unknown');
     this.#strip.clear();
     if (name === undefined) return;
@@ -56,25 +59,27 @@ export class DetailPage {
     this.#charts.show(detail);
     showGroups(detail.groups);
     showLosses(detail.losses);
+    if (this.#asked !== undefined) this.#confirmation.update(this.#asked(detail).effects);
   }
 
   setLimit(): void {
-    if (this.#detail?.actions === true) {
-      this.#confirmation.ask(askForLimit(this.#detail, this.#startLimit(this.#detail)));
-    }
+    this.#ask((detail) => askForLimit(detail, this.#startLimit(detail)));
   }
 
   /** Pauses, or asks for the limit to resume with. */
   pause(): void {
-    if (this.#detail?.actions !== true) return;
-    if (this.#detail.row.limit === 0) this.setLimit();
-    else this.#confirmation.ask(askToPause(this.#detail));
+    if (this.#detail?.row.limit === 0) this.setLimit();
+    else this.#ask(askToPause);
   }
 
   #revoke(slot: SlotState): void {
-    if (this.#detail?.actions === true) {
-      this.#confirmation.ask(askToRevoke(this.#detail, slot));
-    }
+    this.#ask((detail) => askToRevoke(detail, slot));
+  }
+
+  #ask(question: (detail: Detail) => Question): void {
+    if (this.#detail?.actions !== true) return;
+    this.#asked = question;
+    this.#confirmation.ask(question(this.#detail));
   }
 
   #select(holderId: string): void {

@@ -16,7 +16,7 @@ export interface Line {
 }
 
 export interface ChartOptions {
-  /** The figure of index.html. */
+  /** The element of index.html. */
   readonly figure: string;
   readonly title: string;
   readonly lines: readonly Line[];
@@ -25,7 +25,9 @@ export interface ChartOptions {
   readonly leastMax: number;
 }
 
-export const MINUTES_SHOWN = 15;
+const LONGEST_MS = 15 * 60_000;
+/** A view that has just begun shows what it has, but no less than this. */
+const SHORTEST_MS = 60_000;
 /** A gap longer than this has no line across it. */
 const GAP_MS = 20_000;
 
@@ -42,7 +44,7 @@ export class LineChart {
     this.#readings = options.lines.map(() => element('b'));
     const keys = options.lines.map((line, nth) => this.#makeKey(line, nth));
     const title = element('span', { class: 'chart-title', text: options.title });
-    const head = element('figcaption', { children: [title, ...keys] });
+    const head = element('div', { class: 'caption', children: [title, ...keys] });
     const area = element('div', { class: 'chart-area', attributes: { 'aria-hidden': 'true' } });
     this.#figure.append(head, area);
     this.#plot = new uPlot(this.#plotOptions(), emptyData(options.lines.length), area);
@@ -58,15 +60,15 @@ export class LineChart {
       points.map((point) => (point.isGap === true ? null : valueOf(point))),
     );
     this.#plot.setData([times, ...values], false);
-    this.#plot.batch(() => {
-      this.#plot.setScale('x', { min: now / 1000 - MINUTES_SHOWN * 60, max: now / 1000 });
-    });
+    const since = Math.min(history[0]?.t ?? now, now - SHORTEST_MS);
+    const min = Math.max(since, now - LONGEST_MS) / 1000;
+    this.#plot.setScale('x', { min, max: now / 1000 });
     this.#read();
   }
 
-  #makeKey({ name, color, dashed }: Line, nth: number): HTMLElement {
+  #makeKey({ name, color: property, dashed }: Line, nth: number): HTMLElement {
     const swatch = element('i', { class: `swatch${dashed === true ? ' dashed' : ''}` });
-    swatch.style.setProperty('--line', `var(${color})`);
+    swatch.style.setProperty('--line', `var(${property})`);
     const reading = this.#readings[nth] as HTMLElement;
     return element('span', { class: 'key', children: [swatch, new Text(`${name} `), reading] });
   }
@@ -93,11 +95,13 @@ export class LineChart {
 
   #plotOptions(): Chart.Options {
     const { lines, format, leastMax } = this.#options;
+    // Style sheets do not reach into a canvas: its text grows with that around it.
+    const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
     const axis: Chart.Axis = {
       stroke: () => color('--faint'),
       grid: { stroke: () => color('--line'), width: 1 },
       ticks: { show: false },
-      font: '11px system-ui, sans-serif',
+      font: `${Math.round(11 * scale)}px system-ui, sans-serif`,
     };
     return {
       width: 300,
@@ -110,10 +114,15 @@ export class LineChart {
         y: { range: (_plot, _min, max) => [0, niceMax(Math.max(max, leastMax))] },
       },
       axes: [
-        { ...axis, size: 24, space: 70, values: (_plot, times) => times.map(clock) },
         {
           ...axis,
-          size: 52,
+          size: 24 * scale,
+          space: 70 * scale,
+          values: (_plot, times) => times.map(clock),
+        },
+        {
+          ...axis,
+          size: 52 * scale,
           space: 32,
           values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? '0' : format(tick))),
         },

@@ -1,3 +1,4 @@
+import { notify } from './confirmation.js';
 import { DetailPage } from './detail-page.js';
 import { byId } from './dom.js';
 import { Feed } from './feed.js';
@@ -41,6 +42,7 @@ function navigate(): void {
   const before = name;
   name = currentName();
   document.title = name === undefined ? 'redsem' : `${name} · redsem`;
+  notify('');
   detail.open(name);
   list.setVisible(name === undefined);
   if (wantsFilter) list.focusFilter();

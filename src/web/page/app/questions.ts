@@ -28,6 +28,8 @@ function limitEffects(limit: number, held: number, waiting: number): readonly st
     ];
   }
   const room = limit - held;
+  if (room === 0)
+    return [`All ${plural(limit, 'permit')} are held: nobody gets one until one is released.`];
   if (waiting === 0) return [`${plural(room, 'permit')} will be free; nobody waits now.`];
   return [`At most ${plural(Math.min(room, waiting), 'waiting request')} will be granted at once.`];
 }

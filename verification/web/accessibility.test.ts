@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+
+import { eventually } from '../../test/support/eventually.js';
+import { modulesOf } from '../package/folder-packages.js';
+import { describeInBrowser, type OpenPage, untilLink, untilText } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+describeInBrowser('axe-core', (web) => {
+  before('a holder and a waiter', async () => {
+    const { url } = web().server;
+    const args = {
+      kind: 'ioredis',
+      url,
+      name: 'exports',
+      limit: 1,
+      label: 'export-worker',
+    } as const;
+    const [holder, waiter] = await Promise.all([UserProcess.start(args), UserProcess.start(args)]);
+    await holder.ask('acquire', 1);
+    void waiter.ask('acquire', 1).catch(() => undefined);
+  });
+  after(stopUsers);
+
+  function open(colorScheme: 'light' | 'dark', name?: string): Promise<OpenPage> {
+    const script = readFileSync(join(modulesOf('verification/web'), 'axe-core/axe.min.js'), 'utf8');
+    return web().open({ colorScheme, script, ...(name === undefined ? {} : { name }) });
+  }
+
+  for (const scheme of ['light', 'dark'] as const) {
+    it(`finds nothing in the list, ${scheme}`, async () => {
+      const { page } = await open(scheme);
+      await eventually(async () => (await page.locator('#semaphores .rows .row').count()) > 0);
+      await expectClean(page);
+      await page.keyboard.press('/');
+      await page.keyboard.type('no such name');
+      await eventually(() => page.locator('#no-match').isVisible());
+      await expectClean(page);
+    });
+
+    it(`finds nothing in a semaphore's page and its dialogs, ${scheme}`, async () => {
+      const { page } = await open(scheme, 'exports');
+      await untilText(page, '#detail-waiting', '1');
+      await expectClean(page);
+      for (const key of ['l', 'p', '?']) {
+        await page.keyboard.press(key);
+        await expectClean(page);
+        await page.keyboard.press('Escape');
+      }
+    });
+
+    it(`finds nothing on a phone, ${scheme}`, async () => {
+      const { page } = await open(scheme, 'exports');
+      await page.setViewportSize({ width: 390, height: 844 });
+      await untilText(page, '#detail-waiting', '1');
+      await expectClean(page);
+      const wide = 'document.documentElement.scrollWidth > innerWidth';
+      expect(await page.evaluate(wide), 'scrolls sideways').to.equal(false);
+    });
+
+    it(`finds nothing in numbers that are stale, ${scheme}`, async () => {
+      const { page } = await open(scheme, 'exports');
+      await untilText(page, '#detail-waiting', '1');
+      web().server.pause();
+      try {
+        await untilLink(page, 'No Redis');
+        await expectClean(page);
+      } finally {
+        web().server.resume();
+      }
+    });
+  }
+});
+
+/** What axe-core calls minor is found, too. */
+async function expectClean(page: Page): Promise<void> {
+  // Colours are read while they change otherwise.
+  await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished))');
+  const found = await page.evaluate<Finding[]>('axe.run().then(({ violations }) => violations)');
+  const lines = found.map(
+    ({ id, impact, nodes }) =>
+      `${impact} ${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join('; ')}`,
+  );
+  expect(lines).to.deep.equal([]);
+}

@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+
+import { type Handle, Semaphore } from '../../src/index.js';
+import { eventually } from '../../test/support/eventually.js';
+import { type OpenClient, openClient } from '../../test/support/open-client.js';
+import { describeInBrowser, textOf, untilText } from './page-fixture.js';
+
+const HOLDERS = 500;
+const WAITERS = 5000;
+const NAMES = 1000;
+/** At most this many rows are in the page, however long the list is. */
+const MOST_ROWS = 80;
+const STEPS = 120;
+
+interface Scrolled {
+  readonly frames: number;
+  /** Frames in which some part of the table had no row. */
+  readonly gaps: number;
+  readonly rows: number;
+  readonly p50: number;
+  readonly worst: number;
+}
+
+describeInBrowser('large ones', (web) => {
+  let client: OpenClient;
+  const semaphores: Semaphore[] = [];
+  const ended = new AbortController();
+
+  before(async () => {
+    client = await openClient('redis', web().server.url);
+  });
+  after(async () => {
+    ended.abort();
+    await Promise.all(semaphores.map((one) => one.close()));
+    await client.close();
+  });
+
+  function make(name: string, limit: number): Semaphore {
+    const made = new Semaphore(client.target, name, { limit, ttl: 600_000, label: name });
+    semaphores.push(made);
+    return made;
+  }
+
+  async function scroll(page: Page, table: string): Promise<Scrolled> {
+    const scrolled = await page.evaluate<Scrolled>(`(${scrollThrough})('${table}', ${STEPS})`);
+    const { frames, p50, worst, rows } = scrolled;
+    console.log(
+      `      ${table}: ${frames} frames, median ${p50} ms, longest ${worst} ms, ${rows} rows`,
+    );
+    return scrolled;
+  }
+
+  it(`${HOLDERS} holders and ${WAITERS} waiters: every frame of a scroll has all its rows`, async () => {
+    const busy = make('busy', HOLDERS);
+    await Promise.all(Array.from({ length: HOLDERS }, () => busy.acquire()));
+    const waiting: Promise<Handle | undefined>[] = Array.from({ length: WAITERS }, () =>
+      busy.acquire({ signal: ended.signal }).catch(() => undefined),
+    );
+    expect(waiting).to.have.lengthOf(WAITERS);
+    const { page, problems } = await web().open({ name: 'busy' });
+    await untilText(page, '#queue-count', '5,000');
+    await untilText(page, '#holders-count', '500');
+    for (const table of ['queue', 'holders']) {
+      const { frames, gaps, rows } = await scroll(page, table);
+      expect(frames, table).to.equal(STEPS);
+      expect(gaps, table).to.equal(0);
+      expect(rows, table).to.be.below(MOST_ROWS);
+    }
+    expect(await textOf(page, '#queue .rows > [aria-rowindex="5001"] > :first-child')).to.equal(
+      '5000',
+    );
+    expect(await page.locator('#strip .slot').count()).to.equal(HOLDERS);
+    expect(problems).to.deep.equal([]);
+  });
+
+  it(`${NAMES} names: filtered while typing, scrolled without a gap`, async () => {
+    const names = Array.from({ length: NAMES }, (_, nth) => `name-${nth}`);
+    await Promise.all(names.map((name) => make(name, 3).acquire()));
+    const { page, problems } = await web().open();
+    await eventually(async () => /^1,00[01] /.test(await textOf(page, '#total-names')));
+    const { frames, gaps, rows } = await scroll(page, 'semaphores');
+    expect(frames).to.equal(STEPS);
+    expect(gaps).to.equal(0);
+    expect(rows).to.be.below(MOST_ROWS);
+    await page.keyboard.press('/');
+    await page.keyboard.type('me-77');
+    await eventually(async () => (await textOf(page, '#total-names')).startsWith('11 of '));
+    await page.keyboard.type('7');
+    await eventually(async () => (await textOf(page, '#total-names')).startsWith('1 of '));
+    expect(problems).to.deep.equal([]);
+  });
+});
+
+/** Runs in the page. Scrolls a table from top to bottom, a step each frame, and looks at each. */
+const scrollThrough = `async (table, steps) => {
+  const grid = document.getElementById(table);
+  grid.scrollIntoView({ block: 'nearest' });
+  const body = grid.querySelector('.rows');
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const times = [];
+  let gaps = 0;
+  for (let step = 1; step <= steps; step += 1) {
+    grid.scrollTop = ((grid.scrollHeight - grid.clientHeight) * step) / steps;
+    const began = await frame();
+    times.push(await frame() - began);
+    const top = Math.max(0, grid.scrollTop);
+    const bottom = Math.min(top + grid.clientHeight - body.offsetTop, body.offsetHeight);
+    const rows = [...body.children].filter((row) => !row.hidden).map((row) => {
+      const from = new DOMMatrix(getComputedStyle(row).transform).m42;
+      return [from, from + row.offsetHeight];
+    });
+    const covered = rows.filter(([from, to]) => to > top && from < bottom);
+    const height = covered.reduce((sum, [from, to]) => sum + Math.min(to, bottom) - Math.max(from, top), 0);
+    if (height < bottom - top - 1) gaps += 1;
+  }
+  times.sort((a, b) => a - b);
+  const round = (ms) => Math.round(ms * 10) / 10;
+  return {
+    frames: times.length,
+    gaps,
+    rows: body.children.length,
+    p50: round(times[steps >> 1]),
+    worst: round(times[steps - 1]),
+  };
+}`;

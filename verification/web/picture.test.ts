@@ -1,0 +1,131 @@
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+
+import { eventually } from '../../test/support/eventually.js';
+import { timed } from '../support/timed.js';
+import { describeInBrowser, rowsOf, textOf } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
+
+/** How far the picture may lag behind. */
+const LAG_MS = 2000;
+const KINDS = ['redis', 'ioredis', 'redis', 'ioredis'] as const;
+
+describeInBrowser('the picture of four processes', (web) => {
+  const lags: number[] = [];
+  afterEach(stopUsers);
+  after(() => {
+    const worst = Math.round(Math.max(...lags));
+    console.log(`      the picture was up to ${worst} ms behind, ${lags.length} changes`);
+  });
+
+  /** Each test has its own name: who is killed leaves a ticket until its lease ends. */
+  function start(name: string): Promise<readonly UserProcess[]> {
+    const { url } = web().server;
+    return Promise.all(
+      KINDS.map((kind, nth) =>
+        UserProcess.start({ kind, url, name, limit: 3, label: `process-${nth}` }),
+      ),
+    );
+  }
+
+  async function follows(page: Page, ...expected: readonly string[]): Promise<void> {
+    const { took } = await timed(() =>
+      eventually(async () => expect(await seen(page)).to.deep.equal(expected)),
+    );
+    lags.push(took);
+    expect(took, 'the lag of the picture').to.be.below(LAG_MS);
+  }
+
+  it('follows grants, the queue and releases in the list', async () => {
+    const processes = await start('exports');
+    const { page, problems } = await web().open();
+    const first = await processes[0]!.ask('acquire', 1);
+    await processes[0]!.ask('release', first.id);
+    const found = await timed(() =>
+      eventually(async () => expect(await seen(page)).to.deep.equal(['idle 0 / 3 0'])),
+    );
+    console.log(`      a new name was found after ${Math.round(found.took)} ms, by the next SCAN`);
+    const tickets = [];
+    for (const [nth, expected] of ['busy 1 / 3 0', 'busy 2 / 3 0', 'full 3 / 3 0'].entries()) {
+      tickets.push(await processes[nth]!.ask('acquire', 1));
+      await follows(page, expected);
+    }
+    const waiting = processes[3]!.ask('acquire', 1);
+    await follows(page, 'full 3 / 3 1');
+    await processes[0]!.ask('release', tickets[0]!.id);
+    const heir = await waiting;
+    await follows(page, 'full 3 / 3 0');
+    await processes[3]!.ask('release', heir.id);
+    await follows(page, 'busy 2 / 3 0');
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('shows in detail who holds which slot and who waits', async () => {
+    const processes = await start('held');
+    const { page, problems } = await web().open({ name: 'held' });
+    const holder = await processes[0]!.ask('acquire', 2);
+    const second = await processes[1]!.ask('acquire', 1);
+    const waiting = processes[2]!.ask('acquire', 2);
+    await eventually(async () => {
+      expect(await labels(page, 'holders')).to.deep.equal(['process-0', 'process-0', 'process-1']);
+      expect(await labels(page, 'queue')).to.deep.equal(['process-2']);
+    });
+    expect(await page.locator('#strip .slot[data-state=held]').count()).to.equal(3);
+    expect(await textOf(page, '#detail-held')).to.equal('3');
+    const tokens = await Promise.all([0, 1, 2].map((row) => cell(page, 'holders', row, 5)));
+    expect(tokens.map(Number)).to.deep.equal([
+      holder.fencingToken,
+      holder.fencingToken,
+      second.fencingToken,
+    ]);
+    expect(await cell(page, 'queue', 0, 5), 'permits').to.equal('2');
+    await processes[0]!.ask('release', holder.id);
+    const heir = await waiting;
+    await eventually(async () => {
+      expect(await labels(page, 'holders')).to.have.members([
+        'process-1',
+        'process-2',
+        'process-2',
+      ]);
+      expect(await rowsOf(page, 'queue')).to.deep.equal([]);
+    });
+    await processes[2]!.ask('release', heir.id);
+    await processes[1]!.ask('release', second.id);
+    await eventually(async () => expect(await rowsOf(page, 'holders')).to.deep.equal([]));
+    expect(await page.locator('#no-holders').isVisible()).to.equal(true);
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('is right again after four processes have contended for a while', async () => {
+    const processes = await start('contended');
+    const { page } = await web().open({ name: 'contended' });
+    const task = { callers: 10, rounds: 5, hold: 60 };
+    const work = Promise.all(processes.map((one) => one.ask('work', task)));
+    await eventually(async () => Number(await textOf(page, '#detail-waiting')) > 0);
+    await work;
+    await follows(page, 'idle 0 / 3 0');
+    expect(await page.locator('#chart-held canvas').count()).to.equal(1);
+  });
+});
+
+/** State, held, limit and waiting of each semaphore, or of the one whose page is open. */
+async function seen(page: Page): Promise<string[]> {
+  if (await page.locator('#detail').isVisible()) {
+    const parts = ['#detail-word', '#detail-held', '#detail-limit', '#detail-waiting'];
+    const [word, held, limit, waiting] = await Promise.all(parts.map((id) => textOf(page, id)));
+    return [`${word} ${held} / ${limit} ${waiting}`];
+  }
+  const rows = await rowsOf(page, 'semaphores');
+  return rows.map((row) => row.replace(/^(\w+) \S+ (\S+ \/ \S+ \S+).*$/, '$1 $2'));
+}
+
+function labels(page: Page, table: string): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('#${table} .rows > .row:not([hidden]) > :nth-child(2)')]
+      .map((label) => label.textContent)`,
+  );
+}
+
+function cell(page: Page, table: string, row: number, column: number): Promise<string> {
+  return textOf(page, `#${table}-row-${row} > :nth-child(${column})`);
+}

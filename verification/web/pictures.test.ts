@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { ContextOptions, Page } from 'playwright-core';
+
+import { eventually } from '../../test/support/eventually.js';
+import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/temporary-folder.js';
+import { ROOT } from '../../test/tooling/run-program.js';
+import type { WorkerProcess } from '../../test/support/worker-process.js';
+import { describeInBrowser, textOf } from './page-fixture.js';
+import { playScene, SCENE_NAME } from './scene.js';
+
+/** `REDSEM_PICTURES=1 npm run verify -- web` renews those of the documentation. */
+const FOLDER = process.env['REDSEM_PICTURES'] === undefined ? undefined : join(ROOT, 'docs/images');
+/** The charts of the documentation should have something to show. */
+const PLAYS_MS = FOLDER === undefined ? 0 : 75_000;
+
+interface Picture extends ContextOptions {
+  readonly file: string;
+  readonly name?: string;
+}
+
+const DESK = { width: 1280, height: 620 };
+const TALL = { width: 1280, height: 960 };
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } as const;
+
+const PICTURES: readonly Picture[] = [
+  { file: 'web-list.png', viewport: DESK },
+  { file: 'web-list-dark.png', viewport: DESK, colorScheme: 'dark' },
+  { file: 'web-detail.png', viewport: TALL, name: SCENE_NAME },
+  { file: 'web-detail-dark.png', viewport: TALL, name: SCENE_NAME, colorScheme: 'dark' },
+  { file: 'web-phone.png', ...PHONE },
+  { file: 'web-phone-detail.png', ...PHONE, name: SCENE_NAME },
+];
+
+describeInBrowser('pictures', (web) => {
+  const folder = FOLDER ?? makeTemporaryFolder();
+
+  let workers: readonly WorkerProcess[];
+
+  before('a scene of four processes', async () => {
+    workers = await playScene(web().server.url);
+    // Waits are known of what somebody looks at.
+    const looked = await web().open({ name: SCENE_NAME });
+    await sleep(PLAYS_MS);
+    expect(looked.problems).to.deep.equal([]);
+  });
+  after(async () => {
+    for (const worker of workers) worker.kill();
+    if (FOLDER === undefined) await removeTemporaryFolder(folder);
+  });
+
+  for (const { file, name, ...look } of PICTURES) {
+    it(`${file} shows the scene`, async () => {
+      const { page, problems } = await web().open({ ...look, ...(name && { name }) });
+      if (name === undefined) await eventually(async () => (await total(page)) === '10 semaphores');
+      else await eventually(async () => Number(await textOf(page, '#detail-waiting')) > 0);
+      mkdirSync(folder, { recursive: true });
+      const path = join(folder, file);
+      await page.evaluate('Promise.all(document.getAnimations().map((one) => one.finished))');
+      await page.screenshot({ path });
+      expect(statSync(path).size).to.be.within(10_000, 200_000);
+      expect(problems).to.deep.equal([]);
+    });
+  }
+});
+
+/** Hidden on a phone. */
+function total(page: Page): Promise<string> {
+  return page.evaluate<string>("document.querySelector('#total-names').textContent");
+}

@@ -1,0 +1,61 @@
+import { expect } from 'chai';
+
+import { eventually } from '../../test/support/eventually.js';
+import { describeInBrowser, textOf, untilText } from './page-fixture.js';
+import { stopUsers, UserProcess } from './user-process.js';
+import { TOKEN } from './view-process.js';
+
+const LABEL = '<script>window.attacked = true</script>';
+const NAME = '<img src=x onerror="window.attacked = true">';
+
+describeInBrowser('texts of others', (web) => {
+  afterEach(stopUsers);
+
+  it('stay texts: a label that is a script, a name that is an image', async () => {
+    const { url } = web().server;
+    const args = { kind: 'ioredis', url, name: NAME, limit: 1, label: LABEL } as const;
+    const [holder, waiter] = await Promise.all([UserProcess.start(args), UserProcess.start(args)]);
+    const { id } = await holder.ask('acquire', 1);
+    const waiting = waiter.ask('acquire', 1);
+    const { page, problems } = await web().open();
+    await untilText(page, '#semaphores .rows .name', NAME);
+    await page.locator('#semaphores .rows .name').click();
+    await untilText(page, '#detail-name', NAME);
+    await untilText(page, '#detail-waiting', '1');
+    expect(await textOf(page, '#holders .rows .text')).to.equal(LABEL);
+    expect(await textOf(page, '#queue .rows .text')).to.equal(LABEL);
+    expect(await textOf(page, '#strip .slot-label')).to.equal(LABEL);
+    await page.locator('#holders .rows button').click();
+    expect(await textOf(page, '#confirm-effects')).to.include(`${LABEL} loses its permit`);
+    await page.locator('#confirm-yes').click();
+    await waiting;
+    await untilText(page, '#note', `${LABEL} has lost its permit.`);
+    expect(await page.evaluate('window.attacked')).to.equal(undefined);
+    const made = 'document.querySelectorAll("main script, main img, dialog script").length';
+    expect(await page.evaluate(made)).to.equal(0);
+    expect(problems).to.deep.equal([]);
+    expect(await holder.nextLoss()).to.include({ id });
+  });
+});
+
+describeInBrowser('what the page sends', (web) => {
+  it('goes to its own server only, and the token is in no address and no cookie', async () => {
+    const { page, requests, problems } = await web().open();
+    await eventually(() => page.locator('#no-semaphores').isVisible(), 'the empty list');
+    const base = web().view.address;
+    const paths = requests.map((url) => url.replace(base, ''));
+    expect([...new Set(paths)]).to.have.members(['', 'style.css', 'app.js', 'api/events']);
+    expect(requests.filter((url) => url.includes(TOKEN))).to.deep.equal([]);
+    expect(await page.evaluate('document.cookie + localStorage.length')).to.equal('0');
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('asks again after a wrong token, and says so', async () => {
+    const { page } = await web().open();
+    await page.evaluate("sessionStorage.setItem('redsem-token', 'wrong'); location.reload()");
+    await eventually(() => page.locator('#lock-wrong').isVisible());
+    await page.keyboard.type(TOKEN);
+    await page.keyboard.press('Enter');
+    await untilText(page, '#link-word', 'Live');
+  });
+});
