@@ -212,7 +212,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'redis-semaphore: no queue',
     what: 'New requests are granted what is free before the waiters',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (!served.blocked && this.#fits(permits, limit, now)) {',
+    find: 'if (isNext && this.#fits(permits, limit, now)) {',
     replace: 'if (this.#fits(permits, limit, now)) {',
   },
   {
@@ -220,17 +220,16 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'bottleneck: what fits goes first',
     what: 'A request that does not fit is passed by smaller ones behind it',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (permits > limit) tooLarge.push(head);',
-    replace:
-      'if (blocked) this.#queue.remove(id);\n      if (permits > limit || blocked) {\n        tooLarge.push(head);\n        blocked = false;\n      }',
+    find: 'else if (!this.#fits(first.permits, limit)) return queue.rankOfFirst(first);',
+    replace: 'else if (!this.#fits(first.permits, limit)) queue.park(first);',
   },
   {
     name: 'limit-off-by-one',
     origin: 'mutant',
     what: 'One permit more than the limit is granted to a caller',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'if (!served.blocked && this.#fits(permits, limit, now)) {',
-    replace: 'if (!served.blocked && this.#fits(permits, limit + 1, now)) {',
+    find: 'if (isNext && this.#fits(permits, limit, now)) {',
+    replace: 'if (isNext && this.#fits(permits, limit + 1, now)) {',
   },
   {
     name: 'silent-waiters',
