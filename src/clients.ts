@@ -192,5 +192,6 @@ function targetShown(target: unknown): string {
   if (!isObject(target)) return String(target);
   const maker: unknown = Reflect.get(target, 'constructor');
   const name = typeof maker === 'function' ? maker.name : '';
-  return name === '' || name === 'Object' ? 'another object' : `an object of class ${name}`;
+  const what = name === '' || name === 'Object' ? 'another object' : `an object of class ${name}`;
+  return hasMethods(target, 'evalsha', 'eval') ? `${what}, without events: over HTTP?` : what;
 }

@@ -30,7 +30,9 @@ export function isUnreachable(cause: unknown): boolean {
   const text = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
   return (
     cause.name === 'CallTimeoutError' ||
-    /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed/i.test(text)
+    /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i.test(
+      text,
+    )
   );
 }
 
@@ -56,7 +58,7 @@ const NO_RIGHT =
 function grantFor(text: string, prefix = 'PREFIX'): string {
   const all = 'all rights: docs/reference/redis.md#rights';
   const right = missingRight(text, prefix);
-  if (right === undefined) return `grant the user what is missing (${all})`;
+  if (right === undefined) return `grant the user what is missing (ACL LOG names it; ${all})`;
   const user = /\bUser (\S+) has no permissions/.exec(text)?.[1] ?? 'USER';
   return `grant it with ACL SETUSER ${user} ${right} (${all})`;
 }

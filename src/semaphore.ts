@@ -220,7 +220,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` only if a permit is free now: for a job that many replicas start and one should do.
+   * Runs `fn` only if a permit is free now: for a job that starts on every replica but must run on
+   * one.
    * Otherwise as `use`.
    * @throws as `tryAcquire`, and what `fn` throws
    */
@@ -246,10 +247,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Changes the limit for every process that uses this name, from its next call on, whatever limit
-   * it was made with. When it grows, waiters get what comes free at once; when it shrinks, nobody
-   * loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets one, and
-   * requests wait until another limit is set. Kept until a day after the last use.
+   * Changes the limit for every process that uses this name, whatever limit it was made with; it
+   * is effective at their next call. When it grows, waiters get what comes free at once; when it
+   * shrinks, nobody loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets
+   * one, and requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
    * @throws {ClosedError} when the semaphore is closed

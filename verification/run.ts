@@ -25,7 +25,7 @@ const wanted = args.filter((arg) => !options.includes(arg));
 
 const unknown = wanted.filter((name) => parts.every((part) => part.name !== name));
 if (unknown.length > 0) {
-  const known = parts.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join('\n');
+  const known = parts.map(({ name, what }) => `  ${name.padEnd(15)} ${what}`).join('\n');
   console.error(`no such part: ${unknown.join(', ')}\n${known}`);
   process.exit(2);
 }

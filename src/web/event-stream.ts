@@ -18,7 +18,7 @@ export interface EventSource {
 /**
  * The body of a response with server-sent events
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Each event is a whole picture:
- * a reader that is slow misses some, and nothing piles up.
+ * a reader that is slow misses some, gets the latest, and nothing piles up.
  */
 export class EventStream implements UnderlyingSource<Uint8Array> {
   readonly #source: EventSource;
@@ -29,6 +29,8 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #stop: (() => void) | undefined;
   #heartbeat: Timer | undefined;
+  /** There was news while the reader had not read what is there. */
+  #missed = false;
   readonly #onAbort = (): void => this.#end(true);
 
   /** @param onEnd called once, when nobody reads any more */
@@ -49,11 +51,17 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
     this.#send();
   }
 
+  pull(): void {
+    if (this.#missed) this.#send();
+  }
+
   cancel(): void {
     this.#end(false);
   }
 
   #send(): void {
+    this.#missed = (this.#controller?.desiredSize ?? 0) <= 0;
+    if (this.#missed) return;
     const events = this.#source.current();
     const text = events.map(([type, data]) => `event: ${type}\ndata: ${data}\n\n`).join('');
     if (text !== '') this.#write(text);

@@ -35,6 +35,14 @@ import {
 
 const DOCS = '; see docs/reference/errors.md#invalid_argument';
 
+describe('a client that speaks HTTP', () => {
+  it('is refused, with what it lacks', () => {
+    const http = { eval: () => {}, evalsha: () => {} };
+    const make = (): Semaphore => new Semaphore(http as never, 'x', { limit: 1 });
+    expect(make).to.throw(TypeError, 'got another object, without events: over HTTP?');
+  });
+});
+
 describe('options', () => {
   it('have their documented defaults, and cannot be changed afterwards', () => {
     const resolved = resolveOptions({ limit: 5 });
@@ -276,7 +284,7 @@ describe('errors', () => {
     ],
     [
       "ERR The user executing the script can't run this command or subcommand",
-      `grant the user what is missing ${RIGHTS}`,
+      `grant the user what is missing ${RIGHTS.replace('(', '(ACL LOG names it; ')}`,
     ],
     [
       'WRONGTYPE Operation against a key holding the wrong kind of value',

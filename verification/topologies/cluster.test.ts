@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { listSemaphores, ManualClock } from '../../src/index.js';
+import { ManualClock } from '../../src/index.js';
 import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { leastRights } from '../../test/support/least-rights.js';
@@ -11,45 +11,6 @@ import { clusterClient, type Fixture, meeting, throughBothClients } from './topo
 
 describeWithCluster('a cluster', (cluster) => {
   const connect = clusterClient(cluster);
-
-  it('pushes a grant to the one subscriber of a waiter, whatever node has the semaphore, also after it was cut off', async () => {
-    const cut = meeting(async () => {
-      for (const node of cluster().nodes) await node.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-    });
-    await throughBothClients(connect, async (fixture) => {
-      const names = new Map<unknown, string>();
-      for (let name = newName(); names.size < 3; name = newName()) {
-        names.set((await placeOf(name)).from, name);
-      }
-      const [last, ...rest] = names.values();
-      for (const name of rest) {
-        await expectPush(fixture, name, async (inbox) => {
-          expect(await subscribers(inbox)).to.equal(1);
-        });
-      }
-      await expectPush(fixture, last ?? '', async (inbox) => {
-        await cut();
-        await eventually(async () => (await subscribers(inbox)) === 1);
-      });
-    });
-  });
-
-  it('lists the names that are on all its masters', async () => {
-    await throughBothClients(connect, async (fixture) => {
-      const names = new Map<unknown, string>();
-      for (let name = newName(); names.size < 3; name = newName()) {
-        names.set((await placeOf(name)).from, name);
-      }
-      const target = await fixture.client();
-      for (const name of names.values()) {
-        await (await (await fixture.semaphore(name, { limit: 1 }, target)).acquire()).release();
-      }
-      const listed: string[] = [];
-      for await (const name of listSemaphores(target)) listed.push(name);
-      expect(listed).to.include.members([...names.values()]);
-      expect(new Set(listed)).to.have.property('size', listed.length);
-    });
-  });
 
   it('is used with the least rights and those that its client needs', async () => {
     const login = { username: 'limited', password: 'secret' };
@@ -105,12 +66,6 @@ describeWithCluster('a cluster', (cluster) => {
     expect(next.fencingToken).to.be.above(handle.fencingToken);
     expect(await next.release()).to.equal(true);
     await stored.expectEmpty();
-  }
-
-  async function subscribers(inbox: string): Promise<number> {
-    const ask = (node: TestServer) => node.command('PUBSUB', 'NUMSUB', inbox);
-    const counts = (await Promise.all(cluster().nodes.map(ask))) as [string, number][];
-    return counts.reduce((sum, [, count]) => sum + count, 0);
   }
 
   it('that moves a slot loses neither holder nor waiter, nor a call, nor their order', () =>

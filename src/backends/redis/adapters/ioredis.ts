@@ -8,7 +8,8 @@ import { canWait, replicationOf } from './replication.js';
 import { hasMethods } from './shape.js';
 
 export function isIoredis(target: object): target is IoredisClient {
-  return hasMethods(target, 'evalsha', 'eval');
+  // Without events it speaks HTTP, as that of @upstash/redis does.
+  return hasMethods(target, 'evalsha', 'eval', 'on');
 }
 
 /**

@@ -4,7 +4,7 @@ import { count, duration } from './format.js';
 import { RowWindow, type RowView } from './row-window.js';
 import { cell } from './semaphore-row.js';
 
-/** Who has which slot. */
+/** The holder of each slot. */
 export class HolderTable {
   readonly #rows: RowWindow<SlotState>;
 

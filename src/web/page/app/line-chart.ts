@@ -78,7 +78,9 @@ export class LineChart {
     this.#plot.setSize({ width: area.clientWidth, height: area.clientHeight });
   }
 
-  /** The values at the pointer, else the last ones; the whole range for those who cannot see it. */
+  /**
+   * The values at the pointer, else the last ones; the whole range for readers that cannot see it.
+   */
   #read(): void {
     const { format, lines, title } = this.#options;
     const at = this.#plot.cursor.idx;

@@ -4,7 +4,7 @@ import { count, duration } from './format.js';
 import { RowWindow, type RowView } from './row-window.js';
 import { cell } from './semaphore-row.js';
 
-/** Who waits, in the order of the queue. */
+/** The waiters, in the order of the queue. */
 export class QueueTable {
   readonly #rows = new RowWindow<QueuedRequest>({
     grid: byId('queue'),

@@ -1,6 +1,8 @@
 const KEY = 'redsem-token';
 
-/** What the operator typed; kept by this tab until it is closed, never in an address or a cookie. */
+/**
+ * What the operator typed; kept by this tab until it is closed, never in an address or a cookie.
+ */
 export function keepToken(token: string): void {
   sessionStorage.setItem(KEY, token);
 }

@@ -47,10 +47,10 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
 
   describe(`adapter of ${kind}`, () => {
     it('recognizes its client by the methods, never by the class', () => {
-      expect(isOne({ [bySha]: () => {}, eval: () => {} })).to.equal(true);
+      expect(isOne({ [bySha]: () => {}, eval: () => {}, on: () => {} })).to.equal(true);
       for (const other of [
         { evalSHA: () => {}, eval: () => {} },
-        { [bySha]: 1, eval: () => {} },
+        { [bySha]: 1, eval: () => {}, on: () => {} },
         {},
       ]) {
         expect(isOne(other)).to.equal(false);

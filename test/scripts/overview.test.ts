@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+
+import type { OverviewReply } from '../../src/backends/backend.js';
+import { keysOf } from '../../src/backends/redis/keys.js';
+import { describeWithServer } from '../support/require-server.js';
+import type { PortFixture } from './port-fixture.js';
+import { describeOnBoth, RedisFixture } from './port-fixture.js';
+
+async function overviewOf({ backend, key }: PortFixture): Promise<OverviewReply | undefined> {
+  const reply = (await backend.overview?.([key]))?.[0];
+  if (reply === undefined || 'error' in reply) return reply;
+  // Places of one moment are a microsecond apart.
+  return { ...reply, oldestWait: reply.oldestWait && Math.round(reply.oldestWait) };
+}
+
+describeOnBoth('the overview', (make) => {
+  it('counts neither what has expired nor the requests of a process that is gone', async () => {
+    const one = make({ limit: 2 });
+    await one.take('a.1', { ttl: 8000 });
+    await one.take('b.1.1');
+    await one.acquire(['gone.1', 'gone.2']);
+    one.pass(3000);
+    await one.acquire('here.1');
+    const shown = { limit: 2, limitFrom: 'caller', held: 2 };
+    expect(await overviewOf(one)).to.deep.include({ ...shown, waiting: 3, oldestWait: 3000 });
+    one.pass(3000);
+    expect(await overviewOf(one)).to.deep.include({ ...shown, waiting: 1, oldestWait: 3000 });
+    one.pass(2000);
+    const { held, waiting } = await one.inspect();
+    expect(await overviewOf(one)).to.deep.include({ held, waiting });
+    expect(held).to.equal(1);
+  });
+});
+
+describeWithServer('the overview on a server', (server) => {
+  it('shows one that is damaged beside the others, and ends early where there are many tickets', async () => {
+    const one = new RedisFixture(server(), { limit: 100_000 });
+    const [first, hurt, text] = [
+      one.key,
+      { ...one.key, name: 'hurt' },
+      { ...one.key, name: 'text' },
+    ];
+    const [tickets = '', meta = ''] = keysOf(hurt);
+    await one.redis.hset(tickets, 'no', 'sorted set');
+    await one.redis.hset(meta, 'state', 'no state | of ours');
+    await one.redis.set(keysOf(text)[1] ?? '', 'no hash');
+    await one.take('a.1');
+    const replies = await one.backend.overview?.([hurt, first, text]);
+    expect(replies?.[0])
+      .to.have.property('error')
+      .that.matches(/WRONGTYPE/);
+    expect(replies?.[1]).to.include({ held: 1, waiting: 0 });
+    expect(replies?.[2])
+      .to.have.property('error')
+      .that.matches(/WRONGTYPE/);
+    for (let batch = 0; batch < 6; batch += 1) {
+      await one.acquire(Array.from({ length: 1000 }, (_, i) => `b.${batch * 1000 + i}`));
+    }
+    expect(await one.backend.overview?.([first, text, hurt])).to.have.length(1);
+    expect(await one.backend.overview?.([text, first, hurt])).to.have.length(2);
+    expect(await overviewOf(one)).to.include({ held: 6001, waiting: 0 });
+    await one.redis.del(...keysOf(hurt), ...keysOf(text), ...keysOf(first));
+  });
+});
