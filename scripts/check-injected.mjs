@@ -11,6 +11,8 @@ const ALLOWED = [
   /^time\/clock\.ts$/,
   /^time\/manual-clock\.ts$/,
   /^cli\//,
+  // It runs in a browser.
+  /^web\/page\/app\//,
   /^backends\/redis\/adapters\//,
   /^backends\/redis\/guarded-connection\.ts$/,
 ];

@@ -58,7 +58,12 @@ export class Arguments {
   }
 }
 
-export function parseCount(what: string, text: string, min: number, max: number): number {
+export function parseCount(
+  what: string,
+  text: string,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+): number {
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (count >= min && count <= max) return count;
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import type { Options } from './arguments.js';
 import { Arguments } from './arguments.js';
 import type { Command } from './command.js';
 import { COMMANDS } from './commands/all-commands.js';
@@ -21,23 +22,40 @@ async function dispatch([name, ...argv]: readonly string[]): Promise<number> {
   if (name === '--version' || name === '-V') return show(`${version()}\n`);
   const [topic] = argv;
   if (name === '--help' || name === '-h' || (name === 'help' && topic === undefined)) {
-    const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
-    return show((await import('./help.js')).mainHelp(commands));
+    return show(await wholeHelp());
   }
   if (name === 'help') return showHelp(await find(topic));
+  if (name === undefined) {
+    process.stderr.write(await wholeHelp());
+    return EXIT.usage;
+  }
   const command = await find(name);
   // Before all else is checked: with --help nothing else needs to be right.
   if (asksForHelp(argv)) return showHelp(command);
-  return command.run(parse(command, argv));
+  return command.run(parse(command, argv), COMMANDS);
+}
+
+async function wholeHelp(): Promise<string> {
+  const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
+  return (await import('./help.js')).mainHelp(commands);
 }
 
 function parse(command: Command, argv: readonly string[]): Arguments {
   const options = { ...command.options, ...COMMON_OPTIONS };
-  const args = new Arguments(argv, options, command.takesCommand === true);
+  const args = argumentsOf(command, argv, options);
   const [min, max] = command.arguments;
   const given = args.positionals.length;
   if (given >= min && given <= max) return args;
   throw new UsageError(`expected: redsem ${command.name} ${command.synopsis}`);
+}
+
+function argumentsOf(command: Command, argv: readonly string[], options: Options): Arguments {
+  try {
+    return new Arguments(argv, options, command.takesCommand === true);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${error.message}; see redsem ${command.name} --help`);
+  }
 }
 
 function asksForHelp(argv: readonly string[]): boolean {
@@ -46,11 +64,14 @@ function asksForHelp(argv: readonly string[]): boolean {
   return own.includes('--help') || own.includes('-h');
 }
 
-async function find(name: string | undefined): Promise<Command> {
-  if (name === undefined) throw new UsageError('expected a command; redsem --help lists them');
+async function find(name = ''): Promise<Command> {
   const load = COMMANDS.get(name);
   if (load !== undefined) return load();
-  throw new UsageError(`no command is called ${JSON.stringify(name)}; redsem --help lists them`);
+  const { nearest } = await import('./nearest.js');
+  const meant = nearest(name, [...COMMANDS.keys()]);
+  const hint = meant === undefined ? '' : ` (${meant}?)`;
+  const quoted = JSON.stringify(name);
+  throw new UsageError(`no command is called ${quoted}${hint}; redsem --help lists them`);
 }
 
 async function showHelp(command: Command): Promise<number> {

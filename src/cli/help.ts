@@ -1,8 +1,16 @@
 import type { Options } from './arguments.js';
-import type { Command } from './command.js';
+import type { Command, HelpRow } from './command.js';
 import { COMMON_OPTIONS } from './common-options.js';
 
 const WIDTH = 80;
+
+const EXIT_CODES: readonly HelpRow[] = [
+  ['0', 'all went well; "run": the exit code of its command'],
+  ['64', 'wrong usage'],
+  ['69', 'the server cannot be reached, or refuses'],
+  ['70, 74', 'an internal error; output cannot be written'],
+  ['1, 75, 79', 'see redsem revoke --help and redsem run --help'],
+];
 
 export function commandHelp(command: Command): string {
   const examples = command.examples.flatMap(([line, what]) => [`  ${line}`, `      ${what}`]);
@@ -11,6 +19,7 @@ export function commandHelp(command: Command): string {
     '',
     ...paragraphs(command.description),
     '',
+    ...(command.tables ?? []).flatMap(({ title, rows }) => tableLines(title, rows)),
     ...optionLines('Options', command.options),
     ...optionLines('Server', COMMON_OPTIONS),
     'Examples:',
@@ -20,16 +29,15 @@ export function commandHelp(command: Command): string {
 }
 
 export function mainHelp(commands: readonly Command[]): string {
-  const widest = Math.max(...commands.map(({ name }) => name.length));
+  const summaries = commands.map(({ name, summary }) => [name, summary] as const);
   return [
     'Usage: redsem COMMAND [OPTION…] [NAME] …',
     '',
     'A distributed counting semaphore on Redis: at most N of these at once, across every machine.',
     '',
-    'Commands:',
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(widest)}  ${summary}`),
-    '',
+    ...tableLines('Commands', summaries),
     ...optionLines('Server', COMMON_OPTIONS),
+    ...tableLines('Exit codes', EXIT_CODES),
     'redsem COMMAND --help shows more; redsem --version shows the version.',
     '',
     'Examples:',
@@ -45,11 +53,15 @@ function optionLines(title: string, options: Options): string[] {
     const letter = short === undefined ? '    ' : `-${short}, `;
     return [`${letter}--${name}${value === undefined ? '' : ` ${value}`}`, help] as const;
   });
-  const widest = Math.max(...rows.map(([flags]) => flags.length));
+  return tableLines(title, rows);
+}
+
+function tableLines(title: string, rows: readonly HelpRow[]): string[] {
+  const widest = Math.max(...rows.map(([head]) => head.length));
   const indent = ' '.repeat(widest + 4);
-  const lines = rows.flatMap(([flags, help]) => {
-    const [first = '', ...others] = wrap(help, WIDTH - widest - 4);
-    return [`  ${flags.padEnd(widest)}  ${first}`, ...others.map((line) => indent + line)];
+  const lines = rows.flatMap(([head, text]) => {
+    const [first = '', ...others] = wrap(text, WIDTH - widest - 4);
+    return [`  ${head.padEnd(widest)}  ${first}`, ...others.map((line) => indent + line)];
   });
   return [`${title}:`, ...lines, ''];
 }

@@ -1,6 +1,8 @@
 import type { SemaphoreState } from '../index.js';
 import { listSemaphores, Semaphore } from '../index.js';
 import { describe, usageOf } from './failure.js';
+import { samplerFor } from '../sampler/sampler-for.js';
+import type { Sampler } from '../sampler/sampler.js';
 import type { Server } from './server.js';
 
 /** As `inspect` returns it, except for the limit: null where none is known. */
@@ -27,6 +29,16 @@ export class Operator {
   constructor(server: Server, prefix: string) {
     this.#server = server;
     this.#prefix = prefix;
+  }
+
+  /** Whether the client has a connection now, as far as it says. */
+  get connected(): boolean {
+    return this.#server.connected();
+  }
+
+  /** @param interval milliseconds between two looks */
+  sampler(interval: number): Sampler {
+    return samplerFor(this.#server.target, this.#prefix, interval);
   }
 
   /** Names of all semaphores that were in use within the last day, in order. */

@@ -22,6 +22,11 @@ export function print(text: string): Promise<void> {
   });
 }
 
+/** Says on a terminal that something was done; programs see that by the exit code. */
+export async function confirm(message: string): Promise<void> {
+  if (process.stdout.isTTY) await print(`${printable(message)}\n`);
+}
+
 function cannotWrite(error: NodeJS.ErrnoException): Failure {
   const why = getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
   return new Failure(EXIT.cannotWrite, `cannot write: ${why}`, error);

@@ -43,6 +43,13 @@ export function showAddress({ host, port, path }: ServerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** As a URL, without name and password. */
+export function showUrl(address: ServerAddress): string {
+  const scheme = address.path === undefined ? `redis${address.tls ? 's' : ''}` : 'unix';
+  const database = address.database === 0 ? '' : `/${address.database}`;
+  return `${scheme}://${showAddress(address)}${address.path === undefined ? database : ''}`;
+}
+
 function decode(source: string, text: string): string {
   try {
     return decodeURIComponent(text);

@@ -5,6 +5,8 @@ import type { ServerSettings } from './common-options.js';
 export interface Server {
   /** What a `Semaphore` is made on. */
   readonly target: RedisTarget;
+  /** Whether the client has a connection now, as far as it says. */
+  connected(): boolean;
   /** Ends all connections at once; never throws. */
   disconnect(): void;
 }

@@ -1,72 +1,152 @@
 import type { HolderState, WaiterState } from '../index.js';
+import type { Column } from './columns.js';
+import { inColumns } from './columns.js';
 import { showDuration } from './duration.js';
 import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
-import { table } from './table.js';
+import type { Line } from './style.js';
+import { lineOf, spanOf } from './style.js';
+import { permitBar } from './watch/graphs.js';
+import { loadStyle } from './watch/state-style.js';
 
-export const HOLDER_HEAD: readonly string[] = [
-  'SLOT',
-  'HELD FOR',
-  'EXPIRES IN',
-  'TOKEN',
-  'TICKET',
-  'HOLDER',
+/** How long the one waits who waits longest, in milliseconds; undefined where nobody does. */
+function oldestWait({ waiters }: SemaphoreSummary): number | undefined {
+  if (waiters.length === 0) return undefined;
+  return waiters.map(({ waitingFor }) => waitingFor).reduce((a, b) => Math.max(a, b));
+}
+
+/** Knows which tickets are not extended as they should be. */
+interface Extensions {
+  expiresSoon(id: string, expiresIn: number): boolean;
+}
+
+/** @param withIds also what programs need: fencing token and ticket */
+export function holderColumns(
+  extensions: Extensions | undefined,
+  withIds: boolean,
+): Column<HolderState>[] {
+  const columns: Column<HolderState>[] = [
+    { head: 'HOLDER', rank: 1, least: 10, cell: ({ label }) => ({ text: label }) },
+    { head: 'SLOT', rank: 4, isNumber: true, cell: ({ slots }) => ({ text: slots.join(',') }) },
+    {
+      head: 'HELD FOR',
+      rank: 2,
+      isNumber: true,
+      cell: ({ heldFor }) => ({ text: showDuration(heldFor) }),
+    },
+    {
+      head: 'EXPIRES IN',
+      rank: 3,
+      isNumber: true,
+      cell: ({ id, expiresIn }) => {
+        const soon = extensions?.expiresSoon(id, expiresIn) === true;
+        return spanOf(showDuration(expiresIn), soon ? 'warning' : undefined);
+      },
+    },
+    {
+      head: 'TOKEN',
+      rank: 5,
+      isNumber: true,
+      cell: ({ fencingToken }) => ({ text: String(fencingToken) }),
+    },
+    { head: 'TICKET', rank: 6, cell: ({ id }) => ({ text: id }) },
+  ];
+  return withIds ? columns : columns.slice(0, 4);
+}
+
+export const WAITER_COLUMNS: readonly Column<WaiterState>[] = [
+  { head: 'WAITER', rank: 1, least: 10, cell: ({ label }) => ({ text: label }) },
+  {
+    head: 'PLACE',
+    rank: 3,
+    isNumber: true,
+    cell: ({ position }) => ({ text: String(position + 1) }),
+  },
+  {
+    head: 'WAITING FOR',
+    rank: 2,
+    isNumber: true,
+    cell: ({ waitingFor }) => ({ text: showDuration(waitingFor) }),
+  },
+  { head: 'PERMITS', rank: 4, isNumber: true, cell: ({ permits }) => ({ text: String(permits) }) },
+  { head: 'REQUEST', rank: 5, cell: ({ id }) => ({ text: id }) },
 ];
-export const WAITER_HEAD: readonly string[] = [
-  'PLACE',
-  'WAITING FOR',
-  'PERMITS',
-  'REQUEST',
-  'WAITER',
+
+type Entry = SemaphoreSummary | Unreadable;
+
+const OVERVIEW: readonly Column<Entry>[] = [
+  { head: 'NAME', rank: 1, least: 12, cell: ({ name }) => ({ text: name }) },
+  numberOf('LIMIT', 3, ({ limit }) => String(limit ?? '?')),
+  numberOf('HELD', 2, ({ held }) => String(held)),
+  {
+    head: '',
+    rank: 6,
+    least: 8,
+    most: 24,
+    cell: (entry, width) =>
+      'error' in entry
+        ? { text: '' }
+        : spanOf(permitBar(entry.held, entry.limit, width), loadStyle(entry)),
+  },
+  numberOf('WAITING', 4, ({ waiting }) => String(waiting)),
+  numberOf('OLDEST', 5, (summary) => {
+    const oldest = oldestWait(summary);
+    return oldest === undefined ? '' : showDuration(oldest);
+  }),
 ];
+
+const WHY: Column<Entry> = {
+  head: '',
+  rank: 7,
+  least: 15,
+  cell: (entry) => ('error' in entry ? spanOf(unreadable(entry), 'alarm') : { text: '' }),
+};
+
+function numberOf(
+  head: string,
+  rank: number,
+  text: (summary: SemaphoreSummary) => string,
+): Column<Entry> {
+  const cell: Column<Entry>['cell'] = (entry) => ({ text: 'error' in entry ? '?' : text(entry) });
+  return { head, rank, isNumber: true, cell };
+}
+
+/** Where a table goes: a pipe gets all of it and no bars. */
+export interface Paper {
+  readonly isTerminal: boolean;
+  readonly columns: number;
+}
 
 /** One semaphore, as `status NAME` shows it. */
-export function summaryLines(summary: SemaphoreSummary): string[] {
+export function summaryLines(summary: SemaphoreSummary, { columns }: Paper): Line[] {
   const { holders, waiters } = summary;
+  const held = inColumns(holderColumns(undefined, true), holders, columns);
+  const waiting = inColumns(WAITER_COLUMNS, waiters, columns);
   return [
-    headline(summary),
-    ...(holders.length > 0 ? ['', ...table(HOLDER_HEAD, holders.map(holderRow))] : []),
-    ...(waiters.length > 0 ? ['', ...table(WAITER_HEAD, waiters.map(waiterRow))] : []),
+    lineOf(headline(summary), 'strong'),
+    ...(holders.length > 0 ? [[], held.head, ...held.rows] : []),
+    ...(waiters.length > 0 ? [[], waiting.head, ...waiting.rows] : []),
   ];
 }
 
 /** Many semaphores, a line for each. */
-export function overviewLines(summaries: readonly (SemaphoreSummary | Unreadable)[]): string[] {
-  const rows = summaries.map((summary) => {
-    if ('error' in summary) return [summary.name, '?', '?', '?', unreadable(summary)];
-    const { name, held, waiting, limit } = summary;
-    return [name, limit === null ? '?' : String(limit), String(held), String(waiting)];
-  });
-  return table(['NAME', 'LIMIT', 'HELD', 'WAITING'], rows);
+export function overviewLines(entries: readonly Entry[], { isTerminal, columns }: Paper): Line[] {
+  const known = isTerminal ? OVERVIEW : OVERVIEW.filter(({ head }) => head !== '');
+  const isDamaged = entries.some((entry) => 'error' in entry);
+  const { head, rows } = inColumns(isDamaged ? [...known, WHY] : known, entries, columns);
+  return [head, ...rows];
 }
 
 export function unreadable({ error }: Unreadable): string {
   return `cannot be read: ${error}`;
 }
 
-export function headline({ name, held, waiting, limit }: SemaphoreSummary): string {
+function headline(summary: SemaphoreSummary): string {
+  const { name, held, waiting, limit } = summary;
+  if (limit === null && held + waiting === 0) return `${printable(name)}: not in use`;
   const permits = limit === 1 ? 'permit' : 'permits';
   const of = limit === null ? 'permits held (limit unknown)' : `of ${limit} ${permits} held`;
-  return `${printable(name)}: ${held} ${of}, ${waiting} waiting`;
-}
-
-export function holderRow(holder: HolderState): string[] {
-  return [
-    holder.slots.join(','),
-    showDuration(holder.heldFor),
-    showDuration(holder.expiresIn),
-    String(holder.fencingToken),
-    holder.id,
-    holder.label,
-  ];
-}
-
-export function waiterRow(waiter: WaiterState): string[] {
-  return [
-    String(waiter.position + 1),
-    showDuration(waiter.waitingFor),
-    String(waiter.permits),
-    waiter.id,
-    waiter.label,
-  ];
+  const oldest = oldestWait(summary);
+  const since = oldest === undefined ? '' : `, the longest for ${showDuration(oldest)}`;
+  return `${printable(name)}: ${held} ${of}, ${waiting} waiting${since}`;
 }

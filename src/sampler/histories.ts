@@ -5,8 +5,8 @@ import { History } from './history.js';
 const MOST_NAMES = 1000;
 
 /** 15 minutes in steps of 5 seconds. */
-const STEP_MS = 5000;
-const STEPS = 180;
+export const STEP_MS = 5000;
+export const STEPS = 180;
 
 /** What was seen of each semaphore in the last 15 minutes. */
 export class Histories {

@@ -29,8 +29,12 @@ export function redsem(args: readonly string[], options: CliOptions = {}): Promi
 }
 
 /** A shell script in which `redsem` can be called. */
-export function shell(script: string, options: CliOptions = {}): Promise<ProgramResult> {
-  return start(['sh', '-c', `${SHELL_FUNCTION}; ${script}`], options).result;
+export function shell(
+  script: string,
+  options: CliOptions = {},
+  program = 'sh',
+): Promise<ProgramResult> {
+  return start([program, '-c', `${SHELL_FUNCTION}; ${script}`], options).result;
 }
 
 /** The same on a pseudo-terminal of 100 columns and 30 rows; `type` presses keys. */

@@ -4,14 +4,15 @@ import { Arguments } from '../../src/cli/arguments.js';
 import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
+import { inColumns } from '../../src/cli/columns.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
-import { table } from '../../src/cli/table.js';
+import { hasColors, plainText } from '../../src/cli/style.js';
 import { fit, widthOf } from '../../src/cli/text-width.js';
 import { redsem } from './cli-fixture.js';
 
-const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'revoke'];
+const COMMANDS = ['run', 'status', 'list', 'watch', 'limit', 'revoke', 'completion'];
 
 describe('the command line', () => {
   it('has a help that lists the commands, and one for each, in lines that fit a terminal', async () => {
@@ -30,11 +31,19 @@ describe('the command line', () => {
     expect(limit).to.deep.equal(await redsem(['limit', '-h']));
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
     expect((await redsem(['--version'])).stdout).to.equal(`${version}\n`);
-    for (const args of [[], ['nonsense'], ['help', 'nonsense']]) {
+    for (const [args, said] of [
+      [['nonsense'], 'no command is called "nonsense"; redsem --help lists them'],
+      [['help', 'stauts'], 'no command is called "stauts" (status?); redsem --help lists them'],
+    ] as const) {
       const { code, stdout, stderr } = await redsem(args);
-      expect({ code, stdout }).to.deep.equal({ code: 64, stdout: '' });
-      expect(stderr).to.match(/^redsem: .*redsem --help lists them\n$/);
+      expect({ code, stdout, stderr }).to.deep.equal({
+        code: 64,
+        stdout: '',
+        stderr: `redsem: ${said}\n`,
+      });
     }
+    const nothing = { code: 64, signal: null, stdout: '', stderr: all };
+    expect(await redsem([])).to.deep.equal(nothing);
   });
 
   it('makes a plan for run, with the defaults that the help names', () => {
@@ -115,8 +124,42 @@ describe('the command line', () => {
     expect(widths).to.deep.equal([3, 4, 2, 1, 1, 2]);
     const fitted = [fit('abcdef', 6), fit('abcdefg', 6), fit('漢字漢字', 6), fit('x', 0)];
     expect(fitted).to.deep.equal(['abcdef', 'abcde…', '漢字…', '']);
-    const lines = table(['N', 'COUNT'], [['漢', '1'], ['abc', '22'], ['x']]);
-    expect(lines).to.deep.equal(['N    COUNT', '漢   1', 'abc  22', 'x']);
+    const columns = [
+      { head: 'NAME', rank: 1, least: 3, cell: ([name]: [string, string]) => ({ text: name }) },
+      {
+        head: 'COUNT',
+        rank: 2,
+        isNumber: true,
+        cell: ([, count]: [string, string]) => ({ text: count }),
+      },
+    ];
+    const shown = (width?: number): string[] => {
+      const { head, rows } = inColumns(
+        columns,
+        [
+          ['漢字の名前', '1'],
+          ['abc\n', '22'],
+        ],
+        width,
+      );
+      return [head, ...rows].map(plainText);
+    };
+    expect(shown()).to.deep.equal(['NAME        COUNT', '漢字の名前      1', 'abc\\u000a      22']);
+    expect(shown(13)).to.deep.equal(['NAME    COUNT', '漢字…       1', 'abc\\u…     22']);
+    // The least important one goes.
+    expect(shown(8)).to.deep.equal(['NAME', '漢字の…', 'abc\\u00…']);
+  });
+
+  it('has colors on a terminal, unless or although variables say so', () => {
+    for (const [isTerminal, env, colors] of [
+      [true, { TERM: 'xterm' }, true],
+      [true, { TERM: 'dumb' }, false],
+      [true, { TERM: 'xterm', NO_COLOR: '1' }, false],
+      [false, { TERM: 'xterm' }, false],
+      [false, { FORCE_COLOR: '1' }, true],
+      [true, { TERM: 'xterm', FORCE_COLOR: '0' }, false],
+    ] as const)
+      expect(hasColors(isTerminal, env), JSON.stringify(env)).to.equal(colors);
   });
 
   it('says of any error what can be read', () => {

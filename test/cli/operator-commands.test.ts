@@ -36,13 +36,13 @@ for (const client of ['redis', 'ioredis']) {
         const waiting = own.acquire();
         await eventually(async () => expect((await own.inspect()).waiting).to.equal(1));
         const [head, , columns, ...rows] = (await call('status', 'deploys')).stdout.split('\n');
-        expect(head).to.equal('deploys: 2 of 2 permits held, 1 waiting');
-        expect(columns).to.match(/^SLOT +HELD FOR +EXPIRES IN +TOKEN +TICKET +HOLDER$/);
+        expect(head).to.match(/^deploys: 2 of 2 permits held, 1 waiting, the longest for \S+$/);
+        expect(columns).to.match(/^HOLDER +SLOT +HELD FOR +EXPIRES IN +TOKEN +TICKET$/);
         const { id, fencingToken } = first;
-        expect(rows[0]).to.match(new RegExp(`^0 +\\S+ +\\d+s +${fencingToken} +${id} +the test$`));
-        expect(rows[1]).to.match(/^1 .* the test$/);
-        expect(rows[3]).to.match(/^PLACE +WAITING FOR +PERMITS +REQUEST +WAITER$/);
-        expect(rows[4]).to.match(/^1 +\S+ +1 +\S+ +the test$/);
+        expect(rows[0]).to.match(new RegExp(`^the test +0 +\\S+ +\\d+s +${fencingToken} +${id}$`));
+        expect(rows[1]).to.match(/^the test +1 /);
+        expect(rows[3]).to.match(/^WAITER +PLACE +WAITING FOR +PERMITS +REQUEST$/);
+        expect(rows[4]).to.match(/^the test +1 +\S+ +1 +\S+$/);
         expect(await call('revoke', 'deploys', second.id)).to.deep.equal(silent);
         expect((await waiting).slot).to.equal(1);
         expect(await lost).to.have.property('reason', 'revoked');
@@ -76,7 +76,7 @@ for (const client of ['redis', 'ioredis']) {
         const plain = await call('list', ...prefix);
         expect(plain.stdout.split('\n')).to.include('new\\u000aline \\u001b[31mred');
         const overview = await call('status', ...prefix);
-        expect(overview.stdout.split('\n')[0]).to.match(/^NAME +LIMIT +HELD +WAITING$/);
+        expect(overview.stdout.split('\n')[0]).to.match(/^NAME +LIMIT +HELD +WAITING +OLDEST$/);
         expect(overview.stdout).to.match(/^späce 漢字 🚀 +1 +1 +0$/m);
         const summaries = parsed(await call('status', ...prefix, '--json'));
         expect(summaries).to.have.length(names.length).and.have.nested.property('[0].held', 1);
@@ -127,7 +127,7 @@ for (const client of ['redis', 'ioredis']) {
         expect(overview).to.include({ code: 0, stderr: '' });
         expect(overview.stdout).to.match(/^label +\? +1 +0$/m);
         expect(overview.stdout).to.match(/^no number +\? +0 +0$/m);
-        expect(overview.stdout).to.match(/^text +\? +\? +\? +cannot be read: .*WRONGTYPE.*$/m);
+        expect(overview.stdout).to.match(/^text +\? +\? +\? +\? +cannot be read: .*WRONGTYPE.*$/m);
         expect(overview.stdout).to.match(/^whole +2 +1 +0$/m);
         const summaries = parsed(await call('status', ...prefix, '--json')) as object[];
         expect(summaries[0]).to.have.nested.property('holders[0].label', '50%');
@@ -143,14 +143,15 @@ for (const client of ['redis', 'ioredis']) {
       await server().command('ACL', 'SETUSER', ...user);
       const reader = `redis://reader:secret@127.0.0.1:${server().port}`;
       for (const [args, code, said] of [
-        [['status', 'unused'], 0, /^unused: 0 permits held \(limit unknown\), 0 waiting\n$/],
+        [['status', 'unused'], 0, /^unused: not in use\n$/],
         [['status', '--json', 'unused'], 0, /^ +"limit": null,$/m],
         [['limit', 'unused'], 0, /^\?\n$/],
         [['revoke', 'unused', 'abc.1'], 1, /^redsem: "unused" has no ticket abc\.1\n$/],
-        [['watch', '--interval', '50ms'], 64, /^redsem: --interval: expected 100ms or more\n$/],
+        [['watch', '--interval', '50ms'], 64, /^redsem: --interval: expected 500ms or more\n$/],
         [['watch', 'x'.repeat(513)], 64, /^redsem: \S.*\n$/],
         [['revoke', 'a'], 64, /^redsem: expected: redsem revoke \[OPTION…\] NAME TICKET\n$/],
         [['limit', 'a', '1', 'more'], 64, /^redsem: \S.*\n$/],
+        [['status', '--jsn'], 64, /^redsem: Unknown option '--jsn'; see redsem status --help\n$/],
         [['revoke', 'nobody uses this', 'no ticket has spaces'], 64, /^redsem: \S.*\n$/],
         [['limit', '--url', reader, 'a', '4'], 69, /^redsem: .*NOPERM.*\n$/],
         // By its name, and where there is nothing else.

@@ -1,14 +1,16 @@
 import { expect } from 'chai';
 import type { SinonStubbedInstance } from 'sinon';
 import { createStubInstance, useFakeTimers } from 'sinon';
-import type { SemaphoreSummary } from '../../src/cli/operator.js';
+import type { SemaphoreSummary, Unreadable } from '../../src/cli/operator.js';
 import { Operator } from '../../src/cli/operator.js';
+import { plainText } from '../../src/cli/style.js';
 import { widthOf } from '../../src/cli/text-width.js';
 import { FullScreen } from '../../src/cli/watch/full-screen.js';
 import { Screen } from '../../src/cli/watch/screen.js';
+import type { Looks } from '../../src/cli/watch/watcher.js';
 import { Watcher } from '../../src/cli/watch/watcher.js';
+import { WatchedSemaphore } from '../../src/sampler/watched-semaphore.js';
 
-const INTERVAL = 1000;
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
 
 /** What a look at a semaphore may have seen. */
@@ -36,38 +38,102 @@ function summaryOf(
   return { name, limit, held, waiting, holders, waiters };
 }
 
+/** What a sampler saw: it looks when the test asks for it, and when somebody begins to watch. */
+class FakeLooks implements Looks {
+  summaries: readonly (SemaphoreSummary | Unreadable)[] = [];
+  reachable = true;
+  trouble: string | undefined;
+  lastOkAt: number | undefined;
+  watched: (string | undefined)[] = [];
+  readonly #clock: { readonly now: number };
+  #onLook: () => void = () => undefined;
+
+  constructor(clock: { readonly now: number }) {
+    this.#clock = clock;
+  }
+
+  get semaphores(): WatchedSemaphore[] {
+    return this.summaries.map((summary) => {
+      const semaphore = new WatchedSemaphore(summary.name);
+      if ('error' in summary) semaphore.fail(summary.error, 0);
+      else {
+        const { limit, holders, waiters, held, waiting } = summary;
+        const known =
+          limit === null
+            ? { limit: 1, limitFrom: 'options' as const }
+            : { limit, limitFrom: 'setLimit' as const };
+        semaphore.seeDetail(
+          { ...known, holders: [...holders], waiters: [...waiters], held, waiting },
+          0,
+        );
+      }
+      return semaphore;
+    });
+  }
+
+  semaphore(name: string): WatchedSemaphore | undefined {
+    return this.semaphores.find((each) => each.name === name);
+  }
+
+  history(): readonly [] {
+    return [];
+  }
+
+  rate(): number {
+    return 0;
+  }
+
+  watch(name: string | undefined, onLook: () => void): () => void {
+    this.watched.push(name);
+    this.#onLook = onLook;
+    queueMicrotask(() => this.look());
+    return () => undefined;
+  }
+
+  look(): void {
+    if (this.reachable) this.lastOkAt = this.#clock.now;
+    this.#onLook();
+  }
+}
+
 /** The view without a terminal: what is on the screen, and keys that are pressed. */
 class View {
   readonly operator: SinonStubbedInstance<Operator> = createStubInstance(Operator);
+  readonly looks: FakeLooks;
   readonly ended: Promise<void>;
-  summaries: SemaphoreSummary[];
+  connected = true;
   lines: readonly string[] = [];
   selected: readonly string[] = [];
   size = { columns: 120, rows: 12 };
   press: (keys: string) => void = () => undefined;
   redraw: () => void = () => undefined;
 
-  constructor(summaries: SemaphoreSummary[], name?: string) {
-    this.summaries = summaries;
-    this.operator.names.callsFake(async () => this.summaries.map((summary) => summary.name));
-    this.operator.inspectAll.callsFake(async (names) =>
-      this.summaries.filter((summary) => names.includes(summary.name)),
-    );
+  constructor(clock: { readonly now: number }, summaries: SemaphoreSummary[], name?: string) {
+    this.looks = new FakeLooks(clock);
+    this.looks.summaries = summaries;
+    Object.defineProperty(this.operator, 'connected', { get: () => this.connected });
     const screen = createStubInstance(Screen);
     Object.defineProperty(screen, 'size', { get: () => this.size });
     screen.open.callsFake((onKeys, onResize) => {
       [this.press, this.redraw] = [onKeys, onResize];
     });
     screen.show.callsFake((lines) => {
-      this.lines = lines.map(({ text }) => text);
-      this.selected = lines.flatMap(({ text, style }) => (style === 'selected' ? [text] : []));
+      this.lines = lines.map(plainText);
+      const chosen = lines.filter((line) => line.some(({ style }) => style === 'chosen'));
+      this.selected = chosen.map(plainText);
     });
-    const watcher = new Watcher(this.operator);
-    this.ended = new FullScreen(this.operator, watcher, screen, INTERVAL).run(name);
+    const settings = { interval: 1000, server: 'redis://server' };
+    this.ended = new FullScreen(this.operator, new Watcher(this.looks), screen, settings).run(name);
   }
 
   get text(): string {
     return this.lines.join('\n');
+  }
+
+  /** The next look finds these. */
+  find(...summaries: (SemaphoreSummary | Unreadable)[]): void {
+    this.looks.summaries = summaries;
+    this.looks.look();
   }
 }
 
@@ -76,18 +142,18 @@ describe('the full screen of redsem watch', () => {
   let view: View;
 
   beforeEach(() => {
-    clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
   });
 
   afterEach(async () => {
-    view.press('q');
+    view.press('\u0003');
     await view.ended;
     clock.restore();
   });
 
   /** Opens the view and lets it look once. */
   async function open(summaries: SemaphoreSummary[], name?: string): Promise<void> {
-    view = new View(summaries, name);
+    view = new View(clock, summaries, name);
     await clock.tickAsync(0);
   }
 
@@ -96,88 +162,151 @@ describe('the full screen of redsem watch', () => {
     await clock.tickAsync(0);
   }
 
-  it('moves the cursor no further than the rows, which stay in view', async () => {
+  it('moves the cursor no further than the rows, which stay in view with their count', async () => {
     await open([summaryOf('many', 300, 300, 50)], 'many');
-    const moves = {
-      [UP]: 0,
-      [`${DOWN}jj`]: 3,
-      k: 2,
-      ['j'.repeat(248)]: 250,
-      ['j'.repeat(99)]: 299,
-    };
-    for (const [keys, row] of Object.entries(moves)) {
+    for (const [keys, row, shown] of [
+      [UP, 0, '1-4 of 300'],
+      [`${DOWN}jj`, 3, '2-5 of 300'],
+      ['k', 2, '1-4 of 300'],
+      ['\u001b[6~', 8, '7-10 of 300'],
+      ['j'.repeat(242), 250, '249-252 of 300'],
+      ['\u001b[5~G\u001b[H\u001b[4~', 349, '47-50 of 50'],
+      ['k'.repeat(50), 299, '297-300 of 300'],
+    ] as const) {
       view.press(keys);
-      expect(view.selected.join()).to.match(new RegExp(`^${row} .*many\\.${row} .* holder \\d+$`));
+      const end = row < 300 ? ` ${row} .*many\\.${row}` : `waiter ${row - 300} .* w\\.${row - 300}`;
+      expect(view.selected.join(), keys).to.match(new RegExp(`${end}$`));
       expect(view.lines).to.have.length(12);
+      expect(view.text).to.contain(shown);
     }
     view.size = { columns: 120, rows: 30 };
     view.redraw();
     expect(view.text).to.contain('waiter 0');
-    // A ticket that ended takes its row with it.
-    view.summaries = [summaryOf('many', 3, 1)];
-    await clock.tickAsync(INTERVAL);
-    expect(view.selected[0]).to.match(/^0 .*many\.0 /);
+    // The cursor stays on its ticket, wherever that goes; a ticket that ends leaves a sign.
+    view.press('s');
+    expect(view.selected[0]).to.match(/ many\.299$/);
+    view.find(summaryOf('many', 3, 1));
+    expect(view.selected[0]).to.match(/ 0 .* many\.0$/);
+    expect(view.text).to.contain('the selected row has ended');
   });
 
   it('takes no key amiss where there is nothing yet, and shows new names and damaged ones', async () => {
     await open([]);
-    await pressAndLook(`${ENTER}ry${UP}${DOWN}s${ESCAPE}`);
-    expect(view.text).to.contain('0 semaphores').and.to.contain('enter open');
-    view.summaries = [summaryOf('new', null, 0), summaryOf('old', 2, 1)];
-    view.operator.inspectAll.callsFake(async () => [
-      ...view.summaries,
-      { name: 'hurt', error: 'WRONGTYPE' },
-    ]);
-    // New names are looked for every ten seconds.
-    await clock.tickAsync(10 * INTERVAL);
-    const [title, , head, ...rows] = view.lines;
-    expect(title).to.equal('2 semaphores');
-    expect(head).to.match(/^NAME +HELD +WAITING +GRANTS\/S +LONGEST HOLD$/);
-    expect(rows[0]).to.match(/^new +0\/\? +░ +0 +0\.0$/);
-    expect(rows[1]).to.match(/^old +1\/2 +█░ +0 +0\.0 +0ms$/);
+    await pressAndLook(`${ENTER}rylp${UP}${DOWN}s${ESCAPE}`);
+    expect(view.text).to.contain('0 semaphores').and.to.contain('try: redsem run demo');
+    view.find(summaryOf('new', null, 0), summaryOf('old', 2, 1), {
+      name: 'hurt',
+      error: 'WRONGTYPE',
+    });
+    const [, title, head, ...rows] = view.lines;
+    expect(title).to.equal('2 semaphores · 0 waiting · 1 of 2 held · 0.0 grants/s');
+    expect(head).to.match(/^NAME +HELD +WAITING +OLDEST +GRANTS\/S$/);
+    expect(rows[1]).to.match(/^new +0\/\? +░ +0 +0\.0$/);
+    expect(rows[0]).to.match(/^old +1\/2 +█░ +0 +0\.0$/);
     expect(view.text).to.match(/^"hurt" cannot be read: WRONGTYPE$/m);
     expect(view.operator.revoke.callCount).to.equal(0);
   });
 
-  it('has orders that a key goes through, and opens what is selected in them', async () => {
+  it('has orders and a filter, and opens what is selected in them', async () => {
     await open([summaryOf('b', 4, 1, 5), summaryOf('a', 4, 4), summaryOf('c', 4, 3, 9)]);
     /** The first character of each row, before each of a number of keys. */
     const orders = (count: number): string[] =>
       Array.from({ length: count }, () => {
-        const rows = view.lines.flatMap((text) => /^([abc\d]) {2}/.exec(text)?.[1] ?? []);
+        const rows = view.lines.flatMap(
+          (text) => /^(?:holder )?([abc\d]) {2}/.exec(text)?.[1] ?? [],
+        );
         view.press('s');
         return rows.join('');
       });
-    expect(orders(3)).to.deep.equal(['abc', 'acb', 'cba']);
-    // Which is looked at once the look under way has ended.
-    let answer: (summaries: SemaphoreSummary[]) => void = () => undefined;
-    view.operator.inspectAll.onSecondCall().returns(new Promise((resolve) => (answer = resolve)));
-    await clock.tickAsync(INTERVAL);
-    view.press(`ss${DOWN}${DOWN}${ENTER}`);
-    expect(view.operator.inspectAll.callCount).to.equal(2);
-    answer(view.summaries);
-    await clock.tickAsync(0);
-    expect(view.operator.inspectAll.lastCall.args).to.deep.equal([['a']]);
-    expect(view.text).to.contain('a: 4 of 4').and.to.contain('s sort (slot)');
-    expect(orders(4)).to.deep.equal(['0123', '3210', '3210', '0321']);
+    expect(orders(4)).to.deep.equal(['abc', 'acb', 'cba', 'bca']);
+    await pressAndLook(`ss${DOWN}${DOWN}${ENTER}`);
+    expect(view.looks.watched).to.deep.equal([undefined, 'a']);
+    expect(view.text).to.contain('a · 4 of 4').and.to.contain('s sort (slot)');
+    expect(orders(4)).to.deep.equal(['0321', '1230', '1230', '0123']);
+    view.press('/R 2');
+    expect(view.text).to.contain('type what rows must contain').and.to.contain('filter: R 2');
+    expect(orders(1)).to.deep.equal(['2']);
+    // That was a letter of the filter.
+    expect(view.text).to.contain('nobody here contains R 2s');
+    view.press(`\u007f${ENTER}`);
+    expect(orders(1)).to.deep.equal(['2']);
+    view.press(ESCAPE);
+    expect(orders(1)[0]).to.have.length(4);
     // There is nothing further to open.
     await pressAndLook(ENTER);
-    expect(view.text).to.contain('a: 4 of 4');
+    expect(view.text).to.contain('a · 4 of 4');
     await pressAndLook(ESCAPE);
     expect(view.text).to.contain('3 semaphores').and.to.contain('s sort (name)');
+    view.press('?');
+    expect(view.text).to.contain('change the limit');
+    // In the help each key closes it, and does nothing else.
+    view.press(ENTER);
+    expect(view.text).to.contain('3 semaphores');
+  });
+
+  it('says at once that the numbers are old, and continues when they are not', async () => {
+    await open([summaryOf('gpus', 3, 2)], 'gpus');
+    const [header] = view.lines;
+    expect(header).to.match(
+      /^redsem watch +redis:\/\/server · every 1s · \d\d:\d\d:\d\d · connected$/,
+    );
+    // As soon as the client says so, though no look has ended.
+    view.connected = false;
+    await clock.tickAsync(4000);
+    expect(view.lines[0]).to.match(/ · not connected, 4s old$/);
+    expect(view.text).to.contain('gpus · 2 of 3 held');
+    view.connected = true;
+    Object.assign(view.looks, { reachable: false, trouble: 'LOADING' });
+    view.looks.look();
+    expect(view.lines[0]).to.match(/ · no answer, 4s old$/);
+    expect(view.text).to.contain('LOADING');
+    Object.assign(view.looks, { reachable: true, trouble: undefined });
+    view.looks.look();
+    expect(view.lines[0]).to.match(/ · connected$/);
+    expect(view.text).not.to.contain('LOADING');
+  });
+
+  it('changes the limit, pauses and resumes, each after a question', async () => {
+    await open([summaryOf('gpus', 3, 2), summaryOf('other', 1, 0)]);
+    const { operator } = view;
+    operator.addPermits.resolves(5);
+    for (const no of ['l', 'l7', 'p', 'px']) await pressAndLook(no + ESCAPE);
+    expect(operator.setLimit.callCount + operator.addPermits.callCount).to.equal(0);
+    view.press('l1x7');
+    expect(view.text).to.contain('New limit of gpus, now 3 (N, +N, -N; esc: leave it): 17▏');
+    await pressAndLook(`\u007f${ENTER}`);
+    expect(operator.setLimit.args).to.deep.equal([['gpus', 1]]);
+    expect(view.text).to.contain('limit of gpus: 1');
+    await pressAndLook(`l+2${ENTER}l-4${ENTER}`);
+    await pressAndLook(`l-${ENTER}`);
+    expect(operator.addPermits.args).to.deep.equal([
+      ['gpus', 2],
+      ['gpus', -4],
+    ]);
+    expect(view.text).to.contain('limit: expected a whole number, 0 or more, got ""');
+    await pressAndLook(ENTER);
+    view.press('p');
+    expect(view.text).to.contain('Pause gpus? Nobody new gets a permit. y/N');
+    await pressAndLook('y');
+    expect(operator.setLimit.lastCall.args).to.deep.equal(['gpus', 0]);
+    view.find(summaryOf('gpus', 0, 2));
+    expect(view.text).to.contain('gpus · paused, 2 held');
+    await pressAndLook('pY');
+    expect(operator.setLimit.lastCall.args).to.deep.equal(['gpus', 3]);
+    expect(view.text).to.contain('resumed gpus');
   });
 
   it('revokes the ticket under the cursor after a yes only, and says what came of it', async () => {
     await open([summaryOf('gpus', 3, 2)], 'gpus');
     for (const no of ['n', ENTER, ESCAPE, 'r']) await pressAndLook(`r${no}`);
     expect(view.operator.revoke.callCount).to.equal(0);
-    expect(view.text).to.contain('gpus: 2 of 3').and.not.to.contain('Take ticket');
+    expect(view.text).to.contain('gpus · 2 of 3').and.not.to.contain('Take ticket');
     view.press(`${DOWN}r`);
     expect(view.text).to.contain('Take ticket gpus.1 from holder 1? y/N');
     view.operator.revoke.onFirstCall().resolves(true);
     await pressAndLook('y');
     expect(view.operator.revoke.args).to.deep.equal([['gpus', 'gpus.1']]);
-    expect(view.operator.inspectAll.callCount).to.equal(2);
+    expect(view.looks.watched).to.deep.equal(['gpus', 'gpus']);
     expect(view.text).to.contain('revoked gpus.1');
     // Until the next key.
     view.press('s');
@@ -188,9 +317,8 @@ describe('the full screen of redsem watch', () => {
     view.operator.revoke.onThirdCall().rejects(new Error('NOPERM this user has no permissions'));
     await pressAndLook('rY');
     expect(view.text).to.contain('NOPERM this user has no permissions');
-    view.summaries = [summaryOf('gpus', 3, 0)];
-    await clock.tickAsync(INTERVAL);
-    expect(view.text).to.contain('nobody holds a permit');
+    view.find(summaryOf('gpus', 3, 0));
+    expect(view.text).to.contain('nobody holds a permit, nobody waits');
     await pressAndLook('ry');
     expect(view.operator.revoke.callCount).to.equal(3);
   });

@@ -11,37 +11,73 @@ import {
   withSemaphore,
   withSemaphores,
 } from './cli-fixture.js';
+import type { Program } from '../tooling/run-program.js';
 import { findUnder } from './process-states.js';
+import { CapturedTerminal } from './terminal-capture.js';
 
 const [ENTER_SCREEN, LEAVE_SCREEN] = ['\u001b[?1049h', '\u001b[?1049l'];
+
+/** What a terminal of 100 columns and 30 rows shows of it. */
+async function screenOf(program: Program): Promise<string> {
+  const terminal = new CapturedTerminal(100, 30);
+  await terminal.write(program.stdout);
+  return terminal.lines.map((line) => line.trimEnd()).join('\n');
+}
+
+function onScreen(program: Program, ...texts: (string | RegExp)[]): Promise<void> {
+  return eventually(async () => {
+    const screen = await screenOf(program);
+    for (const text of texts) {
+      if (typeof text === 'string') expect(screen).to.contain(text);
+      else expect(screen).to.match(text);
+    }
+  });
+}
 
 describeOnTerminal('redsem watch on a terminal', (server) => {
   it('shows who holds and waits, revokes after a yes, and survives a server that hangs', async () => {
     await withSemaphore(server(), 'gpus', 4, async (own) => {
       const first = await own.acquire();
-      const script = 'redsem watch --interval 100ms gpus; echo code $?; stty -a';
+      const script = 'redsem watch --interval 500ms gpus; echo code $?; stty -a';
       const watching = startOnTerminal(script, server().url);
-      await watching.shows('gpus: 1 of 4 permits held, 0 waiting');
-      await watching.shows('█░░░');
-      await watching.shows(new RegExp(`0 +\\S+ +\\S+ +\\d+ +${first.id} +the test`));
+      const { port } = server();
+      await onScreen(
+        watching,
+        new RegExp(
+          `^redsem watch +redis://127\\.0\\.0\\.1:${port} · every 500ms · .* · connected$`,
+          'm',
+        ),
+        'gpus · 1 of 4 held · 0 waiting',
+        '█░░░',
+        new RegExp(`^the test +0 +\\S+ +\\S+ +\\d+ +${first.id}$`, 'm'),
+      );
       const [second] = [await own.acquire(), await own.acquire(), await own.acquire()];
       const waiting = own.acquire();
-      await watching.shows('gpus: 4 of 4 permits held, 1 waiting');
-      await watching.shows(/grants .*[▁-█].* \d\.\d\/s seen/);
-      await watching.shows(/1 +\S+ +1 +\S+ +the test/);
+      await onScreen(
+        watching,
+        'gpus · 4 of 4 held · 1 waiting · oldest ',
+        /^grants\/s {2}max +\d+ .*[▁-█]/m,
+        /^the test +1 +\S+ +1 +\S+$/m,
+      );
+      // Full, and somebody waits: red.
+      expect(watching.stdout).to.contain('\u001b[1;31m████');
       watching.type('\u001b[B');
       watching.type('r');
-      await watching.shows(`Take ticket ${second.id} from the test? y/N`);
+      await onScreen(watching, `Take ticket ${second.id} from the test? y/N`);
       watching.type('y');
-      await watching.shows(`revoked ${second.id}`);
+      await onScreen(watching, `revoked ${second.id}`);
       const handed = await waiting;
       expect(handed.slot).to.equal(second.slot);
       // From now on it lives longer than the server hangs.
       await handed.extend();
       server().pause();
-      await watching.shows(/no answer|no reply/).finally(() => server().resume());
+      await onScreen(watching, / · no answer, .* old$/m, 'gpus · 4 of 4').finally(() =>
+        server().resume(),
+      );
       await first.release();
-      await watching.shows('gpus: 3 of 4 permits held, 0 waiting');
+      await onScreen(watching, 'gpus · 3 of 4 held · 0 waiting', / · connected$/m);
+      watching.type('l5\r');
+      await onScreen(watching, 'limit of gpus: 5', 'gpus · 3 of 5 held');
       watching.type('\u0003');
       await watching.shows('code 0');
       await watching.shows(/[^-]icanon/);
@@ -54,16 +90,20 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
 
   it('follows the window, has no color if NO_COLOR says so, and ends by a signal', async () => {
     const script =
-      'NO_COLOR=1 redsem watch --interval 100ms sized < /dev/null; echo code $?; stty -a';
+      'NO_COLOR=1 redsem watch --interval 500ms sized < /dev/null; echo code $?; stty -a';
     const watching = startOnTerminal(script, server().url);
-    await watching.shows('sized: 0 permits held (limit unknown), 0 waiting');
+    await onScreen(watching, 'not in use within the last day', 'try: redsem run sized -- sleep 10');
     const node = findUnder(watching.child.pid, 'node');
-    server().pause();
-    await watching.shows(/no answer|no reply/).finally(() => server().resume());
-    expect(watching.stdout).not.to.contain('\u001b[1;31m');
     const resize = ['-F', `/proc/${node}/fd/1`, 'rows', '8', 'cols', '30'];
     expect(spawnSync('stty', resize).status).to.equal(0);
-    await watching.shows(/q quit {2}s sort \(slot\) {2}↑↓ sel?…/);
+    await watching.shows('q quit  ? help  esc back\u001b[0m\u001b[J');
+    // As soon as the client notices.
+    await server().kill();
+    await watching.shows('not connected');
+    await server().restart();
+    for (const color of ['1;31', '32', '33']) {
+      expect(watching.stdout).not.to.contain(`\u001b[${color}m`);
+    }
     // No keys come from a file.
     watching.type('q');
     process.kill(node, 'SIGTERM');
@@ -72,8 +112,25 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
     expect((await watching.result).stdout).to.contain(LEAVE_SCREEN);
   });
 
+  it('shows more on a terminal than in a pipe: bars, what was changed, what run waits for', async () => {
+    await withSemaphore(server(), 'deploys', 2, async (own) => {
+      const held = [await own.acquire(), await own.acquire()];
+      const program = startOnTerminal(
+        'redsem status; redsem limit deploys 1; redsem run deploys -- echo ran',
+        server().url,
+      );
+      await program.shows(/NAME.*HELD[^]*deploys +2 +2 /);
+      await program.shows('\u001b[33m██\u001b[0m');
+      await program.shows('deploys: 2 -> 1');
+      await program.shows('redsem: waiting for deploys (place 1, held by the test, the test)');
+      for (const handle of held) await handle.release();
+      await program.shows('ran');
+      expect((await program.result).code).to.equal(0);
+    });
+  });
+
   it('writes plain lines on a terminal that can do no more', async () => {
-    const script = 'TERM=dumb; export TERM; redsem watch --interval 100ms dumb; echo code $?';
+    const script = 'TERM=dumb; export TERM; redsem watch --interval 500ms dumb; echo code $?';
     const watching = startOnTerminal(script, server().url);
     await watching.shows(/held=0 limit=\? waiting=0 grants\/s=0\.0 name="dumb"/);
     watching.type('\u0003');
@@ -83,7 +140,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
 
 describeWithServer('redsem watch in a pipe', (server) => {
   const watch = (...args: string[]) =>
-    startRedsem(['watch', '--interval', '100ms', ...args], { url: server().url });
+    startRedsem(['watch', '--interval', '500ms', ...args], { url: server().url });
 
   it('writes a plain line at each look, and says once what cannot be read', async () => {
     await withSemaphores(server(), async (open) => {

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import type { DataPoint, Histogram } from '@opentelemetry/sdk-metrics';
+import type { DataPoint, Histogram, ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import {
@@ -70,10 +70,15 @@ export class OtelFixture {
     return { count, sum };
   }
 
-  async metrics() {
+  async resourceMetrics(): Promise<ResourceMetrics> {
     const { resourceMetrics, errors } = await this.#reader.collect();
     expect(errors).to.deep.equal([]);
-    return resourceMetrics.scopeMetrics.flatMap(({ scope, metrics }) =>
+    return resourceMetrics;
+  }
+
+  async metrics() {
+    const { scopeMetrics } = await this.resourceMetrics();
+    return scopeMetrics.flatMap(({ scope, metrics }) =>
       metrics.map((metric) => ({ ...metric, scope })),
     );
   }

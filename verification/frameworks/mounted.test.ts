@@ -90,11 +90,11 @@ const MOUNTS: Record<string, (view: WebHandler) => Promise<Server>> = {
     return listening(createServer(app.callback()));
   },
   NestJS: async (view) => {
-    const { Module } = await load('@nestjs/common');
+    const nest = await load('@nestjs/common');
     const AppModule = class AppModule {
       readonly title = 'empty';
     };
-    Module({})(AppModule);
+    nest.Module({})(AppModule);
     const { NestFactory } = await load('@nestjs/core');
     const app = await NestFactory.create(AppModule, { logger: false });
     app.use('/ops', toNodeListener(view));
@@ -104,8 +104,8 @@ const MOUNTS: Record<string, (view: WebHandler) => Promise<Server>> = {
   Hono: async (view) => {
     const app = new (await load('hono')).Hono();
     app.all('/ops/*', (c) => view(c.req.raw));
-    const { serve } = await load('@hono/node-server');
-    const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
+    const node = await load('@hono/node-server');
+    const server = node.serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' });
     if (!server.listening) await new Promise((resolve) => server.once('listening', resolve));
     return server;
   },

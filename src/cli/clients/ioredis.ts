@@ -13,6 +13,7 @@ interface Ioredis {
 }
 
 type Client = RedisTarget & {
+  readonly status: string;
   connect(): Promise<unknown>;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   ping(): Promise<unknown>;
@@ -67,6 +68,7 @@ function isRefusedSelect(error: unknown): boolean {
 function serverOf(made: Client): Server {
   return {
     target: made,
+    connected: () => made.status === 'ready',
     disconnect: () => made.disconnect(),
   };
 }

@@ -15,6 +15,8 @@ interface NodeRedis {
 }
 
 type Client = RedisTarget & {
+  /** Of one server only: a cluster does not say. */
+  readonly isReady?: boolean;
   connect(): Promise<unknown>;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   /** From version 5 on. */
@@ -46,6 +48,7 @@ function isNodeRedis(client: unknown): client is NodeRedis {
 function serverOf(made: Client): Server {
   return {
     target: made,
+    connected: () => made.isReady ?? true,
     disconnect: () => {
       if (made.destroy !== undefined) made.destroy();
       else made.disconnect?.().catch(() => undefined);

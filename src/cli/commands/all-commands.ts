@@ -1,7 +1,6 @@
-import type { Command } from '../command.js';
+import type { Command, Commands } from '../command.js';
 
-/** Each is loaded only when it is needed: most programs need one, and shells start many. */
-export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+export const COMMANDS: Commands = new Map<string, () => Promise<Command>>([
   ['run', async () => (await import('./run.js')).runCommand],
   ['status', async () => (await import('./status.js')).statusCommand],
   ['list', async () => (await import('./list.js')).listCommand],
@@ -9,4 +8,5 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['web', async () => (await import('./web.js')).webCommand],
   ['limit', async () => (await import('./limit.js')).limitCommand],
   ['revoke', async () => (await import('./revoke.js')).revokeCommand],
+  ['completion', async () => (await import('./completion.js')).completionCommand],
 ]);

@@ -2,7 +2,7 @@ import { parseCount } from '../arguments.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
-import { print } from '../output.js';
+import { confirm, print } from '../output.js';
 import { withOperator } from '../with-operator.js';
 
 export const limitCommand: Command = {
@@ -14,7 +14,7 @@ Stores N as the limit of NAME. It counts for every process from its next call on
 was started with, and is kept until a day after the last use. Waiters get at once what comes free; nobody
 loses a permit when the limit shrinks. 0 pauses NAME: holders keep their permits, nobody else gets one.
 +N and -N change the limit by N in one step and print the new one; -N needs -- before it. Without N:
-prints the limit, or ? where nobody has said one.`,
+prints the limit, or ? where nobody has said one. On a terminal a change is confirmed by a line.`,
   options: {},
   examples: [
     ['redsem limit deploys 5', 'five at once from now on'],
@@ -44,7 +44,9 @@ async function show(operator: Operator, name: string): Promise<number> {
 }
 
 async function set(operator: Operator, name: string, limit: number): Promise<number> {
+  const before = process.stdout.isTTY ? await operator.limitOf(name) : null;
   await operator.setLimit(name, limit);
+  await confirm(`${name}: ${before ?? '?'} -> ${limit}`);
   return EXIT.ok;
 }
 

@@ -11,6 +11,7 @@ import { report } from '../report.js';
 import type { Server } from '../server.js';
 import { closeAfter, giveBack } from './leave.js';
 import type { RunPlan } from './run-plan.js';
+import { WaitingNote } from './waiting-note.js';
 
 /** Waits for a permit, runs the command while it has it; resolves with the exit code. */
 export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promise<number> {
@@ -62,12 +63,14 @@ async function open(server: Server, plan: RunPlan, left: number): Promise<Semaph
 /** Null: there is none, and that is all right. */
 async function take(
   semaphore: Semaphore,
-  { name, timeout, permits, skipIfBusy, conflictCode }: RunPlan,
+  { name, timeout, permits, skipIfBusy, conflictCode, quiet }: RunPlan,
   left: number,
   signal: AbortSignal,
 ): Promise<Handle | null> {
   signal.throwIfAborted();
   const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
+  const note = new WaitingNote(semaphore);
+  if (!quiet) note.start();
   try {
     if (skipIfBusy) return await semaphore.tryAcquire({ permits });
     return await semaphore.acquire({ permits, signal, ...patience });
@@ -78,6 +81,8 @@ async function take(
     const message = `no permit of ${JSON.stringify(name)} came free within ${timeout} ms`;
     if (error.cause === undefined) throw new Failure(conflictCode, message, error);
     throw new UnavailableError(`${message}; last error: ${describe(error.cause)}`, error);
+  } finally {
+    note.stop();
   }
 }
 

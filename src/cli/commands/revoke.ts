@@ -1,6 +1,6 @@
 import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
-import { complain } from '../output.js';
+import { complain, confirm } from '../output.js';
 import { withOperator } from '../with-operator.js';
 
 export const revokeCommand: Command = {
@@ -18,7 +18,10 @@ Exit code 1: there is no such ticket.`,
   run: (args) => {
     const [name = '', ticket = ''] = args.positionals;
     return withOperator(args, async (operator) => {
-      if (await operator.revoke(name, ticket)) return EXIT.ok;
+      if (await operator.revoke(name, ticket)) {
+        await confirm(`${name}: revoked ${ticket}`);
+        return EXIT.ok;
+      }
       complain(`${JSON.stringify(name)} has no ticket ${ticket}`);
       return EXIT.noSuchTicket;
     });

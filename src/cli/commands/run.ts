@@ -13,9 +13,8 @@ export const runCommand: Command = {
 Waits for a permit of the semaphore NAME, runs COMMAND while it holds it, gives it back, and exits with the
 exit code of COMMAND (128 + n when signal n ended it). No shell is involved.
 
-COMMAND has the stdin, stdout, stderr and terminal of redsem, and in its environment REDSEM_NAME,
-REDSEM_SLOT (0 to limit - 1, different for each holder; with --permits the first one, all of
-them in REDSEM_SLOTS, separated by commas) and REDSEM_FENCING_TOKEN (a number that rises with every grant).
+COMMAND has the stdin, stdout, stderr and terminal of redsem. Where stderr is a terminal, a line there says
+after a second who holds the permits that are waited for.
 
 SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 are passed on to COMMAND and all that it started;
 while redsem waits, they end the wait. When the permit is lost (revoked, data gone, server away for longer
@@ -26,11 +25,30 @@ permit. A server that cannot be reached at the start is an error; one that goes 
 COMMAND inherits what redsem has, but for what Node.js changes at its start: file descriptors from 3 on are
 closed unless --pass-fd names them; the soft limit on open files is that of redsem's parent (Linux, by
 prlimit; else the hard one); bytes that are no UTF-8 arrive changed; SIGHUP is never ignored (setsid, not
-nohup). Its environment has REDIS_URL, too.
-
-Exit codes other than those of COMMAND: 75 no permit in time (-E changes it), 69 the server cannot be
-reached or refuses, 79 the permit was lost, 64 wrong usage, 74 output
-cannot be written, 126 COMMAND cannot be run, 127 not found.`,
+nohup).`,
+  tables: [
+    {
+      title: 'Environment of COMMAND',
+      rows: [
+        ['REDSEM_NAME', 'NAME'],
+        ['REDSEM_SLOT', '0 to limit - 1, different for each that holds a permit'],
+        ['REDSEM_SLOTS', 'with --permits: all of them, separated by commas'],
+        ['REDSEM_FENCING_TOKEN', 'a number that rises with every grant'],
+        ['REDIS_URL', 'as redsem has it, with its password'],
+      ],
+    },
+    {
+      title: 'Exit codes, other than those of COMMAND',
+      rows: [
+        ['75', 'no permit in time; -E changes it'],
+        ['79', 'the permit was lost'],
+        ['69', 'the server cannot be reached, or refuses'],
+        ['64, 70, 74', 'wrong usage; an internal error; output cannot be written'],
+        ['126, 127', 'COMMAND cannot be run; it was not found'],
+        ['128 + n', 'signal n ended the wait, or COMMAND'],
+      ],
+    },
+  ],
   options: RUN_OPTIONS,
   examples: [
     [

@@ -8,10 +8,12 @@ import { FullScreen } from '../watch/full-screen.js';
 import { printLines } from '../watch/plain-lines.js';
 import { Screen } from '../watch/screen.js';
 import { Watcher } from '../watch/watcher.js';
+import { serverSettings } from '../common-options.js';
+import { showUrl } from '../server-url.js';
 import { withOperator } from '../with-operator.js';
 
 /** More would only burden the server. */
-const SHORTEST_INTERVAL = 100;
+const SHORTEST_INTERVAL = 500;
 
 export const watchCommand: Command = {
   name: 'watch',
@@ -20,15 +22,17 @@ export const watchCommand: Command = {
   description: `
 Shows a semaphore live on the whole screen: its permits as a bar, who holds them, for how long, how long
 their tickets live unless extended, who waits, how many permits were granted per second, and the last
-minute as a line. Without NAME: all semaphores.
+15 minutes as graphs. Without NAME: all semaphores, with totals. The first line says which server it is and
+how old the numbers are. Green, yellow and red: free, nearly full, full while somebody waits; NO_COLOR and
+FORCE_COLOR are respected.
 
-Keys: q quit, s next order, up and down (or k, j) select, r revoke the selected ticket (asks first), enter
-opens the selected semaphore, escape goes back to all of them.
+Keys: ? shows all of them; enter opens the selected semaphore, escape goes back, / filters, s is the next
+order, l changes the limit, p pauses, r revokes the selected ticket (asks first), q quits.
 
 Grants are those seen: a permit that came and went between two looks is not counted. Where stdout is no
-terminal, each look is a plain line.`,
+terminal, each look is a plain line. The server gets 5 calls a second at most.`,
   options: {
-    interval: { value: 'TIME', help: 'time between two looks; default 1s, minimum 100ms' },
+    interval: { value: 'TIME', help: 'time between two looks; default 1s, minimum 500ms' },
   },
   examples: [
     ['redsem watch deploys', 'follow one semaphore'],
@@ -48,14 +52,15 @@ async function watch(operator: Operator, args: Arguments, interval: number): Pro
   const [name] = args.positionals;
   // What cannot be is an error, not a line on the screen again and again.
   await (name === undefined ? operator.names() : operator.inspect(name));
-  const watcher = new Watcher(operator);
+  const watcher = new Watcher(operator.sampler(interval));
   if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') {
-    return printLines(watcher, name, interval);
+    return printLines(watcher, name);
   }
   // What restores the terminal runs at the exit, which a signal alone would skip.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(signalCode(signal)));
   }
-  await new FullScreen(operator, watcher, new Screen(), interval).run(name);
+  const server = showUrl(serverSettings(args).addresses[0]);
+  await new FullScreen(operator, watcher, new Screen(), { interval, server }).run(name);
   return EXIT.ok;
 }

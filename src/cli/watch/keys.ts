@@ -1,25 +1,44 @@
-export type Key = 'up' | 'down' | 'enter' | 'escape' | 'quit' | 'sort' | 'revoke' | 'yes' | 'other';
+export type KeyName =
+  | 'up'
+  | 'down'
+  | 'page up'
+  | 'page down'
+  | 'first'
+  | 'last'
+  | 'enter'
+  | 'escape'
+  | 'delete'
+  | 'interrupt'
+  | 'other';
+
+export interface Key {
+  readonly name: KeyName;
+  /** The sign that was typed; empty for all other keys. */
+  readonly text: string;
+}
 
 const ESCAPE = '\x1b';
 
-const KEYS: Record<string, Key> = {
+const KEYS: Record<string, KeyName> = {
   '\x1b[A': 'up',
   '\x1bOA': 'up',
-  k: 'up',
   '\x1b[B': 'down',
   '\x1bOB': 'down',
-  j: 'down',
+  '\x1b[5~': 'page up',
+  '\x1b[6~': 'page down',
+  '\x1b[H': 'first',
+  '\x1bOH': 'first',
+  '\x1b[1~': 'first',
+  '\x1b[F': 'last',
+  '\x1bOF': 'last',
+  '\x1b[4~': 'last',
   '\r': 'enter',
   '\n': 'enter',
   '\x1b': 'escape',
-  '\x7f': 'escape',
-  q: 'quit',
-  '\x03': 'quit',
-  '\x04': 'quit',
-  s: 'sort',
-  r: 'revoke',
-  y: 'yes',
-  Y: 'yes',
+  '\x7f': 'delete',
+  '\b': 'delete',
+  '\x03': 'interrupt',
+  '\x04': 'interrupt',
 };
 
 /** An escape sequence, or else one sign. */
@@ -28,5 +47,9 @@ const PART = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z~]|O[A-Z])|[^]`, 'gu');
 /** The keys in what a terminal in raw mode sent at once. */
 export function keysIn(text: string): Key[] {
   const parts = text.match(PART) ?? [];
-  return parts.map((part) => KEYS[part] ?? 'other');
+  return parts.map((part) => {
+    const name = KEYS[part] ?? 'other';
+    const isSign = name === 'other' && !/^\p{C}/u.test(part);
+    return { name, text: isSign ? part : '' };
+  });
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { complain, print, printable } from '../output.js';
 import type { Watched } from './view.js';
 import type { Watcher } from './watcher.js';
@@ -6,25 +5,21 @@ import type { Watcher } from './watcher.js';
 /**
  * One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
  */
-export async function printLines(
-  watcher: Watcher,
-  name: string | undefined,
-  interval: number,
-): Promise<never> {
-  let told: string | undefined;
-  for (;;) {
-    const isNew = await watcher.look(name);
-    const { trouble } = watcher;
-    if (trouble !== undefined && trouble !== told) complain(trouble);
-    told = trouble;
-    if (isNew) await print(watcher.watched.map(lineOf).join(''));
-    await sleep(interval);
-  }
+export function printLines(watcher: Watcher, name: string | undefined): Promise<never> {
+  let said: string | undefined;
+  return new Promise((_, reject) => {
+    watcher.follow(name, () => {
+      const { trouble } = watcher;
+      if (trouble !== undefined && trouble !== said) complain(trouble);
+      said = trouble;
+      if (watcher.failed) return;
+      print(watcher.watched.map(textOf).join('')).catch(reject);
+    });
+  });
 }
 
-function lineOf({ summary, history }: Watched): string {
-  const rate = history.grantRate(performance.now()).toFixed(1);
+function textOf({ summary, rate }: Watched): string {
   const { name, held, waiting, limit } = summary;
-  const counts = `held=${held} limit=${limit ?? '?'} waiting=${waiting} grants/s=${rate}`;
+  const counts = `held=${held} limit=${limit ?? '?'} waiting=${waiting} grants/s=${rate.toFixed(1)}`;
   return `${new Date().toISOString()} ${counts} name=${printable(JSON.stringify(name))}\n`;
 }

@@ -1,16 +1,10 @@
-import type { Line, Size } from './frame.js';
+import type { Line } from '../style.js';
+import { hasColors, painted } from '../style.js';
+import type { Size } from './frame.js';
 
 const CONTROL = '\x1b[';
 const OTHER_SCREEN = `${CONTROL}?1049h${CONTROL}?25l`;
 const FIRST_SCREEN = `${CONTROL}?25h${CONTROL}?1049l`;
-
-const STYLES: Record<NonNullable<Line['style']>, string> = {
-  title: '1',
-  head: '4',
-  selected: '7',
-  trouble: '1;31',
-  keys: '2',
-};
 
 /**
  * The terminal while the full-screen view is on it: leaves it as it was, however the program ends.
@@ -18,19 +12,24 @@ const STYLES: Record<NonNullable<Line['style']>, string> = {
 export class Screen {
   readonly #stdout = process.stdout;
   readonly #stdin = process.stdin;
-  readonly #colors = (process.env['NO_COLOR'] ?? '') === '';
+  readonly #colors = hasColors(true);
   readonly #onExit = (): void => this.close();
   #onKeys: ((text: string) => void) | undefined;
   #onResize: (() => void) | undefined;
+  #shown = '';
   #open = false;
 
   open(onKeys: (text: string) => void, onResize: () => void): void {
     this.#open = true;
     this.#onKeys = onKeys;
-    this.#onResize = onResize;
+    // A terminal may have broken its lines differently.
+    this.#onResize = (): void => {
+      this.#shown = '';
+      onResize();
+    };
     process.once('exit', this.#onExit);
     this.#stdout.write(OTHER_SCREEN);
-    this.#stdout.on('resize', onResize);
+    this.#stdout.on('resize', this.#onResize);
     if (!this.#stdin.isTTY) return;
     this.#stdin.setRawMode(true);
     this.#stdin.setEncoding('utf8').on('data', onKeys).resume();
@@ -40,11 +39,12 @@ export class Screen {
     return { columns: this.#stdout.columns, rows: this.#stdout.rows };
   }
 
-  /** Overwrites what is there, so that nothing flickers. */
+  /** Overwrites what is there, so that nothing flickers; what is there already is not sent. */
   show(lines: readonly Line[]): void {
-    if (!this.#open) return;
-    const text = lines.map((line) => `${this.#styled(line)}${CONTROL}K`).join('\r\n');
-    this.#stdout.write(`${CONTROL}H${text}${CONTROL}J`);
+    const text = screenText(lines, this.#colors);
+    if (!this.#open || text === this.#shown) return;
+    this.#shown = text;
+    this.#stdout.write(text);
   }
 
   close(): void {
@@ -56,9 +56,13 @@ export class Screen {
     if (this.#stdin.isTTY) this.#stdin.setRawMode(false).pause();
     this.#stdout.write(FIRST_SCREEN);
   }
+}
 
-  #styled({ text, style }: Line): string {
-    if (style === undefined || (!this.#colors && style === 'trouble')) return text;
-    return `${CONTROL}${STYLES[style]}m${text}${CONTROL}0m`;
-  }
+/**
+ * What a terminal is sent to show these lines from its first row on. Each line is cleared before it
+ * is written: after one as wide as the terminal, its last column would be cleared, too.
+ */
+export function screenText(lines: readonly Line[], colors: boolean): string {
+  const text = lines.map((line) => `${CONTROL}K${painted(line, colors)}`).join('\r\n');
+  return `${CONTROL}H${text}${CONTROL}J`;
 }

@@ -1,69 +1,90 @@
-import { describe } from '../failure.js';
-import type { Operator, SemaphoreSummary, Unreadable } from '../operator.js';
+import type { Sampler } from '../../sampler/sampler.js';
+import type { WatchedSemaphore } from '../../sampler/watched-semaphore.js';
 import { unreadable } from '../status-table.js';
-import { History } from './history.js';
+import { TicketTimes } from './ticket-times.js';
 import type { Watched } from './view.js';
 
-/** How often all names are looked up, in milliseconds: a SCAN goes through the whole database. */
-const NAMES_EVERY = 10_000;
+/** What the watch view needs of the sampler, which is the same as that of the web view. */
+export type Looks = Pick<
+  Sampler,
+  'semaphores' | 'semaphore' | 'history' | 'rate' | 'watch' | 'reachable' | 'lastOkAt' | 'trouble'
+>;
 
-/** Looks at one semaphore or at all of them again and again, and remembers what it saw. */
+/** Follows one semaphore or all of them, as the view shows them. */
 export class Watcher {
-  readonly #operator: Operator;
-  readonly #histories = new Map<string, History>();
-  #names: readonly string[] = [];
-  #namesAt = -Infinity;
-  #watched: readonly Watched[] = [];
-  #trouble: string | undefined;
+  readonly #looks: Looks;
+  readonly #ticketTimes = new TicketTimes();
+  #name: string | undefined;
+  #stop: () => void = () => undefined;
 
-  constructor(operator: Operator) {
-    this.#operator = operator;
+  constructor(looks: Looks) {
+    this.#looks = looks;
+  }
+
+  /**
+   * From now on this one closely, or all of them; looks at once.
+   * @param onLook called after each look, also after one that failed
+   */
+  follow(name: string | undefined, onLook: () => void): void {
+    this.#name = name;
+    const stop = this.#looks.watch(name, () => {
+      if (name !== undefined) this.#ticketTimes.see(this.#looks.semaphore(name)?.detail?.holders);
+      onLook();
+    });
+    this.#stop();
+    this.#stop = stop;
+  }
+
+  stop(): void {
+    this.#stop();
   }
 
   /** What was seen last. */
-  get watched(): readonly Watched[] {
-    return this.#watched;
+  get watched(): Watched[] {
+    const readable = this.#followed().filter(({ error }) => error === undefined);
+    return readable.map((each) => this.#watchedOf(each));
   }
 
-  /** Why the last look failed; then `watched` is older. Or which of them cannot be read. */
+  /** When that was, on the wall clock; undefined before the first look. */
+  get seenAt(): number | undefined {
+    return this.#looks.lastOkAt;
+  }
+
+  /** Whether the last look failed; then what was seen is older. */
+  get failed(): boolean {
+    return this.#looks.lastOkAt !== undefined && !this.#looks.reachable;
+  }
+
+  /** Why the last look failed, or which of those that are followed cannot be read. */
   get trouble(): string | undefined {
-    return this.#trouble;
+    const { trouble } = this.#looks;
+    if (this.failed) return trouble;
+    const damaged = this.#followed().flatMap(({ name, error }) =>
+      error === undefined ? [] : [`${JSON.stringify(name)} ${unreadable({ name, error })}`],
+    );
+    // One that is known by its name needs no list of names.
+    const all = this.#name === undefined && trouble !== undefined ? [trouble, ...damaged] : damaged;
+    return all.length === 0 ? undefined : all.join('; ');
   }
 
-  /** Resolves with whether `watched` is new; never rejects. `name` undefined: all of them. */
-  async look(name: string | undefined): Promise<boolean> {
-    try {
-      const names = name === undefined ? await this.#allNames() : [name];
-      const summaries = await this.#operator.inspectAll(names);
-      const damaged = summaries.filter((summary) => 'error' in summary);
-      this.#watched = summaries.flatMap((summary) =>
-        'error' in summary ? [] : [this.#remember(summary)],
-      );
-      this.#trouble = damaged.length > 0 ? troubleOf(damaged) : undefined;
-      return true;
-    } catch (error) {
-      this.#trouble = describe(error);
-      return false;
-    }
+  #followed(): readonly WatchedSemaphore[] {
+    if (this.#name === undefined) return this.#looks.semaphores;
+    const one = this.#looks.semaphore(this.#name);
+    return one === undefined ? [] : [one];
   }
 
-  #remember(summary: SemaphoreSummary): Watched {
-    const history = this.#histories.get(summary.name) ?? new History();
-    this.#histories.set(summary.name, history);
-    history.add(performance.now(), summary);
-    return { summary, history };
+  #watchedOf(semaphore: WatchedSemaphore): Watched {
+    const { name, detail } = semaphore;
+    const { limit = null, held, waiting, oldestWait } = semaphore.summary;
+    const { holders = [], waiters = [] } = detail ?? {};
+    return {
+      summary: { name, limit, held, waiting, holders, waiters },
+      oldestWait,
+      isClose: detail !== undefined,
+      rate: this.#looks.rate(semaphore) ?? 0,
+      // Many are in the list, and it shows none of theirs.
+      steps: detail === undefined ? [] : this.#looks.history(name),
+      ticketTimes: this.#ticketTimes,
+    };
   }
-
-  async #allNames(): Promise<readonly string[]> {
-    const now = performance.now();
-    if (now - this.#namesAt >= NAMES_EVERY) {
-      this.#names = await this.#operator.names();
-      this.#namesAt = now;
-    }
-    return this.#names;
-  }
-}
-
-function troubleOf(damaged: readonly Unreadable[]): string {
-  return damaged.map((each) => `${JSON.stringify(each.name)} ${unreadable(each)}`).join('; ');
 }

@@ -1,0 +1,115 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { Line } from '../../src/cli/style.js';
+import { frame } from '../../src/cli/watch/frame.js';
+import { screenText } from '../../src/cli/watch/screen.js';
+import { TicketTimes } from '../../src/cli/watch/ticket-times.js';
+import type { Freshness, View, Watched } from '../../src/cli/watch/view.js';
+import { STEP_MS } from '../../src/sampler/histories.js';
+import { CapturedTerminal } from './terminal-capture.js';
+
+const FOLDER = new URL('captures/', import.meta.url);
+/** After a change of the looks: write the files, and look at them. */
+const WRITES = process.env['REDSEM_CAPTURES'] === 'write';
+const NOW = 1_000_000;
+
+/** A semaphore after five minutes, in which it became busier and busier. */
+function watched(name: string, limit: number | null, held: number, waiting: number): Watched {
+  const holders = Array.from({ length: held }, (_, i) => ({
+    id: `3f9Kq0mYwZ1x.${100 + i}`,
+    slots: [i],
+    fencingToken: 1000 + i,
+    expiresIn: 24_000 + 100 * i,
+    heldFor: 1000 + 137 * i,
+    label: `encoder-${i % 4}.eu-west.example:${4000 + i} ffmpeg`,
+  }));
+  const waiters = Array.from({ length: waiting }, (_, position) => ({
+    id: `8Zt2vQ7LpA0c.${position}`,
+    permits: 1 + (position % 3),
+    position,
+    waitingFor: 12_000 - 400 * position,
+    label: `upload-${position}.eu-west.example:977 node`,
+  }));
+  const ticketTimes = new TicketTimes();
+  ticketTimes.see(holders);
+  // One is not extended any more.
+  const now = holders.map((holder, i) => (i === 2 ? { ...holder, expiresIn: 5000 } : holder));
+  const share = (i: number): number => Math.min(1, i / 45);
+  const steps = Array.from({ length: 60 }, (_, i) => ({
+    t: NOW - (NOW % STEP_MS) - (59 - i) * STEP_MS,
+    held: Math.ceil(held * share(i)),
+    waiting: Math.floor(waiting * share(i)),
+    limit: limit ?? undefined,
+    grantsPerSecond: ((i * 7) % 10) / 4,
+    waitP50: undefined,
+    waitP99: undefined,
+  }));
+  return {
+    summary: { name, limit, held, waiting, holders: now, waiters },
+    isClose: true,
+    oldestWait: waiters[0]?.waitingFor,
+    rate: held / 4,
+    steps,
+    ticketTimes,
+  };
+}
+
+const MANY = [
+  watched('video-encoders', 16, 16, 22),
+  watched('deploys', 3, 1, 0),
+  watched('gpus', 4, 4, 0),
+  watched('reports of the month for all customers', 5, 4, 0),
+  watched('nightly', 0, 0, 2),
+  watched('crawler', null, 0, 0),
+  ...Array.from({ length: 30 }, (_, i) => watched(`tenant ${i}`, 10, i % 11, 0)),
+];
+
+const FRESH: Freshness = { state: 'connected', age: 300, clock: '11:52:03' };
+const VIEW: View = {
+  server: 'redis://127.0.0.1:6379',
+  interval: 1000,
+  freshness: FRESH,
+  name: undefined,
+  watched: MANY,
+  filter: '',
+  order: 2,
+  selected: 3,
+  message: undefined,
+  trouble: undefined,
+  help: false,
+  now: NOW,
+};
+const ONE: View = { ...VIEW, name: 'video-encoders', watched: MANY.slice(0, 1), order: 0 };
+const LOST: Freshness = { ...FRESH, state: 'not connected', age: 6100 };
+
+const SIZES = { small: [40, 12], usual: [80, 24], large: [120, 40] } as const;
+
+async function capture(lines: readonly Line[], columns: number, rows: number): Promise<string> {
+  const terminal = new CapturedTerminal(columns, rows);
+  await terminal.write(screenText(lines, true));
+  const parts = [terminal.lines, [`${'─'.repeat(columns)} and how it looks`], terminal.styles];
+  const text = parts.flat().map((line) => line.trimEnd());
+  return `${text.join('\n').trimEnd()}\n`;
+}
+
+describe('captures of redsem watch in a terminal', () => {
+  for (const [title, view, sizes] of [
+    ['overview', VIEW, ['small', 'usual', 'large']],
+    ['detail', ONE, ['small', 'usual', 'large']],
+    ['among the waiters', { ...ONE, selected: 30, filter: 'EU-west' }, ['usual']],
+    ['not connected', { ...ONE, freshness: LOST }, ['usual', 'small']],
+    ['nothing there', { ...VIEW, watched: [] }, ['small']],
+    ['help', { ...VIEW, help: true }, ['small']],
+  ] as const) {
+    for (const size of sizes) {
+      it(`${title}, ${size}`, async () => {
+        const [columns, rows] = SIZES[size];
+        const shown = await capture(frame(view, { columns, rows }), columns, rows);
+        const file = new URL(`${title.replaceAll(' ', '-')}.${columns}x${rows}.txt`, FOLDER);
+        mkdirSync(FOLDER, { recursive: true });
+        if (WRITES) writeFileSync(file, shown);
+        expect(shown).to.equal(readFileSync(file, 'utf8'));
+      });
+    }
+  }
+});

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import type { SyntaxNodeRef } from '@lezer/common';
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
+import { parser } from '@prometheus-io/lezer-promql';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { prometheusText } from '../../examples/prometheus-text.js';
+import { MemoryBackend, Semaphore } from '../../src/index.js';
+import { ManualClock } from '../../src/time/manual-clock.js';
+import { telemetry } from '../../src/telemetry.js';
+import { OtelFixture } from './otel-fixture.js';
+
+const FOLDER = new URL('../../docs/operations/monitoring/', import.meta.url);
+const NAME = 'monitored';
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly gridPos: {
+    readonly x: number;
+    readonly y: number;
+    readonly w: number;
+    readonly h: number;
+  };
+  readonly targets: readonly { readonly expr: string; readonly legendFormat: string }[];
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly query: string | { query: string } }[] };
+}
+
+interface Rules {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert: string;
+      readonly expr: string;
+      readonly annotations: Readonly<Record<string, string>>;
+    }[];
+  }[];
+}
+
+const dashboard = JSON.parse(
+  readFileSync(new URL('grafana-dashboard.json', FOLDER), 'utf8'),
+) as Dashboard;
+const rules = parse(readFileSync(new URL('prometheus-rules.yml', FOLDER), 'utf8')) as Rules;
+const alerts = rules.groups.flatMap((group) => group.rules);
+
+/** Everything that can happen to a semaphore, so that every instrument has sent something. */
+async function sendEverything(): Promise<void> {
+  const clock = new ManualClock();
+  const backend = new MemoryBackend({ clock });
+  const open = (limit: number, timing: { extendEvery?: number } = {}): Semaphore =>
+    new Semaphore(backend, NAME, { limit, ttl: 1000, ...timing });
+  const [sem, expiring] = [open(1), open(1, { extendEvery: 0 })];
+  const held = await sem.acquire();
+  await sem.tryAcquire();
+  await sem.acquire({ signal: AbortSignal.abort() }).catch(() => undefined);
+  await sem.revoke(held.id);
+  const overdue = await expiring.acquire();
+  clock.stall(1500);
+  await overdue.release();
+  telemetry.wait.publish({ name: NAME, id: 'w.1', permits: 1 });
+  telemetry.extend.publish({ name: NAME, id: 'w.1', error: new TypeError('LOADING') });
+  telemetry.drop.publish({ name: NAME, id: 'w.1' });
+  telemetry.mismatch.publish({ name: NAME, limit: 1, otherLimit: 2 });
+}
+
+/** The labels of each metric in a text of Prometheus. */
+function labelsIn(text: string): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const [, name = '', labels = ''] of text.matchAll(/^(redsem_\w+)\{(.*)\} \S+$/gm)) {
+    const known = found.get(name) ?? new Set();
+    found.set(name, known);
+    for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) known.add(label);
+  }
+  return found;
+}
+
+/** What a query selects, and by which labels. */
+function selectorsIn(expr: string): { readonly name: RegExp; readonly labels: string[] }[] {
+  const query = expr.replaceAll(/\$__(rate_interval|range)/g, '5m');
+  const textOf = ({ from, to }: SyntaxNodeRef): string => query.slice(from, to);
+  const selectors: { name: RegExp; labels: string[] }[] = [];
+  parser.parse(query).iterate({
+    enter: (node) => {
+      expect(node.type.isError, `${query} at ${node.from}`).to.equal(false);
+      if (node.name === 'VectorSelector') selectors.push({ name: /^$/, labels: [] });
+      const current = selectors.at(-1);
+      if (current === undefined) return;
+      if (node.name === 'Identifier') current.name = new RegExp(`^${textOf(node)}$`);
+      if (node.name !== 'UnquotedLabelMatcher') return;
+      const [, label = '', value = ''] = /^(\w+)\s*[=!~]+\s*"(.*)"$/.exec(textOf(node)) ?? [];
+      if (label === '__name__') current.name = new RegExp(`^(?:${value})$`);
+      else current.labels.push(label);
+    },
+  });
+  return selectors;
+}
+
+/** The labels by which a query groups. */
+function groupingsIn(expr: string): string[] {
+  return [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(', '));
+}
+
+describe('the dashboard and the alerts', () => {
+  let otel: OtelFixture;
+  /** By the packaged exporter, and by the specification, which gives units to names. */
+  let sent: Map<string, Set<string>>[];
+
+  before(async () => {
+    otel = new OtelFixture(NAME);
+    await sendEverything();
+    const resourceMetrics = await otel.resourceMetrics();
+    const packaged = new PrometheusSerializer().serialize(resourceMetrics);
+    sent = [packaged, prometheusText(resourceMetrics)].map(labelsIn);
+  });
+
+  after(() => otel.close());
+
+  const queries = [
+    ...dashboard.panels.flatMap(({ title, targets }) =>
+      targets.map(({ expr, legendFormat }) => ({ title, expr, text: legendFormat })),
+    ),
+    ...alerts.map(({ alert, expr, annotations }) => {
+      const text = Object.values(annotations).join().replaceAll('$labels.', '');
+      return { title: alert, expr, text };
+    }),
+  ];
+
+  it('ask only for metrics and labels that are sent, under the names of both exporters', () => {
+    for (const { title, expr, text } of queries) {
+      const groupings = groupingsIn(expr);
+      for (const metrics of sent) {
+        for (const { name, labels } of selectorsIn(expr)) {
+          const metric = [...metrics.keys()].find((each) => name.test(each));
+          expect(metric, `${title}: ${name}`).to.be.a('string');
+          const known = metrics.get(metric ?? '');
+          for (const label of labels) expect(known, `${title}: ${metric}`).to.include(label);
+        }
+        const all = new Set([...metrics.values()].flatMap((labels) => [...labels]));
+        for (const label of groupings) expect(all, title).to.include(label);
+      }
+      const shown = [...text.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, label = '']) => label);
+      for (const label of shown) expect(groupings, title).to.include(label);
+    }
+    const lists = dashboard.templating.list.flatMap(({ query }) =>
+      typeof query === 'string' ? [] : [query.query],
+    );
+    expect(lists).to.deep.equal(['label_values(redsem_permit_count, redsem_semaphore_name)']);
+  });
+
+  it('leave out no metric, and have three alerts', () => {
+    const names = queries.flatMap(({ expr }) => selectorsIn(expr).map(({ name }) => name));
+    for (const metrics of sent) {
+      const unused = [...metrics.keys()].filter(
+        (metric) => !names.some((name) => name.test(metric)),
+      );
+      // A histogram also has a sum, and a use for the count of only one of them.
+      expect(unused.filter((metric) => !/_(sum|use_time(_seconds)?_count)$/.test(metric))).to.be
+        .empty;
+      expect(metrics.size).to.equal(11 + 2 * 3);
+    }
+    expect(alerts.map(({ alert }) => alert)).to.have.length(3);
+  });
+
+  it('has panels that do not cover each other', () => {
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, i) => `${x + (i % w)} ${y + Math.floor(i / w)}`),
+    );
+    expect(new Set(cells).size).to.equal(cells.length);
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).to.equal(dashboard.panels.length);
+    for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).to.be.at.most(24);
+  });
+});
