@@ -110,7 +110,10 @@ function sortedSemaphores(view: View): Watched[] {
     'oldest wait': ({ oldestWait }) => -(oldestWait ?? -1),
   };
   const key = by[NAME_ORDERS[view.order % NAME_ORDERS.length] ?? 'name'];
-  return view.watched.toSorted((a, b) => compare(key(a), key(b)));
+  // Equal ones by name: the sampler has them in no order, and rows must not change places.
+  return view.watched.toSorted(
+    (a, b) => compare(key(a), key(b)) || compare(a.summary.name, b.summary.name),
+  );
 }
 
 function compare(a: number | string, b: number | string): number {
