@@ -9,7 +9,7 @@ import { describeInBrowser, textOf, untilText } from './page-fixture.js';
 const HOLDERS = 500;
 const WAITERS = 5000;
 const NAMES = 1000;
-/** So many rows are in the page, however many there are. */
+/** The page never has more rows than this, however many there are. */
 const MOST_ROWS = 80;
 const STEPS = 120;
 
