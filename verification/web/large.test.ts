@@ -9,7 +9,7 @@ import { describeInBrowser, textOf, untilText } from './page-fixture.js';
 const HOLDERS = 500;
 const WAITERS = 5000;
 const NAMES = 1000;
-/** The page never has more rows than this, however many there are. */
+/** At most this many rows are in the page, however long the list is. */
 const MOST_ROWS = 80;
 const STEPS = 120;
 
