@@ -139,7 +139,7 @@ export class Handle extends LossEmitter {
    * still there, false when it had been lost, or when its lease ran out while the backend could not
    * be reached. Idempotent.
    * @throws {BackendError} when the backend refuses, or does not answer within min(ttl, 5000) ms
-   *   and the lease still runs; it is retried in the background until the lease is over
+   *   and the lease still runs; it is retried in the background until no ticket can be left
    */
   release(): Promise<boolean> {
     this.#release ??= this.#doRelease();

@@ -62,6 +62,11 @@ export class CallTerms {
     if (reply.grants.length > 0) this.#dispatch.onGrants(this.key, reply.grants);
   }
 
+  /** A call has failed, and with its reply the grants that it had for this process. */
+  onReplyLost(): void {
+    this.#dispatch.askSoon(this.key);
+  }
+
   /** `stored`: by `setLimit`, if it was. */
   noteLimit(stored: number | undefined): void {
     this.#limit = stored ?? this.call.limit;

@@ -25,6 +25,8 @@ export interface GrantReader {
   /** A ticket was taken away, as the backend has confirmed. */
   lose(id: string, reason: LostReason): void;
   wants(id: string): boolean;
+  /** A grant may have been lost on its way: its requests are asked for again soon. */
+  askSoon(): void;
 }
 
 /**
@@ -70,6 +72,10 @@ export class GrantDispatch {
 
   lose(key: SemaphoreKey, id: string, reason: LostReason): void {
     for (const reader of this.#readers.of(placeOf(key))) reader.lose(id, reason);
+  }
+
+  askSoon(key: SemaphoreKey): void {
+    for (const reader of this.#readers.of(placeOf(key))) reader.askSoon();
   }
 
   /** See `#releaseOrphans`: one semaphore after the other. */

@@ -23,7 +23,7 @@ const MOST_UNDER_WAY = 2;
 export interface LaneItem {
   /** Whether it has left since it was last added. */
   sent: boolean;
-  /** It is no longer wanted: if it has not left, it never does, and is never answered. */
+  /** It is no longer wanted: it leaves no more, and if it never has, it is never answered. */
   cancelled: boolean;
   /**
    * Whether it was sent again, after a call that was refused: that one may have done it all the
@@ -126,9 +126,11 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   }
 
   #take(sender: Sender<Item, R>, gathered: Item[]): Item[] {
-    if (gathered.length > MOST_IDS_OF_ONE) return gathered.splice(0, MOST_IDS_OF_ONE);
     this.#gathered.delete(sender);
-    return gathered;
+    if (gathered.length <= MOST_IDS_OF_ONE) return gathered;
+    // Behind the others: one that always has more would keep them from leaving.
+    this.#gathered.set(sender, gathered.slice(MOST_IDS_OF_ONE));
+    return gathered.slice(0, MOST_IDS_OF_ONE);
   }
 
   async #send(groups: readonly LaneGroup<Item, R>[]): Promise<void> {
@@ -156,8 +158,10 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   }
 
   #onError(groups: readonly LaneGroup<Item, R>[], error: unknown): void {
+    // It may have run all the same, and granted what others of this process wait for.
+    for (const { sender } of groups) sender.terms.onReplyLost();
     const passes = error instanceof CallTimeoutError || this.parts.isRetryable(error);
-    if (!passes && groups.length > 1) return this.#repeatEach(groups);
+    if (!passes && groups.length > 1) return this.#repeatEach(groups, error);
     const now = this.parts.clock.monotonic();
     for (const { sender, items } of groups) {
       if (!passes) sender.terms.keepAlone(now);
@@ -165,10 +169,12 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
     }
   }
 
-  #repeatEach(groups: readonly LaneGroup<Item, R>[]): void {
-    for (const group of groups) {
-      for (const item of group.items) item.repeated = true;
-      void this.#serve([group]);
+  #repeatEach(groups: readonly LaneGroup<Item, R>[], error: unknown): void {
+    for (const { sender, items } of groups) {
+      const [wanted, unwanted] = [items.filter(isWanted), items.filter(isCancelled)];
+      for (const item of wanted) item.repeated = true;
+      if (wanted.length > 0) void this.#serve([{ sender, items: wanted }]);
+      if (unwanted.length > 0) sender.onFailure(unwanted, error);
     }
   }
 
@@ -178,7 +184,10 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   }
 }
 
-/** Gives each sender its reply. `sent`: the moment before the call left. */
+/**
+ * Gives each sender its reply. `sent`: the moment before the call left. A reply that its sender
+ * cannot read keeps no other from its own.
+ */
 export function deliver<Item, R extends Reply>(
   groups: readonly LaneGroup<Item, R>[],
   replies: readonly R[],
@@ -187,14 +196,14 @@ export function deliver<Item, R extends Reply>(
 ): void {
   let place = 0;
   for (const { sender, items } of groups) {
-    const reply = replies[place++];
-    if (reply === undefined) {
-      if (!late)
-        sender.onFailure(items, new Error('the backend sent fewer replies than it got calls'));
-      continue;
+    try {
+      const reply = replies[place++];
+      if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
+      sender.terms.observe(sent, reply);
+      sender.onReply(items, reply, sent, late);
+    } catch (error) {
+      if (!late) sender.onFailure(items, error);
     }
-    sender.terms.observe(sent, reply);
-    sender.onReply(items, reply, sent, late);
   }
 }
 

@@ -2,7 +2,13 @@ import type { LostReason } from '../errors.js';
 import type { Lease } from './lease.js';
 import { telemetry } from '../telemetry.js';
 
-/** Call these only where the channel is active. `now`: monotonic time. */
+/** Call these only where the channel is active. `waited` in milliseconds. */
+export function publishGrant(lease: Lease, waited: number, attempts: number): void {
+  const { name, id, slots, fencingToken } = lease;
+  telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
+}
+
+/** `now`: monotonic time. */
 export function publishLost(lease: Lease, reason: LostReason, now: number): void {
   const { name, id, heldSince } = lease;
   telemetry.lost.publish({ name, id, reason, heldFor: now - heldSince });

@@ -10,9 +10,9 @@ import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
+import { IndexedList } from './indexed-list.js';
 import type { Lease } from './lease.js';
 import type { Linked } from './linked-list.js';
-import { LinkedList } from './linked-list.js';
 
 export interface ReleaserParts {
   readonly clock: Clock;
@@ -28,15 +28,12 @@ class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   readonly id: string;
   /** Undefined where nobody waits for an answer. */
   readonly lease: Lease | undefined;
-  /**
-   * Monotonic time at which its lease is over: the ticket has expired by then, unless it
-   * `mayOutlive` it.
-   */
-  readonly until: number;
+  /** Monotonic time at which its lease is over, as its holder knows it. */
+  readonly leaseEnd: number;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
   readonly answerBy: number;
-  /** A claim or an extension may have renewed it, or will: its ticket may outlive `until`. */
-  readonly mayOutlive: boolean;
+  /** Monotonic time until which it is tried. */
+  readonly until: number;
   /** A try has failed that may have run all the same. */
   unsure = false;
   /** A try was refused: more of them are made, but nobody waits for them. */
@@ -55,15 +52,15 @@ class PendingRelease implements ReleaseItem, Linked<PendingRelease> {
   constructor(
     id: string,
     lease: Lease | undefined,
-    until: number,
+    leaseEnd: number,
     answerBy: number,
-    mayOutlive: boolean,
+    until: number,
   ) {
     this.id = id;
     this.lease = lease;
-    this.until = until;
+    this.leaseEnd = leaseEnd;
     this.answerBy = answerBy;
-    this.mayOutlive = mayOutlive;
+    this.until = until;
   }
 }
 
@@ -88,7 +85,7 @@ const MOST_FAILED = 100_000;
 
 /**
  * Gives tickets back and withdraws requests that were abandoned, until the backend confirms it or
- * the ticket has expired. Idempotent by id, so that nothing is lost when a reply is. What makes the
+ * nothing can be left. Idempotent by id, so that nothing is lost when a reply is. What makes the
  * backend refuse (a full disk, rights that were taken away) passes as an outage does, so that is
  * tried again, too.
  */
@@ -97,7 +94,7 @@ export class Releaser implements ReleaseSender {
   readonly #lane: ReleaseLane;
   readonly #parts: ReleaserParts;
   /** Those whose callers wait for an answer. */
-  readonly #asked = new LinkedList<PendingRelease>();
+  readonly #asked = new IndexedList<PendingRelease>();
   /** Those that wait for another try, in the order in which they failed first. */
   readonly #failed = new Set<PendingRelease>();
   /** How many have neither ended nor been refused. */
@@ -128,10 +125,10 @@ export class Releaser implements ReleaseSender {
     }
     const { clock } = this.#parts;
     const now = clock.monotonic();
-    const answerBy = now + Math.min(remaining, callTimeout(this.terms.ttl));
-    // An extension that got no answer may still be served, however late.
-    const mayOutlive = !lease.claimed || lease.extension?.sent === true || lease.failures > 0;
-    const item = new PendingRelease(lease.id, lease, now + remaining, answerBy, mayOutlive);
+    const leaseEnd = now + remaining;
+    const answerBy = Math.min(leaseEnd, now + callTimeout(this.terms.ttl));
+    const until = leaseEnd + this.#longestLife;
+    const item = new PendingRelease(lease.id, lease, leaseEnd, answerBy, until);
     this.#asked.add(item);
     this.#overdue.wakeBy(answerBy, now);
     return new Promise((resolve, reject) => {
@@ -141,11 +138,25 @@ export class Releaser implements ReleaseSender {
     });
   }
 
+  /** Whether a caller waits for the release of this ticket. */
+  has(id: string): boolean {
+    return this.#asked.get(id) !== undefined;
+  }
+
   /** Makes sure that nothing stays behind under `id`. No caller waits for it. */
   withdraw(id: string): void {
-    const { clock, terms } = this.#parts;
-    const life = Math.max(terms.ttl, WAITER_LEASE_MS) + callTimeout(terms.ttl);
-    this.#start(new PendingRelease(id, undefined, clock.monotonic() + life, Infinity, false));
+    const now = this.#parts.clock.monotonic();
+    this.#start(new PendingRelease(id, undefined, now, Infinity, now + this.#longestLife));
+  }
+
+  /**
+   * How long a ticket or a request may live that its holder has given up, in milliseconds: a call
+   * that got no answer may still renew it, however late. A ticket outlives its lease also where the
+   * server's clock was set back.
+   */
+  get #longestLife(): number {
+    const { ttl } = this.terms;
+    return Math.max(ttl, WAITER_LEASE_MS) + callTimeout(ttl);
   }
 
   /**
@@ -175,7 +186,7 @@ export class Releaser implements ReleaseSender {
     for (const item of items) {
       item.unsure ||= item.repeated;
       const done = released[place++] === true;
-      this.#end(item, done || (item.unsure && this.#parts.clock.monotonic() < item.until));
+      this.#end(item, done || (item.unsure && this.#parts.clock.monotonic() < item.leaseEnd));
     }
     this.#pauses = 0;
     this.#probing = false;
@@ -197,7 +208,8 @@ export class Releaser implements ReleaseSender {
   #onError(item: PendingRelease, error: unknown, refused: boolean, now: number): void {
     if (item.done) return;
     item.lastError = error;
-    if (now >= item.until) this.#expire(item);
+    if (now >= item.leaseEnd) this.#answer(item, false);
+    if (now >= item.until) this.#end(item, false);
     else this.#keep(item, refused);
   }
 
@@ -227,14 +239,14 @@ export class Releaser implements ReleaseSender {
     for (const item of this.#takeFailed(RETRIED_TOGETHER)) this.#lane.add(this, item);
   }
 
-  /** What has expired meanwhile is not worth a call. */
+  /** What has surely expired meanwhile is not worth a call. */
   #takeFailed(most: number): PendingRelease[] {
     const now = this.#parts.clock.monotonic();
     const taken: PendingRelease[] = [];
     for (const item of this.#failed) {
       if (taken.length >= most) break;
       this.#failed.delete(item);
-      if (item.until <= now) this.#expire(item);
+      if (item.until <= now) this.#end(item, false);
       else taken.push(item);
     }
     return taken;
@@ -246,19 +258,10 @@ export class Releaser implements ReleaseSender {
     let next = Infinity;
     for (const item of this.#asked.toArray()) {
       if (item.answerBy > now) next = Math.min(next, item.answerBy);
-      else if (item.until <= now) this.#answer(item, false);
+      else if (item.leaseEnd <= now) this.#answer(item, false);
       else this.#answer(item, false, this.#unconfirmed(item));
     }
     if (this.#asked.size > 0) this.#overdue.wakeBy(next, now);
-  }
-
-  /**
-   * Its ticket may be there still: by the rest of its claim time, or by a ttl since a late
-   * extension.
-   */
-  #expire(item: PendingRelease): void {
-    this.#end(item, false);
-    if (item.mayOutlive) this.withdraw(item.id);
   }
 
   #end(item: PendingRelease, released: boolean, error?: BackendError): void {

@@ -13,7 +13,7 @@ import type { AcquireParams } from './acquire-request.js';
 import { Drain } from './drain.js';
 import { Lease } from './lease.js';
 import { LeaseRenewer } from './lease-renewer.js';
-import { publishRelease } from './lease-telemetry.js';
+import { publishGrant, publishRelease } from './lease-telemetry.js';
 import { Releaser } from './releaser.js';
 import { WaitLoop } from './wait-loop.js';
 
@@ -94,10 +94,7 @@ export class SemaphoreEngine implements GrantReader {
     if (!this.renewer.keep(lease)) return undefined;
     // A call that ran twice found the ticket under its new id already.
     if (ticket.before !== newId) this.calls.dispatch.lose(key, ticket.before, 'missing');
-    if (telemetry.grant.active) {
-      const { slots, fencingToken } = ticket;
-      telemetry.grant.publish({ name, id: newId, slots, fencingToken, waited: 0, attempts: 0 });
-    }
+    if (telemetry.grant.active) publishGrant(lease, 0, 0);
     return lease;
   }
 
@@ -118,6 +115,8 @@ export class SemaphoreEngine implements GrantReader {
 
   onGrant(grant: PushedGrant): boolean {
     if (this.waitLoop.onGrant(grant)) return true;
+    // Given back as unwanted, it would be gone before its release comes to find it.
+    if (this.#releaser.has(grant.id)) return true;
     const lease = this.renewer.find(grant.id);
     // A later one under the id of a held ticket: that ticket is gone, see `LeaseRenewer.supersede`.
     if (lease !== undefined && grant.fencingToken > lease.fencingToken)
@@ -136,7 +135,12 @@ export class SemaphoreEngine implements GrantReader {
   }
 
   wants(id: string): boolean {
-    return this.waitLoop.has(id) || this.renewer.find(id) !== undefined;
+    const held = this.renewer.find(id) !== undefined;
+    return held || this.waitLoop.has(id) || this.#releaser.has(id);
+  }
+
+  askSoon(): void {
+    this.waitLoop.askSoon();
   }
 
   /**

@@ -25,6 +25,7 @@ import { acquiringFailed, AcquireRequest } from './acquire-request.js';
 import { IndexedList } from './indexed-list.js';
 import type { LeaseTerms, LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
+import { publishGrant } from './lease-telemetry.js';
 import type { LeaseRenewer } from './lease-renewer.js';
 import { OutageWatch } from './outage-watch.js';
 import type { Releaser } from './releaser.js';
@@ -153,6 +154,12 @@ export class WaitLoop implements InboxReader, AcquireSender {
     return true;
   }
 
+  /** After the pause that follows a try which failed. */
+  askSoon(): void {
+    this.#failing = true;
+    this.#schedule();
+  }
+
   /** After a (re)subscription one try at once: a grant may have been pushed before it. */
   onHealth(healthy: boolean): void {
     this.#startPause(0);
@@ -224,7 +231,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #onError(request: AcquireRequest, error: unknown): void {
-    if (!request.pending) return;
+    // Its call may have run behind its withdrawal, and nobody hears of it.
+    if (!request.pending) return this.#withdrawUnheld(request);
     const retryable = this.#parts.calls.isRetryable(error);
     this.#failing = true;
     request.lastError = error;
@@ -245,12 +253,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
    * that is held.
    */
   #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
-    const { lease, id } = request;
-    const { renewer, releaser } = this.#parts;
-    if (verdict.kind === 'granted' && lease !== undefined) {
-      renewer.supersede(lease, verdict.fencingToken);
-    }
-    if (lease?.state.kind !== 'held') releaser.withdraw(id);
+    const { renewer } = this.#parts;
+    if (verdict.kind === 'granted' && request.lease !== undefined)
+      renewer.supersede(request.lease, verdict.fencingToken);
+    this.#withdrawUnheld(request);
+  }
+
+  #withdrawUnheld({ id, lease }: AcquireRequest): void {
+    if (lease?.state.kind !== 'held') this.#parts.releaser.withdraw(id);
   }
 
   /** An earlier call of the same request that was not answered may yet come to queue it. */
@@ -271,23 +281,17 @@ export class WaitLoop implements InboxReader, AcquireSender {
     window: ValidityWindow,
     claimed: boolean,
   ): void {
-    const { renewer } = this.#parts;
+    const { clock, renewer } = this.#parts;
     const lease = new Lease(this.#leaseTerms, request.id, ticket, window);
     lease.claimed = claimed;
     if (!renewer.keep(lease)) return this.#onLateGrant(request);
     this.#forget(request);
-    if (telemetry.grant.active) this.#publishGrant(request, ticket);
+    const { started, attempts } = request;
+    if (telemetry.grant.active) publishGrant(lease, clock.monotonic() - started, attempts);
     // A telemetry subscriber may have ended it, and then it is withdrawn.
     if (!request.pending) return renewer.end(lease);
     this.#startPause(0);
     request.grant(lease);
-  }
-
-  #publishGrant({ id, started, attempts }: AcquireRequest, ticket: LeaseTicket): void {
-    const { clock, terms } = this.#parts;
-    const { slots, fencingToken } = ticket;
-    const waited = clock.monotonic() - started;
-    telemetry.grant.publish({ name: terms.name, id, slots, fencingToken, waited, attempts });
   }
 
   #park(request: AcquireRequest): void {
@@ -303,12 +307,14 @@ export class WaitLoop implements InboxReader, AcquireSender {
       const { id, permits } = request;
       telemetry.wait.publish({ name: this.key.name, id, permits });
     }
-    if (request.pending) this.#await();
+    if (!request.pending || this.#awaiting) return;
+    this.#awaiting = true;
+    this.#inbox.await(this);
   }
 
   #giveUp(request: AcquireRequest): void {
-    const { clock } = this.#parts;
-    this.abandon(request, request.timeoutError(this.terms, clock.monotonic()));
+    const now = this.#parts.clock.monotonic();
+    this.abandon(request, request.timeoutError(this.terms, now));
   }
 
   #endOverdue(): void {
@@ -336,12 +342,6 @@ export class WaitLoop implements InboxReader, AcquireSender {
     if (!this.#awaiting) return;
     this.#awaiting = false;
     this.#inbox.remove(this);
-  }
-
-  #await(): void {
-    if (this.#awaiting) return;
-    this.#awaiting = true;
-    this.#inbox.await(this);
   }
 
   #publishQueue(): void {

@@ -67,11 +67,12 @@ class SharedTimer {
   onStopped(): void {
     this.#count -= 1;
     if (this.#count === 0) this.#stop();
-    if (this.#count === 0 || this.#wakeups.size > 2 * this.#count + MOST_STOPPED) this.#sweep();
+    this.#sweep();
   }
 
   /** Nobody else may refer to those that were stopped. */
   #sweep(): void {
+    if (this.#count > 0 && this.#wakeups.size <= 2 * this.#count + MOST_STOPPED) return;
     for (const wakeup of this.#wakeups.all()) if (wakeup.at === Infinity) this.#remove(wakeup);
   }
 
@@ -102,6 +103,7 @@ class SharedTimer {
     const due = this.#due(now);
     this.#count -= due.length;
     for (const wakeup of due) this.#remove(wakeup);
+    this.#sweep();
     this.#set(now);
     for (const wakeup of due) wakeup.ring();
   };

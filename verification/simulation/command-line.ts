@@ -28,6 +28,7 @@ export const USAGE = `npm run simulate -- [options]
   --minutes M     virtual minutes for which faults strike in each seed (default 10)
   --processes P   simulated processes (default 16)
   --nodes N       independent masters: 1 (default), 3 or 5
+  --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
   --only LIST     numbers of the faults that strike; the others are left out
@@ -49,6 +50,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       minutes: { type: 'string', default: '10' },
       processes: { type: 'string', default: '16' },
       nodes: { type: 'string', default: '1' },
+      moved: { type: 'boolean', default: false },
       faults: { type: 'string', default: 'all' },
       pace: { type: 'string' },
       only: { type: 'string' },
@@ -64,9 +66,10 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     values.seed === undefined ? [] : numbers('seed', values.seed);
   const settings: Settings = {
     seed,
-    minutes: number('minutes', values.minutes, 0),
+    minutes: number('minutes', values.minutes, values.moved ? 0.5 : 0),
     processes: number('processes', values.processes, 1),
-    nodes: number('nodes', values.nodes, 1),
+    nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
+    ...(values.moved && { moved: true }),
     faults: faultsNamed(values.faults),
     ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
     ...(values.only !== undefined && { only: numbers('only', values.only) }),
@@ -89,6 +92,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
 export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: Settings): string {
   const parts = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
   if (nodes > 1) parts.push(`--nodes ${nodes}`);
+  if (rest.moved === true) parts.push('--moved');
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
   if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);

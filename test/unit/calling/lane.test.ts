@@ -33,13 +33,28 @@ describe('a lane', () => {
     asking.push(...semaphores(backend, 250).map((each) => each.acquire()));
     await backend.clock.advance(0);
     const sizes = () => backend.acquires.map(({ call }) => call.requests.length);
-    expect([sizes(), backend.portCalls.acquire]).to.deep.equal([[1000, 1000], 2]);
+    const hundred = Array.from({ length: 100 }, () => 1);
+    expect([sizes(), backend.portCalls.acquire]).to.deep.equal([[1000, ...hundred], 2]);
     gate.resolve();
     const handles = await Promise.all(asking);
-    expect(sizes().slice(2)).to.deep.equal([500, ...Array.from({ length: 250 }, () => 1)]);
-    expect(backend.portCalls.acquire).to.equal(2 + 1 + 3);
+    const rest = sizes().slice(101);
+    expect(rest.filter((size) => size > 1)).to.deep.equal([1000, 500]);
+    expect(rest.filter((size) => size === 1)).to.have.length(150);
+    expect(backend.portCalls.acquire).to.equal(3 + 3);
     for (const handle of handles) void handle.release();
     await backend.clock.advance(0);
+  });
+
+  it('serves a semaphore of few beside one of which more always gather', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => backend.verdicts(call, () => ({ kind: 'busy' }));
+    const [busy, quiet] = semaphores(backend, 2);
+    const tryOn = async () => {
+      while (backend.acquires.length < 20) await busy?.tryAcquire();
+    };
+    const callers = Array.from({ length: 4000 }, tryOn);
+    await Promise.all([quiet?.tryAcquire(), ...callers]);
+    expect(backend.acquires.findIndex(({ call }) => call.key.name === 's1')).to.equal(1);
   });
 
   it('renews at most 500 tickets a call, of at most 100 semaphores', async () => {
@@ -165,6 +180,49 @@ describe('a lane', () => {
     expect(healthy?.value).to.equal(true);
     expect(refused?.error).to.be.instanceOf(BackendError).with.property('cause', damaged);
     await backend.clock.advance(10_000);
+  });
+
+  it('sends what was given up meanwhile not again, and withdraws it once more: the call that failed may have run last', async () => {
+    const backend = new StubBackend();
+    const damaged = new Error('WRONGTYPE');
+    const gate = later<void>();
+    backend.isRetryable = (error) => error !== damaged;
+    backend.onAcquire = async (call) => {
+      await gate.promise;
+      if (call.key.name === 's1') throw damaged;
+      return backend.allGranted(call);
+    };
+    const abort = new AbortController();
+    const [given, refused] = semaphores(backend, 2).map((one) =>
+      watch(backend.clock, one.acquire({ signal: abort.signal })),
+    );
+    await backend.clock.advance(0);
+    const [id = ''] = backend.ids;
+    abort.abort('enough');
+    await backend.clock.advance(0);
+    expect([given?.error, refused?.error]).to.deep.equal(['enough', 'enough']);
+    gate.resolve();
+    await backend.clock.advance(0);
+    expect(backend.portCalls.acquire).to.equal(1);
+    expect(backend.givenBack.filter((one) => one === id)).to.have.length(2);
+  });
+
+  it('delivers the replies of all others beside one that cannot be read, and stays free', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => {
+      const reply = backend.allGranted(call);
+      return call.key.name === 's1' ? Object.assign(reply, { verdicts: undefined }) : reply;
+    };
+    const all = semaphores(backend, 3);
+    for (let round = 0; round < 3; round += 1) {
+      const asking = all.map((one) => watch(backend.clock, one.acquire(1000)));
+      await backend.clock.advance(1000);
+      const [first, unread, last] = asking;
+      expect(unread?.error).to.have.property('cause').that.is.instanceOf(TypeError);
+      for (const { value } of [first, last].flatMap((one) => one ?? [])) {
+        expect(await value?.release()).to.equal(true);
+      }
+    }
   });
 
   it('says of each semaphore for how long its requests are wanted, not for the longest of all', async () => {

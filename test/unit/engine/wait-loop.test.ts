@@ -2,10 +2,19 @@ import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
+import type { AcquireReply } from '../../../src/backends/backend.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
-import { firstCallLate, gaps, lossesOf, PLAIN, stubFixture } from '../stub-fixture.js';
+import {
+  firstCallLate,
+  gaps,
+  later,
+  listeningFixture,
+  lossesOf,
+  PLAIN,
+  stubFixture,
+} from '../stub-fixture.js';
 
 describe('waiting', () => {
   describe('by polling alone', () => {
@@ -281,6 +290,22 @@ describe('waiting', () => {
       expect(clock.timers).to.equal(0);
     });
 
+    it('and withdraws it once more when its call fails after that: it may have run behind the first', async () => {
+      const { backend, clock, acquire } = stubFixture();
+      const gate = later<AcquireReply>();
+      backend.onAcquire = () => gate.promise;
+      const controller = new AbortController();
+      acquire({ signal: controller.signal });
+      await clock.advance(10);
+      controller.abort();
+      await clock.advance(10);
+      expect(backend.givenBack).to.deep.equal(backend.ids);
+      gate.reject(new Error('the connection was reset'));
+      await clock.advance(10);
+      expect(backend.givenBack).to.deep.equal([...backend.ids, ...backend.ids]);
+      expect(clock.timers).to.equal(0);
+    });
+
     it('each by its own deadline, with one listener on a signal that all share', async () => {
       const { backend, clock, acquire } = stubFixture();
       const { signal } = new AbortController();
@@ -323,6 +348,21 @@ describe('waiting', () => {
       await clock.advance(0);
       expect(waiting.value).to.include({ id, fencingToken: 9, slot: 3, held: true });
       expect(backend.acquires).to.have.length(calls);
+    });
+
+    it('with the reply to a release that is lost asks again after a short pause, also where pushes are sure', async () => {
+      const { backend, clock, semaphore, waiting, id } = await listeningFixture();
+      backend.onAcquire = (call) =>
+        backend.verdicts(call, (request) =>
+          request.id === id && backend.releases.length === 0 ? backend.queued() : backend.granted(),
+        );
+      const holder = await semaphore.acquire();
+      backend.onRelease = () => Promise.reject(new Error('the connection was reset'));
+      watch(clock, holder.release());
+      await clock.advance(10);
+      expect(waiting.value?.held).to.equal(true);
+      backend.onRelease = (call) => backend.released(call);
+      await clock.advance(20_000);
     });
   });
 });

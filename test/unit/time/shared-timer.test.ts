@@ -101,6 +101,16 @@ describe('wake-ups', () => {
     expect(stopped.filter(({ place }) => place >= 0).length).to.equal(0);
   });
 
+  it('that were stopped are forgotten when the last one has rung, too', async () => {
+    const { clock, rang, wakeup } = fixture();
+    wakeup('last').wakeBy(10, 0);
+    const stopped = wakeup('stopped');
+    stopped.wakeBy(1000, 0);
+    stopped.stop();
+    await clock.advance(10);
+    expect([rang.length, stopped.place, clock.timers]).to.deep.equal([1, -1, 0]);
+  });
+
   it('are not held up by a fake timer that is gone, however late it would have come', async () => {
     const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const now = systemClock.monotonic();

@@ -1,5 +1,6 @@
 import { type Random, streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
+import { nodesIn } from '../world/move.js';
 import { FAULTS, type FaultKind, isServerFault } from './kinds.js';
 
 /** One fault of a seed's schedule. Times are milliseconds. */
@@ -24,7 +25,8 @@ const CALM = 0.12;
  * alone would show.
  */
 export function planFaults(settings: Settings, ttl: number, longestTtl: number): PlannedFault[] {
-  const { seed, minutes, processes, faults, nodes } = settings;
+  const { seed, minutes, processes, faults } = settings;
+  const nodes = nodesIn(settings);
   const random = streamOf(seed, 'plan');
   const end = minutes * 60_000;
   const calm = random.chance(CALM);

@@ -14,6 +14,8 @@ export interface PlantedBug {
   readonly replace: string;
   /** Independent masters that it takes; default 1. */
   readonly nodes?: number;
+  /** Whether their list is changed meanwhile. */
+  readonly moved?: boolean;
   /** The only faults that strike, for a bug that few of them bring to light; default: all. */
   readonly faults?: readonly FaultKind[];
 }

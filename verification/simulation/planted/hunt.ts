@@ -2,7 +2,6 @@
 import { assertDeterministic } from '../deterministic.js';
 
 import { faultsNamed } from '../command-line.js';
-import type { FaultKind } from '../faults/kinds.js';
 import { run } from '../run.js';
 import type { Settings } from '../settings.js';
 
@@ -21,15 +20,14 @@ export interface Quarry {
  */
 async function hunt(
   seconds: number,
-  nodes: number,
-  faults: readonly FaultKind[],
+  where: Pick<Settings, 'nodes' | 'moved' | 'faults'>,
   first: number,
 ): Promise<Quarry> {
   const started = performance.now();
   const passed = (): number => (performance.now() - started) / 1000;
   let seed = first;
   do {
-    const settings = { seed, minutes: 0.5, processes: 3 + (seed % 4), nodes, faults };
+    const settings = { seed, minutes: 0.5, processes: 3 + (seed % 4), ...where };
     const { violations } = await run(settings);
     seed += 1;
     const [violation] = violations;
@@ -41,8 +39,13 @@ async function hunt(
 }
 
 assertDeterministic();
-const [seconds = '60', nodes = '1', faults = 'all', first = '1'] = process.argv.slice(2);
-const quarry = await hunt(Number(seconds), Number(nodes), faultsNamed(faults), Number(first));
+const [seconds = '60', nodes, faults = 'all', first = '1', moved] = process.argv.slice(2);
+const where = { nodes: Number(nodes ?? 1), faults: faultsNamed(faults) };
+const quarry = await hunt(
+  Number(seconds),
+  moved === 'moved' ? { ...where, moved: true } : where,
+  Number(first),
+);
 console.log(JSON.stringify(quarry));
 // What a bug has left behind does not count any more.
 process.exit();

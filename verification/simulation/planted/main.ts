@@ -47,14 +47,15 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row
   const file = join(folder, `${bug.name}.mjs`);
   await buildHunt(file, bug);
   const where = [String(bug.nodes ?? 1), bug.faults?.join() ?? 'all'];
+  const moved = bug.moved === true ? 'moved' : '';
   let passed = 0;
   for (let first = 1; ;) {
-    const found = await ask(file, [String(PATIENCE - passed), ...where, String(first)]);
+    const found = await ask(file, [String(PATIENCE - passed), ...where, String(first), moved]);
     passed += found.seconds;
     const quarry = { ...found, seconds: passed };
     const seed = quarry.settings?.seed;
     if (seed === undefined) return { bug, quarry };
-    const without = await ask(clean, ['-1', ...where, String(seed)]);
+    const without = await ask(clean, ['-1', ...where, String(seed), moved]);
     if (without.settings === undefined) return { bug, quarry };
     console.log(
       `seed ${seed} fails without ${bug.name} as well: ${without.rule}, ${without.message}`,

@@ -30,9 +30,10 @@ export type CallKind =
   | 'burst';
 
 export function drawTerms(settings: Settings): WorkloadTerms {
-  const { seed, nodes, pace } = settings;
+  const { seed, nodes, pace, moved } = settings;
   const random = streamOf(seed, 'workload');
-  const ttl = random.pick([400, 1000, 3000, 10_000, 30_000]);
+  // The new list alone may be used a ttl after the last call with the old one.
+  const ttl = random.pick(moved === true ? [400, 1000, 3000] : [400, 1000, 3000, 10_000, 30_000]);
   const single = nodes === 1;
   const sometimes = (weight: number): number => (random.chance(0.5) ? weight : 0);
   const think = pace === undefined ? random.pick([30, 200, 1000, 4000]) : pace * 1000;

@@ -1,5 +1,6 @@
 import type { Backend } from '../../../src/index.js';
 import { QuorumBackend } from '../../../src/backends/quorum/quorum-backend.js';
+import type { QuorumSettings } from '../../../src/backends/quorum/quorum.js';
 import { History } from '../history.js';
 import { streamOf } from '../random.js';
 import type { Settings } from '../settings.js';
@@ -13,6 +14,7 @@ import { Damage } from './damage.js';
 import { ServerGate } from './gate.js';
 import { type Gate, Link, RemoteBackend } from './link.js';
 import { NodeGate, RemoteNode } from './node-gate.js';
+import { listsAt, nodesIn, restartsOf } from './move.js';
 import { SimulatedProcess } from './process.js';
 import { Scheduler } from './scheduler.js';
 import { type OpenStore, SimulatedServer } from './server.js';
@@ -26,6 +28,9 @@ export interface Incarnation {
 
 /** Clocks run apart by at most 1 %: each by at most so much from true time. */
 const DRIFT = 0.0045;
+
+/** How far the clocks of nodes may be off while their list is changed, in milliseconds. */
+const OFF = 30_000;
 
 /** Everything that one seed makes: processes, what they do, the network, and the servers. */
 export class World {
@@ -56,10 +61,14 @@ export class World {
       semaphores: this.#everyName(),
     });
     this.watch = new HandleWatch(this.scheduler, this.history);
-    this.#gates = Array.from({ length: nodes }, (_, i) => this.#makeGate(i, openStore));
+    this.#gates = Array.from({ length: nodesIn(settings) }, (_, i) => this.#makeGate(i, openStore));
     const { without = [] } = settings;
     for (let slot = 0; slot < settings.processes; slot += 1) {
-      if (!without.includes(slot)) this.start(slot);
+      if (without.includes(slot)) continue;
+      this.start(slot);
+      for (const at of restartsOf(settings, slot)) {
+        this.scheduler.at(at, () => this.#restart(slot));
+      }
     }
   }
 
@@ -120,6 +129,18 @@ export class World {
     const { process } = this.incarnation(slot);
     process.kill();
     this.watch.forget(process);
+  }
+
+  /** By a deployment. */
+  #restart(slot: number): void {
+    const { process } = this.incarnation(slot);
+    if (!process.alive) return;
+    for (const phase of ['begin', 'end'] as const) {
+      const what = { process: 'world', type: 'fault', fault: -1, kind: 'kill-process' } as const;
+      this.history.record({ at: this.scheduler.now, ...what, phase, targets: [process.name] });
+    }
+    this.kill(slot);
+    this.start(slot);
   }
 
   takeDown(index: number, kind: string, force: number): void {
@@ -200,6 +221,7 @@ export class World {
     const { scheduler, history, settings } = this;
     const random = streamOf(settings.seed, 'server', index);
     const clock = new ServerClock(scheduler, 1 + random.real(-DRIFT, DRIFT));
+    if (settings.moved === true) clock.step(random.real(-OFF, OFF));
     if (settings.nodes > 1) return new NodeGate(scheduler, clock);
     const damage = new Damage();
     const server = new SimulatedServer({ clock, history, scheduler, damage, open: openStore });
@@ -209,9 +231,18 @@ export class World {
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {
     const [only] = links;
     if (links.length === 1 && only !== undefined) return new RemoteBackend(only);
-    return new QuorumBackend(
-      links.map((link) => new RemoteNode(link)),
-      clock,
-    );
+    const lists = listsAt(this.scheduler.now, this.settings);
+    const used = [...new Set(lists.flat())];
+    const nodes = links.flatMap((link, i) => (used.includes(i) ? new RemoteNode(link) : []));
+    return new QuorumBackend(nodes, clock, this.settings.moved === true ? named(lists) : {});
   }
+}
+
+/** What the processes call their nodes, and which of them make a list. */
+function named(lists: readonly (readonly number[])[]): QuorumSettings {
+  const used = [...new Set(lists.flat())].toSorted((a, b) => a - b);
+  return {
+    names: used.map((node) => `node-${node}`),
+    lists: lists.map((list) => list.map((node) => used.indexOf(node))),
+  };
 }

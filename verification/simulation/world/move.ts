@@ -1,0 +1,26 @@
+import type { Settings } from '../settings.js';
+
+/** Parts of a run after which processes learn of both lists of nodes, and of the new one alone. */
+const STEPS = [1 / 3, 2 / 3];
+
+/** Between the restarts of two processes, in milliseconds. */
+const STAGGER = 100;
+
+/** How many nodes there are: with a move, one that is in the new list alone. */
+export function nodesIn({ nodes, moved }: Settings): number {
+  return moved === true ? nodes + 1 : nodes;
+}
+
+/** When this process is restarted, to learn of other lists. */
+export function restartsOf({ minutes, moved }: Settings, slot: number): number[] {
+  return moved === true ? STEPS.map((part) => part * minutes * 60_000 + slot * STAGGER) : [];
+}
+
+/** The numbers of the nodes in each list of a process that starts now. */
+export function listsAt(now: number, settings: Settings): number[][] {
+  const all = Array.from({ length: nodesIn(settings) }, (_, node) => node);
+  if (settings.moved !== true) return [all];
+  const [both = 0, after = 0] = restartsOf(settings, 0);
+  const [older, newer] = [all.slice(0, -1), all.slice(1)];
+  return [...(now < after ? [older] : []), ...(now >= both ? [newer] : [])];
+}
