@@ -121,7 +121,7 @@ describeWithServer('redsem web', (server) => {
       expect(stderr).not.to.include('short');
     }
     const [listen, url] = [`127.0.0.1:${server().port}`, server().url];
-    const taken = await startRedsem(['web', '--listen', listen], { url }).result;
+    const taken = await startFromSources(['web', '--listen', listen], { url }).result;
     expect(taken.code).to.equal(69);
     expect(taken.stderr).to.match(/^redsem: cannot listen: .*EADDRINUSE/);
   });
