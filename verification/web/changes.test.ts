@@ -74,7 +74,7 @@ describeInBrowser('changes from the page', (web) => {
 
   it('refuse what is no limit before anything is sent', async () => {
     const { page, requests } = await web().open({ name: 'wrong' });
-    await page.evaluate("document.querySelector('#set-limit').click()");
+    await page.locator('#set-limit').click();
     for (const wrong of ['-1', '1.5', '']) {
       await page.locator('#confirm-limit').fill(wrong);
       await page.keyboard.press('Enter');

@@ -30,7 +30,6 @@ const PICTURES: readonly Picture[] = [
   { file: 'web-list.png', viewport: DESK },
   { file: 'web-list-dark.png', viewport: DESK, colorScheme: 'dark' },
   { file: 'web-detail.png', viewport: TALL, name: SCENE_NAME },
-  { file: 'web-detail-dark.png', viewport: TALL, name: SCENE_NAME, colorScheme: 'dark' },
   { file: 'web-phone.png', ...PHONE },
   { file: 'web-phone-detail.png', ...PHONE, name: SCENE_NAME },
 ];

@@ -27,6 +27,8 @@ export class DetailPage {
   readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
   #charts: HistoryCharts | undefined;
   #detail: Detail | undefined;
+  /** The last one above 0 that this page showed. */
+  #limitSeen = 0;
   /** What was asked last, of the numbers of now. */
   #asked: ((detail: Detail) => Question) | undefined;
 
@@ -41,6 +43,7 @@ export class DetailPage {
     this.#page.hidden = name === undefined;
     this.#detail = undefined;
     this.#asked = undefined;
+    this.#limitSeen = 0;
     this.#page.classList.add('unknown');
     this.#strip.clear();
     if (name === undefined) return;
@@ -50,6 +53,7 @@ export class DetailPage {
 
   show(detail: Detail): void {
     this.#detail = detail;
+    this.#limitSeen = detail.row.limit || this.#limitSeen;
     this.#page.classList.remove('unknown');
     this.#showNumbers(detail);
     this.#strip.show(detail);
@@ -90,6 +94,7 @@ export class DetailPage {
   /** A paused semaphore resumes with the limit that it had before, where that was seen. */
   #startLimit({ row, history }: Detail): number {
     if (row.limit !== 0) return row.limit ?? 1;
+    if (this.#limitSeen > 0) return this.#limitSeen;
     return history.findLast(({ limit }) => (limit ?? 0) > 0)?.limit ?? 1;
   }
 

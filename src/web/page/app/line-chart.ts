@@ -83,12 +83,14 @@ export class LineChart {
    */
   #read(): void {
     const { format, lines, title } = this.#options;
-    const at = this.#plot.cursor.idx ?? this.#plot.data[0].length - 1;
+    const at = this.#plot.cursor.idx;
     const summary = lines.map(({ name }, nth) => {
       const values = [...(this.#plot.data[nth + 1] ?? [])];
-      setText(this.#readings[nth] as HTMLElement, format(values[at]));
+      const last = values.findLast((value) => value !== null);
+      const reading = at === null || at === undefined ? last : values[at];
+      setText(this.#readings[nth] as HTMLElement, format(reading));
       const highest = values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
-      return `${name} ${format(values[values.length - 1])}, at most ${format(highest)}`;
+      return `${name} ${format(last)}, at most ${format(highest)}`;
     });
     setAttribute(this.#figure, 'aria-label', `${title}, last 15 minutes: ${summary.join('; ')}`);
   }
@@ -118,7 +120,7 @@ export class LineChart {
           ...axis,
           size: 24 * scale,
           space: 70 * scale,
-          values: (_plot, times) => times.map(clock),
+          values: (_plot, times, _axis, _space, step) => times.map((time) => clock(time, step)),
         },
         {
           ...axis,
@@ -149,9 +151,10 @@ function color(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 }
 
-function clock(seconds: number): string {
-  const time = new Date(seconds * 1000);
-  return `${time.getHours()}:${String(time.getMinutes()).padStart(2, '0')}`;
+/** @param step seconds between two of them */
+function clock(seconds: number, step: number): string {
+  const [hours, minutes, rest] = new Date(seconds * 1000).toTimeString().split(/[: ]/);
+  return step < 60 ? `${hours}:${minutes}:${rest}` : `${hours}:${minutes}`;
 }
 
 /** A little room above the highest value. */

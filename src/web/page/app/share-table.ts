@@ -1,12 +1,15 @@
 import type { GroupState, LossCount } from '../../api-types.js';
-import { byId, element, setProperty } from './dom.js';
+import { byId, element, setProperty, setText } from './dom.js';
 import { count, percent } from './format.js';
+
+/** More rows than this nobody reads. */
+const MOST_GROUPS = 100;
 
 /** Groups by their shares. */
 export function showGroups(groups: readonly GroupState[]): void {
   byId('groups-card').hidden = groups.length === 0;
   const sorted = groups.toSorted((a, b) => b.share - a.share || (a.group < b.group ? -1 : 1));
-  const rows = sorted.map(({ group, held, waiting, share }) => {
+  const rows = sorted.slice(0, MOST_GROUPS).map(({ group, held, waiting, share }) => {
     const bar = element('td', { class: 'share', children: [element('i')] });
     setProperty(bar, '--share', percent(share).replace(' ', ''));
     return element('tr', {
@@ -20,6 +23,8 @@ export function showGroups(groups: readonly GroupState[]): void {
     });
   });
   byId('groups').replaceChildren(...rows);
+  const more = groups.length - rows.length;
+  setText(byId('groups-more'), more > 0 ? `and ${count(more)} more` : '');
 }
 
 /** Losses by reason. */

@@ -83,7 +83,7 @@ class Cell {
     setProperty(this.element, '--left', `${Math.round(100 * left)}%`);
     setText(this.#number, String(slot));
     setText(this.#label, holder?.label ?? 'free');
-    const times = holder && `for ${duration(holder.heldFor)} · ${duration(holder.expiresIn)} left`;
+    const times = holder && `${duration(holder.heldFor)} · ${duration(holder.expiresIn)} left`;
     setText(this.#times, times ?? '');
   }
 }
