@@ -83,6 +83,8 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
   /** What its `onWaiting` heard last, and when. */
   progress: QueueProgress | undefined = undefined;
   #reportedAt = -Infinity;
+  /** What its `onWaiting` threw. */
+  listenerError: unknown = undefined;
   #queued = false;
   /** Monotonic time of its last call. */
   sentAt = 0;
@@ -150,7 +152,11 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
     if (!isNews || now - this.#reportedAt < REPORT_EVERY_MS) return;
     this.progress = progress;
     this.#reportedAt = now;
-    onWaiting(progress);
+    try {
+      onWaiting(progress);
+    } catch (error) {
+      this.listenerError = error ?? new Error('onWaiting threw nothing');
+    }
   }
 
   grant(lease: Lease): void {

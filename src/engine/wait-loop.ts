@@ -2,7 +2,6 @@ import type {
   AcquireReply,
   AcquireVerdict,
   PushedGrant,
-  QueuedVerdict,
   PushedTurn,
   SemaphoreKey,
 } from '../backends/backend.js';
@@ -227,17 +226,9 @@ export class WaitLoop implements InboxReader, AcquireSender {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
       if (verdict.kind === 'late') this.#failing = true;
-      else this.#onQueued(request, verdict);
-      this.#park(request);
-    }
-  }
-
-  #onQueued(request: AcquireRequest, verdict: QueuedVerdict): void {
-    try {
-      request.queue(verdict, this.#parts.clock.monotonic());
-    } catch (error) {
-      // Its `onWaiting` threw.
-      this.abandon(request, error);
+      else request.queue(verdict, this.#parts.clock.monotonic());
+      if (request.listenerError === undefined) this.#park(request);
+      else this.abandon(request, request.listenerError);
     }
   }
 
@@ -270,9 +261,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
    * that is held.
    */
   #onLateVerdict(request: AcquireRequest, verdict: AcquireVerdict): void {
-    const { renewer } = this.#parts;
     if (verdict.kind === 'granted' && request.lease !== undefined)
-      renewer.supersede(request.lease, verdict.fencingToken);
+      this.#parts.renewer.supersede(request.lease, verdict.fencingToken);
     this.#withdrawUnheld(request);
   }
 

@@ -1,3 +1,6 @@
+import type { AcquireVerdict, TicketRequest } from '../backend.js';
+import type { WaitingLine } from './waiting-line.js';
+
 /** From how many grants the mean is. */
 const MOST_GRANTS = 32;
 
@@ -8,16 +11,30 @@ export class GrantPace {
   #mean = 0;
   #grants = 0;
 
-  /** From now on, unless it has begun before; whether it has. */
-  begin(now: number): boolean {
-    if (this.#last !== undefined) return true;
-    [this.#last, this.#mean, this.#grants] = [Math.round(now * 1000), 0, 0];
-    return false;
+  /**
+   * Says of those that ask how long they may have to wait. Whether it is the first time: the grants
+   * of this call are from before.
+   */
+  addTo(
+    verdicts: AcquireVerdict[],
+    requests: readonly TicketRequest[],
+    queue: WaitingLine,
+    now: number,
+  ): boolean {
+    const isPaced = this.#last !== undefined;
+    for (const [i, { id, asksProgress }] of requests.entries()) {
+      const verdict = verdicts[i];
+      if (asksProgress !== true || verdict?.kind !== 'queued') continue;
+      if (this.#last === undefined) this.#begin(now);
+      const position = queue.positionOf(id);
+      const estimate = this.#grants > 0 ? ((position + 1) * this.#mean) / 1000 : undefined;
+      verdicts[i] = { ...verdict, progress: { position, waiting: queue.size, estimate } };
+    }
+    return !isPaced && this.#last !== undefined;
   }
 
-  /** Milliseconds until that many grants have been made; undefined before the first. */
-  timeFor(grants: number): number | undefined {
-    return this.#grants > 0 ? (grants * this.#mean) / 1000 : undefined;
+  #begin(now: number): void {
+    [this.#last, this.#mean, this.#grants] = [Math.round(now * 1000), 0, 0];
   }
 
   /** The end of a call which granted that many requests. */

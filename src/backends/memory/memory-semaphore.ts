@@ -24,20 +24,20 @@ import type {
   SetRateReply,
   TicketRequest,
 } from '../backend.js';
-import { CLAIM_TIME_MS } from '../protocol.js';
-import { parseTicketId } from '../ticket-id.js';
 import { slotsOf } from './free-slots.js';
+import { isLate } from './late.js';
 import { GrantPace } from './grant-pace.js';
 import type { Inboxes } from './inboxes.js';
 import { LimitRecord } from './limit-record.js';
 import type { Grantee, Ticket } from './live-tickets.js';
 import { LiveTickets } from './live-tickets.js';
+import { Notices } from './notices.js';
 import { RateRecord } from './rate-record.js';
 import type { RisingNumbers } from './rising-numbers.js';
 import { NO_ORDER } from '../request-order.js';
-import { grantedVerdict, holderState, pushedGrant } from './ticket-views.js';
+import { clientOf, grantedVerdict, holderState } from './ticket-views.js';
 import type { Waiter } from './waiting-flow.js';
-import { newWaiter, waiterState } from './waiting-flow.js';
+import { claimTime, newWaiter, waiterState } from './waiting-flow.js';
 import { WaitingLine } from './waiting-line.js';
 
 /** What a call found when it served the queue. */
@@ -67,12 +67,15 @@ export class MemorySemaphore {
   readonly #limits = new LimitRecord();
   readonly #pace = new GrantPace();
   readonly #rate = new RateRecord();
+  readonly #notices: Notices;
 
   constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
     this.#key = key;
     this.#numbers = numbers;
     this.#inboxes = inboxes;
     this.#tickets = new LiveTickets(numbers);
+    const [tickets, queue, rate] = [this.#tickets, this.#queue, this.#rate];
+    this.#notices = new Notices({ key, tickets, queue, rate, inboxes });
   }
 
   /** Whether nobody would miss it, once what has expired is gone. */
@@ -108,7 +111,7 @@ export class MemorySemaphore {
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(call, now);
     const served = this.#serveQueue(limit, now);
-    if (served.dropped) this.#tellTurn(served, now);
+    if (served.dropped) this.#notices.sendTurn(served.turn, now);
     const verdicts = requests.map((request): AcquireVerdict => {
       const ticket = this.#tickets.get(request.id);
       if (ticket === undefined) return this.#verdict(request, call, limit, now, served);
@@ -117,10 +120,10 @@ export class MemorySemaphore {
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
     if (queued) this.#renewLease(call, now);
-    this.#addProgress(requests, verdicts, served, now);
+    if (this.#pace.addTo(verdicts, requests, this.#queue, now)) served.isPaced = false;
     this.#settle(served, now);
-    const nearestExpiry = queued ? this.#nearest(requests, now) : undefined;
-    const grants = this.#announce(served.granted, call, own);
+    const nearestExpiry = queued ? this.#notices.nearest(requests, now) : undefined;
+    const grants = this.#notices.sendGrants(served.granted, call.client, own);
     return { serverTime: now, ...told, verdicts, grants, nearestExpiry };
   }
 
@@ -330,67 +333,16 @@ export class MemorySemaphore {
     return this.#tickets.grant(grantee, now, expiresAt);
   }
 
-  /** When to come back: see `AcquireReply.nearestExpiry`. */
-  #nearest(requests: readonly TicketRequest[], now: number): number | undefined {
-    const first = this.#queue.firstOf(requests);
-    const ahead = (): number => (first === undefined ? 0 : this.#queue.ahead(first));
-    const turn = this.#rate.turn(first?.permits ?? 1, ahead, now);
-    const { nearestExpiry = turn } = this.#tickets;
-    return turn === undefined ? nearestExpiry : Math.min(turn, nearestExpiry ?? turn);
-  }
-
   #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {
     const served = this.#serveQueue(limit, now);
-    this.#tellTurn(served, now);
+    this.#notices.sendTurn(served.turn, now);
     this.#settle(served, now);
-    return this.#announce(served.granted, call);
+    return this.#notices.sendGrants(served.granted, call.client);
   }
 
   #settle({ granted, isPaced = true }: Served, now: number): void {
     this.#queue.settle();
     this.#pace.note(isPaced ? granted.length : 0, this.#queue.size, now);
-  }
-
-  /** For those that ask how long they may have to wait. */
-  #addProgress(
-    requests: readonly TicketRequest[],
-    verdicts: AcquireVerdict[],
-    served: Served,
-    now: number,
-  ): void {
-    for (const [i, { id, asksProgress }] of requests.entries()) {
-      const verdict = verdicts[i];
-      if (asksProgress !== true || verdict?.kind !== 'queued') continue;
-      if (!this.#pace.begin(now)) served.isPaced = false;
-      const position = this.#queue.positionOf(id);
-      const estimate = this.#pace.timeFor(position + 1);
-      verdicts[i] = { ...verdict, progress: { position, waiting: this.#queue.size, estimate } };
-    }
-  }
-
-  /** See `rate.lua`. */
-  #tellTurn({ turn }: Served, now: number): void {
-    const at = turn && this.#rate.turn(turn.permits, () => 0, now);
-    if (turn === undefined || at === undefined) return;
-    this.#inboxes.pushTurn(this.#key, turn.client, { id: turn.id, at });
-  }
-
-  /** Notifies other clients of their grants; those of the caller go with its reply. */
-  #announce(
-    granted: readonly Waiter[],
-    { client }: Call,
-    own?: ReadonlySet<string>,
-  ): readonly PushedGrant[] {
-    if (granted.length === 0) return [];
-    const byClient = new Map<string, PushedGrant[]>();
-    for (const waiter of granted) {
-      const ticket = this.#tickets.get(waiter.id);
-      if (ticket === undefined || own?.has(waiter.id) === true) continue;
-      const grants = byClient.get(waiter.client) ?? [];
-      grants.push(pushedGrant(ticket));
-      byClient.set(waiter.client, grants);
-    }
-    return this.#inboxes.pushGrants(this.#key, byClient, client);
   }
 
   /** A call that runs again finds what it did the first time. */
@@ -401,19 +353,4 @@ export class MemorySemaphore {
     this.#inboxes.pushEnded(this.#key, clientOf(found.id), ended);
     return this.#tickets.adopt(found, newId, label, now, now + ttl);
   }
-}
-
-function isLate({ notAfter }: { readonly notAfter?: number | undefined }, now: number): boolean {
-  return notAfter !== undefined && now > notAfter;
-}
-
-/**
- * How long a ticket lives that was granted to a waiter: where nobody claims it, it comes back.
- */
-function claimTime({ ttl }: Waiter): number {
-  return Math.min(ttl, CLAIM_TIME_MS);
-}
-
-function clientOf(id: string): string {
-  return parseTicketId(id)?.client ?? '';
 }

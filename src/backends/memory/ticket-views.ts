@@ -1,4 +1,5 @@
 import type { AcquireVerdict, HolderState, PushedGrant } from '../backend.js';
+import { parseTicketId } from '../ticket-id.js';
 import { slotsOf } from './free-slots.js';
 import type { Ticket } from './live-tickets.js';
 
@@ -15,4 +16,8 @@ export function grantedVerdict({ fencingToken, ranges }: Ticket): AcquireVerdict
 
 export function pushedGrant({ id, fencingToken, ranges, expiresAt }: Ticket): PushedGrant {
   return { id, fencingToken, slots: slotsOf(ranges), expiresAt };
+}
+
+export function clientOf(id: string): string {
+  return parseTicketId(id)?.client ?? '';
 }

@@ -1,6 +1,7 @@
 import type { Heaped } from '../../time/heap.js';
 import { Heap } from '../../time/heap.js';
 import type { AcquireCall, RequestOrder, TicketRequest, WaiterState } from '../backend.js';
+import { CLAIM_TIME_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
 import type { Named } from './heap-by-id.js';
 import { HeapById } from './heap-by-id.js';
@@ -27,6 +28,13 @@ export function waiterState(waiter: Waiter, position: number, now: number): Wait
   const { priority, group } = order;
   const waitingFor = Math.max(0, now - arrival / 1000);
   return { id, permits, position, waitingFor, label, priority, group };
+}
+
+/**
+ * How long a ticket lives that was granted to a waiter: where nobody claims it, it comes back.
+ */
+export function claimTime({ ttl }: Waiter): number {
+  return Math.min(ttl, CLAIM_TIME_MS);
 }
 
 /** Requests of one priority and one group, by arrival, and the virtual start of the first. */

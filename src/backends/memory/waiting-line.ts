@@ -131,7 +131,9 @@ export class WaitingLine {
     return first;
   }
 
-  /** How many come before it at least, whether they live or not; see `turn_by_rate` in `rate.lua`. */
+  /**
+   * How many come before it at least, whether they live or not; see `turn_by_rate` in `rate.lua`.
+   */
   ahead(waiter: Waiter): number {
     const flow = this.#flows.get(flowOf(waiter.order));
     const before = (all: Iterable<Waiter>): number =>

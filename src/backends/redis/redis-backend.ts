@@ -36,15 +36,10 @@ import { INSPECT_PAGE } from '../protocol.js';
 import type { RedisConnection } from './connection.js';
 import { inboxChannels, keysOf, stripesKeyOf } from './keys.js';
 import { inOrderOfGrants } from '../request-order.js';
-import type { InspectPage, ReplyPart, WaitingRequest } from './replies.js';
-import {
-  parseInspect,
-  parseNumbers,
-  parseOverview,
-  partsOf,
-  saysBusy,
-  UnexpectedReplyError,
-} from './replies.js';
+import type { InspectPage, WaitingRequest } from './inspect-replies.js';
+import { parseInspect, parseOverview } from './inspect-replies.js';
+import type { ReplyPart } from './replies.js';
+import { parseNumbers, partsOf, saysBusy, UnexpectedReplyError } from './replies.js';
 import { namePage } from './name-pages.js';
 import { parsePush } from './push-message.js';
 import { parseRate } from './rate-text.js';

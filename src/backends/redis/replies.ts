@@ -6,19 +6,14 @@ import type {
   AdoptReply,
   EndedTicket,
   ExtendReply,
-  HolderState,
-  OverviewReply,
   PushedGrant,
   ReleaseReply,
   Reply,
   RevokeReply,
   SetLimitReply,
   SetRateReply,
-  WaiterState,
 } from '../backend.js';
 import { MOST_PERMITS } from '../protocol.js';
-import type { Standing } from '../request-order.js';
-import { bandOf } from '../request-order.js';
 import { parseTicketId } from '../ticket-id.js';
 
 /**
@@ -115,59 +110,6 @@ export function parseNumbers(reply: unknown): number[] {
   return reply.split(' ').map(Number);
 }
 
-export interface InspectPage extends Pick<Reply, 'storedLimit' | 'otherLimit'> {
-  readonly serverTime: number;
-  /** Where the next page starts among the tickets and among the waiting requests; '' when done. */
-  readonly cursor: string;
-  readonly arrival: string;
-  readonly holders: readonly HolderState[];
-  readonly waiters: readonly WaitingRequest[];
-  /** `rate/tat`, see `parseRate`. */
-  readonly rate: string;
-}
-
-export type WaitingRequest = Omit<WaiterState, 'position'> & Standing;
-
-export function parseInspect(reply: unknown): InspectPage {
-  const parts = typeof reply === 'string' ? reply.split('|') : [];
-  const [time = '', limit = '', cursor = '', arrival = '', ...lists] = parts;
-  const [holders = '', waiters = '', rate = ''] = lists;
-  if (parts.length !== 7 || !TIME.test(time) || !LIMIT.test(limit)) {
-    throw new UnexpectedReplyError('inspect', reply);
-  }
-  const now = milliseconds(time);
-  return {
-    ...parseLimit(limit),
-    cursor,
-    arrival,
-    holders: list(holders).map((line) => parseHolder(line, now)),
-    waiters: list(waiters).map((line) => parseWaiter(line, now)),
-    rate,
-    serverTime: now,
-  };
-}
-
-/** See `overview.lua`. */
-export function parseOverview({ text, serverTime }: ReplyPart): OverviewReply {
-  if (text.startsWith('!')) return { error: text.slice(1) };
-  const [limit = '', held = '', waiting = '', place = '', tokens, ...rest] = text.split(' ');
-  const numbers = [held, waiting, place, ...list(tokens ?? '', ',')];
-  const isOdd = tokens === undefined || rest.length > 0 || !LIMIT.test(limit);
-  if (isOdd || !numbers.every((number) => TIME.test(number))) {
-    throw new UnexpectedReplyError('overview', text);
-  }
-  const { storedLimit, otherLimit } = parseLimit(limit);
-  const caller = otherLimit === undefined ? undefined : 'caller';
-  return {
-    limit: storedLimit ?? otherLimit,
-    limitFrom: storedLimit === undefined ? caller : 'setLimit',
-    held: Number(held),
-    waiting: Number(waiting),
-    oldestWait: waiting === '0' ? undefined : Math.max(0, serverTime - milliseconds(place)),
-    tokens: list(tokens, ',').map(Number),
-  };
-}
-
 /**
  * Grants as they stand in a reply or in a message, which anybody may send: what is none is left
  * out. Slots are read when they are asked for, and no more than the id has permits: a few
@@ -205,12 +147,12 @@ export function parseEnded(text: string): EndedTicket[] {
   });
 }
 
-const TIME = /^\d{1,16}$/;
+export const TIME = /^\d{1,16}$/;
 /**
  * What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or
  * nothing.
  */
-const LIMIT = /^(?:[so]\d+)?$/;
+export const LIMIT = /^(?:[so]\d+)?$/;
 
 interface ParsedPart {
   readonly common: Reply;
@@ -248,7 +190,7 @@ function isOne(letters: string): boolean[] {
   return letters.length === 1 ? [letters === '1'] : Array.from(letters, (letter) => letter === '1');
 }
 
-function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
+export function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimit'> {
   const limit = Number(text.slice(1));
   return {
     storedLimit: text.startsWith('s') ? limit : undefined,
@@ -333,58 +275,12 @@ function slotsOf(text: string, most = MOST_PERMITS): number[] | undefined {
   return slots;
 }
 
-function parseHolder(line: string, now: number): HolderState {
-  const [id = '', expiry = '', slots = '', token = '', label = ''] = line.split(' ');
-  return {
-    id,
-    slots: parseSlots(slots),
-    fencingToken: Number(token),
-    expiresIn: milliseconds(expiry) - now,
-    // A token is the time of the grant, unless the clock was behind those before.
-    heldFor: Math.max(0, now - milliseconds(token)),
-    label: decodedLabel(label),
-  };
-}
-
-function parseWaiter(line: string, now: number): WaitingRequest {
-  const parts = line.split(' ');
-  const [id = '', place = '', label = '', priority = '0', weight = '1', score = '0'] = parts;
-  const group = decodedLabel(parts[7] ?? '');
-  const order = { priority: Number(priority), weight: Number(weight), group };
-  const arrival = Number(place);
-  return {
-    id,
-    permits: parseTicketId(id)?.permits ?? 1,
-    waitingFor: Math.max(0, now - milliseconds(place)),
-    label: decodedLabel(label),
-    priority: order.priority,
-    group,
-    order,
-    arrival,
-    start: Number(score) - bandOf(order),
-    parked: Number(score) === PARKED,
-    living: parts[6] !== '0',
-  };
-}
-
-/** See `order.lua`. */
-const PARKED = -1.5e15;
-
-/** One that another program has written is shown as it is: it must not hide the others. */
-function decodedLabel(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-function list(text: string, between = ';'): string[] {
+export function list(text: string, between = ';'): string[] {
   if (text === '') return [];
   return text.includes(between) ? text.split(between) : [text];
 }
 
 /** Scripts count in microseconds, for which a double has room to spare. */
-function milliseconds(microseconds: string): number {
+export function milliseconds(microseconds: string): number {
   return Number(microseconds) / 1000;
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { stub } from 'sinon';
 
 import type { QueueProgress } from '../../../src/index.js';
 import { ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
@@ -69,19 +70,14 @@ describe('the progress that a waiting request hears of', () => {
 
   /** How often the backend is asked by three that wait for ten seconds. */
   async function callsOf(onWaiting?: (progress: QueueProgress) => void): Promise<number> {
-    let calls = 0;
-    const { acquire } = backend;
-    backend.acquire = (all) => {
-      calls += 1;
-      return acquire.call(backend, all);
-    };
+    const asked = stub(backend, 'acquire').callThrough();
     const holder = await semaphore.acquire({ permits: 5 });
     const options = onWaiting === undefined ? {} : { onWaiting };
     const waiting = Array.from({ length: 3 }, () => semaphore.acquire(options));
     await clock.advance(10_000);
     await holder.release();
     for (const handle of await Promise.all(waiting)) await handle.release();
-    return calls;
+    return asked.callCount;
   }
 
   it('costs no call, and comes only when it has changed', async () => {

@@ -220,8 +220,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'bottleneck: what fits goes first',
     what: 'A request that does not fit is passed by smaller ones behind it',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'else if (!this.#fits(first.permits, limit)) return queue.rankOfFirst(first);',
-    replace: 'else if (!this.#fits(first.permits, limit)) queue.park(first);',
+    find: 'return { granted, blocked: queue.rankOfFirst(first), turn, dropped };',
+    replace: 'queue.park(first);',
   },
   {
     name: 'limit-off-by-one',

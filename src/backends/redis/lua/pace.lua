@@ -1,7 +1,7 @@
 -- Fragment of close.lua: how fast grants come, while a waiting request wants to know.
 --
--- `meta`: 'pace' -> 'last mean grants': when the queue was last served, the mean time between grants
--- in microseconds, and how many grants that is from, up to 32.
+-- `meta`: 'pace' -> 'last mean grants': when the queue was last served, the mean time between
+-- grants in microseconds, and how many grants that is from, up to 32.
 local function pace_of(s)
   local last, mean, grants = string.match(redis.call('HGET', s.meta, 'pace') or '', '^(%d+) (%d+) (%d+)$')
   return (last or s.now) + 0, (mean or 0) + 0, (grants or 0) + 0

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 
 import { parseRate, parseTurn } from '../../../../src/backends/redis/rate-text.js';
+import { parseInspect } from '../../../../src/backends/redis/inspect-replies.js';
 import type { ReplyPart } from '../../../../src/backends/redis/replies.js';
 import {
   parseAcquire,
   parseExtend,
   parseGrants,
-  parseInspect,
   parseRelease,
   parseSlots,
   partsOf,
