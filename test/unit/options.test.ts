@@ -139,12 +139,13 @@ describe('options', () => {
   }
 
   it('of acquire have their documented defaults, and take what is given', () => {
-    const expected = { timeout: Infinity, signal: undefined, permits: 1, order: undefined };
+    const none = { order: undefined, onWaiting: undefined };
+    const expected = { timeout: Infinity, signal: undefined, permits: 1, ...none };
     for (const given of [undefined, {}, { timeout: Infinity }, { priority: 0 }]) {
       expect(resolveAcquire(given)).to.deep.equal(expected);
     }
     const given = { timeout: 2 ** 33, signal: new AbortController().signal, permits: 16_777_216 };
-    expect(resolveAcquire(given)).to.deep.equal({ ...given, order: undefined });
+    expect(resolveAcquire(given)).to.deep.equal({ ...given, ...none });
     const order = { group: 'ü'.repeat(64), weight: 1000, priority: 9 };
     expect(resolveAcquire(order).order).to.deep.equal(order);
     const { group } = order;

@@ -207,10 +207,8 @@ export class MemorySemaphore {
   }
 
   overview(now: number): Overview {
-    const { limit, limitFrom, held, waiting, holders, waiters } = this.inspect(
-      { key: this.#key, limit: 0 },
-      now,
-    );
+    const state = this.inspect({ key: this.#key, limit: 0 }, now);
+    const { limit, limitFrom, held, waiting, holders, waiters } = state;
     const isKnown = limitFrom !== 'options';
     const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, 32);
     return {
