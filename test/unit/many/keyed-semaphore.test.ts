@@ -143,7 +143,7 @@ describe('the semaphores under keys', () => {
   });
 
   it('are kept while held or waited for, and no longer', async () => {
-    const pool = new SemaphorePool(owner, new MemoryBackend(), {});
+    const pool = new SemaphorePool(owner, new MemoryBackend({ clock: new ManualClock() }), {});
     for (let i = 0; i < 500; i += 1) await pool.of(`key ${i}`, 1).use(() => undefined);
     await holdAndWait(pool);
     await collectUntil(() => pool.size === 0);
