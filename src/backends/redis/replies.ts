@@ -147,12 +147,12 @@ export function parseEnded(text: string): EndedTicket[] {
   });
 }
 
-export const TIME = /^\d{1,16}$/;
+export const TIME: RegExp = /^\d{1,16}$/;
 /**
  * What a reply says of the limit: `s` and the stored one, `o` and that of another caller, or
  * nothing.
  */
-export const LIMIT = /^(?:[so]\d+)?$/;
+export const LIMIT: RegExp = /^(?:[so]\d+)?$/;
 
 interface ParsedPart {
   readonly common: Reply;
