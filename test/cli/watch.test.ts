@@ -122,7 +122,7 @@ describeOnTerminal('redsem watch on a terminal', (server) => {
       await program.shows(/NAME.*HELD[^]*deploys +2 +2 /);
       await program.shows('\u001b[33m██\u001b[0m');
       await program.shows('deploys: 2 -> 1');
-      await program.shows('redsem: waiting for deploys (place 1, held by the test, the test)');
+      await program.shows('redsem: waiting for deploys (1st of 1, held by the test, the test)');
       for (const handle of held) await handle.release();
       await program.shows('ran');
       expect((await program.result).code).to.equal(0);

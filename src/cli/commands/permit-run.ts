@@ -75,10 +75,10 @@ async function take(
   signal.throwIfAborted();
   const patience = timeout === undefined ? {} : { timeout: Math.min(timeout, left) };
   const note = new WaitingNote(semaphore);
-  if (!quiet) note.start();
+  const heard = quiet ? {} : note.start();
   try {
     if (skipIfBusy) return await semaphore.tryAcquire({ permits });
-    return await semaphore.acquire({ permits, signal, ...patience });
+    return await semaphore.acquire({ permits, signal, ...patience, ...heard });
   } catch (error) {
     // It names the option as the library calls it.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);

@@ -1,60 +1,82 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { isatty } from 'node:tty';
-import type { Semaphore, SemaphoreState } from '../../index.js';
+import type { QueueProgress, Semaphore, SemaphoreState } from '../../index.js';
 import { complain } from '../output.js';
 
 /** How long nothing is said, in milliseconds: most waits are over by then. */
 const SILENCE = 1000;
 
+/** The least time between two lines, in milliseconds. */
+const PAUSE = 10_000;
+
 /** More holders are a number. */
 const MOST_NAMED = 3;
 
-const WAIT_CHANNEL = 'redsem:wait';
+const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
+const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
-/** Says on a terminal what is waited for, once, when the wait has lasted a while. */
+/** Says on a terminal what is waited for when the wait has lasted a while, and how long it may take. */
 export class WaitingNote {
   readonly #semaphore: Semaphore;
-  readonly #onWait = (message: unknown): void => {
-    this.#request = String(Reflect.get(Object(message), 'id'));
-  };
-  #request: string | undefined;
+  #progress: QueueProgress | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #said = Infinity;
   #over = false;
 
   constructor(semaphore: Semaphore) {
     this.#semaphore = semaphore;
   }
 
-  start(): void {
-    if (!isatty(2)) return;
-    subscribe(WAIT_CHANNEL, this.#onWait);
-    this.#timer = setTimeout(() => void this.#say(), SILENCE);
+  /** What `acquire` takes for it; nothing where no terminal shows it. */
+  start(): { onWaiting?: (progress: QueueProgress) => void } {
+    if (!isatty(2)) return {};
+    this.#timer = setTimeout(() => void this.#sayFirst(), SILENCE);
+    return { onWaiting: (progress) => this.#onWaiting(progress) };
   }
 
   stop(): void {
     this.#over = true;
     clearTimeout(this.#timer);
-    unsubscribe(WAIT_CHANNEL, this.#onWait);
   }
 
-  async #say(): Promise<void> {
+  #onWaiting(progress: QueueProgress): void {
+    this.#progress = progress;
+    if (performance.now() < this.#said + PAUSE) return;
+    this.#said = performance.now();
+    complain(`waiting for ${this.#semaphore.name}: ${progressText(progress)}`);
+  }
+
+  async #sayFirst(): Promise<void> {
     // A server that does not answer is what the warnings are for.
     const state = await this.#semaphore.inspect().catch(() => undefined);
-    if (state !== undefined && !this.#over) complain(waitingText(state, this.#request));
+    if (state === undefined || this.#over) return;
+    this.#said = performance.now();
+    complain(waitingText(state, this.#progress));
   }
 }
 
-/** @param request the id of the request, where it is known */
-export function waitingText(state: SemaphoreState, request: string | undefined): string {
-  const { name, limit, holders, waiters } = state;
-  const place = waiters.find(({ id }) => id === request)?.position;
+/** @param progress of the request, where it is known */
+export function waitingText(state: SemaphoreState, progress: QueueProgress | undefined): string {
+  const { name, limit, holders } = state;
   const labels = holders.slice(0, MOST_NAMED).map(({ label }) => label);
   const others = holders.length - labels.length;
   const more = others > 0 ? ` and ${others} more` : '';
   const facts = [
-    ...(place === undefined ? [] : [`place ${place + 1}`]),
+    ...(progress === undefined ? [] : [progressText(progress)]),
     ...(limit === 0 ? ['paused'] : []),
     ...(labels.length > 0 ? [`held by ${labels.join(', ')}${more}`] : []),
   ];
   return `waiting for ${name}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`;
+}
+
+/** `3rd of 17, about 40 s`. */
+export function progressText({ position, waiting, estimate }: QueueProgress): string {
+  const place = position + 1;
+  const suffix = SUFFIXES[ordinals.select(place)] ?? 'th';
+  const time = estimate === undefined ? '' : `, about ${roundTime(estimate)}`;
+  return `${place}${suffix} of ${waiting}${time}`;
+}
+
+function roundTime(milliseconds: number): string {
+  const seconds = Math.max(1, Math.round(milliseconds / 1000));
+  return seconds < 100 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
 }
