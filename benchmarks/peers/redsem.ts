@@ -15,13 +15,13 @@ export function redsemConnection(
   let keyed: KeyedMutex | undefined;
   let perKey: KeyedSemaphore | undefined;
   return {
-    acquire: async (name, limit, ttl, permits) => {
+    acquire: async (name, limit, ttl, wanted) => {
       let semaphore = semaphores.get(name);
       if (semaphore === undefined) {
         semaphore = new Semaphore(client, name, { limit, ttl });
         semaphores.set(name, semaphore);
       }
-      const handle = await semaphore.acquire(permits === undefined ? undefined : { permits });
+      const handle = await semaphore.acquire(wanted);
       return () => handle.release();
     },
     acquireKey: async (key, limit, ttl) => {

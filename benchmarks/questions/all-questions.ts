@@ -1,6 +1,7 @@
 import { command } from './command.js';
 import { contended } from './contended.js';
 import { crowd } from './crowd.js';
+import { fairness } from './fairness.js';
 import { growth } from './growth.js';
 import { held } from './held.js';
 import { instructions } from './instructions.js';
@@ -15,6 +16,7 @@ export const questions: readonly Question[] = [
   instructions,
   uncontended,
   contended,
+  fairness,
   held,
   waiting,
   keys,

@@ -107,6 +107,41 @@ export function lineChart(options: LineChartOptions): Chart {
   return { file, title, svg: render(option, 380) };
 }
 
+export interface ShareChartOptions {
+  readonly file: string;
+  readonly title: string;
+  readonly subtitle: string;
+  /** At most three; `x` in seconds, `y` from 0 to 1. */
+  readonly lines: readonly {
+    readonly label: string;
+    readonly points: readonly { readonly x: number; readonly y: number | undefined }[];
+  }[];
+}
+
+const shareColours = ['#0f766e', '#b45309', '#4f46e5'];
+
+/** Parts of a whole over time. */
+export function shareChart({ file, title, subtitle, lines }: ShareChartOptions): Chart {
+  const label = { color: ink };
+  const option = {
+    ...frame(title, subtitle),
+    grid: { left: 60, right: 150, top: 70, bottom: 55 },
+    xAxis: {
+      type: 'value',
+      name: 'seconds',
+      nameLocation: 'middle',
+      nameGap: 32,
+      axisLabel: label,
+    },
+    yAxis: { type: 'value', min: 0, max: 1, splitLine: gridLine, axisLabel: label },
+    series: lines.map(({ label: name, points }, i) => {
+      const known = points.flatMap(({ x, y }): Point[] => (y === undefined ? [] : [[x, y]]));
+      return lineSeries(name, shareColours[i] ?? ink, known);
+    }),
+  };
+  return { file, title, svg: render(option, 300) };
+}
+
 interface BarRow {
   readonly peer: Peer;
   readonly spread: Spread | undefined;

@@ -27,7 +27,7 @@ export class Contention {
     for (;;) {
       const record = { caller, asked: monotonicMs(), granted: 0, released: 0 };
       if (task.record) this.records.push(record);
-      const release = await connection.acquire(task.name, task.limit, ttl);
+      const release = await connection.acquire(task.name, task.limit, ttl, task.wanted);
       record.granted = monotonicMs();
       this.granted += 1;
       if (task.hold > 0) await sleep(task.hold);

@@ -14,7 +14,7 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 export async function runCrowd(connection: Connection, task: CrowdTask): Promise<CrowdResult> {
   const { waiters, limit, permits, ms } = task;
   const all: Promise<boolean>[] = [];
-  const keepAll = await connection.acquire('crowd', limit, ttl, limit);
+  const keepAll = await connection.acquire('crowd', limit, ttl, { permits: limit });
   delay.enable();
   const queueing = await longestBlock(async () => {
     while (all.length < waiters) {
@@ -31,7 +31,7 @@ export async function runCrowd(connection: Connection, task: CrowdTask): Promise
   });
   let release: Release | undefined;
   const taking = await longestBlock(async () => {
-    release = await connection.acquire('many', permits, ttl, permits);
+    release = await connection.acquire('many', permits, ttl, { permits });
   });
   const givingBack = await longestBlock(async () => {
     if ((await release?.()) !== true) throw new Error('the permits were lost while they were held');

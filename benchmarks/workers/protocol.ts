@@ -1,3 +1,4 @@
+import type { Wanted } from '../peers/adapter.js';
 import type { PeerId } from '../peers/catalog.js';
 
 /**
@@ -105,6 +106,7 @@ export interface ContendTask {
   readonly think: number;
   /** Whether each hold is recorded, or only counted. */
   readonly record: boolean;
+  readonly wanted?: Wanted;
 }
 
 /** One wait and hold of one caller, in ms; not yet: Infinity does not travel, so 0. */

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Stage } from '../measure/stage.js';
+import { type Peer, type PeerId, semaphores } from '../peers/catalog.js';
+import { type Chart, shareChart } from '../report/chart.js';
+import type { Measured, Results } from '../report/results.js';
+import { scenarioTable } from '../report/table.js';
+import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
+import { monotonicMs } from '../workers/monotonic.js';
+import type { HoldRecord } from '../workers/protocol.js';
+import type { Pace, Question } from './question.js';
+
+/** A process each, which differ in how many callers they have. */
+const tenants = [
+  { tenant: 'A', callers: 60 },
+  { tenant: 'B', callers: 25 },
+  { tenant: 'C', callers: 15 },
+] as const;
+
+interface Scenario {
+  readonly title: string;
+  /** One for each tenant; undefined: no groups. */
+  readonly weights: readonly [number, number, number] | undefined;
+  /** Parts of all that each tenant has a right to. */
+  readonly shares: readonly number[];
+}
+
+const setting = 'limit 4, hold 5 ms; 60, 25 and 15 callers of three tenants';
+const byArrival: Scenario = {
+  title: `in order of arrival: ${setting}`,
+  weights: undefined,
+  shares: [1 / 3, 1 / 3, 1 / 3],
+};
+const equal: Scenario = {
+  title: `a group for each tenant: ${setting}`,
+  weights: [1, 1, 1],
+  shares: [1 / 3, 1 / 3, 1 / 3],
+};
+const weighted: Scenario = {
+  title: `groups of weight 1, 2 and 4: ${setting}`,
+  weights: [1, 2, 4],
+  shares: [1 / 7, 2 / 7, 4 / 7],
+};
+const scenarios = [byArrival, equal, weighted];
+
+const limit = 4;
+/** What a share is counted over, in the chart. */
+const slices = 12;
+
+const columns = [
+  { head: 'share of A', figure: 'A' },
+  { head: 'share of B', figure: 'B' },
+  { head: 'share of C', figure: 'C' },
+  { head: 'farthest from its right', figure: 'error' },
+  { head: 'grants/s', figure: 'perSecond' },
+];
+
+function able({ weights }: Scenario): readonly Peer[] {
+  const others = semaphores.filter(({ maxLimit }) => maxLimit >= limit);
+  return weights === undefined ? others : others.filter(({ kind }) => kind === 'redsem');
+}
+
+async function measure(
+  stage: Stage,
+  peer: Peer,
+  { title, weights, shares }: Scenario,
+  pace: Pace,
+): Promise<Measured[]> {
+  const workers = await stage.workers(peer, tenants.length);
+  const task = { name: 'fairness', limit, hold: 5, think: 0, record: true };
+  await Promise.all(
+    tenants.map(({ tenant, callers }, i) => {
+      const weight = weights?.[i];
+      const wanted = weight === undefined ? undefined : { group: tenant, weight };
+      return workers[i]?.ask('contend', { ...task, callers, ...(wanted && { wanted }) });
+    }),
+  );
+  await sleep(pace === 'full' ? 1000 : 200);
+  const from = monotonicMs();
+  await sleep(pace === 'full' ? 4000 : 500);
+  const to = monotonicMs();
+  const records = await Promise.all(workers.map((worker) => worker.ask('records', null)));
+  const counts = records.map((list) => granted(list, from, to));
+  const total = sumOf(counts);
+  if (total === 0) throw new Error('nobody got a permit');
+  const got = counts.map((count) => count / total);
+  const values: Record<string, number> = {
+    error: Math.max(...got.map((share, i) => Math.abs(share / (shares[i] ?? 0) - 1))),
+    perSecond: (total / (to - from)) * 1000,
+  };
+  tenants.forEach(({ tenant }, i) => {
+    values[tenant] = got[i] ?? 0;
+  });
+  return [
+    { scenario: title, peer: peer.id, values: { ...values, ...overTime(records, from, to) } },
+  ];
+}
+
+function overTime(
+  records: readonly (readonly HoldRecord[])[],
+  from: number,
+  to: number,
+): Record<string, number> {
+  const values: Record<string, number> = {};
+  for (let slice = 0; slice < slices; slice += 1) {
+    const [begin, end] = [slice, slice + 1].map((n) => from + ((to - from) * n) / slices);
+    const counts = records.map((list) => granted(list, begin ?? from, end ?? to));
+    const total = sumOf(counts);
+    tenants.forEach(({ tenant }, i) => {
+      values[sliceFigure(tenant, slice)] = total === 0 ? 0 : (counts[i] ?? 0) / total;
+    });
+  }
+  return values;
+}
+
+function sliceFigure(tenant: string, slice: number): string {
+  return `${tenant}-${slice}`;
+}
+
+function granted(records: readonly HoldRecord[], from: number, to: number): number {
+  return records.filter((record) => record.granted >= from && record.granted < to).length;
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+function verdictOf(results: Results, { title }: Scenario, what: string): Verdict {
+  return atMost(
+    `${what}: farthest that a tenant's share is from its right`,
+    eitherClient(0.05, (peer) => results.median(title, peer, 'error')),
+  );
+}
+
+function chartOf(results: Results, { title }: Scenario, file: string, name: string): Chart {
+  const peer: PeerId = 'redsem-node-redis';
+  return shareChart({
+    file,
+    title: name,
+    subtitle: `share of the grants; ${setting}; redsem (node-redis)`,
+    lines: tenants.map(({ tenant, callers }) => ({
+      label: `${tenant}: ${callers} callers`,
+      points: Array.from({ length: slices }, (_, slice) => ({
+        x: ((slice + 0.5) * 4) / slices,
+        y: results.median(title, peer, sliceFigure(tenant, slice)),
+      })),
+    })),
+  });
+}
+
+export const fairness: Question = {
+  name: 'fairness',
+  asks: 'Which part of a limit does each of three tenants get, when one of them asks for far more?',
+  notes: [
+    'Each tenant is a process, and all of its callers always want a permit. Without groups a tenant gets what its number of callers gives it; with groups what its weight gives it. Farthest from its right: of the three tenants, the largest relative distance from a third each, or from 1/7, 2/7 and 4/7.',
+    "Only redsem has groups within one limit. Bottleneck's `Group` is a limiter for each key, without a common queue; chained to a common limiter it serves in order of arrival, as the first table shows. Groups of BullMQ are in its paid edition.",
+  ],
+  rounds: 2,
+  cases: (pace) =>
+    scenarios.flatMap((scenario) =>
+      able(scenario).map((peer) => ({
+        label: `${peer.label}, ${scenario.title}`,
+        run: (stage: Stage) => measure(stage, peer, scenario, pace),
+      })),
+    ),
+  tables: (results) =>
+    scenarios.map((scenario) => scenarioTable(results, scenario.title, able(scenario), columns)),
+  verdicts: (results) => [
+    verdictOf(results, equal, 'equal weights'),
+    verdictOf(results, weighted, 'weights 1:2:4'),
+  ],
+  charts: (results) => [
+    chartOf(results, byArrival, 'fairness-arrival', 'Without groups'),
+    chartOf(results, equal, 'fairness-groups', 'A group for each tenant'),
+    chartOf(results, weighted, 'fairness-weights', 'Groups of weight 1, 2 and 4'),
+  ],
+};
