@@ -153,7 +153,7 @@ export const fairness: Question = {
   asks: 'Which part of a limit does each of three tenants get, when one of them asks for far more?',
   notes: [
     'Each tenant is a process, and all of its callers always want a permit. Without groups a tenant gets what its number of callers gives it; with groups what its weight gives it. Farthest from its right: of the three tenants, the largest relative distance from a third each, or from 1/7, 2/7 and 4/7.',
-    "Only redsem has groups within one limit. Bottleneck's `Group` is a limiter for each key, without a common queue; chained to a common limiter it serves in order of arrival, as the first table shows. Groups of BullMQ are in its paid edition.",
+    'Only redsem has groups within one limit. Bottleneck has a queue in each process and shares equally between processes: here that is between tenants, but tenants of one process wait in order of arrival, and there are no weights. Groups of BullMQ are in its paid edition.',
   ],
   rounds: 2,
   cases: (pace) =>

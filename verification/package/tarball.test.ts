@@ -18,7 +18,7 @@ import { PackedProject, TSC } from './packed-project.js';
  * ES modules, the same as CommonJS, the command line as one file; a fifth is docstrings, which
  * editors show; 100 kB are the page of the web view, half of it its charts.
  */
-const UNPACKED_BUDGET = 1_600_000;
+const UNPACKED_BUDGET = 1_800_000;
 const BIN = join(ROOT, 'node_modules');
 
 /** A compiler that still resolves as Node.js 10 did: the one that attw brings. */
@@ -75,7 +75,7 @@ describe('packed tarball', () => {
     const folder = join(project.directory, 'jest');
     const flags = ['--ci', '--no-watchman', '--cacheDirectory', join(folder, 'cache')];
     const { stderr } = await runNode([join(BIN, 'jest/bin/jest.js'), ...flags], folder);
-    expect(stderr).to.match(/^Tests: +4 passed, 3 total$/m);
+    expect(stderr).to.match(/^Tests: +4 passed, 4 total$/m);
   });
 
   for (const [file, tsc, options] of [
