@@ -69,10 +69,10 @@ async function measure(
   const workers = await stage.workers(peer, tenants.length);
   const task = { name: 'fairness', limit, hold: 5, think: 0, record: true };
   await Promise.all(
-    tenants.map(({ tenant, callers }, i) => {
+    tenants.map(async ({ tenant, callers }, i) => {
       const weight = weights?.[i];
       const wanted = weight === undefined ? undefined : { group: tenant, weight };
-      return workers[i]?.ask('contend', { ...task, callers, ...(wanted && { wanted }) });
+      await workers[i]?.ask('contend', { ...task, callers, ...(wanted && { wanted }) });
     }),
   );
   await sleep(pace === 'full' ? 1000 : 200);

@@ -505,6 +505,8 @@ export interface WaiterState {
   readonly priority: number;
   /** As its `group` option; empty: it has none. */
   readonly group: string;
+  /** As its `weight` option. */
+  readonly weight: number;
   /** Milliseconds since the request arrived. */
   readonly waitingFor: number;
   /** The waiter's `label` option. */

@@ -83,7 +83,7 @@ export interface QueuedRequest {
   readonly group?: string;
   /** Its priority, where the semaphore has priorities. */
   readonly priority?: number;
-  /** How long it will probably still wait. */
+  /** How long it will probably still wait, by the grants per second that were seen. */
   readonly estimate?: number;
 }
 
@@ -124,7 +124,7 @@ export interface GroupState {
   readonly held?: number;
   /** Its requests that wait. */
   readonly waiting: number;
-  /** Its part of the permits, 0 to 1. */
+  /** Its part of the next permits by its weight, 0 to 1; 0 while a higher priority waits. */
   readonly share: number;
 }
 

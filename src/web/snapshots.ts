@@ -4,6 +4,7 @@ import type { Sampler } from '../sampler/sampler.js';
 import { WatchedSemaphore } from '../sampler/watched-semaphore.js';
 import type {
   Detail,
+  GroupState,
   HistoryPoint,
   ListSnapshot,
   QueuedRequest,
@@ -33,10 +34,10 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
     actions,
     row: rowOf(sampler, semaphore),
     slots: holders.flatMap(slotsOf).slice(0, MOST_ENTRIES),
-    queue: waiters.slice(0, MOST_ENTRIES).map(queued),
+    queue: waiters.slice(0, MOST_ENTRIES).map((waiter) => queued(waiter, sampler.rate(semaphore))),
     history: sampler.history(name).map(point),
     losses: sampler.losses(name),
-    groups: [],
+    groups: groupsOf(waiters),
   };
 }
 
@@ -80,8 +81,38 @@ function slotsOf({ id, slots, label, heldFor, expiresIn, fencingToken }: HolderS
     .map((slot) => ({ slot, holderId: id, label, ...times, fencingToken }));
 }
 
-function queued({ id, position, permits, waitingFor, label }: WaiterState): QueuedRequest {
-  return { id, position, permits, waitingFor: Math.round(waitingFor), label };
+/** `rate`: grants per second that were seen. */
+function queued(waiter: WaiterState, rate = 0): QueuedRequest {
+  const { id, position, permits, waitingFor, label, group, priority } = waiter;
+  return {
+    id,
+    position,
+    permits,
+    waitingFor: Math.round(waitingFor),
+    label,
+    ...(group !== '' && { group }),
+    ...(priority > 0 && { priority }),
+    ...(rate > 0 && { estimate: Math.round(((position + 1) / rate) * 1000) }),
+  };
+}
+
+/** The groups that wait; shares are of those of the highest priority among them. */
+function groupsOf(waiters: readonly WaiterState[]): GroupState[] {
+  const top = Math.max(0, ...waiters.map(({ priority }) => priority));
+  const found = new Map<string, { waiting: number; weight: number }>();
+  for (const { group, weight, priority } of waiters) {
+    const known = found.get(group) ?? { waiting: 0, weight: 0 };
+    known.waiting += 1;
+    if (priority === top) known.weight = weight;
+    found.set(group, known);
+  }
+  const all = [...found.values()].reduce((sum, { weight }) => sum + weight, 0);
+  if (found.size === 0 || (found.size === 1 && found.has(''))) return [];
+  return [...found].map(([group, { waiting, weight }]) => ({
+    group,
+    waiting,
+    share: round(weight / Math.max(1, all)),
+  }));
 }
 
 function point({ t, held, waiting, limit, ...step }: Step): HistoryPoint {

@@ -30,6 +30,7 @@ function watched(name: string, limit: number | null, held: number, waiting: numb
     waitingFor: 12_000 - 400 * position,
     priority: 0,
     group: '',
+    weight: 1,
     label: `upload-${position}.eu-west.example:977 node`,
   }));
   const ticketTimes = new TicketTimes();

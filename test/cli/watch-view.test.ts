@@ -35,6 +35,7 @@ function summaryOf(
     waitingFor: 10,
     priority: 0,
     group: '',
+    weight: 1,
     label: `waiter ${position}`,
   }));
   return { name, limit, held, waiting, holders, waiters };

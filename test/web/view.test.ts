@@ -21,6 +21,31 @@ describe('the web view', () => {
     expect([head.status, head.body]).to.deep.equal([200, null]);
   });
 
+  it('shows the queue in its order, with groups, their shares and priorities', async () => {
+    const { clock, view, open } = viewFixture();
+    const semaphore = open('shared', 1);
+    const holder = await semaphore.acquire();
+    const requests = [{ group: 'a' }, { group: 'a' }, { group: 'b', weight: 3 }, { priority: 2 }];
+    const waiting = requests.map((options) => semaphore.acquire(options));
+    await clock.advance(1500);
+    const asked = get(view, '/api/semaphore?name=shared');
+    const { queue, groups } = (await (await asked).json()) as Detail;
+    expect(queue.map(({ group = '', priority = 0 }) => [group, priority])).to.deep.equal([
+      ['', 2],
+      ['a', 0],
+      ['b', 0],
+      ['a', 0],
+    ]);
+    expect(groups).to.deep.equal([
+      { group: '', waiting: 1, share: 1 },
+      { group: 'a', waiting: 2, share: 0 },
+      { group: 'b', waiting: 1, share: 0 },
+    ]);
+    await holder.release();
+    for (const one of waiting) void one.then((handle) => handle.release());
+    await Promise.all(waiting);
+  });
+
   it('lists all by pressure, with what is over the limit and how long the first one waits', async () => {
     const { clock, view, open } = viewFixture({ actions: true, names: ['not yet used'] });
     const [busy, half] = [open('busy', 3), open('half', 2)];

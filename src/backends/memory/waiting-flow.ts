@@ -25,9 +25,9 @@ export function newWaiter(request: TicketRequest, call: AcquireCall, arrival: nu
 
 export function waiterState(waiter: Waiter, position: number, now: number): WaiterState {
   const { id, permits, arrival, label, order } = waiter;
-  const { priority, group } = order;
+  const { priority, group, weight } = order;
   const waitingFor = Math.max(0, now - arrival / 1000);
-  return { id, permits, position, waitingFor, label, priority, group };
+  return { id, permits, position, waitingFor, label, priority, group, weight };
 }
 
 /**

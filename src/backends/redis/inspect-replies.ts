@@ -92,6 +92,7 @@ function parseWaiter(line: string, now: number): WaitingRequest {
     label: decodedLabel(label),
     priority: order.priority,
     group,
+    weight: order.weight,
     order,
     arrival,
     start: Number(score) - bandOf(order),

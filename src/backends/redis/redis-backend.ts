@@ -265,8 +265,8 @@ export class RedisBackend implements Backend {
 }
 
 function waiterState(waiter: WaitingRequest, position: number): WaiterState {
-  const { id, permits, waitingFor, label, priority, group } = waiter;
-  return { id, permits, position, waitingFor, label, priority, group };
+  const { id, permits, waitingFor, label, priority, group, weight } = waiter;
+  return { id, permits, position, waitingFor, label, priority, group, weight };
 }
 
 /** As the backend knows it; undefined where it does not. */

@@ -277,6 +277,7 @@ describe('a grant that nobody wants', () => {
       label: '',
       priority: 0,
       group: '',
+      weight: 1,
     };
     const entry = (one: string) => ({ id: one, slots: [0], permits: 1, position: 0, ...state });
     const holders = [held.id, released.id, 'somebody.1', `${held.id}~${released.id}`].map(entry);
