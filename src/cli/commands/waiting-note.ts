@@ -14,7 +14,9 @@ const MOST_NAMED = 3;
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
-/** Says on a terminal what is waited for when the wait has lasted a while, and how long it may take. */
+/**
+ * Says on a terminal what is waited for when the wait has lasted a while, and how long it may take.
+ */
 export class WaitingNote {
   readonly #semaphore: Semaphore;
   #progress: QueueProgress | undefined;
