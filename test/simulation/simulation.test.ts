@@ -49,6 +49,13 @@ describe('simulation', () => {
     expect(sumOf(output), output).to.match(/^10 seeds .*: 0 failed$/);
   });
 
+  it('keeps every promise but that of arrival with groups and priorities', async () => {
+    const output = await simulate(
+      ...'--groups --processes 5 --minutes 0.5 --seed 1 --seeds 20 --quiet'.split(' '),
+    );
+    expect(sumOf(output), output).to.match(/^20 seeds .*: 0 failed$/);
+  });
+
   // Each has once broken a promise, or raised a false alarm.
   const failed = [
     '--seed 840000050 --minutes 1 --processes 4',

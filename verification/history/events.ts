@@ -43,6 +43,8 @@ export interface SemaphoreTerms {
   readonly name: string;
   readonly limit: number;
   readonly ttl: number;
+  /** Its requests have groups and priorities: they are not granted in the order of arrival. */
+  readonly groups?: boolean;
 }
 
 export interface StartedEvent extends Written {

@@ -29,6 +29,7 @@ export const USAGE = `npm run simulate -- [options]
   --processes P   simulated processes (default 16)
   --nodes N       independent masters: 1 (default), 3 or 5
   --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
+  --groups        requests have groups with weights, and priorities; their order is not judged
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
   --only LIST     numbers of the faults that strike; the others are left out
@@ -51,6 +52,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       processes: { type: 'string', default: '16' },
       nodes: { type: 'string', default: '1' },
       moved: { type: 'boolean', default: false },
+      groups: { type: 'boolean', default: false },
       faults: { type: 'string', default: 'all' },
       pace: { type: 'string' },
       only: { type: 'string' },
@@ -70,6 +72,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     processes: number('processes', values.processes, 1),
     nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
     ...(values.moved && { moved: true }),
+    ...(values.groups && { groups: true }),
     faults: faultsNamed(values.faults),
     ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
     ...(values.only !== undefined && { only: numbers('only', values.only) }),
@@ -93,6 +96,7 @@ export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: S
   const parts = [`--seed ${seed} --minutes ${minutes} --processes ${processes}`];
   if (nodes > 1) parts.push(`--nodes ${nodes}`);
   if (rest.moved === true) parts.push('--moved');
+  if (rest.groups === true) parts.push('--groups');
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
   if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);

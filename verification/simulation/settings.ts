@@ -11,6 +11,8 @@ export interface Settings {
   readonly nodes: number;
   /** The list of nodes is changed while all runs: one of them for another, by way of both lists. */
   readonly moved?: boolean;
+  /** Requests have groups with weights, and priorities. */
+  readonly groups?: boolean;
   /** The mean time between two calls of a caller in seconds; left out: drawn from the seed. */
   readonly pace?: number;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */

@@ -402,6 +402,8 @@ export class ServerModel {
   readonly #report: Report;
   readonly #watcher: TicketWatcher;
   readonly #limits = new Map<string, number>();
+  /** Those whose requests are not granted in the order of arrival. */
+  readonly #grouped = new Set<string>();
   /** What was served since the data began. */
   #log: ServedEvent[] = [];
   /** Its clock less true time, as of the last call. */
@@ -442,7 +444,10 @@ export class ServerModel {
 
   read(event: HistoryEvent): void {
     if (event.type === 'run') {
-      for (const { name, limit } of event.semaphores) this.#limits.set(name, limit);
+      for (const { name, limit, groups } of event.semaphores) {
+        this.#limits.set(name, limit);
+        if (groups === true) this.#grouped.add(name);
+      }
     } else if (event.type === 'served') {
       this.#offset = event.time - event.at;
       this.#log.push(event);
@@ -456,7 +461,7 @@ export class ServerModel {
     let semaphore = this.semaphores.get(name);
     if (semaphore === undefined) {
       semaphore = new ModelledSemaphore(name, this.#limits.get(name) ?? 1);
-      semaphore.ordered = !this.#restarted;
+      semaphore.ordered = !this.#restarted && !this.#grouped.has(name);
       this.semaphores.set(name, semaphore);
     }
     return semaphore;

@@ -1,4 +1,4 @@
-import { acquireAll, type Handle } from '../../../src/index.js';
+import { acquireAll, type AcquireOptions, type Handle } from '../../../src/index.js';
 import type { Invocation, Ticket } from '../../history/events.js';
 import type { Random } from '../random.js';
 import type { Crew } from './crew.js';
@@ -80,11 +80,23 @@ export class Caller {
     const permits = this.#permits(name);
     const timeout = this.#pickTimeout();
     const aborted = this.#abortSometimes();
-    const ask = { permits, timeout, ...(aborted === undefined ? {} : { signal: aborted }) };
+    const signal = aborted === undefined ? {} : { signal: aborted };
+    const ask = { permits, timeout, ...signal, ...this.#order(name) };
     const what = { operation: 'acquire' as const, semaphores: [name], permits };
     return this.#take({ ...what, ...(timeout < Infinity && { timeout }) }, async () =>
       one(await semaphore.acquire(ask)),
     );
+  }
+
+  /** Where requests have groups: one of three, or none, and now and then a priority. */
+  #order(name: string): AcquireOptions {
+    const terms = this.#crew.options.terms.semaphores.find((each) => each.name === name);
+    if (terms?.groups !== true) return {};
+    const group = this.#random.pick(['', 'a', 'b', 'c']);
+    const weight = this.#random.pick([1, 2, 7]);
+    const priority = this.#random.chance(0.2) ? this.#random.between(1, 9) : 0;
+    const heard = this.#random.chance(0.3) ? { onWaiting: () => undefined } : {};
+    return { ...(group !== '' && { group, weight }), priority, ...heard };
   }
 
   async #try(): Promise<Held | undefined> {

@@ -30,18 +30,19 @@ export type CallKind =
   | 'burst';
 
 export function drawTerms(settings: Settings): WorkloadTerms {
-  const { seed, nodes, pace, moved } = settings;
+  const { seed, nodes, pace, moved, groups } = settings;
   const random = streamOf(seed, 'workload');
   // The new list alone may be used a ttl after the last call with the old one.
   const ttl = random.pick(moved === true ? [400, 1000, 3000] : [400, 1000, 3000, 10_000, 30_000]);
   const single = nodes === 1;
   const sometimes = (weight: number): number => (random.chance(0.5) ? weight : 0);
+  const order = groups === true ? { groups } : {};
   const think = pace === undefined ? random.pick([30, 200, 1000, 4000]) : pace * 1000;
   return {
     semaphores: [
-      { name: 'pool', limit: random.between(1, 4), ttl },
-      { name: 'mutex', limit: 1, ttl },
-      { name: 'wide', limit: random.between(3, 8), ttl: random.chance(0.5) ? ttl : 5000 },
+      { name: 'pool', limit: random.between(1, 4), ttl, ...order },
+      { name: 'mutex', limit: 1, ttl, ...order },
+      { name: 'wide', limit: random.between(3, 8), ttl: random.chance(0.5) ? ttl : 5000, ...order },
     ],
     keys: ['a', 'b', 'c', 'd'],
     keyedTtl: ttl,
