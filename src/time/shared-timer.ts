@@ -17,6 +17,20 @@ const NOWHERE = -1;
 /** How many that were stopped are kept in the heap beside as many as are set. */
 const MOST_STOPPED = 64;
 
+/** A place in the heap. It outlives a stop, and keeps nobody in memory then. */
+class Slot {
+  place: number = NOWHERE;
+  /** The time by which it has that place: no later than that of its wake-up. */
+  rank: number;
+  /** Undefined: it was stopped. */
+  wakeup: Wakeup | undefined;
+
+  constructor(wakeup: Wakeup) {
+    this.rank = wakeup.at;
+    this.wakeup = wakeup;
+  }
+}
+
 /**
  * One timer of a clock for all that must be woken. What is due at the same moment wakes in the same
  * turn of the event loop, so that the calls it makes travel together: Node runs ticks between two
@@ -28,7 +42,7 @@ const MOST_STOPPED = 64;
 class SharedTimer {
   readonly #clock: Clock;
   readonly #keepAlive: boolean;
-  readonly #wakeups = new Heap<Wakeup>((wakeup) => wakeup.rank);
+  readonly #slots = new Heap<Slot>(({ rank }) => rank);
   /** How many are set. */
   #count = 0;
   #timer: Timer | undefined;
@@ -53,37 +67,48 @@ class SharedTimer {
   /** It is set, or set to an earlier time than it was. */
   onSet(wakeup: Wakeup, isNew: boolean, now: number): void {
     if (isNew) this.#count += 1;
-    const hasPlace = wakeup.place !== NOWHERE;
-    if (!hasPlace || wakeup.at < wakeup.rank) {
-      wakeup.rank = wakeup.at;
-      if (hasPlace) this.#wakeups.moved(wakeup);
-      else this.#wakeups.add(wakeup);
-    }
+    const slot = this.#slotOf(wakeup);
     // One that should have fired may belong to a fake clock that is gone.
     const isLate = this.#at <= now || this.#setBy !== timerSource();
-    if (wakeup.rank < this.#at || isLate) this.#set(now);
+    if (slot.rank < this.#at || isLate) this.#set(now);
   }
 
-  onStopped(): void {
+  #slotOf(wakeup: Wakeup): Slot {
+    const { slot } = wakeup;
+    if (slot === undefined || slot.place === NOWHERE) {
+      const added = new Slot(wakeup);
+      wakeup.slot = added;
+      this.#slots.add(added);
+      return added;
+    }
+    slot.wakeup = wakeup;
+    if (wakeup.at < slot.rank) {
+      slot.rank = wakeup.at;
+      this.#slots.moved(slot);
+    }
+    return slot;
+  }
+
+  onStopped(slot: Slot): void {
+    slot.wakeup = undefined;
     this.#count -= 1;
     if (this.#count === 0) this.#stop();
     this.#sweep();
   }
 
-  /** Nobody else may refer to those that were stopped. */
   #sweep(): void {
-    if (this.#count > 0 && this.#wakeups.size <= 2 * this.#count + MOST_STOPPED) return;
-    for (const wakeup of this.#wakeups.all()) if (wakeup.at === Infinity) this.#remove(wakeup);
+    if (this.#count > 0 && this.#slots.size <= 2 * this.#count + MOST_STOPPED) return;
+    for (const slot of this.#slots.all()) if (slot.wakeup === undefined) this.#remove(slot);
   }
 
-  #remove(wakeup: Wakeup): void {
-    this.#wakeups.remove(wakeup);
-    wakeup.place = NOWHERE;
+  #remove(slot: Slot): void {
+    this.#slots.remove(slot);
+    slot.place = NOWHERE;
   }
 
   #set(now: number): void {
     this.#stop();
-    const at = this.#wakeups.lowest?.rank;
+    const at = this.#slots.lowest?.rank;
     if (at === undefined || this.#count === 0) return;
     this.#at = at;
     this.#setBy = timerSource();
@@ -102,35 +127,37 @@ class SharedTimer {
     const now = this.#clock.monotonic();
     const due = this.#due(now);
     this.#count -= due.length;
-    for (const wakeup of due) this.#remove(wakeup);
+    const wakeups = due.map(({ wakeup }) => wakeup);
+    for (const slot of due) this.#remove(slot);
     this.#sweep();
     this.#set(now);
-    for (const wakeup of due) wakeup.ring();
+    for (const wakeup of wakeups) wakeup?.ring();
   };
 
   /** Once one must be woken, those that may be woken are, too. */
-  #due(now: number): Wakeup[] {
-    let lowest = this.#wakeups.lowest;
-    for (; lowest !== undefined && lowest.rank <= now; lowest = this.#wakeups.lowest) {
-      if (lowest.at <= now) {
-        return this.#wakeups.upTo(now + EARLIEST_MS).filter(({ from }) => from <= now);
-      }
-      if (lowest.at === Infinity) this.#remove(lowest);
+  #due(now: number): Slot[] {
+    let lowest = this.#slots.lowest;
+    for (; lowest !== undefined && lowest.rank <= now; lowest = this.#slots.lowest) {
+      const { wakeup } = lowest;
+      if (wakeup === undefined) this.#remove(lowest);
+      else if (wakeup.at <= now) return this.#slots.upTo(now + EARLIEST_MS).filter(mayWakeAt(now));
       else {
-        lowest.rank = lowest.at;
-        this.#wakeups.moved(lowest);
+        lowest.rank = wakeup.at;
+        this.#slots.moved(lowest);
       }
     }
     return [];
   }
 }
 
+function mayWakeAt(now: number): (slot: Slot) => boolean {
+  return ({ wakeup }) => wakeup !== undefined && wakeup.from <= now;
+}
+
 /** Calls back when its time has come. It is set, moved and stopped as often as its owner likes. */
 export class Wakeup {
   /** Where it is in the heap of its timer; not there any more when it is due. */
-  place: number = NOWHERE;
-  /** The time by which it has that place: no later than `at`. */
-  rank: number = Infinity;
+  slot: Slot | undefined = undefined;
   /** Monotonic time; Infinity while it is not set. */
   at: number = Infinity;
   /** It may come from then on, together with others. */
@@ -147,7 +174,7 @@ export class Wakeup {
   /** Wakes at the monotonic time `at` or earlier; `now` is that time now. */
   wakeBy(at: number, now: number, from: number = at): void {
     if (at >= this.at) return;
-    const isNew = this.at === Infinity || this.place === NOWHERE;
+    const isNew = this.at === Infinity || this.#placed() === undefined;
     this.at = at;
     this.from = from;
     this.#timer.onSet(this, isNew, now);
@@ -166,13 +193,18 @@ export class Wakeup {
     if (this.at === Infinity) return;
     this.at = Infinity;
     this.from = Infinity;
-    if (this.place !== NOWHERE) this.#timer.onStopped();
+    const slot = this.#placed();
+    if (slot !== undefined) this.#timer.onStopped(slot);
+  }
+
+  #placed(): Slot | undefined {
+    return this.slot === undefined || this.slot.place === NOWHERE ? undefined : this.slot;
   }
 
   /** For its timer. What it throws keeps none of the others asleep. */
   ring(): void {
     // Others that rang before it may have stopped it, or set it again.
-    if (this.at === Infinity || this.place !== NOWHERE) return;
+    if (this.at === Infinity || this.#placed() !== undefined) return;
     this.at = Infinity;
     this.from = Infinity;
     try {
