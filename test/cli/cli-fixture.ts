@@ -44,10 +44,13 @@ export function startOnTerminal(script: string, url: string): Program {
   return start(['script', '-qec', line, '/dev/null'], { url, env, input: undefined });
 }
 
+/** What decides about colors: a CI, for example, has none. */
+const PLAIN = { NO_COLOR: undefined, FORCE_COLOR: undefined, CI: undefined };
+
 function start(command: readonly string[], { url, env, ...options }: CliOptions): Program {
   return new Program(command, {
     ...options,
-    env: { REDIS_URL: url ?? '', NO_COLOR: undefined, ...env },
+    env: { REDIS_URL: url ?? '', ...PLAIN, ...env },
   });
 }
 
