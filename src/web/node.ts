@@ -35,11 +35,14 @@ export function toNodeListener(handler: WebHandler): NodeListener {
 
 /** What is used of a Fastify instance. */
 export interface FastifyLike {
+  /** The view reads bodies itself. */
   removeAllContentTypeParsers(): void;
+  /** Takes bodies of every type unread. */
   addContentTypeParser(
     type: string,
     parser: (request: unknown, body: unknown, done: (error: null) => void) => void,
   ): unknown;
+  /** Routes requests of every method. */
   all(
     path: string,
     handler: (
@@ -67,9 +70,13 @@ export function fastifyView(handler: WebHandler): (fastify: FastifyLike) => Prom
 
 /** What is used of a Koa context. */
 export interface KoaContext {
+  /** Of the request, from the root of the application. */
   readonly path: string;
+  /** The request as Node.js has it. */
   readonly req: IncomingMessage;
+  /** The response as Node.js has it. */
   readonly res: ServerResponse;
+  /** False: Koa leaves the response to the view. */
   respond?: boolean | undefined;
 }
 
