@@ -4,7 +4,7 @@ import { type Peer, semaphores } from '../peers/catalog.js';
 import { numberText } from '../report/number-text.js';
 import type { Measured } from '../report/results.js';
 import { scenarioTable } from '../report/table.js';
-import { atMost, eitherClient, ratio } from '../report/verdict.js';
+import { atMost, eitherClient } from '../report/verdict.js';
 import type { EachKeyTask } from '../workers/protocol.js';
 import type { Pace, Question } from './question.js';
 
@@ -49,15 +49,6 @@ export const keys: Question = {
     atMost(
       'bytes that an unused key leaves in the process',
       eitherClient(16, (peer) => results.median(scenarioOf(full), peer, 'unusedBytes')),
-    ),
-    atMost(
-      "time of a pair, as a share of redis-semaphore's",
-      eitherClient(1, (peer) =>
-        ratio(
-          results.median(scenarioOf(full), peer, 'usPerPair'),
-          results.median(scenarioOf(full), 'redis-semaphore', 'usPerPair'),
-        ),
-      ),
     ),
   ],
   charts: () => [],
