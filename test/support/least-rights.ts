@@ -1,6 +1,6 @@
 const COMMANDS =
   'eval evalsha time exists hget hgetall hlen hmget hset hsetnx hdel zadd zcard zcount zmscore zscore zrange ' +
-  'zrangebyscore zrevrangebyscore zrem zremrangebyscore zscan del pexpire pttl publish subscribe';
+  'zrangebyscore zrank zrevrangebyscore zrem zremrangebyscore zscan del pexpire pttl publish subscribe';
 
 /**
  * All that a user of Redis needs to run a semaphore with the default prefix:
