@@ -1,4 +1,5 @@
 import type { Rate } from '../backends/backend.js';
+import { NO_LIMIT } from '../backends/protocol.js';
 import type { OptionNames } from './known-options.js';
 import { checkOptions } from './known-options.js';
 import { integer } from './numbers.js';
@@ -26,10 +27,10 @@ export function resolveRate(given: Partial<Rate>): Rate {
   return Object.freeze({ permits, per, burst });
 }
 
-/** With a rate there may be no limit: then it is the largest that can be stored. */
+/** With a rate there may be no limit. */
 export function checkLimit(option: string, limit: unknown, hasRate: boolean): number {
   if (limit !== Infinity) return integer(option, limit, 1);
-  if (hasRate) return Number.MAX_SAFE_INTEGER;
+  if (hasRate) return NO_LIMIT;
   throw rangeError(
     `${option}: expected an integer >= 1 (Infinity only beside a rate), got Infinity`,
   );

@@ -273,7 +273,7 @@ export interface AcquireReply extends Reply {
    * If requests of this call were left in the queue: when the next ticket expires, or the rate may
    * allow the first of them.
    */
-  readonly nearestExpiry: number | undefined;
+  readonly askAgainAt: number | undefined;
   /** One for each request, in the same order. */
   readonly verdicts: readonly AcquireVerdict[];
 }

@@ -18,6 +18,9 @@ export const RATE_LIFE_MS = 60_000;
 /** How long what is stored of a semaphore outlives its last ticket. */
 export const KEYS_LIFE_MS = 86_400_000;
 
+/** What is stored where there is no limit beside a rate: the largest that can be stored. */
+export const NO_LIMIT: number = Number.MAX_SAFE_INTEGER;
+
 /** Permits of one ticket at most: each has a slot that is named in replies and messages. */
 export const MOST_PERMITS: number = 2 ** 24;
 

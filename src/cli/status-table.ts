@@ -2,6 +2,7 @@ import type { HolderState, WaiterState } from '../index.js';
 import type { Column } from './columns.js';
 import { inColumns } from './columns.js';
 import { showDuration } from './duration.js';
+import { limitText } from './limit-text.js';
 import type { SemaphoreSummary, Unreadable } from './operator.js';
 import { printable } from './output.js';
 import { showRate, showRateState } from './rate.js';
@@ -143,13 +144,7 @@ export function unreadable({ error }: Unreadable): string {
   return `cannot be read: ${error}`;
 }
 
-/** `?`: unknown; `-`: beside a rate there is none. */
-function limitText(limit: number | null): string {
-  if (limit === null) return '?';
-  return limit === Number.MAX_SAFE_INTEGER ? '-' : String(limit);
-}
-
-const NO_LIMIT: Readonly<Record<string, string>> = {
+const NO_NUMBER: Readonly<Record<string, string>> = {
   '?': 'permits held (limit unknown)',
   '-': 'permits held (no limit)',
 };
@@ -160,7 +155,7 @@ function headline(summary: SemaphoreSummary): string {
     return `${printable(name)}: not in use`;
   const permits = limit === 1 ? 'permit' : 'permits';
   const shown = limitText(limit);
-  const of = NO_LIMIT[shown] ?? `of ${shown} ${permits} held`;
+  const of = NO_NUMBER[shown] ?? `of ${shown} ${permits} held`;
   const oldest = oldestWait(summary);
   const since = oldest === undefined ? '' : `, the longest for ${showDuration(oldest)}`;
   const pace = rate === undefined ? '' : `, rate ${showRateState(rate)}`;

@@ -73,7 +73,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   #awaiting = false;
   /** Those of its subscription that it has seen, or in which nobody waited. */
   #interruptions = 0;
-  #nearestExpiry: number | undefined;
+  #askAgainAt: number | undefined;
 
   constructor(parts: WaitLoopParts) {
     const { clock, calls, terms } = parts;
@@ -183,7 +183,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     late: boolean,
   ): void {
     if (!late) this.outage.onReply();
-    this.#nearestExpiry = reply.nearestExpiry;
+    this.#askAgainAt = reply.askAgainAt;
     this.#searchOrphans();
     for (const [i, request] of requests.entries()) {
       const verdict = reply.verdicts[i];
@@ -303,8 +303,8 @@ export class WaitLoop implements InboxReader, AcquireSender {
 
   #park(request: AcquireRequest): void {
     // What came late, of an earlier call or by a push, changes nothing for the call that is under
-    // way.
-    if (request.state === 'sent') return;
+    // way; and its `onWaiting` may have ended it.
+    if (request.state !== 'waiting') return;
     // Behind a change of the subscription, too: a grant may have been pushed while nobody listened.
     if (request.resend || request.healthSeen !== this.#inbox.healthChanges) {
       request.resend = false;
@@ -341,7 +341,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#nextTry.stop();
     this.#deadlines.stop();
     this.#startPause(0);
-    this.#nearestExpiry = undefined;
+    this.#askAgainAt = undefined;
     this.outage.onIdle();
     if (!this.#awaiting) return;
     this.#awaiting = false;
@@ -373,7 +373,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
     this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
     // A holder that died wakes nobody, nor does a rate: look again when the next ticket expires, or
     // the rate allows another permit.
-    if (this.#nearestExpiry !== undefined) this.#wakeAt(this.#nearestExpiry);
+    if (this.#askAgainAt !== undefined) this.#wakeAt(this.#askAgainAt);
   }
 
   /** `time`: of the server. */

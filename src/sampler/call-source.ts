@@ -1,4 +1,5 @@
 import type { Backend, InspectReply, OverviewReply, SemaphoreKey } from '../backends/backend.js';
+import { overviewOf } from '../backends/overview-of.js';
 import { INSPECT_PAGE } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/backend.js';
 import { withTimeout } from '../time/call-timeout.js';
@@ -74,16 +75,7 @@ export class CallSource {
   async #inspectEach(names: readonly string[]): Promise<OverviewReply[]> {
     const replies: OverviewReply[] = [];
     for (const name of names) {
-      const reply = await this.inspect(name);
-      const isKnown = reply.limitFrom !== 'options';
-      replies.push({
-        limit: isKnown ? reply.limit : undefined,
-        limitFrom: reply.limitFrom === 'options' ? undefined : reply.limitFrom,
-        held: reply.held,
-        waiting: reply.waiting,
-        oldestWait: reply.waiters[0]?.waitingFor,
-        tokens: reply.holders.map(({ fencingToken }) => fencingToken),
-      });
+      replies.push(overviewOf(await this.inspect(name)));
     }
     return replies;
   }

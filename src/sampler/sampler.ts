@@ -1,4 +1,5 @@
 import type { Backend } from '../backends/backend.js';
+import { describe } from '../error-causes.js';
 import type { Clock, Timer } from '../time/clock.js';
 import { CallSource, isAnswer } from './call-source.js';
 import type { Step } from './history.js';
@@ -167,9 +168,8 @@ export class Sampler {
 
   /** A client without a connection would keep every call, to send all of them in the end. */
   #mayAsk(now: number): boolean {
-    const isSilent = this.#source.unanswered !== undefined && this.#failedSince !== undefined;
-    if (!isSilent || now - (this.#failedSince ?? now) >= LONGEST_SILENCE_MS) return true;
-    return false;
+    if (this.#source.unanswered === undefined || this.#failedSince === undefined) return true;
+    return now - this.#failedSince >= LONGEST_SILENCE_MS;
   }
 
   async #lookAtAll(began: number): Promise<void> {
@@ -255,10 +255,4 @@ export class Sampler {
     const now = this.#options.clock.monotonic();
     return this.#listeners.size > 0 || [...this.#asked.values()].some((until) => until > now);
   }
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.message !== '') return error.message;
-  return error instanceof AggregateError ? error.errors.map(describe).join('; ') : error.name;
 }

@@ -1,4 +1,5 @@
 import type { InspectReply, Overview, OverviewReply } from '../backends/backend.js';
+import { overviewOf } from '../backends/overview-of.js';
 import { GrantsSeen } from './grants-seen.js';
 import { WaitsSeen } from './waits-seen.js';
 
@@ -79,12 +80,9 @@ export class WatchedSemaphore {
   }
 
   seeDetail(reply: InspectReply, now: number): Found {
-    const { limit, limitFrom, held, waiting, holders, waiters } = reply;
-    const known = limitFrom === 'options' ? NOTHING : { limit, limitFrom };
-    const oldestWait = waiters[0]?.waitingFor;
-    this.#see({ limit: known.limit, limitFrom: known.limitFrom, held, waiting, oldestWait }, now);
+    this.#see(overviewOf(reply), now);
     this.#detail = reply;
-    const tokens = holders.map(({ fencingToken }) => fencingToken);
+    const tokens = reply.holders.map(({ fencingToken }) => fencingToken);
     const newOnes = this.#grants.newOnes(tokens, now);
     return { grants: newOnes.length, waits: this.#waits.look(reply, now, newOnes) };
   }

@@ -7,9 +7,9 @@
 export interface SemaphoreRow {
   /** The semaphore's name. Anybody's text: never markup. */
   readonly name: string;
-  /** The limit that counts; null where nobody has said one within a day. */
+  /** The limit that counts; null where it is not known, and beside a rate where there is none. */
   readonly limit: number | null;
-  /** `setLimit`: stored. `caller`: that of the last caller. `none`: not known. */
+  /** `setLimit`: stored. `caller`: that of the last caller. `none`: none within a day. */
   readonly limitFrom: 'setLimit' | 'caller' | 'none';
   /** Permits that are held. */
   readonly held: number;
@@ -95,7 +95,7 @@ export interface HistoryPoint {
   readonly held: number;
   /** Requests that waited then. */
   readonly waiting: number;
-  /** The limit then; null where not known. */
+  /** The limit then; null where it was not known, or where there was none. */
   readonly limit: number | null;
   /** Grants that were seen, per second. */
   readonly grantsPerSecond: number;

@@ -1,4 +1,5 @@
 import type { HolderState, WaiterState } from '../backends/backend.js';
+import { NO_LIMIT } from '../backends/protocol.js';
 import type { Step } from '../sampler/history.js';
 import type { Sampler } from '../sampler/sampler.js';
 import { WatchedSemaphore } from '../sampler/watched-semaphore.js';
@@ -28,13 +29,14 @@ export function listSnapshot(sampler: Sampler, at: number, actions: boolean): Li
 export function detailOf(sampler: Sampler, name: string, at: number, actions: boolean): Detail {
   const semaphore = sampler.semaphore(name) ?? new WatchedSemaphore(name);
   const { holders = [], waiters = [] } = semaphore.detail ?? {};
+  const rate = sampler.rate(semaphore);
   return {
     at,
     server: serverState(sampler),
     actions,
     row: rowOf(sampler, semaphore),
     slots: holders.flatMap(slotsOf).slice(0, MOST_ENTRIES),
-    queue: waiters.slice(0, MOST_ENTRIES).map((waiter) => queued(waiter, sampler.rate(semaphore))),
+    queue: waiters.slice(0, MOST_ENTRIES).map((waiter) => queued(waiter, rate)),
     history: sampler.history(name).map(point),
     losses: sampler.losses(name),
     groups: groupsOf(waiters),
@@ -55,7 +57,7 @@ function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
   const rate = sampler.rate(semaphore);
   return {
     name,
-    limit: limit ?? null,
+    limit: limitOf(limit),
     limitFrom,
     held,
     waiting,
@@ -120,11 +122,16 @@ function point({ t, held, waiting, limit, ...step }: Step): HistoryPoint {
     t,
     held,
     waiting,
-    limit: limit ?? null,
+    limit: limitOf(limit),
     grantsPerSecond: round(step.grantsPerSecond),
     waitP50: roundOrNull(step.waitP50),
     waitP99: roundOrNull(step.waitP99),
   };
+}
+
+/** As a number it would flatten every chart. */
+function limitOf(limit: number | undefined): number | null {
+  return limit === undefined || limit === NO_LIMIT ? null : limit;
 }
 
 function roundOrNull(value: number | undefined): number | null {

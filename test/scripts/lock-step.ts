@@ -37,7 +37,7 @@ export type Loss = keyof typeof LOSSES;
 
 /** Tokens and places rise alike on both sides, but have not the same last digits. */
 const RISING = ['fencingToken', 'arrival', 'waitingFor'];
-const TIMES = ['serverTime', 'nearestExpiry', 'expiresAt', 'expiresIn', 'heldFor', 'nextIn', 'at'];
+const TIMES = ['serverTime', 'askAgainAt', 'expiresAt', 'expiresIn', 'heldFor', 'nextIn', 'at'];
 
 /** One backend on its way through a program. */
 class Side<Fixture extends PortFixture = PortFixture> {
@@ -168,8 +168,8 @@ export class LockStep {
     const ours = await this.memory.acquire(sorted, options);
     const theirs = await this.redis.acquire(sorted, options);
     // Callers that do not wait need not know when the next ticket expires.
-    const { nearestExpiry } = ours.nearestExpiry === undefined ? ours : theirs;
-    compare({ ...theirs, nearestExpiry }, ours);
+    const { askAgainAt } = ours.askAgainAt === undefined ? ours : theirs;
+    compare({ ...theirs, askAgainAt }, ours);
     const verdicts = asks.flatMap((ask) => ours.verdicts[sorted.indexOf(ask)] ?? []);
     return { ...ours, verdicts };
   }

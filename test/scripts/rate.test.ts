@@ -51,7 +51,7 @@ describeOnBoth('a rate', (make) => {
     const options = { rate: { ...RATE, burst: 3 } };
     const many = await one.acquire(ids('a', 5), options);
     expect(kinds(many)).to.deep.equal(['granted', 'granted', 'granted', 'queued', 'queued']);
-    expect(many.nearestExpiry).to.equal(one.time.now + STEP);
+    expect(many.askAgainAt).to.equal(one.time.now + STEP);
     one.pass(STEP);
     const next = await one.acquire([request('a.4'), request('a.5')], options);
     expect(kinds(next)).to.deep.equal(['granted', 'queued']);
@@ -85,13 +85,13 @@ describeOnBoth('a rate', (make) => {
     const first = await one.acquire(['b.1', 'b.2'], RATED);
     const later = await one.acquire(['c.1', 'c.2'], RATED);
     const last = await one.acquire('b.3', RATED);
-    const turns = [first, later, last].map(({ nearestExpiry = 0 }) => nearestExpiry - at);
+    const turns = [first, later, last].map(({ askAgainAt = 0 }) => askAgainAt - at);
     expect(turns).to.deep.equal([STEP, 3 * STEP, 5 * STEP]);
     one.pass(STEP);
     const again = ['b.1', 'b.2', 'b.3'].map((id) => request(id));
     const reply = await one.acquire(again, RATED);
     expect(kinds(reply)).to.deep.equal(['granted', 'queued', 'queued']);
-    expect(reply.nearestExpiry).to.equal(one.time.now + STEP);
+    expect(reply.askAgainAt).to.equal(one.time.now + STEP);
     expect(await one.queue()).to.deep.equal(['b.2', 'c.1', 'c.2', 'b.3']);
   });
 
@@ -185,7 +185,7 @@ describeOnBoth('a rate', (make) => {
     await one.take('a.1', RATED);
     await one.acquire(['b.1', 'b.2', 'b.3'], RATED);
     const at = one.time.now;
-    expect((await one.acquire('c.1', RATED)).nearestExpiry).to.equal(at + 4 * STEP);
+    expect((await one.acquire('c.1', RATED)).askAgainAt).to.equal(at + 4 * STEP);
     await one.release(['b.1', 'b.2', 'b.3']);
     await eventually(() => expect(turns).to.deep.equal([{ id: 'c.1', at: at + STEP }]));
   });

@@ -113,8 +113,8 @@ export class StubBackend implements Backend {
     return this.releases.flatMap(({ call }) => [...call.ids]);
   }
 
-  allQueued(call: AcquireCall, nearestExpiry?: number): AcquireReply {
-    return this.verdicts(call, () => this.queued(), nearestExpiry);
+  allQueued(call: AcquireCall, askAgainAt?: number): AcquireReply {
+    return this.verdicts(call, () => this.queued(), askAgainAt);
   }
 
   allGranted(call: AcquireCall): AcquireReply {
@@ -128,10 +128,10 @@ export class StubBackend implements Backend {
   verdicts(
     call: AcquireCall,
     verdictOf: (request: AcquireCall['requests'][number]) => AcquireVerdict,
-    nearestExpiry?: number,
+    askAgainAt?: number,
   ): AcquireReply {
     const verdicts = call.requests.map(verdictOf);
-    return { serverTime: this.serverTime, grants: [], nearestExpiry, verdicts };
+    return { serverTime: this.serverTime, grants: [], askAgainAt, verdicts };
   }
 
   queued(): AcquireVerdict {

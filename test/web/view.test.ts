@@ -1,7 +1,8 @@
 import { expect } from 'chai';
+import { NO_LIMIT } from '../../src/backends/protocol.js';
 import type { Detail, ListSnapshot } from '../../src/web/api-types.js';
 import { webView } from '../../src/web/index.js';
-import { MemoryBackend } from '../../src/index.js';
+import { MemoryBackend, Semaphore } from '../../src/index.js';
 import { Events, get, post, viewFixture } from './web-fixture.js';
 
 describe('the web view', () => {
@@ -91,6 +92,21 @@ describe('the web view', () => {
     ]);
     for (const handle of handles) await handle.release();
     await (await waiting).release();
+  });
+
+  it('sends no number for a limit that a rate replaces', async () => {
+    const { clock, backend, view } = viewFixture();
+    const rate = { permits: 10, per: 1000 };
+    const semaphore = new Semaphore(backend, 'rated', { limit: Infinity, rate });
+    const holder = await semaphore.acquire();
+    await clock.advance(1500);
+    const asked = get(view, '/api/semaphore?name=rated');
+    const { row, history } = (await (await asked).json()) as Detail;
+    expect(row).to.deep.include({ limit: null, limitFrom: 'caller', held: 1, over: 0 });
+    expect(history.map(({ limit }) => limit))
+      .to.include(null)
+      .and.not.include(NO_LIMIT);
+    await holder.release();
   });
 
   it('shows slots, the queue, what it saw of the last minutes, and losses', async () => {

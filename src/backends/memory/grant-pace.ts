@@ -10,18 +10,16 @@ export class GrantPace {
   #last: number | undefined = undefined;
   #mean = 0;
   #grants = 0;
+  /** Whether it began in this call, whose grants are from before. */
+  #isNew = false;
 
-  /**
-   * Says of those that ask how long they may have to wait. Whether it is the first time: the grants
-   * of this call are from before.
-   */
+  /** Says of those that ask how long they may have to wait. */
   addTo(
     verdicts: AcquireVerdict[],
     requests: readonly TicketRequest[],
     queue: WaitingLine,
     now: number,
-  ): boolean {
-    const isPaced = this.#last !== undefined;
+  ): void {
     for (const [i, { id, asksProgress }] of requests.entries()) {
       const verdict = verdicts[i];
       if (asksProgress !== true || verdict?.kind !== 'queued') continue;
@@ -30,19 +28,20 @@ export class GrantPace {
       const estimate = this.#grants > 0 ? ((position + 1) * this.#mean) / 1000 : undefined;
       verdicts[i] = { ...verdict, progress: { position, waiting: queue.size, estimate } };
     }
-    return !isPaced && this.#last !== undefined;
   }
 
   #begin(now: number): void {
     [this.#last, this.#mean, this.#grants] = [Math.round(now * 1000), 0, 0];
+    this.#isNew = true;
   }
 
   /** The end of a call which granted that many requests. */
   note(served: number, waiting: number, now: number): void {
     if (this.#last === undefined) return;
-    const last = this.#last;
+    const [last, isNew] = [this.#last, this.#isNew];
+    this.#isNew = false;
     if (waiting === 0) this.#last = undefined;
-    if (waiting === 0 || served === 0) return;
+    if (waiting === 0 || served === 0 || isNew) return;
     this.#last = Math.round(now * 1000);
     const between = Math.max(0, this.#last - last) / served;
     for (let i = 0; i < served; i += 1) {

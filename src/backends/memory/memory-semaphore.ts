@@ -27,6 +27,8 @@ import type {
 import { slotsOf } from './free-slots.js';
 import { isLate } from './late.js';
 import { GrantPace } from './grant-pace.js';
+import { overviewOf } from '../overview-of.js';
+import { NO_ORDER } from '../request-order.js';
 import type { Inboxes } from './inboxes.js';
 import { LimitRecord } from './limit-record.js';
 import type { Grantee, Ticket } from './live-tickets.js';
@@ -34,7 +36,6 @@ import { LiveTickets } from './live-tickets.js';
 import { Notices } from './notices.js';
 import { RateRecord } from './rate-record.js';
 import type { RisingNumbers } from './rising-numbers.js';
-import { NO_ORDER } from '../request-order.js';
 import { clientOf, grantedVerdict, holderState } from './ticket-views.js';
 import type { Waiter } from './waiting-flow.js';
 import { claimTime, newWaiter, waiterState } from './waiting-flow.js';
@@ -49,8 +50,6 @@ interface Served {
   readonly turn: Waiter | undefined;
   /** Whether requests of dead clients were before it. */
   readonly dropped: boolean;
-  /** False where nobody asked before this call how fast grants come. */
-  isPaced?: boolean;
 }
 
 /**
@@ -104,7 +103,7 @@ export class MemorySemaphore {
     if (isLate(call, now)) {
       const verdicts = requests.map((): AcquireVerdict => ({ kind: 'late' }));
       const grants = this.#grantFreed(call, limit, now);
-      return { serverTime: now, ...told, verdicts, grants, nearestExpiry: undefined };
+      return { serverTime: now, ...told, verdicts, grants, askAgainAt: undefined };
     }
     this.#rate.name(call, now);
     for (const request of requests) this.#requeue(request, call);
@@ -120,11 +119,11 @@ export class MemorySemaphore {
     });
     const queued = verdicts.some(({ kind }) => kind === 'queued');
     if (queued) this.#renewLease(call, now);
-    if (this.#pace.addTo(verdicts, requests, this.#queue, now)) served.isPaced = false;
+    this.#pace.addTo(verdicts, requests, this.#queue, now);
     this.#settle(served, now);
-    const nearestExpiry = queued ? this.#notices.nearest(requests, now) : undefined;
+    const askAgainAt = queued ? this.#notices.nearest(requests, now) : undefined;
     const grants = this.#notices.sendGrants(served.granted, call.client, own);
-    return { serverTime: now, ...told, verdicts, grants, nearestExpiry };
+    return { serverTime: now, ...told, verdicts, grants, askAgainAt };
   }
 
   extend(call: ExtendCall, now: number): ExtendReply {
@@ -207,18 +206,7 @@ export class MemorySemaphore {
   }
 
   overview(now: number): Overview {
-    const state = this.inspect({ key: this.#key, limit: 0 }, now);
-    const { limit, limitFrom, held, waiting, holders, waiters } = state;
-    const isKnown = limitFrom !== 'options';
-    const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, 32);
-    return {
-      limit: isKnown ? limit : undefined,
-      limitFrom: isKnown ? limitFrom : undefined,
-      held,
-      waiting,
-      oldestWait: waiters[0]?.waitingFor,
-      tokens: newest.map(({ fencingToken }) => fencingToken),
-    };
+    return overviewOf(this.inspect({ key: this.#key, limit: 0 }, now));
   }
 
   /** What every call begins with: the limit that counts, and what the caller hears of it. */
@@ -338,9 +326,9 @@ export class MemorySemaphore {
     return this.#notices.sendGrants(served.granted, call.client);
   }
 
-  #settle({ granted, isPaced = true }: Served, now: number): void {
+  #settle({ granted }: Served, now: number): void {
     this.#queue.settle();
-    this.#pace.note(isPaced ? granted.length : 0, this.#queue.size, now);
+    this.#pace.note(granted.length, this.#queue.size, now);
   }
 
   /** A call that runs again finds what it did the first time. */

@@ -22,7 +22,7 @@ export class Notices {
     this.#parts = parts;
   }
 
-  /** When to come back: see `AcquireReply.nearestExpiry`. */
+  /** When to come back: see `AcquireReply.askAgainAt`. */
   nearest(requests: readonly TicketRequest[], now: number): number | undefined {
     const { queue, rate, tickets } = this.#parts;
     const first = queue.firstOf(requests);

@@ -120,7 +120,7 @@ export class QuorumBackend implements Backend {
     return {
       ...this.#reply(),
       otherLimit,
-      nearestExpiry: undefined,
+      askAgainAt: undefined,
       verdicts: call.requests.map(({ id, wait }) => verdicts.get(id) ?? askAgain(wait)),
     };
   }

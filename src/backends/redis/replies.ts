@@ -52,10 +52,10 @@ export function parseAcquire(part: ReplyPart, requests: number): AcquireReply {
   const { common, body, nearest } = parsePart('acquire', part);
   const verdicts = parseVerdicts(body);
   if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', part.text);
-  const nearestExpiry = nearest === '' ? undefined : milliseconds(nearest);
+  const askAgainAt = nearest === '' ? undefined : milliseconds(nearest);
   // Field by field, here and below: a spread costs several times as much on this path.
   const { serverTime, grants, storedLimit, otherLimit } = common;
-  return { serverTime, grants, storedLimit, otherLimit, nearestExpiry, verdicts };
+  return { serverTime, grants, storedLimit, otherLimit, askAgainAt, verdicts };
 }
 
 export function parseExtend(part: ReplyPart, ids: readonly string[]): ExtendReply {

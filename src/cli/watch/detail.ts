@@ -1,6 +1,7 @@
 import type { HolderState, WaiterState } from '../../index.js';
 import { STEP_MS, STEPS } from '../../sampler/histories.js';
 import { showDuration } from '../duration.js';
+import { ceilingOf, heldOf } from '../limit-text.js';
 import { holderColumns, WAITER_COLUMNS } from '../status-table.js';
 import type { Line } from '../style.js';
 import { atBothEnds, lineOf, spanOf, whatFits } from '../style.js';
@@ -53,12 +54,11 @@ function idsOf(row: ReturnType<typeof rowsOf>[number]): string {
 
 function titleOf({ summary, oldestWait, rate }: Watched, columns: number): string {
   const { name, held, limit, waiting } = summary;
-  const of = limit === null ? `${held} held, limit unknown` : `${held} of ${limit} held`;
-  const state = limit === 0 ? [`paused, ${held} held`] : [of];
+  const state = limit === 0 ? `paused, ${held} held` : heldOf(held, limit);
   return whatFits(
     [
       fit(name, Math.max(8, columns - 30)),
-      ...state,
+      state,
       `${waiting} waiting`,
       ...(oldestWait === undefined ? [] : [`oldest ${showDuration(oldestWait)}`]),
       `${rate.toFixed(1)} grants/s`,
@@ -72,7 +72,7 @@ function titleOf({ summary, oldestWait, rate }: Watched, columns: number): strin
 function graphLines({ now }: View, { summary, steps }: Watched, size: Size): Line[] {
   const all = timelineOf(steps, STEP_MS, STEPS, now);
   const values: readonly [string, readonly number[], number][] = [
-    ['held', all.held, summary.limit ?? 0],
+    ['held', all.held, ceilingOf(summary.limit)],
     ['waiting', all.waiting, 0],
     ['grants/s', all.grantsPerSecond, 0],
   ];

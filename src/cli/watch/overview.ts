@@ -1,5 +1,6 @@
 import type { Column } from '../columns.js';
 import { showDuration } from '../duration.js';
+import { ceilingOf, limitText } from '../limit-text.js';
 import type { Line } from '../style.js';
 import { lineOf, spanOf, whatFits } from '../style.js';
 import { permitBar } from './graphs.js';
@@ -47,7 +48,7 @@ function totals({ watched, freshness }: View, columns: number): string {
       ...(oldest.length > 0
         ? [`oldest ${showDuration(oldest.reduce((a, b) => Math.max(a, b)))}`]
         : []),
-      `${sum(({ summary }) => summary.held)} of ${sum(({ summary }) => summary.limit ?? 0)} held`,
+      `${sum(({ summary }) => summary.held)} of ${sum(({ summary }) => ceilingOf(summary.limit))} held`,
       `${sum(({ rate }) => rate).toFixed(1)} grants/s`,
     ],
     ' · ',
@@ -62,7 +63,7 @@ const COLUMNS: readonly Column<Watched>[] = [
     rank: 2,
     isNumber: true,
     cell: ({ summary: { held, limit } }) =>
-      spanOf(`${held}/${limit ?? '?'}`, limit === 0 ? 'warning' : undefined),
+      spanOf(`${held}/${limitText(limit)}`, limit === 0 ? 'warning' : undefined),
   },
   {
     head: '',

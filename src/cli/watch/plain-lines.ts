@@ -1,3 +1,4 @@
+import { limitText } from '../limit-text.js';
 import { complain, print, printable } from '../output.js';
 import type { Watched } from './view.js';
 import type { Watcher } from './watcher.js';
@@ -20,6 +21,6 @@ export function printLines(watcher: Watcher, name: string | undefined): Promise<
 
 function textOf({ summary, rate }: Watched): string {
   const { name, held, waiting, limit } = summary;
-  const counts = `held=${held} limit=${limit ?? '?'} waiting=${waiting} grants/s=${rate.toFixed(1)}`;
+  const counts = `held=${held} limit=${limitText(limit)} waiting=${waiting} grants/s=${rate.toFixed(1)}`;
   return `${new Date().toISOString()} ${counts} name=${printable(JSON.stringify(name))}\n`;
 }

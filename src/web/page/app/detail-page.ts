@@ -5,7 +5,7 @@ import { count, duration, rate } from './format.js';
 import { HistoryCharts } from './history-charts.js';
 import { HolderTable } from './holder-table.js';
 import { PermitBar } from './permit-bar.js';
-import { stateOf } from './permit-state.js';
+import { limitText, stateOf } from './permit-state.js';
 import { askForLimit, askToPause, askToRevoke } from './questions.js';
 import { QueueTable } from './queue-table.js';
 import { showGroups, showLosses } from './share-table.js';
@@ -105,7 +105,7 @@ export class DetailPage {
     setText(byId('detail-word'), state);
     this.#bar.show(row);
     setText(byId('detail-held'), count(row.held));
-    setText(byId('detail-limit'), row.limit === null ? '?' : count(row.limit));
+    setText(byId('detail-limit'), limitText(row));
     setText(byId('detail-origin'), ORIGINS[row.limitFrom]);
     setText(byId('detail-over'), state === 'over' ? `${count(row.over)} over the limit` : '');
     setText(byId('detail-waiting'), count(row.waiting));

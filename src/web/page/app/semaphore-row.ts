@@ -2,7 +2,7 @@ import type { SemaphoreRow } from '../../api-types.js';
 import { element, setAttribute, setText } from './dom.js';
 import { count, duration, rate } from './format.js';
 import { PermitBar } from './permit-bar.js';
-import { stateOf } from './permit-state.js';
+import { limitText, stateOf } from './permit-state.js';
 import { addressOf } from './route.js';
 import type { RowView } from './row-window.js';
 
@@ -39,7 +39,7 @@ export function makeSemaphoreRow(): RowView<SemaphoreRow> {
     setAttribute(link, 'title', item.error ?? item.name);
     bar.show(item);
     setText(held, count(item.held));
-    setText(limit, ` / ${item.limit === null ? '?' : count(item.limit)}`);
+    setText(limit, ` / ${limitText(item)}`);
     waiting.show(item.waiting, count(item.waiting));
     perSecond.show(item.rate, rate(item.rate));
     oldest.show(item.oldestWait, duration(item.oldestWait));

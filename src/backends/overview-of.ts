@@ -1,0 +1,19 @@
+import type { InspectReply, Overview } from './backend.js';
+
+/** As many fencing tokens as a look at many semaphores says. */
+const TOKENS = 32;
+
+/** What a look at many semaphores says of one, from a close look at it. */
+export function overviewOf(reply: InspectReply): Overview {
+  const { limit, limitFrom, held, waiting, holders, waiters } = reply;
+  const known = limitFrom === 'options' ? undefined : { limit, limitFrom };
+  const newest = holders.toSorted((a, b) => b.expiresIn - a.expiresIn).slice(0, TOKENS);
+  return {
+    limit: known?.limit,
+    limitFrom: known?.limitFrom,
+    held,
+    waiting,
+    oldestWait: waiters[0]?.waitingFor,
+    tokens: newest.map(({ fencingToken }) => fencingToken),
+  };
+}
