@@ -1,4 +1,4 @@
-// Refuses a release whose version differs from package.json or src/version.ts, that has no entry in
+// Refuses a release whose version differs from package.json or src/otel/version.ts, that has no entry in
 // the changelog, or that does not say where its repository is.
 //
 //   node scripts/check-release.mjs [v1.2.3]
@@ -13,8 +13,8 @@ const problems = [];
 if (tag !== undefined && tag !== `v${version}`) {
   problems.push(`the tag is ${tag}, package.json says ${version}`);
 }
-const [, built] = /VERSION = '(.*)'/.exec(read('../src/version.ts')) ?? [];
-if (built !== version) problems.push(`src/version.ts says ${built}, package.json says ${version}`);
+const [, built] = /VERSION = '(.*)'/.exec(read('../src/otel/version.ts')) ?? [];
+if (built !== version) problems.push(`src/otel/version.ts says ${built}, package.json says ${version}`);
 const [, entry] = read('../CHANGELOG.md').split(`\n## [${version}]`);
 const [, lines = ''] = entry?.split('\n## ')[0]?.split(/\n(.*)/s) ?? [];
 if (entry === undefined) problems.push(`CHANGELOG.md has no entry for ${version}`);

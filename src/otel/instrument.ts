@@ -4,7 +4,7 @@ import { PermitMetrics } from './permit-metrics.js';
 import { PermitSpans } from './permit-spans.js';
 import { SharedParts } from './shared-parts.js';
 import { checkOptions } from '../arguments/known-options.js';
-import { VERSION } from '../version.js';
+import { VERSION } from './version.js';
 
 const SCOPE = 'redsem';
 const OPTIONS: ReadonlySet<string> = new Set(['meterProvider', 'tracerProvider', 'groupBy']);
