@@ -14,7 +14,8 @@ if (tag !== undefined && tag !== `v${version}`) {
   problems.push(`the tag is ${tag}, package.json says ${version}`);
 }
 const [, built] = /VERSION = '(.*)'/.exec(read('../src/otel/version.ts')) ?? [];
-if (built !== version) problems.push(`src/otel/version.ts says ${built}, package.json says ${version}`);
+if (built !== version)
+  problems.push(`src/otel/version.ts says ${built}, package.json says ${version}`);
 const [, entry] = read('../CHANGELOG.md').split(`\n## [${version}]`);
 const [, lines = ''] = entry?.split('\n## ')[0]?.split(/\n(.*)/s) ?? [];
 if (entry === undefined) problems.push(`CHANGELOG.md has no entry for ${version}`);

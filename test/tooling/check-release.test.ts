@@ -9,7 +9,7 @@ const ENTRY =
 
 it('the release check needs a changelog entry, one version everywhere, and the address of the repository', async () => {
   const cwd = makeTemporaryFolder();
-  for (const folder of ['scripts', 'src']) mkdirSync(join(cwd, folder));
+  for (const folder of ['scripts', 'src/otel']) mkdirSync(join(cwd, folder), { recursive: true });
   const script = 'scripts/check-release.mjs';
   cpSync(join(ROOT, script), join(cwd, script));
   const manifest = {
@@ -29,15 +29,15 @@ it('the release check needs a changelog entry, one version everywhere, and the a
     [ENTRY, '1.2.3', ['v1.2.4'], /the tag is v1\.2\.4/],
     ['# Changelog\n\n## [Unreleased]\n\n- Something.\n', '1.2.3', [], /no entry for 1\.2\.3/],
     [ENTRY.replace('- It works.', ''), '1.2.3', [], /lists no change under 1\.2\.3/],
-    [ENTRY, '1.2.2', [], /src\/version\.ts says 1\.2\.2, package\.json says 1\.2\.3/],
+    [ENTRY, '1.2.2', [], /src\/otel\/version\.ts says 1\.2\.2, package\.json says 1\.2\.3/],
   ] as const) {
     writeFileSync(join(cwd, 'CHANGELOG.md'), changelog);
-    writeFileSync(join(cwd, 'src/version.ts'), `export const VERSION = '${built}';\n`);
+    writeFileSync(join(cwd, 'src/otel/version.ts'), `export const VERSION = '${built}';\n`);
     const { code, stderr } = await check(...tag);
     expect(code).to.equal(message === undefined ? 0 : 1);
     expect(stderr).to.match(message ?? /^$/);
   }
-  writeFileSync(join(cwd, 'src/version.ts'), `export const VERSION = '1.2.3';\n`);
+  writeFileSync(join(cwd, 'src/otel/version.ts'), `export const VERSION = '1.2.3';\n`);
   for (const field of ['repository', 'homepage', 'bugs']) {
     write({ [field]: undefined });
     const { code, stderr } = await check();
