@@ -1,7 +1,8 @@
 /*
- * npm run test:stress -- [--runs 30]: `npm test` again and again while each core has something else
- * to do and every process of the run is stopped for 5 to 500 ms now and then. No verdict may
- * change. The table at the end names each run, and each test that failed.
+ * npm run test:stress -- [--runs 30] [--at-once 1]: `npm test` again and again while each core has
+ * something else to do (other runs, where several run at once) and every process of a run is
+ * stopped for 5 to 500 ms now and then. No verdict may change. Each run is named when it ends, with
+ * each test that failed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -18,11 +19,16 @@ interface Run {
 }
 
 const { values, positionals } = parseArgs({
-  options: { runs: { type: 'string', default: '30' }, jobs: { type: 'string', default: '3' } },
+  options: {
+    runs: { type: 'string', default: '30' },
+    'at-once': { type: 'string', default: '1' },
+    jobs: { type: 'string', default: '3' },
+  },
   allowPositionals: true,
 });
 const files = positionals.length > 0 ? positionals : ['test/**/*.test.ts'];
-const burners = Array.from({ length: availableParallelism() }, () =>
+const atOnce = Number(values['at-once']);
+const burners = Array.from({ length: Math.max(0, availableParallelism() - atOnce + 1) }, () =>
   spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
 );
 process.on('exit', () => burners.forEach((burner) => burner.kill('SIGKILL')));
@@ -30,15 +36,21 @@ process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 
 const runs: Run[] = [];
-for (let run = 1; run <= Number(values.runs); run += 1) {
-  const result = await runOnce();
-  runs.push(result);
-  console.log(`run ${run} of ${values.runs}: ${result.totals}, ${result.seconds} s`);
-  for (const failure of result.failures) console.log(failure);
-}
+let left = Number(values.runs);
+await Promise.all(Array.from({ length: atOnce }, runOneByOne));
 const green = runs.filter(({ failures }) => failures.length === 0).length;
 console.log(`${green} of ${runs.length} runs green`);
 process.exit(green === runs.length ? 0 : 1);
+
+async function runOneByOne(): Promise<void> {
+  while (left > 0) {
+    left -= 1;
+    const result = await runOnce();
+    const ended = runs.push(result);
+    console.log(`run ${ended} of ${values.runs}: ${result.totals}, ${result.seconds} s`);
+    for (const failure of result.failures) console.log(failure);
+  }
+}
 
 async function runOnce(): Promise<Run> {
   const began = performance.now();
