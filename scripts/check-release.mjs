@@ -1,5 +1,5 @@
-// Refuses a release whose version differs from package.json or src/otel/version.ts, that has no entry in
-// the changelog, or that does not say where its repository is.
+// Refuses a release whose version differs from package.json or src/otel/version.ts, that has no
+// entry in the changelog, or that does not say where its repository is.
 //
 //   node scripts/check-release.mjs [v1.2.3]
 import { readFileSync } from 'node:fs';
