@@ -7,7 +7,7 @@ import * as redisScripts from '../../src/backends/redis/scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '7b40149f5c442e5a168156a0c6996e55c8129f8e',
+  acquire: '9562b873ddce5745faece8d7bc3fdecd0a61f95f',
   adopt: 'b1836ab197698c16b7b78a49b81c448a139fb312',
   'check-server': '789ab094644d1e930ec01eb3e727ab1cbe877b13',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
@@ -16,7 +16,7 @@ const SHA1: Record<string, string> = {
   'list-names': 'caec035c3e892d4e2b5c74e2fef22d694129e94f',
   'note-stripes': '8340ffadfa474d035c5cec84f8e7a6ecb5963cc9',
   overview: '144e63419da54f56d44b9adc1c6d9e4878979375',
-  release: 'dce65fd7c23e22bb0b3235ec12b5c5246996f602',
+  release: '9c9b7b7bf0387071e18d64c5818078b523410ae7',
   revoke: '9e481ca52fc989c2ea99f6be65aac66f43802002',
   'set-limit': '15154581c025b2ce0c94ef1e908666a7342726aa',
   'set-rate': '43d796a1a353f28fd38bad4f0eae21fb351e1c15',

@@ -59,8 +59,8 @@ if string.byte(args[1]) == 42 then
   end
 end
 while args[at] do
-  local limit, ttl, label, not_after = args[at], args[at + 1] + 0, args[at + 2], args[at + 3]
-  local late, expires = not_after ~= '' and now_text > not_after, string.format('%d', now_text + ttl)
+  local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
+  local ttl, late, expires = life + 0, not_after ~= '' and now_text > not_after, nil
   local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
   at = at + 5
   repeat
@@ -80,6 +80,7 @@ while args[at] do
         record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
       end
       local id = first == 63 and string.sub(text, 2) or text
+      expires = expires or string.format('%d', now_text + ttl)
       -- Where the id is known already, the slow path sees to it.
       if call('ZADD', tickets, expires, id) == 1 then
         call('HSET', meta, id, record, 'state', mark)
@@ -92,7 +93,7 @@ while args[at] do
       token = nil
     end
     if not reply then
-      run = run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, expires = expires, label = label }
+      run = run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, life = life, label = label }
       run.late = late
       if token then
         if not usual then

@@ -43,7 +43,7 @@ local function release_plain(tickets, meta, limit, now_text, total, ...)
 end
 
 local keys, args = KEYS, ARGV
-local live, usual, slow = '(' .. now_text, nil, nil
+local live, usual, slow
 local replies, total, at = keys[4] and {}, 0, 2
 while args[at] do
   local limit, text, run = args[at], args[at + 1], nil
@@ -56,6 +56,7 @@ while args[at] do
       ids = cjson.decode(text)
       reply = release_plain(tickets, meta, limit, now_text, #ids, unpack(ids))
     elseif limit == '1' then
+      live = live or '(' .. now_text
       reply, held, state = release_mutex(tickets, meta, text, live)
     else
       reply, held, state = release_plain(tickets, meta, limit, now_text, 1, text)

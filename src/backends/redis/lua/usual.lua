@@ -3,7 +3,7 @@
 
 -- Permits for many are free.
 local function grant_many(tickets, meta, ids, run, token, held)
-  local total, adds, fields = #ids, {}, {}
+  local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)
   -- Tokens are written as a common start and six digits: printing a whole one takes as long as a
   -- Redis call.
   local start, digits = string.sub(token, 1, 10), string.sub(token, 11) + 0
@@ -13,7 +13,7 @@ local function grant_many(tickets, meta, ids, run, token, held)
   local record = '%d ' .. start .. '%06d ' .. string.gsub(run.label, '%%', '%%%%')
   for i = 1, total do
     local k = 2 * i
-    adds[k - 1], adds[k] = run.expires, ids[i]
+    adds[k - 1], adds[k] = expires, ids[i]
     fields[k - 1], fields[k] = ids[i], string.format(record, held + i - 1, digits + i - 1)
   end
   -- Where an id is known already, the slow path sets right what was written.
@@ -29,7 +29,7 @@ end
 -- All permits are held, by tickets of one each.
 local function queue_one(tickets, meta, queue, id, run, place, waiting)
   local now = run.now + 0
-  if redis.call('HSETNX', meta, id, string.format('%d;', run.ttl) .. run.label) == 0 then
+  if redis.call('HSETNX', meta, id, run.life .. ';' .. run.label) == 0 then
     return nil
   end
   redis.call('HSET', meta, 'state', place .. ' ' .. run.limit .. string.format(';%d', waiting + 1))
@@ -37,10 +37,11 @@ local function queue_one(tickets, meta, queue, id, run, place, waiting)
     redis.call('ZREMRANGEBYSCORE', queue, '-inf', string.format('%d', now - 9e15))
   end
   local lease = string.format('%d', now + WAITER_LEASE_US - 9e15)
-  redis.call('ZADD', queue, place, id, lease, '@' .. string.match(run.inbox, '[^:]*$'))
+  redis.call('ZADD', queue, place, id, lease, '@' .. string.match(run.inbox, '^.*:(.*)$'))
   redis.call('PEXPIRE', queue, 'KEYS_LIFE_MS')
-  local expiry = redis.call('ZSCORE', tickets, redis.call('ZRANGE', tickets, '0', '0')[1])
-  return 'q' .. place .. '///' .. string.format('%d', expiry)
+  local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
+  -- Some servers write large numbers with a point, which comes before digits; none has expired.
+  return 'q' .. place .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
 end
 
 local function attempt(tickets, meta, queue, text, run, token, held, waiting)
