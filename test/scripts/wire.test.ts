@@ -7,22 +7,22 @@ import * as redisScripts from '../../src/backends/redis/scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '9562b873ddce5745faece8d7bc3fdecd0a61f95f',
-  adopt: 'b1836ab197698c16b7b78a49b81c448a139fb312',
-  'check-server': '789ab094644d1e930ec01eb3e727ab1cbe877b13',
+  acquire: '90e82bdd6dd3747b7eee237af5e6c4cf120b89e7',
+  adopt: '41e48ebfa825b4fca49739e66184e16461f332bb',
+  'check-server': '91aa6cff1634792d87b1ff7b1eea88e86ae6965c',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
-  extend: 'df7545da111885c197ff978b138b74c528abdc5a',
-  inspect: '06d0be8f38e0c9dc34e2439d4f78a43aaf5371e9',
+  extend: '19f44dedc163473750213b954dd806d74a17591e',
+  inspect: '2929f825165ec40d8d98c3a2740e5a436fdaf9f9',
   'list-names': 'caec035c3e892d4e2b5c74e2fef22d694129e94f',
-  'note-stripes': '8340ffadfa474d035c5cec84f8e7a6ecb5963cc9',
-  overview: '144e63419da54f56d44b9adc1c6d9e4878979375',
-  release: '9c9b7b7bf0387071e18d64c5818078b523410ae7',
-  revoke: '9e481ca52fc989c2ea99f6be65aac66f43802002',
-  'set-limit': '15154581c025b2ce0c94ef1e908666a7342726aa',
-  'set-rate': '43d796a1a353f28fd38bad4f0eae21fb351e1c15',
-  'quorum-drop': '040b6cebf4fdba54ca89da3274093816736d3362',
-  'quorum-hold': '47811359bc05b969328118ca231a152ab24394db',
-  'quorum-list': 'd792649a155c55036672aa96bdcdddd9f0e600b4',
+  'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
+  overview: '8dc41ddf3ca5dea95a19f86ac90e6a1709215a3f',
+  release: 'd1e47c5f588326c3678196ba085fa1c1dc960dad',
+  revoke: '0571a9023e180f82d1f16b8f6b5d3cb2226e757f',
+  'set-limit': '5055d396efe601a53161a63708d347fd6a5181fa',
+  'set-rate': '28ec26a7b8254fd009d6418943de35d2f89735d1',
+  'quorum-drop': '3f7770e21dcad2202a1613cfefb22a52ca74e93f',
+  'quorum-hold': 'e7fc25eb159f75beab7899ba2be6e5b56f0094b0',
+  'quorum-list': 'd0a95d83fa2e5aeb4a8c953df4facb5056bb82f5',
 };
 
 describe('scripts on the wire', () => {

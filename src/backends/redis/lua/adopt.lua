@@ -13,7 +13,7 @@
 -- The first of the ids that is a ticket, its slots and token.
 local function find(meta, ids)
   for i = 1, #ids do
-    local slots, token = string.match(redis.call('HGET', meta, ids[i]) or '', '^([%d,-]+) (%d+) ')
+    local _, slots, token = ticket_of(redis.call('HGET', meta, ids[i]))
     if slots then
       return ids[i], slots, token
     end

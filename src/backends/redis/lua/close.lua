@@ -48,13 +48,12 @@ end
 -- Notifies other clients of their grants, at most 100 in a message; those of the caller go with the
 -- reply.
 local function publish(s)
-  local own = string.match(s.run.inbox, '[^:]*$')
   for client, lines in pairs(s.grants or {}) do
-    for first = 1, client ~= own and #lines or 0, 100 do
+    for first = 1, client ~= s.client and #lines or 0, 100 do
       tell(s.run.inbox, s.meta, client, table.concat(lines, ';', first, math.min(first + 99, #lines)))
     end
   end
-  return table.concat(s.grants and s.grants[own] or {}, ';')
+  return table.concat(s.grants and s.grants[s.client] or {}, ';')
 end
 
 -- `waits`: the first of its requests that does.

@@ -32,6 +32,6 @@ local function progress_of(s, id)
     s.served = nil
   end
   local position, _, mean, grants = position_of(s, id), pace_of(s)
-  local estimate = grants > 0 and text_of((position + 1) * mean) or ''
-  return ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ',' .. estimate
+  local known = ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ','
+  return known .. (grants > 0 and text_of((position + 1) * mean) or '')
 end

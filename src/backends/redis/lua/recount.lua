@@ -4,7 +4,7 @@
 local function recount(s)
   local fields, live, used = redis.call('HGETALL', s.meta), {}, {}
   local function count(id, value)
-    local slots, token = string.match(value, '^([%d,-]+) (%d+) ')
+    local _, slots, token = ticket_of(value)
     if slots and live[id] then
       live[id], s.count, s.last = nil, s.count + 1, math.max(s.last, token + 0)
       for range in string.gmatch(slots, '[%d-]+') do

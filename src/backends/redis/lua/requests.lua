@@ -6,9 +6,9 @@ end
 
 -- What a text asks for, see acquire.lua.
 local function parse(text)
-  local sign = string.byte(text)
-  if sign ~= 91 then
-    local id, kind = sign == 63 and string.sub(text, 2) or text, sign == 63 and 't' or 'w'
+  local first = string.byte(text)
+  if first ~= 91 then
+    local id, kind = first == 63 and string.sub(text, 2) or text, first == 63 and 't' or 'w'
     return { ids = { id }, kinds = kind, places = {}, orders = {}, most = '', rate = '' }
   end
   local ids, kinds, places, orders, most, rate =
@@ -19,9 +19,9 @@ local function parse(text)
 end
 
 -- What comes before arrival: a request that has a place in its order; nil for one without options.
-local function order_of(id, place, text, run)
+local function order_of(s, id, place, text)
   local priority, weight, group = string.match(text or '', '^(%d) (%d+) (%S*)$')
-  local base = text_of(run.ttl) .. ';' .. run.label
+  local base = text_of(s.run.ttl) .. ';' .. s.run.label
   return request_of(id, base, place, priority or '0', weight or 1, group or '')
 end
 
@@ -35,7 +35,7 @@ end
 -- Drops the requests of dead clients, so that the others can be counted. The caller lives. Heads
 -- come last: their successors live.
 local function sweep(s)
-  local alive = { [string.match(s.run.inbox, '[^:]*$')] = true }
+  local alive = { [s.client] = true }
   local zones = { '-1600000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
   for zone = 1, 5, 2 do
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, zones[zone], zones[zone + 1])) do
@@ -75,18 +75,18 @@ end
 
 -- With its lease all requests of a client count.
 local function own_lease(s)
-  return text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. string.match(s.run.inbox, '[^:]*$')
+  return text_of(s.now + WAITER_LEASE_US - 9e15), '@' .. s.client
 end
 
 -- Writes those that joined, and the lease of this client.
 local function arrive(s)
-  local has_dead = drop_dead_leases(s)
+  local dead = drop_dead_leases(s)
   s.waited = true
   add(s.comers, own_lease(s))
   write(s.comers, 'ZADD', s.queue)
   s.comers = {}
   redis.call('PEXPIRE', s.queue, 'KEYS_LIFE_MS')
-  if has_dead then
+  if dead then
     sweep(s)
   end
 end
@@ -111,18 +111,18 @@ end
 
 -- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall,
 -- data lost) returns to its old place.
-local function recall(s, asked, records, run)
+local function recall(s, asked, records)
   local ids, places, own = asked.ids, asked.places, {}
   local scores = s.waiting > 0 and ids[1] and scores_of(s, ids, records) or {}
   for i = 1, #ids do
     local id, record, given = ids[i], records[i], (places[i] or 0) + 0
-    if not own[id] and (scores[i] or given > 0 and not string.match(record or '', '^[%d,-]+ %d+ ')) then
+    if not own[id] and (scores[i] or given > 0 and not ticket_of(record)) then
       local place = place_of(id, record, scores[i], given)
       own[id] = 'q' .. place
       if not scores[i] then
         -- Where data was lost while the clock was behind: new requests must come behind it.
         s.last = math.max(s.last, place + 0)
-        enqueue(s, order_of(id, place, asked.orders[i], run))
+        enqueue(s, order_of(s, id, place, asked.orders[i]))
       end
     end
   end
@@ -169,9 +169,11 @@ local function queue_up(s, id, order)
   if is_full(s) then
     return 'f' .. text_of(s.waiting)
   end
-  local r = order_of(id, next_number(s), order, s.run)
-  local is_first = s.order and not head_of(s, r.flow)
-  local score = not s.order and r.low or is_first and r.low + start_of(s, r) or math.huge
+  local r = order_of(s, id, next_number(s), order)
+  local score = r.low
+  if s.order then
+    score = head_of(s, r.flow) and math.huge or r.low + start_of(s, r)
+  end
   s.blocked = math.min(s.blocked or score, score)
   enqueue(s, r)
   s.arrived = true
@@ -180,7 +182,7 @@ end
 
 -- The verdict on one that does not wait yet.
 local function answer(s, id, record, kind, order)
-  local ticket = string.match(record or '', '^([%d,-]+ %d+) ')
+  local ticket = ticket_of(record)
   if ticket then
     local expires = s.now + s.run.ttl
     redis.call('HDEL', s.meta, '')
@@ -188,7 +190,7 @@ local function answer(s, id, record, kind, order)
     s.ends = math.max(s.ends or 0, expires)
     return ticket
   end
-  local r = order_of(id, '', order, s.run)
+  local r = order_of(s, id, '', order)
   if r.permits > s.limit and s.limit > 0 then
     return 'o' .. text_of(s.limit)
   elseif passes(s, r) and fits(s, r.permits) then
@@ -215,8 +217,8 @@ local function acquire(tickets, meta, queue, text, run)
     s.waiting = count_waiting(s)
   end
   local records = ids[1] and redis.call('HMGET', meta, unpack(ids)) or {}
-  local own = recall(s, asked, records, run)
-  serve(s, own, run.ttl, run.label)
+  local own = recall(s, asked, records)
+  serve(s, own)
   for i = 1, #ids do
     local id = ids[i]
     own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i])

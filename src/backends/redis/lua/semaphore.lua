@@ -39,6 +39,11 @@ local function parts_of(id)
   return client, permits == '' and 1 or permits + 0
 end
 
+-- 'slots token', slots and token, where it is a ticket's record.
+local function ticket_of(record)
+  return string.match(record or '', '^(([%d,-]+) (%d+)) ')
+end
+
 -- The next token or place.
 local function next_number(s)
   s.last = math.max(s.last + 1, s.now)
@@ -71,7 +76,7 @@ end
 local function drop(s, ids, records)
   local gone, fields, total = {}, {}, 0
   for i = 1, #ids do
-    local id, slots = ids[i], string.match(records[i] or '', '^([%d,-]+) ')
+    local id, _, slots = ids[i], ticket_of(records[i])
     if slots and not gone[id] then
       total = total + 1
       gone[id], fields[total] = true, id
@@ -129,6 +134,7 @@ end
 local function open(tickets, meta, queue, run, ids)
   local s = {
     tickets = tickets, meta = meta, queue = queue, run = run, now = run.now + 0, own = run.limit,
+    client = string.match(run.inbox, '[^:]*$'),
     last = 0, top = 0, held = 0, gaps = 0, count = 0, waiting = 0, configured = '', stored = '', told = '',
     policy = '',
     adds = {}, fields = {}, freed = {},

@@ -18,8 +18,14 @@ local function is_alive(s, alive, client)
   return alive[client]
 end
 
--- A ticket that nobody claims within 5 s comes back.
-local function grant_waiting(s, id, client, permits, record)
+-- Serves one that waits. `own`: see requests.lua. A ticket that nobody claims within 5 s comes back.
+local function serve_one(s, id, permits, record, own)
+  s.served = (s.served or 0) + 1
+  if own and own[id] then
+    own[id] = grant(s, id, permits, s.run.label, s.now + s.run.ttl)
+    return
+  end
+  local client = parts_of(id)
   local life, label = string.match(record or '', '^(%d+);(.*)$')
   local expires = s.now + math.min((life or CLAIM_TIME_US) + 0, CLAIM_TIME_US)
   local line = id .. ' ' .. grant(s, id, permits, label or '?', expires) .. ' ' .. text_of(expires)
@@ -28,9 +34,8 @@ local function grant_waiting(s, id, client, permits, record)
   table.insert(s.grants[client], line)
 end
 
--- Some of the heads; those that leave the queue, and those of them that are dead. `own`: see
--- requests.lua.
-local function serve_heads(s, heads, alive, own, ttl, label)
+-- Some of the heads; those that leave the queue, and those of them that are dead.
+local function serve_heads(s, heads, alive, own)
   local records, left, dead = redis.call('HMGET', s.meta, unpack(heads)), {}, {}
   for i = 1, #heads do
     local id = heads[i]
@@ -45,12 +50,8 @@ local function serve_heads(s, heads, alive, own, ttl, label)
       s.blocked, s.turn = 1.26e15, s.held + permits <= s.limit and id
       break
     else
-      left[#left + 1], s.served = id, (s.served or 0) + 1
-      if own and own[id] then
-        own[id] = grant(s, id, permits, label, s.now + ttl)
-      else
-        grant_waiting(s, id, client, permits, records[i])
-      end
+      left[#left + 1] = id
+      serve_one(s, id, permits, records[i], own)
     end
   end
   return left, dead
@@ -75,9 +76,8 @@ local function unpark(s, alive)
 end
 
 -- The first of all heads.
-local function serve_first(s, r, score, alive, own, ttl, label)
-  local client = parts_of(r.id)
-  if not is_alive(s, alive, client) then
+local function serve_first(s, r, score, alive, own)
+  if not is_alive(s, alive, (parts_of(r.id))) then
     s.dropped = true
     return leave(s, r, score)
   elseif r.permits > s.limit then
@@ -87,15 +87,10 @@ local function serve_first(s, r, score, alive, own, ttl, label)
     return
   end
   leave(s, r, score, true)
-  s.served = (s.served or 0) + 1
-  if own and own[r.id] then
-    own[r.id] = grant(s, r.id, r.permits, label, s.now + ttl)
-  else
-    grant_waiting(s, r.id, client, r.permits, r.base)
-  end
+  serve_one(s, r.id, r.permits, r.base, own)
 end
 
-local function serve_in_order(s, alive, own, ttl, label)
+local function serve_in_order(s, alive, own)
   if s.order.parked > 0 then
     unpark(s, alive)
   end
@@ -103,7 +98,7 @@ local function serve_in_order(s, alive, own, ttl, label)
     local head, score = unpack(redis.call('ZRANGEBYSCORE', s.queue, '0', '(1400000000000000', 'WITHSCORES', 'LIMIT', '0', '1'))
     local r = head and request_at(s, head)
     if r then
-      serve_first(s, r, score + 0, alive, own, ttl, label)
+      serve_first(s, r, score + 0, alive, own)
     else
       redis.call('ZREM', s.queue, head or '')
       s.waiting, s.doubt = head and s.waiting - 1 or s.order.parked, true
@@ -111,11 +106,11 @@ local function serve_in_order(s, alive, own, ttl, label)
   end
 end
 
-local function serve(s, own, ttl, label)
+local function serve(s, own)
   local alive = {}
   s.skipped = 0
   if s.order then
-    return serve_in_order(s, alive, own, ttl, label)
+    return serve_in_order(s, alive, own)
   end
   while s.waiting > s.skipped and s.held < s.limit and not s.blocked do
     local most = text_of(math.min(s.limit - s.held, s.rate and s.rate.burst or 100, 100))
@@ -124,7 +119,7 @@ local function serve(s, own, ttl, label)
       s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
       return
     end
-    local left, dead = serve_heads(s, heads, alive, own, ttl, label)
+    local left, dead = serve_heads(s, heads, alive, own)
     if left[1] then
       s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(left))
     end

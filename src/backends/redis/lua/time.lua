@@ -1,8 +1,9 @@
 -- Fragment: `now_text`, the server's time in microseconds, a text of 16 digits: such are compared
 -- as they are, as numbers cost more.
 local time = redis.call('TIME')
--- Servers that only resemble Redis give scripts integers, or no time: nothing would ever expire.
-if type(time[2]) ~= 'string' then
+-- Servers that only resemble Redis give scripts integers, or no time: nothing would ever expire. A
+-- text with nothing added is itself, for less than a call of `type`.
+if (time[2] or 0) .. '' ~= time[2] then
   error('REDSEM_TIME a ' .. type(time[2]))
 end
 local now_text = #time[2] == 6 and time[1] .. time[2] or string.format('%s%06d', time[1], time[2])
