@@ -18,7 +18,8 @@ local function is_alive(s, alive, client)
   return alive[client]
 end
 
--- Serves one that waits. `own`: see requests.lua. A ticket that nobody claims within 5 s comes back.
+-- Serves one that waits. `own`: see requests.lua. A ticket that nobody claims within 5 s comes
+-- back.
 local function serve_one(s, id, permits, record, own)
   s.served = (s.served or 0) + 1
   if own and own[id] then
