@@ -79,7 +79,7 @@ const HABITS: Readonly<Record<string, Habits>> = {
     acts: OPERATIONS,
   },
   'groups with weights': {
-    limit: 2,
+    limit: 1,
     largest: 1,
     longestPause: 150,
     orders: [order('a', 1), order('b', 2), order('c', 4), undefined],
@@ -128,6 +128,12 @@ const HABITS: Readonly<Record<string, Habits>> = {
     largest: 3,
     longestPause: 250,
     acts: { otherRate: 15, stall: 5, stepBack: 4, lose: 3, adopt: 8, revoke: 8 },
+  },
+  'rates of one permit': {
+    limit: 1,
+    largest: 1,
+    longestPause: 250,
+    acts: { otherRate: 8, setRate: 8, release: 40 },
   },
   'a live rate': {
     limit: 5,

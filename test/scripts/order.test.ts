@@ -84,14 +84,6 @@ describeOnBoth('fair shares of groups', (make) => {
     expect(groupsOf(await grants(one, ['c.a7'], 2))).to.include('b');
   });
 
-  it('requests without a group are one, and take turns with those that have one', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, numbered('n', 4), () => undefined);
-    await queueUp(one, numbered('a', 4), byLetter());
-    expect(groupsOf(await grants(one, ['c.x1']))).to.equal('nananana');
-  });
-
   for (const permits of [1, 4]) {
     it(`follow weights over 2000 grants of up to ${permits} permits, and nothing stays idle`, async () => {
       const one = make({ limit: 7 });
@@ -117,17 +109,6 @@ describeOnBoth('fair shares of groups', (make) => {
       expect(held + (waiters[0]?.permits ?? 0), 'the first does not fit').to.be.above(7);
     });
   }
-
-  it('a heavy request is not starved by small ones of other groups', async () => {
-    const one = make({ limit: 4 });
-    await one.acquire(ids('c', 4), { ttl: HOUR });
-    await queueUp(one, ['c.h1.4', ...numbered('a', 3), ...numbered('b', 3)], byLetter());
-    for (const id of ['c.1', 'c.2', 'c.3']) {
-      expect((await one.release(id, { client: 'c' })).grants).to.deep.equal([]);
-      expect(await one.try('c.t1')).to.equal('busy');
-    }
-    expect(groupsOf(await grants(one, ['c.4'], 1))).to.equal('h');
-  });
 
   it('a group that was idle has no credit, and one that is served pays until its finish', async () => {
     const one = make({ limit: 1 });
@@ -175,28 +156,6 @@ describeOnBoth('fair shares of groups', (make) => {
 });
 
 describeOnBoth('priorities', (make) => {
-  it('a higher one passes a thousand others at the next grant', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, numbered('a', 1000), (_, i) =>
-      i % 2 === 0 ? undefined : ofPriority(i % 9),
-    );
-    await queueUp(one, ['c.z1'], () => ofPriority(9));
-    expect(await grants(one, ['c.x1'], 1)).to.deep.equal(['c.z1']);
-  });
-
-  it('come before groups and arrival; equal ones keep the order of arrival', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    const levels = [0, 3, 0, 9, 3, 1, 9, 0];
-    await queueUp(one, numbered('a', 8), (_, i) => ofPriority(levels[i] ?? 0));
-    const { waiters } = await one.inspect();
-    expect(waiters.map((waiter) => waiter.priority)).to.deep.equal([9, 9, 3, 3, 1, 0, 0, 0]);
-    const expected = [4, 7, 2, 5, 6, 1, 3, 8].map((number) => `c.a${number}`);
-    expect(waiters.map(({ id }) => id)).to.deep.equal(expected);
-    expect(await grants(one, ['c.x1'])).to.deep.equal(expected);
-  });
-
   it('a heavy request of a high one is never overtaken, but passes a heavy one that blocks', async () => {
     const one = make({ limit: 3 });
     await one.acquire(ids('c', 3), { ttl: HOUR });
@@ -211,17 +170,6 @@ describeOnBoth('priorities', (make) => {
     expect(await one.try('c.t1')).to.equal('busy');
     expect(await grants(one, ['c.3', 'c.4'], 1)).to.deep.equal(['c.h1.3']);
     expect(await grants(one, ['c.h1.3'])).to.deep.equal(['c.s1', 'c.s2', 'c.p1.3']);
-  });
-
-  it('a request for more than a limit that shrank waits aside, and blocks no one of its group', async () => {
-    const one = make({ limit: 3 });
-    await one.acquire(ids('c', 3), { ttl: HOUR });
-    await queueUp(one, ['c.a1.3', 'c.a2', 'c.b1'], byLetter());
-    await one.setLimit(2);
-    expect(groupsOf(await grants(one, ids('c', 3)))).to.equal('ab');
-    expect(await one.queue()).to.deep.equal(['c.a1.3']);
-    await one.setLimit(3);
-    expect(await one.holders()).to.deep.equal(['c.a1.3']);
   });
 });
 
@@ -245,13 +193,6 @@ describeOnBoth('a bounded queue', (make) => {
     expect(kinds(await one.acquire('c.5', { ...bound, maxWaiting: 4 }))).to.deep.equal(['queued']);
   });
 
-  it('of 0 queues nobody, and grants what is free', async () => {
-    const one = make({ limit: 1 });
-    const bound = { maxWaiting: 0, client: 'c' };
-    expect(kinds(await one.acquire(['c.1', 'c.2'], bound))).to.deep.equal(['granted', 'full']);
-    expect(await one.queue()).to.deep.equal([]);
-  });
-
   for (const given of [undefined, order('a', 2)]) {
     it(`does not count requests of the dead, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
       const one = make({ limit: 1 });
@@ -270,30 +211,6 @@ describeOnBoth('a bounded queue', (make) => {
       expect(await one.queue()).to.deep.equal(['c.1']);
     });
   }
-});
-
-describeOnBoth('an overview', (make) => {
-  it('counts all waiters of an order, and not the dead', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await one.acquire(
-      ids('dead', 2).map((id) => request(id, 'wait', order('a'))),
-      { client: 'dead' },
-    );
-    one.pass(4000);
-    await queueUp(one, [...numbered('a', 3), ...numbered('b', 2), 'c.n1'], (id) =>
-      id === 'c.n1' ? undefined : byLetter()(id),
-    );
-    one.pass(500);
-    const overview = async () => {
-      const [reply] = (await one.backend.overview?.([one.key])) ?? [];
-      if (reply === undefined || !('oldestWait' in reply)) throw new Error('no overview');
-      return { ...reply, oldestWait: Math.round(reply.oldestWait ?? 0) };
-    };
-    expect(await overview()).to.include({ held: 1, waiting: 8, oldestWait: 4500 });
-    one.pass(1000);
-    expect(await overview()).to.include({ held: 1, waiting: 6, oldestWait: 1500 });
-  });
 });
 
 describeWithServer('the order, in Redis', (server) => {
@@ -344,27 +261,6 @@ describeWithServer('the order, in Redis', (server) => {
     expect(groupsOf(await grants(one, ['c.x1'], 6))).to.equal('abaaba');
     expect(await one.redis.hget(one.keyOf('meta'), 'order')).to.match(/^2 6 0 9:1\d{6}$/);
     expect(groupsOf(await grants(one, await one.holders()))).to.equal('ababbb');
-  });
-
-  it('no usual case serves or changes a queue that has an order', async () => {
-    const one = new RedisFixture(server(), { limit: 2 });
-    await one.acquire(ids('c', 2), { ttl: HOUR });
-    await queueUp(one, ['c.n1', 'c.n2'], () => undefined);
-    await queueUp(one, ['c.z1', 'c.z2'], () => ofPriority(2));
-    const waiting = ['c.z1', 'c.z2', 'c.n1', 'c.n2'];
-    for (const call of [
-      () => one.acquire('c.3'),
-      () => one.acquire(['c.4', 'c.5']),
-      () => one.acquire([request('c.6', 'try')]),
-    ]) {
-      await call();
-      expect((await one.queue()).slice(0, 4)).to.deep.equal(waiting);
-    }
-    await one.extend(['c.1', 'c.2'], { ttl: HOUR });
-    expect(await one.holders()).to.deep.equal(['c.1', 'c.2']);
-    await one.release(['c.3', 'c.4', 'c.5'], { client: 'c' });
-    // By the mutex's way, the plain one and a hand-over.
-    expect(await grants(one, ['c.1', 'c.2'])).to.deep.equal(waiting);
   });
 
   it('is rebuilt where its keys disagree: nobody is lost', async () => {

@@ -4,7 +4,7 @@ import type { OverviewReply } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { PortFixture } from './port-fixture.js';
-import { describeOnBoth, RedisFixture } from './port-fixture.js';
+import { describeOnBoth, RedisFixture, request } from './port-fixture.js';
 
 async function overviewOf({ backend, key }: PortFixture): Promise<OverviewReply | undefined> {
   const reply = (await backend.overview?.([key]))?.[0];
@@ -14,22 +14,24 @@ async function overviewOf({ backend, key }: PortFixture): Promise<OverviewReply 
 }
 
 describeOnBoth('the overview', (make) => {
-  it('counts neither what has expired nor the requests of a process that is gone', async () => {
-    const one = make({ limit: 2 });
-    await one.take('a.1', { ttl: 8000 });
-    await one.take('b.1.1');
-    await one.acquire(['gone.1', 'gone.2']);
-    one.pass(3000);
-    await one.acquire('here.1');
-    const shown = { limit: 2, limitFrom: 'caller', held: 2 };
-    expect(await overviewOf(one)).to.deep.include({ ...shown, waiting: 3, oldestWait: 3000 });
-    one.pass(3000);
-    expect(await overviewOf(one)).to.deep.include({ ...shown, waiting: 1, oldestWait: 3000 });
-    one.pass(2000);
-    const { held, waiting } = await one.inspect();
-    expect(await overviewOf(one)).to.deep.include({ held, waiting });
-    expect(held).to.equal(1);
-  });
+  for (const order of [undefined, { group: 'a', weight: 1, priority: 0 }]) {
+    it(`counts neither what has expired nor requests of a process that is gone, ${order ? 'in groups' : 'in the order of arrival'}`, async () => {
+      const one = make({ limit: 2 });
+      await one.take('a.1', { ttl: 8000 });
+      await one.take('b.1.1');
+      await one.acquire(['gone.1', 'gone.2'].map((id) => request(id, 'wait', order)));
+      one.pass(3000);
+      await one.acquire('here.1');
+      const shown = { limit: 2, limitFrom: 'caller', held: 2 };
+      expect(await overviewOf(one)).to.deep.include({ ...shown, waiting: 3, oldestWait: 3000 });
+      one.pass(3000);
+      expect(await overviewOf(one)).to.deep.include({ ...shown, waiting: 1, oldestWait: 3000 });
+      one.pass(2000);
+      const { held, waiting } = await one.inspect();
+      expect(await overviewOf(one)).to.deep.include({ held, waiting });
+      expect(held).to.equal(1);
+    });
+  }
 });
 
 describeWithServer('the overview on a server', (server) => {

@@ -1,24 +1,8 @@
 import { expect } from 'chai';
 
-import type { PortFixture } from './port-fixture.js';
 import { arrivalOf, describeOnBoth, granted, ids, kinds, request } from './port-fixture.js';
 
 describeOnBoth('the queue', (make) => {
-  it('has the order of arrival over clients and calls, also while time stops or goes back', async () => {
-    const one = make({ limit: 1 });
-    await one.take('x.1');
-    await one.acquire(['b.2', 'b.1']);
-    await one.acquire(['a.1']);
-    one.pass(-2000);
-    await one.acquire(['c.1', 'b.3'], { client: 'c' });
-    const expected = ['b.2', 'b.1', 'a.1', 'c.1'];
-    expect(await one.queue()).to.deep.equal([...expected, 'b.3']);
-    for (const [i, id] of expected.entries()) {
-      await one.release(expected[i - 1] ?? 'x.1');
-      expect(await one.holders()).to.deep.equal([id]);
-    }
-  });
-
   it('keeps the place that a request was given, also where that was dropped', async () => {
     const one = make({ limit: 1 });
     await one.take('x.1');
@@ -47,74 +31,27 @@ describeOnBoth('the queue', (make) => {
     expect(await one.queue()).to.deep.equal(['b.1', 'c.1', 'd.1']);
   });
 
-  const ways: [string, (one: PortFixture) => Promise<unknown>, expired?: boolean][] = [
-    ['release', (one) => one.release(['x.2', 'x.1'])],
-    ['revocation', (one) => one.revoke('x.1')],
-    ['a higher limit', (one) => one.setLimit(3)],
-    ['extend that finds an expired ticket', (one) => one.extend('x.2'), true],
-    ['acquire that finds one', (one) => one.acquire('c.1'), true],
-    ['a refused try that finds one', (one) => one.acquire([request('c.1', 'try')]), true],
-    ['release of nothing that finds one', (one) => one.release('gone.1'), true],
-    ['adopt that finds one', (one) => one.adopt('x.2', 'y.1'), true],
-    ['setLimit that finds one', (one) => one.setLimit(2), true],
-  ];
-  for (const [what, call, expired = false] of ways) {
-    it(`gets what comes free in the same call, from its head: ${what}`, async () => {
-      const one = make({ limit: 2 });
-      await one.acquire(['x.1', 'x.2']);
-      await one.acquire('a.1');
-      await one.acquire('b.1');
-      if (expired) await one.expire('x.1');
-      await call(one);
-      const { held, queue } = await one.standing();
-      expect(held['a.1']).to.deep.equal([what === 'a higher limit' ? 2 : 0]);
-      expect(queue[0]).to.equal(what === 'release' ? undefined : 'b.1');
+  for (const given of [undefined, { group: 'g', weight: 1, priority: 0 }]) {
+    it(`steps over what can never fit after the limit was made smaller, and keeps it, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+      const one = make({ limit: 3 });
+      const wait = (...list: string[]) => one.acquire(list.map((id) => request(id, 'wait', given)));
+      await one.acquire(ids('x', 3));
+      await wait('big.1.3', 'big.2.3');
+      await wait('a.1', 'a.2');
+      await one.setLimit(2);
+      const asked = [request('c.1.3'), request('c.2.3', 'try'), request('big.1.3')];
+      expect(kinds(await one.acquire(asked))).to.deep.equal(['over', 'over', 'queued']);
+      await one.release('x.1');
+      expect(await one.queue(), 'held back').to.have.lengthOf(4);
+      await one.release(['x.2', 'x.3']);
+      const held = { 'a.1': [0], 'a.2': [1] };
+      expect(await one.standing()).to.deep.equal({ held, queue: ['big.1.3', 'big.2.3'] });
+      await one.release(['a.1', 'a.2']);
+      expect(kinds(await one.acquire('b.1'))).to.deep.equal(['granted']);
+      await one.setLimit(4);
+      expect(await one.holders()).to.deep.equal(['b.1', 'big.1.3']);
     });
   }
-
-  it('lets nobody pass its head: neither tries nor smaller requests, until that is withdrawn', async () => {
-    const one = make({ limit: 3 });
-    await one.acquire(ids('x', 3));
-    await one.acquire('big.1.3');
-    await one.acquire(['a.1', 'a.2']);
-    for (const id of ['x.1', 'x.2']) {
-      await one.release(id);
-      expect(await one.queue()).to.deep.equal(['big.1.3', 'a.1', 'a.2']);
-      expect(await one.try('b.1')).to.equal('busy');
-    }
-    await one.release('x.3');
-    expect(await one.holders()).to.deep.equal(['big.1.3']);
-    await one.release('big.1.3');
-    expect(await one.holders()).to.deep.equal(['a.1', 'a.2']);
-    await one.acquire('big.2.2');
-    await one.acquire('c.1');
-    await one.release(['big.2.2', 'never.1']);
-    expect(await one.standing()).to.deep.equal({
-      held: { 'a.1': [0], 'a.2': [1], 'c.1': [2] },
-      queue: [],
-    });
-  });
-
-  it('steps over what can never fit after the limit was made smaller, and keeps it', async () => {
-    const one = make({ limit: 3 });
-    await one.acquire(ids('x', 3));
-    await one.acquire(['big.1.3', 'big.2.3']);
-    await one.acquire(['a.1', 'a.2']);
-    await one.setLimit(2);
-    const asked = [request('c.1.3'), request('c.2.3', 'try'), request('big.1.3')];
-    expect(kinds(await one.acquire(asked))).to.deep.equal(['over', 'over', 'queued']);
-    await one.release('x.1');
-    expect(await one.queue(), 'held back').to.have.lengthOf(4);
-    await one.release(['x.2', 'x.3']);
-    expect(await one.standing()).to.deep.equal({
-      held: { 'a.1': [0], 'a.2': [1] },
-      queue: ['big.1.3', 'big.2.3'],
-    });
-    await one.release(['a.1', 'a.2']);
-    expect(kinds(await one.acquire('b.1'))).to.deep.equal(['granted']);
-    await one.setLimit(4);
-    expect(await one.holders()).to.deep.equal(['b.1', 'big.1.3']);
-  });
 
   it('sends the caller its own grants with the reply, and others theirs by push, each once', async () => {
     const one = make({ limit: 3 });
@@ -174,17 +111,6 @@ describeOnBoth('leases of waiters', (make) => {
     }
   });
 
-  it('a permit granted to a waiter that is gone comes back after the claim time', async () => {
-    const one = make({ limit: 1 });
-    await one.take('x.1');
-    await one.acquire('a.1');
-    await one.release('x.1');
-    one.pass(4999);
-    expect(await one.try('b.1')).to.equal('busy');
-    one.pass(1);
-    expect(await one.try('b.1')).to.equal('granted');
-  });
-
   it('requests of a client count for 5 s after its last try for any of them, to the millisecond', async () => {
     for (const [pause, winner] of [
       [4999, 'a.1'],
@@ -203,19 +129,6 @@ describeOnBoth('leases of waiters', (make) => {
       await one.release('x.1');
       expect(await one.holders()).to.deep.equal([winner]);
     }
-  });
-
-  it('a free permit goes to the next caller once the request that blocked it is dead', async () => {
-    const one = make({ limit: 2 });
-    await one.acquire(['x.1', 'x.2']);
-    await one.acquire('big.1.2');
-    await one.release('x.2');
-    one.pass(4999);
-    expect(kinds(await one.acquire('a.1'))).to.deep.equal(['queued']);
-    await one.release('a.1');
-    one.pass(1);
-    expect(kinds(await one.acquire('a.2'))).to.deep.equal(['granted']);
-    expect(await one.queue()).to.deep.equal([]);
   });
 
   it('dead requests are stepped over by thousands, a big one blocks nobody, and a place comes back by asking', async () => {

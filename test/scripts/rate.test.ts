@@ -179,17 +179,6 @@ describeOnBoth('a rate', (make) => {
     });
   }
 
-  it('lets the next one know where requests before it are gone', async () => {
-    const one = make(ANY);
-    const turns = await turnsTo(one, 'c');
-    await one.take('a.1', RATED);
-    await one.acquire(['b.1', 'b.2', 'b.3'], RATED);
-    const at = one.time.now;
-    expect((await one.acquire('c.1', RATED)).askAgainAt).to.equal(at + 4 * STEP);
-    await one.release(['b.1', 'b.2', 'b.3']);
-    await eventually(() => expect(turns).to.deep.equal([{ id: 'c.1', at: at + STEP }]));
-  });
-
   it('holds back for as long as before where the clock is set back, and not longer', async () => {
     const one = make(ANY);
     await one.take('a.1.5', RATED);
@@ -204,17 +193,12 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(STEP);
   });
 
-  it('allows one burst where the clock is set forward', async () => {
-    const one = make(ANY);
-    await one.take('a.1.5', RATED);
-    one.pass(HOUR);
-    expect(kinds(await one.acquire(ids('b', 2), RATED))).to.deep.equal(['granted', 'queued']);
-  });
-
-  it('allows one burst more where all data are lost', async () => {
+  it('allows one burst where the clock is set forward, and where all data are lost', async () => {
     const one = make(ANY);
     const options = { rate: { ...RATE, burst: 2 } };
-    await one.acquire(ids('a', 3), options);
+    await one.take('a.1.5', options);
+    one.pass(HOUR);
+    expect(kinds(await one.acquire(ids('c', 3), options))[2]).to.equal('queued');
     await one.loseAll();
     const all = kinds(await one.acquire(ids('b', 9), options));
     expect(all.filter((kind) => kind === 'granted')).to.have.length(2);
@@ -294,92 +278,24 @@ describeOnBoth('a rate', (make) => {
       await one.take('c.2');
       expect(await nextIn(one)).to.equal(1000);
     });
-
-    it('is not changed by a call that comes late', async () => {
-      const one = make(ANY);
-      await one.setRate(RATE);
-      const late = { notAfter: one.time.now - 1 };
-      expect(await one.setRate(undefined, late)).to.include({ late: true });
-      expect((await one.inspect()).rate).to.include(RATE);
-      await one.take('a.1');
-      expect(await one.setRate(undefined)).not.to.include({ late: true });
-      await one.take('a.2');
-    });
   });
 
-  describe('is never passed by', () => {
-    // Callers come that name no rate, after it was stored, or named by a process that came later
-    // than others.
-    const LIMITS = { 'a limit of 1': 1, 'a larger limit': 3 };
-    const WAYS: Readonly<Record<string, (one: PortFixture, rate: Rate) => Promise<void>>> = {
-      stored: async (one, rate) => void (await one.setRate(rate)),
-      named: async (one, rate) => {
-        await one.take('x.1');
-        await one.release('x.1');
-        await one.take('x.2', { rate });
-        await one.release('x.2');
-        one.pass(STEP);
-      },
-    };
-    const WHATS = Object.entries(LIMITS).flatMap(([what, limit]) =>
-      Object.entries(WAYS).map(([way, begin]) => ({ what: `${what}, ${way}`, limit, begin })),
-    );
-    for (const { what, limit, begin } of WHATS) {
-      it(`requests of one permit, alone or together, nor by releases, with ${what}`, async () => {
-        const one = make({ limit });
-        await begin(one, RATE);
-        await one.take('a.1');
-        await one.release('a.1');
-        expect(await one.try('b.1'), 'one that is free').to.equal('busy');
-        expect(kinds(await one.acquire(ids('c', 3))), 'many').to.deep.equal(
-          Array(3).fill('queued'),
-        );
-        expect(kinds(await one.acquire('d.1')), 'one that waits').to.deep.equal(['queued']);
-        one.pass(STEP);
-        await one.release('nobody.1');
-        expect(await one.holders()).to.deep.equal(['c.1']);
-        await one.release('c.1');
-        expect(await one.holders(), 'a release').to.deep.equal([]);
-        await one.release(['c.2', 'c.3']);
-        expect(await one.queue()).to.deep.equal(['d.1']);
-        one.pass(STEP);
-        await one.release('nobody.1');
-        await one.release(['d.1']);
-        expect(kinds(await one.acquire('e.1'))).to.deep.equal(['queued']);
-      });
-
-      it(`a request that queues where all are held, nor by a hand-over, with ${what}`, async () => {
-        const one = make({ limit });
-        const burst = { ...RATE, burst: limit };
-        await begin(one, burst);
-        for (const id of ids('a', limit)) await one.take(id);
-        await one.acquire('b.1');
-        await one.acquire('b.2');
-        await one.release('a.1');
-        expect(await one.queue()).to.deep.equal(['b.1', 'b.2']);
-        one.pass(STEP);
-        await one.release('a.2');
-        expect(await one.queue()).to.deep.equal(['b.2']);
-      });
-    }
-
-    it('a call for several semaphores, all or none', async () => {
-      const one = make(ANY);
-      await one.setRate(RATE);
-      await one.take('a.1');
-      const calls = ['b.1', 'b.2'].map((id, i) => ({
-        key: i === 0 ? one.key : { ...one.key, name: `${one.key.name}-other` },
-        limit: one.limit,
-        client: 'b',
-        ttl: one.ttl,
-        label: '',
-        notAfter: undefined,
-        requests: [request(id, 'try')],
-      }));
-      expect(await one.backend.acquireTogether?.(calls)).to.equal(undefined);
-      expect(kinds(await only(one.backend.acquire(calls.slice(0, 1))))).to.deep.equal(['busy']);
-      const named = calls.map((call) => ({ ...call, rate: RATE }));
-      expect(await one.backend.acquireTogether?.(named.slice(1))).to.equal(undefined);
-    });
+  it('is not passed by a call for several semaphores, all or none', async () => {
+    const one = make(ANY);
+    await one.setRate(RATE);
+    await one.take('a.1');
+    const calls = ['b.1', 'b.2'].map((id, i) => ({
+      key: i === 0 ? one.key : { ...one.key, name: `${one.key.name}-other` },
+      limit: one.limit,
+      client: 'b',
+      ttl: one.ttl,
+      label: '',
+      notAfter: undefined,
+      requests: [request(id, 'try')],
+    }));
+    expect(await one.backend.acquireTogether?.(calls)).to.equal(undefined);
+    expect(kinds(await only(one.backend.acquire(calls.slice(0, 1))))).to.deep.equal(['busy']);
+    const named = calls.map((call) => ({ ...call, rate: RATE }));
+    expect(await one.backend.acquireTogether?.(named.slice(1))).to.equal(undefined);
   });
 });

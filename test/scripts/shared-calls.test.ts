@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { AcquireCall, SemaphoreKey } from '../../src/backends/backend.js';
 import { describeWithServer } from '../support/require-server.js';
-import { closeFixtures, ids, kinds, RedisFixture, request } from './port-fixture.js';
+import { closeFixtures, kinds, RedisFixture, request } from './port-fixture.js';
 
 describeWithServer('calls of many semaphores, on Redis', (server) => {
   after(closeFixtures);
@@ -19,29 +19,6 @@ describeWithServer('calls of many semaphores, on Redis', (server) => {
     notAfter: undefined,
     requests: [request(id)],
     ...rest,
-  });
-
-  it('are one script call each to take, extend and give back a hundred', async () => {
-    const fixture = new RedisFixture(server());
-    await fixture.take('w.1');
-    const before = fixture.replies.length;
-    const all = keys('hundred', 100);
-    const own = ids('c', 100);
-    const taken = await fixture.backend.acquire(
-      all.map((key, i) => call(key, own[i] ?? '', { limit: 1 + (i % 3) })),
-    );
-    expect(taken.map((reply) => kinds(reply))).to.deep.equal(all.map(() => ['granted']));
-    const held = all.map((key, i) => ({
-      key,
-      client: 'c',
-      limit: 1 + (i % 3),
-      ids: [own[i] ?? ''],
-    }));
-    const extended = await fixture.backend.extend(held.map((one) => ({ ...one, ttl: 30_000 })));
-    expect(extended.flatMap((reply) => reply.extended)).to.deep.equal(all.map(() => true));
-    const released = await fixture.backend.release(held);
-    expect(released.flatMap((reply) => reply.released)).to.deep.equal(all.map(() => true));
-    expect(fixture.replies.length - before).to.equal(3);
   });
 
   it('may name one semaphore twice, and give each call the outcome of its request', async () => {

@@ -32,19 +32,6 @@ describeOnBoth('tickets', (make) => {
     expect(arrivalOf(verdicts[2])).to.equal(place).and.below(arrivalOf(verdicts[1]));
   });
 
-  it('get the lowest free slots, over gaps of every shape, and count by their permits', async () => {
-    const one = make({ limit: 20 });
-    await one.acquire(ids('a', 10));
-    await one.release(['a.10', 'a.1', 'a.6', 'a.4']);
-    expect((await one.take('b.1.6')).slots).to.deep.equal([0, 3, 5, 9, 10, 11]);
-    await one.release(['b.1.6', 'a.2']);
-    expect((await one.take('b.2')).slots).to.deep.equal([0]);
-    expect((await one.take('b.3.2')).slots).to.deep.equal([1, 3]);
-    expect((await one.inspect()).held).to.equal(8);
-    const tries = [request('b.4.13', 'try'), request('b.5.12', 'try')];
-    expect(kinds(await one.acquire(tries))).to.deep.equal(['busy', 'granted']);
-  });
-
   it('end at their very microsecond, and their slots are used again, lowest first', async () => {
     const one = make({ limit: 5, ttl: 1000 });
     await one.acquire(ids('a', 5));
@@ -57,20 +44,6 @@ describeOnBoth('tickets', (make) => {
     expect((await one.release('a.4')).released).to.deep.equal([false]);
     expect((await one.take('b.1')).slots).to.deep.equal([1]);
     expect((await one.take('b.2')).slots).to.deep.equal([3]);
-  });
-
-  it('end at their last expiry, whether that was moved on or back, and by what', async () => {
-    const one = make({ limit: 1, ttl: 5000 });
-    await one.take('a.1');
-    await one.extend('a.1', { ttl: 20_000 });
-    one.pass(6000);
-    expect(await one.holders()).to.deep.equal(['a.1']);
-    await one.extend('a.1', { ttl: 100 });
-    one.pass(100);
-    await one.take('b.1');
-    await one.take('b.1', { ttl: 100 });
-    one.pass(100);
-    expect(await one.holders()).to.deep.equal([]);
   });
 
   it('thousands of them are taken, extended, half expired and given back in a few calls', async () => {
@@ -114,32 +87,6 @@ describeOnBoth('tickets', (make) => {
         expect((await one.take('b.1')).fencingToken).to.equal((rest.at(-1) ?? NaN) + 1);
       }
     });
-
-    it('that rise over grants of every way, and over a loss of all data', async () => {
-      const one = make({ limit: 1 });
-      const tokens = [(await one.take('a.1')).fencingToken];
-      await one.acquire(['b.1', 'b.2']);
-      await one.acquire('c.1');
-      const told = (grants: readonly { fencingToken: number }[]): void =>
-        void tokens.push(...grants.map(({ fencingToken }) => fencingToken));
-      told((await one.release('a.1', { client: 'b' })).grants);
-      told((await one.release('b.1')).grants);
-      await one.release('b.2');
-      told((await one.inspect()).holders);
-      one.pass(1);
-      await one.loseAll();
-      tokens.push((await one.take('d.1')).fencingToken);
-      expect(tokens).to.have.lengthOf(5);
-      expect(tokens).to.deep.equal([...new Set(tokens)].toSorted((a, b) => a - b));
-    });
-  });
-
-  it('are given back by a call that names as many as there are, and one that is none', async () => {
-    const one = make({ limit: 4 });
-    await one.acquire(ids('a', 3));
-    const { released } = await one.release(['a.1', 'a.2', 'never.1']);
-    expect(released).to.deep.equal([true, true, false]);
-    expect(await one.standing()).to.deep.equal({ held: { 'a.3': [2] }, queue: [] });
   });
 
   it('are not extended for one that was lost, whose id was granted again by a late call', async () => {
@@ -157,39 +104,32 @@ describeOnBoth('tickets', (make) => {
   });
 
   describe('by a call that comes too late', () => {
-    const late: [string, (one: PortFixture, notAfter: number) => Promise<object>][] = [
-      ['acquire', (one, notAfter) => one.acquire('a.2', { notAfter })],
-      [
-        'acquire of what is held and what waits',
-        async (one, notAfter) => {
-          const reply = await one.acquire(['a.1', 'b.1'], { notAfter });
-          return { verdicts: reply.verdicts.slice(1) };
-        },
-      ],
-      ['adopt', (one, notAfter) => one.adopt('a.1', 'c.1', { notAfter })],
-      ['a second adopt', (one, notAfter) => one.adopt('d.0', 'd.1', { notAfter })],
-      ['setLimit', (one, notAfter) => one.setLimit(5, { notAfter })],
-    ];
-    for (const [what, call] of late) {
-      it(`stay as they are, and it says so: ${what}`, async () => {
-        const one = make({ limit: 2 });
+    const now = 1_700_000_000_000.5;
+    const late: Readonly<Record<string, (one: PortFixture, notAfter: number) => Promise<object>>> =
+      {
+        acquire: (one, notAfter) => one.acquire('a.2', { notAfter }),
+        'acquire of what is held and what waits': async (one, notAfter) =>
+          (await one.acquire(['a.1', 'b.1'], { notAfter })).verdicts.slice(1),
+        adopt: (one, notAfter) => one.adopt('a.1', 'c.1', { notAfter }),
+        'a second adopt': (one, notAfter) => one.adopt('d.0', 'd.1', { notAfter }),
+        setLimit: (one, notAfter) => one.setLimit(5, { notAfter }),
+        addPermits: (one, notAfter) => one.addPermits(1, 'x.1', { notAfter }),
+        setRate: (one, notAfter) => one.setRate({ permits: 1, per: 1000, burst: 1 }, { notAfter }),
+      };
+
+    it('stay as they are, and it says so, but not at the very microsecond', async () => {
+      for (const [what, call] of Object.entries(late)) {
+        const one = make({ limit: 2, time: { now } });
         await one.acquire(['a.1', 'd.0']);
         await one.adopt('d.0', 'd.1');
         await one.acquire(['b.1', 'b.2']);
-        one.pass(500);
         const before = await one.inspect();
-        const reply = await call(one, one.time.now - 0.001);
-        expect(JSON.stringify(reply)).to.match(/"late":true|"kind":"late"/);
-        expect(await one.inspect()).to.deep.equal(before);
-      });
-    }
-
-    it('but not at the very microsecond', async () => {
-      const now = 1_700_000_000_000.5;
-      const one = make({ limit: 1, time: { now } });
-      await one.take('a.1', { notAfter: now });
-      expect((await one.adopt('a.1', 'b.1', { notAfter: now })).ticket?.before).to.equal('a.1');
-      expect((await one.setLimit(3, { notAfter: now })).storedLimit).to.equal(3);
+        const reply = JSON.stringify(await call(one, now - 0.001));
+        expect(reply, what).to.match(/"late":true|"kind":"late"/);
+        expect(await one.inspect(), what).to.deep.equal(before);
+        const inTime = JSON.stringify(await call(one, now));
+        expect(inTime, what).not.to.match(/"late":true|"kind":"late"/);
+      }
     });
 
     it('still make room where they expired, and the clients concerned are notified', async () => {

@@ -56,13 +56,14 @@ describeWithServer('what goes over the wire', (server) => {
         );
         const failed = outcomes.flatMap(({ status }, i) => (status === 'rejected' ? [i] : []));
         const held = outcomes.flatMap((outcome) => ('value' in outcome ? outcome.value : []));
+        await Promise.all(held.map((handle) => handle.extend()));
         await Promise.all(held.map((handle) => handle.release()));
         return failed;
       };
       await round();
       await watched.names();
       expect(await round()).to.deep.equal([]);
-      expect(await watched.names()).to.deep.equal(['evalsha', 'evalsha']);
+      expect(await watched.names()).to.deep.equal(['evalsha', 'evalsha', 'evalsha']);
       await server().command('DEL', `${prefix}:{s50}:tickets`);
       await server().command('SET', `${prefix}:{s50}:tickets`, 'damaged');
       await watched.names();
