@@ -4,37 +4,9 @@ import { AcquireTimeoutError } from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import type { CaseGroup } from '../case-group.js';
-import { type Scope, untilState } from '../scope.js';
+import { untilState } from '../scope.js';
 
 const DAY = 86_400_000;
-
-/** How the last ticket or waiter can go. */
-const ENDS: Readonly<Record<string, (scope: Scope) => Promise<unknown>>> = {
-  'a release': async (scope) => {
-    const semaphore = scope.semaphore({ limit: 5 });
-    const handles = [await semaphore.acquire({ permits: 2 }), await semaphore.acquire()];
-    for (const handle of handles) await handle.release();
-  },
-  'a timeout': async (scope) => {
-    const [here, there] = scope.pair();
-    const holder = await there.acquire();
-    const waits = [10, 15, 20, 25].map((timeout) => here.acquire(timeout));
-    await Promise.all(waits.map((wait) => errorOf(wait, AcquireTimeoutError)));
-    await holder.release();
-  },
-  'the release of a ticket that was gone': async (scope) => {
-    const handle = await scope.semaphore().acquire();
-    await scope.removeTicket(handle);
-    await handle.release();
-  },
-  'a hand-over to a waiter': async (scope) => {
-    const holder = await scope.elsewhere().acquire();
-    const waiting = scope.semaphore().acquire();
-    await scope.untilWaiting(1);
-    await holder.release();
-    await (await waiting).release();
-  },
-};
 
 /**
  * P8: no key without an expiry, and nothing but `meta`, and the sign in `tickets` that keeps that
@@ -65,18 +37,22 @@ export const keyCases: CaseGroup = {
       await waiting;
     },
 
-    ...Object.fromEntries(
-      Object.entries(ENDS).map(([end, run]) => [
-        `are gone after ${end}, but for meta, which goes a day later [P4, P8]`,
-        async (scope: Scope) => {
-          await run(scope);
-          await eventually(async () => {
-            const keys = await scope.ownKeys();
-            expect([...keys.keys()]).to.deep.equal(['meta']);
-            expect(keys.get('meta')).to.be.within(DAY - 60_000, DAY + 60_000);
-          });
-        },
-      ]),
-    ),
+    'are gone after the last ticket and waiter, but for meta, which goes a day later [P4, P8]':
+      async (scope) => {
+        const [here, there] = scope.pair();
+        const holder = await there.acquire();
+        await errorOf(here.acquire(10), AcquireTimeoutError);
+        const waiting = here.acquire();
+        await scope.untilWaiting(1);
+        await holder.release();
+        const next = await waiting;
+        await scope.removeTicket(next);
+        await next.release();
+        await eventually(async () => {
+          const keys = await scope.ownKeys();
+          expect([...keys.keys()]).to.deep.equal(['meta']);
+          expect(keys.get('meta')).to.be.within(DAY - 60_000, DAY + 60_000);
+        });
+      },
   },
 };

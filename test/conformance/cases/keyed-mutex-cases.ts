@@ -62,26 +62,5 @@ export const keyedMutexCases: CaseGroup = {
       await holder.release();
       expect((await waiting).held).to.equal(true);
     }),
-
-    'hash the keys onto stripes': async (scope) => {
-      const stripes = 3;
-      const [mutex, other] = scope.keyed({ stripes });
-      const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
-      const handle = await mutex.acquire(keys);
-      expect(handle.keys).to.deep.equal(keys);
-      expect(new Set(handle.handles)).to.have.property('size', stripes);
-      expect(await other.tryAcquire('any other key')).to.equal(null);
-      // With another name, or without stripes, they are other locks.
-      for (const options of [{ stripes, name: scope.freshName() }, {}]) {
-        const [apart] = scope.keyed(options);
-        expect(await apart.tryAcquire(['3:0', '3:1', '3:2'])).to.include({ held: true });
-      }
-      for (let stripe = 0; stripe < stripes; stripe += 1) {
-        const lock = scope.elsewhere({}, `striped:${scope.name}:${stripes}:${stripe}`);
-        expect(await lock.inspect()).to.include({ held: 1 });
-      }
-      expect(await handle.release()).to.equal(true);
-      expect(await other.tryAcquire(keys)).to.include({ held: true });
-    },
   },
 };

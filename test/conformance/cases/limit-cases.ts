@@ -80,26 +80,5 @@ export const limitCases: CaseGroup = {
       expect(await here.addPermits(1)).to.equal(2);
       expect((await Promise.all(waiting)).map(({ slot }) => slot)).to.have.members([0, 1]);
     },
-
-    'takes no permit away when it shrinks, gives slots below it': async (scope) => {
-      const [here, there] = scope.pair({ limit: 3 });
-      const handles = [await here.acquire(), await there.acquire(), await here.acquire()];
-      const [first, second, third] = handles;
-      await there.setLimit(2);
-      expect(await here.inspect()).to.include({ limit: 2, held: 3, waiting: 0 });
-      for (const handle of handles) await handle.extend();
-      expect(handles.map(({ held }) => held)).to.deep.equal([true, true, true]);
-      for (const handle of [first, second]) {
-        expect(await here.tryAcquire()).to.equal(null);
-        expect(await there.tryAcquire()).to.equal(null);
-        expect(await handle?.release()).to.equal(true);
-      }
-      expect(third?.slot).to.equal(2);
-      expect(await there.tryAcquire()).to.include({ slot: 0 });
-      expect(await here.tryAcquire()).to.equal(null);
-      await third?.release();
-      expect(await here.tryAcquire()).to.include({ slot: 1 });
-      expect(await there.tryAcquire()).to.equal(null);
-    },
   },
 };

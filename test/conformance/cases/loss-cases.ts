@@ -95,23 +95,6 @@ export const lossCases: CaseGroup = {
       expect(await semaphore.acquire()).to.include({ held: true });
     },
 
-    'an extension gives the ticket its own full ttl again, and no other ticket anything': async (
-      scope,
-    ) => {
-      const limit = 2;
-      const long = await scope.semaphore({ limit, ttl: 60_000, extendEvery: 0 }).acquire();
-      const short = await scope.elsewhere({ limit, ttl: 10_000, extendEvery: 0 }).acquire();
-      await scope.ageTicket(short, 2000);
-      expect(await leftThere(scope)).to.be.within(0, 2000);
-      await Promise.all(Array.from({ length: 20 }, () => short.extend()));
-      expect(await leftThere(scope)).to.be.within(5000, 10_000);
-      expect(short.expiresIn).to.be.at.most(10_000);
-      await short.release();
-      expect(await leftThere(scope)).to.be.within(50_000, 60_000);
-      expect(long.expiresIn).to.be.greaterThan(50_000);
-      await long.extend();
-    },
-
     'an extension happens by itself, for all handles, whenever they came': async (scope) => {
       const semaphore = scope.semaphore({ limit: 20, ttl: 10_000, extendEvery: 20 });
       for (let i = 0; i < 10; i += 1) await scope.ageTicket(await semaphore.acquire(), 3000);

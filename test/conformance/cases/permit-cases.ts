@@ -33,30 +33,6 @@ export const permitCases: CaseGroup = {
       expect((await here.acquire(0)).slots).to.deep.equal([4]);
     },
 
-    'let a resource refuse a stale holder by slot [P2]': async (scope) => {
-      const semaphore = scope.semaphore({ limit: 3 });
-      const highest = new Map<number, number>();
-      const write = ({ slot, fencingToken }: Handle): boolean => {
-        if (fencingToken < (highest.get(slot) ?? 0)) return false;
-        highest.set(slot, fencingToken);
-        return true;
-      };
-      const low = await semaphore.acquire();
-      const [stale, middle] = [await semaphore.acquire(), await semaphore.acquire()];
-      expect(write(stale), 'in time').to.equal(true);
-      await scope.ageTicket(stale, 0);
-      const successor = await semaphore.acquire();
-      expect(successor.slot).to.equal(stale.slot);
-      expect(write(successor)).to.equal(true);
-      // By its highest token alone the resource would refuse these, too.
-      for (const coHolder of [low, middle]) {
-        expect(coHolder.fencingToken).to.be.below(successor.fencingToken);
-        expect(write(coHolder), 'a co-holder').to.equal(true);
-      }
-      expect(write(stale), 'the stale holder').to.equal(false);
-      expect(write(successor), 'the successor again').to.equal(true);
-    },
-
     'are all taken and never one twice, however many want them [P1]': async (scope) => {
       for (const { limit, taken, tasks, most } of LOADS) {
         const semaphores = scope.pair({ limit }, scope.freshName());

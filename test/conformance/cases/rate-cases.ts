@@ -30,15 +30,6 @@ export const rateCases: CaseGroup = {
       expect(await scope.elsewhere().inspect()).not.to.have.property('rate');
     },
 
-    'is obeyed by callers that have none, and lets a burst through at once': async (scope) => {
-      const rated = scope.semaphore({ limit: 9, rate: { ...HOURLY, burst: 3 } });
-      const plain = scope.elsewhere({ limit: 9 });
-      await rated.acquire();
-      await plain.acquire({ permits: 2 });
-      expect(await plain.tryAcquire()).to.equal(null);
-      expect(await rated.tryAcquire()).to.equal(null);
-    },
-
     'may be beside no limit': async (scope) => {
       const rate = { ...HOURLY, burst: 40 };
       const [here, there] = scope.pair({ limit: Infinity, rate });
@@ -67,25 +58,6 @@ export const rateCases: CaseGroup = {
         expect(await here.tryAcquire()).not.to.equal(null);
         expect(await here.inspect()).not.to.have.property('rate');
       },
-
-    'that is fast enough keeps nobody waiting, and waiters keep their order': async (scope) => {
-      const [here, there] = scope.pair({ limit: 50, rate: { permits: 1000, per: 1 } });
-      const holder = await here.acquire({ permits: 50 });
-      const order: number[] = [];
-      const all: Promise<unknown>[] = [];
-      for (let i = 0; i < 8; i += 1) {
-        const each = (i % 2 === 0 ? here : there).acquire();
-        all.push(each.then(({ fencingToken }) => order.push(fencingToken, i)));
-        await scope.untilWaiting(i + 1);
-      }
-      await holder.release();
-      await Promise.all(all);
-      const byToken = order.flatMap((_, i) =>
-        i % 2 === 0 ? [{ token: order[i] ?? 0, number: order[i + 1] ?? 0 }] : [],
-      );
-      byToken.sort((one, other) => one.token - other.token);
-      expect(byToken.map(({ number }) => number)).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7]);
-    },
 
     'goes with a mutex, and with each key of a keyed semaphore or mutex': async (scope) => {
       const [, there] = scope.pair();
