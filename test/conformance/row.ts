@@ -79,4 +79,5 @@ export interface KeyView {
   list(start: string): Promise<ReadonlyMap<string, number>>;
   delete(...keys: string[]): Promise<void>;
   setString(key: string, value: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
 }

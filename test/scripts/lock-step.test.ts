@@ -42,8 +42,10 @@ type Act = keyof typeof ACTS;
 /** What one kind of random program does, and how often. */
 interface Habits {
   readonly limit: number;
-  readonly largest: number;
-  readonly longestPause: number;
+  /** Left out: 1 permit. */
+  readonly largest?: number;
+  /** Left out: 150 ms. */
+  readonly longestPause?: number;
   /** How many requests a call has for each that is drawn. */
   readonly batch?: number;
   /** Of what new requests get one. */
@@ -60,28 +62,20 @@ function order(group: string, weight = 1, priority = 0): RequestOrder {
 
 const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, addPermits: 8, otherLimit: 3 };
 const HABITS: Readonly<Record<string, Habits>> = {
-  'one permit': { limit: 1, largest: 1, longestPause: 200 },
-  'few permits, many waiters': { limit: 3, largest: 1, longestPause: 150 },
+  'one permit': { limit: 1 },
+  'few permits, many waiters': { limit: 3 },
   'weights and stalls': { limit: 7, largest: 4, longestPause: 400, acts: { stall: 15 } },
   'wide and fast': { limit: 40, largest: 9, longestPause: 30 },
   'large calls': { limit: 60, largest: 1, longestPause: 60, batch: 9 },
   'limits that differ': { limit: 5, largest: 4, longestPause: 200, acts: { otherLimit: 20 } },
   'hand-over and revocation of one permit': {
     limit: 1,
-    largest: 1,
     longestPause: 400,
     acts: { ...OPERATIONS, stall: 10 },
   },
-  'hand-over, revocation and a live limit': {
-    limit: 6,
-    largest: 3,
-    longestPause: 150,
-    acts: OPERATIONS,
-  },
+  'hand-over, revocation and a live limit': { limit: 6, largest: 3, acts: OPERATIONS },
   'groups with weights': {
     limit: 1,
-    largest: 1,
-    longestPause: 150,
     orders: [order('a', 1), order('b', 2), order('c', 4), undefined],
   },
   'groups, priorities, heavy requests and stalls': {
@@ -94,24 +88,21 @@ const HABITS: Readonly<Record<string, Habits>> = {
   'groups and a live limit': {
     limit: 5,
     largest: 4,
-    longestPause: 150,
     orders: [order('a'), order('b', 2), order('', 1, 1), undefined, undefined],
     acts: { ...OPERATIONS, setLimit: 15, stall: 6 },
   },
-  'a bounded queue': { limit: 2, largest: 2, longestPause: 150, maxWaiting: 4 },
+  'a bounded queue': { limit: 2, largest: 2, maxWaiting: 4 },
   'a bounded queue, groups and stalls': {
     limit: 3,
     largest: 3,
-    longestPause: 150,
     maxWaiting: 6,
     orders: [order('a', 2), order('b', 1, 3), undefined],
     acts: { stall: 15, setLimit: 8 },
   },
-  'how long to wait': { limit: 3, largest: 2, longestPause: 150, progress: true },
+  'how long to wait': { limit: 3, largest: 2, progress: true },
   'how long to wait, with groups, stalls and losses': {
     limit: 3,
     largest: 4,
-    longestPause: 150,
     progress: true,
     orders: [order('a', 2), order('b', 1, 3), undefined, undefined],
     acts: { stall: 12, setLimit: 8, lose: 5 },
@@ -119,7 +110,6 @@ const HABITS: Readonly<Record<string, Habits>> = {
   'groups and losses of data': {
     limit: 4,
     largest: 2,
-    longestPause: 150,
     orders: [order('a'), order('b', 5), undefined],
     acts: { ...OPERATIONS, lose: 20, stepBack: 5 },
   },
@@ -131,7 +121,6 @@ const HABITS: Readonly<Record<string, Habits>> = {
   },
   'rates of one permit': {
     limit: 1,
-    largest: 1,
     longestPause: 250,
     acts: { otherRate: 8, setRate: 8, release: 40 },
   },
@@ -141,12 +130,7 @@ const HABITS: Readonly<Record<string, Habits>> = {
     longestPause: 300,
     acts: { ...OPERATIONS, otherRate: 5, setRate: 12, stall: 3 },
   },
-  'losses of data': {
-    limit: 4,
-    largest: 2,
-    longestPause: 150,
-    acts: { ...OPERATIONS, lose: 20, stepBack: 5 },
-  },
+  'losses of data': { limit: 4, largest: 2, acts: { ...OPERATIONS, lose: 20, stepBack: 5 } },
 };
 
 /** Intervals of 0.1 to 300 ms, some of them no whole microseconds. */
@@ -202,7 +186,7 @@ class Program {
   #made = 0;
 
   constructor(pair: LockStep, habits: Habits) {
-    this.#pair = pair;
+    this.#pair = traced(pair, this.trace);
     this.#habits = habits;
     this.#all = MEMBERS.map((member) => {
       return { member, waiting: new Set(), held: new Set() };
@@ -229,9 +213,10 @@ class Program {
 
   async #do({ act, picks, dice }: Step, mine: Mine): Promise<void> {
     const { member, held, waiting } = mine;
-    const { longestPause, limit } = this.#habits;
+    const { longestPause = 150, limit } = this.#habits;
+    const pair = this.#pair;
     const [first = 0] = picks;
-    const late = dice < 20 ? this.#pair.now - 0.5 : undefined;
+    const late = dice < 20 ? pair.now - 0.5 : undefined;
     switch (act) {
       case 'ask':
         return this.#ask(mine, picks, dice);
@@ -239,15 +224,12 @@ class Program {
         return this.#askAgain(mine, picks, dice);
       case 'askLate': {
         const asks: Ask[] = [...again(waiting), { id: `${member.name}.late`, how: 'wait' }];
-        this.#note(`${member.name} asks late`);
-        await this.#pair.acquire(member, asks, this.#pair.now - 0.5);
+        await pair.acquire(member, asks, pair.now - 0.5);
         return;
       }
       case 'extend': {
         const ids = some([...held, ...waiting], picks, 0.7);
-        this.#note(`${member.name} extends ${ids.join(', ')}`);
-        if (ids.length === 0) return;
-        return this.#pair.extend(member, ids, (i) => dice < 10 && i === 0);
+        return ids.length === 0 ? undefined : pair.extend(member, ids, dice < 10);
       }
       case 'release': {
         const share = dice < 20 ? 1 : 0.5;
@@ -256,57 +238,37 @@ class Program {
       }
       case 'adopt':
         return this.#adopt(mine, this.#anyId(first), dice, late);
-      case 'revoke': {
-        const id = this.#anyId(first);
-        this.#note(`${member.name} revokes ${id}`);
-        return this.#pair.revoke(member, id);
-      }
+      case 'revoke':
+        return pair.revoke(member, this.#anyId(first));
       case 'setLimit':
-        this.#note(
-          `${member.name} sets the limit to ${first % (limit + 1)}${late ? ', late' : ''}`,
-        );
-        return this.#pair.setLimit(member, first % (limit + 1), late);
-      case 'addPermits': {
-        const delta = (first % 5) - 2;
+        return pair.setLimit(member, first % (limit + 1), late);
+      case 'addPermits':
         // Some are sent twice.
-        const id = `${member.name}.${dice % 8}`;
-        this.#note(`${member.name} adds ${delta} permits by ${id}${late ? ', late' : ''}`);
-        return this.#pair.addPermits(member, delta, id, late);
-      }
+        return pair.addPermits(member, (first % 5) - 2, `${member.name}.${dice % 8}`, late);
       case 'otherLimit':
-        this.#note(`${member.name} comes back with limit ${1 + (first % limit)}`);
-        this.#pair.limits.set(member.name, 1 + (first % limit));
-        return;
+        return pair.useLimit(member, 1 + (first % limit));
       case 'otherRate':
-        return this.#comeBackWith(member, RATES[first % RATES.length]);
-      case 'setRate': {
-        const rate = RATES[first % RATES.length];
-        this.#note(`${member.name} sets the rate to ${shownRate(rate)}${late ? ', late' : ''}`);
-        return this.#pair.setRate(member, rate, late);
-      }
+        return pair.useRate(member, RATES[first % RATES.length]);
+      case 'setRate':
+        return pair.setRate(member, RATES[first % RATES.length], late);
       case 'pass':
-        return this.#pass(Math.round((longestPause * 4 * first) / 99) / 4);
+        return pair.pass(Math.round((longestPause * 4 * first) / 99) / 4);
       case 'stall':
-        return this.#pass(500 + 65 * first);
+        return pair.pass(500 + 65 * first);
       case 'stepBack':
         // All waiters have a lease.
         for (const each of this.#all) await this.#askAgain(each, [], 99);
-        this.#note(`the clock steps back by ${10 * first} ms`);
-        return this.#pair.stepBack(10 * first);
+        return pair.stepBack(10 * first);
       case 'lose': {
         const losses: Loss[] = ['everything', 'tickets', 'queue'];
-        const what = losses[first % losses.length] ?? 'queue';
-        this.#note(`${what} is lost`);
-        return this.#pair.lose(
-          what,
-          this.#all.flatMap((each) => [...each.waiting]),
-        );
+        const asked = this.#all.flatMap((each) => [...each.waiting]);
+        return pair.lose(losses[first % losses.length] ?? 'queue', asked);
       }
     }
   }
 
   async #ask(mine: Mine, picks: readonly number[], dice: number): Promise<void> {
-    const { largest, batch = 1, orders = [undefined] } = this.#habits;
+    const { largest = 1, batch = 1, orders = [undefined] } = this.#habits;
     const wanted = dice < 50 ? picks.flatMap((pick) => Array(batch).fill(pick) as number[]) : picks;
     const asks = wanted.map((pick, i): Ask => {
       // Now and then more than the limit.
@@ -329,8 +291,6 @@ class Program {
   }
 
   async #acquire(mine: Mine, asks: readonly Ask[]): Promise<void> {
-    const shown = asks.map(({ id, how }) => `${id} ${how}${shownOrder(this.#orders.get(id))}`);
-    this.#note(`${mine.member.name} asks ${shown.join(', ')}`);
     const ordered = asks.map((ask) => {
       const asksProgress = this.#habits.progress === true && ask.id.length % 2 === 0;
       return { ...ask, order: this.#orders.get(ask.id), asksProgress };
@@ -345,29 +305,16 @@ class Program {
   }
 
   async #release(mine: Mine, ids: readonly string[]): Promise<void> {
-    this.#note(`${mine.member.name} releases ${ids.join(', ')}`);
     await this.#pair.release(mine.member, [...ids, 'never.1'], ids.length % 2 === 0);
     for (const id of ids) for (const list of [mine.held, mine.waiting]) list.delete(id);
   }
 
   async #adopt(mine: Mine, id: string, dice: number, late: number | undefined): Promise<void> {
     const own = this.#newId(mine, 1);
-    this.#note(`${mine.member.name} adopts ${id} as ${own}${late ? ', late' : ''}`);
     for (let time = dice > 80 ? 2 : 1; time > 0; time -= 1) {
       const newId = await this.#pair.adopt(mine.member, id, own, late);
       if (newId !== undefined) mine.held.add(newId);
     }
-  }
-
-  #comeBackWith({ name }: Member, rate: Rate | undefined): void {
-    this.#note(`${name} comes back with ${shownRate(rate)}`);
-    if (rate === undefined) this.#pair.rates.delete(name);
-    else this.#pair.rates.set(name, rate);
-  }
-
-  #pass(milliseconds: number): void {
-    this.#note(`${milliseconds} ms pass`);
-    this.#pair.pass(milliseconds);
   }
 
   #newId({ member }: Mine, permits: number): string {
@@ -380,20 +327,20 @@ class Program {
     const known = this.#all.flatMap(({ held, waiting }) => [...held, ...waiting]);
     return known[known.length - 1 - (pick % (known.length + 1))] ?? 'never.1';
   }
-
-  #note(what: string): void {
-    this.trace.push(what);
-  }
 }
 
-function shownOrder(given: RequestOrder | undefined): string {
-  return given === undefined ? '' : ` (${given.priority} ${given.group}*${given.weight})`;
-}
-
-function shownRate(rate: Rate | undefined): string {
-  return rate === undefined
-    ? 'no rate'
-    : `${rate.permits} in ${rate.per} ms, ${rate.burst} at once`;
+/** Notes each call, but for those that only look. */
+function traced(pair: LockStep, trace: string[]): LockStep {
+  return new Proxy(pair, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        if (name !== 'inspect') trace.push(`${String(name)} ${JSON.stringify(args)}`);
+        return Reflect.apply(value, target, args);
+      };
+    },
+  });
 }
 
 function again(ids: Iterable<string>): Ask[] {

@@ -126,12 +126,11 @@ export class LockStep {
   readonly memory: Side<MemoryFixture>;
   readonly redis: Side<RedisFixture>;
   readonly #members: readonly Member[];
-  /** What members were made with that have another limit than the rest. */
-  readonly limits = new Map<string, number>();
+  /** What members were made with that have another limit than the rest, or a rate. */
+  readonly #limits = new Map<string, number>();
+  readonly #rates = new Map<string, Rate | undefined>();
   /** How many may wait, if any number may not. */
   maxWaiting: number | undefined;
-  /** What members were made with that have a rate. */
-  readonly rates = new Map<string, Rate>();
   /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
   readonly #revokedUntil = new Map<string, number>();
   #latest = 0;
@@ -150,6 +149,15 @@ export class LockStep {
 
   get now(): number {
     return this.redis.fixture.time.now;
+  }
+
+  /** The member comes back with another limit. */
+  useLimit({ name }: Member, limit: number): void {
+    this.#limits.set(name, limit);
+  }
+
+  useRate({ name }: Member, rate: Rate | undefined): void {
+    this.#rates.set(name, rate);
   }
 
   pass(milliseconds: number): void {
@@ -174,10 +182,12 @@ export class LockStep {
     return { ...ours, verdicts };
   }
 
-  /** Some are asked for by a token that the ticket may no longer have. */
-  async extend(member: Member, ids: readonly string[], isOld: (i: number) => boolean) {
+  /** The first may be asked for by a token that the ticket no longer has. */
+  async extend(member: Member, ids: readonly string[], isFirstOld: boolean) {
     const call = async ({ fixture, tokens }: Side) => {
-      const fencingTokens = ids.map((id, i) => (tokens.get(id) ?? 1) - (isOld(i) ? 1 : 0));
+      const fencingTokens = ids.map(
+        (id, i) => (tokens.get(id) ?? 1) - (isFirstOld && i === 0 ? 1 : 0),
+      );
       const reply = await fixture.extend(ids, { ...this.#of(member), fencingTokens });
       const known = reply.revoked?.filter((id) => (this.#revokedUntil.get(id) ?? 0) > this.now);
       return { ...reply, revoked: known?.length === 0 ? undefined : known };
@@ -290,8 +300,8 @@ export class LockStep {
   }
 
   #of({ name: client, ttl, label }: Member): CallOptions {
-    const limit = this.limits.get(client) ?? this.redis.fixture.limit;
-    return { client, ttl, label, limit, rate: this.rates.get(client) };
+    const limit = this.#limits.get(client) ?? this.redis.fixture.limit;
+    return { client, ttl, label, limit, rate: this.#rates.get(client) };
   }
 }
 

@@ -1,11 +1,7 @@
 import { expect } from 'chai';
 
 import { type Handle } from '../../src/index.js';
-import { keysOf } from '../../src/backends/redis/keys.js';
 import { eventually } from './eventually.js';
-
-/** The last part of every key of a semaphore. */
-export const keyParts = keysOf({ prefix: 'redsem', name: '' }).map((key) => key.slice(10));
 
 interface CommandRunner {
   command(...args: string[]): Promise<unknown>;
@@ -62,12 +58,6 @@ export class StoredSemaphore {
   /** Ids of queued requests, the first one to be served first. */
   async queue(): Promise<string[]> {
     return (await this.#texts('ZRANGE', this.key('queue'), '0', '-1')).filter(isTicket);
-  }
-
-  /** The raw values of all keys but the one left out, to be compared as a whole. */
-  async dump(leftOut?: string): Promise<unknown[]> {
-    const parts = keyParts.filter((part) => part !== leftOut);
-    return Promise.all(parts.map((part) => this.#server.command('DUMP', this.key(part))));
   }
 
   /** No ticket and no queued request is left, now or soon. */

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 
-import { AcquireTimeoutError, HandleLostError } from '../../src/index.js';
+import { AcquireTimeoutError } from '../../src/index.js';
 import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
-import { reasonOf } from '../../test/support/rejection.js';
 import { describeWithCluster, describeWithSentinels } from '../../test/support/require-topology.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { LATE_MS, timedRejection } from '../support/timed.js';
@@ -170,34 +169,4 @@ describeWithSentinels('sentinels whose master fails', (sentinels) => {
 
   itOutlives('killed', topology);
   itOutlives('hung', topology);
-
-  it('killed before it replicated a grant: two hold it until the first one extends', async () => {
-    const stopReplication = meeting(async () => {
-      for (const replica of replicas) replica.pause();
-      await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
-    });
-    const lose = meeting(async () => {
-      await master.kill();
-      for (const replica of replicas) replica.resume();
-      await sentinels().untilFailover(master);
-    });
-    await throughBothClients(connect, async (fixture) => {
-      const name = newName();
-      const options = { limit: 1, ttl: LONG, extendEvery: 0 };
-      const here = await fixture.semaphore(name, options);
-      const there = await fixture.semaphore(name, options);
-      await stopReplication();
-      const handle = await here.acquire(5000);
-      await lose();
-      const next = await eventually(() => there.acquire(1000));
-      // What asynchronous replication cannot prevent: a second holder, here until the first one
-      // asks.
-      expect([handle.held, next.held]).to.deep.equal([true, true]);
-      expect(next.fencingToken).to.be.above(handle.fencingToken);
-      const error = await reasonOf(handle.extend());
-      expect(error).to.be.instanceOf(HandleLostError).with.property('reason', 'missing');
-      expect([handle.held, next.held]).to.deep.equal([false, true]);
-      expect(await next.release()).to.equal(true);
-    });
-  });
 });

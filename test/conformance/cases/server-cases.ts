@@ -62,17 +62,30 @@ export const serverCases: CaseGroup = {
   title: 'a server that refuses or fails',
   needs: ['keys', 'server'],
   cases: {
-    'a wrong type under a key is a BackendError of every call': wordy(async (scope) => {
-      const semaphore = scope.semaphore({ limit: 2 });
-      const handle = await semaphore.acquire();
-      await scope.keys.setString(scope.ownKey('tickets'), 'of a wrong type');
-      await expectRefused(scope, /WRONGTYPE/);
-      const calls = [() => handle.extend(), () => semaphore.inspect(), () => handle.release()];
-      for (const call of calls) {
-        expect(await errorOf<Error>(call(), BackendError)).to.match(/WRONGTYPE/);
-      }
-      await scope.keys.delete(scope.ownKey('tickets'));
-    }),
+    'a wrong type under a key is a BackendError of every call, which changes nothing': wordy(
+      async (scope) => {
+        const semaphore = scope.semaphore({ limit: 3 });
+        for (const key of ['tickets', 'meta'].map((part) => scope.ownKey(part))) {
+          const [handle, given] = [await semaphore.acquire(), await semaphore.acquire()];
+          await scope.keys.rename(key, `${key}:saved`);
+          await scope.keys.setString(key, 'of a wrong type');
+          await expectRefused(scope, /WRONGTYPE/);
+          const calls = [() => handle.extend(), () => semaphore.inspect(), () => given.release()];
+          for (const call of calls) {
+            expect(await errorOf<Error>(call(), BackendError)).to.match(/WRONGTYPE/);
+          }
+          await scope.keys.rename(`${key}:saved`, key);
+          // What was refused is given back once the key is right again.
+          await untilState(semaphore, { held: 1, waiting: 0 });
+          expect(await handle.release()).to.equal(true);
+        }
+        const all = await semaphore.acquire({ permits: 3 });
+        await scope.keys.setString(scope.ownKey('queue'), 'of a wrong type');
+        expect(await errorOf<Error>(semaphore.acquire(), BackendError)).to.match(/WRONGTYPE/);
+        await scope.keys.delete(scope.ownKey('queue'));
+        expect(await all.release()).to.equal(true);
+      },
+    ),
 
     'a full memory: extend, release and revoke work, acquire is whole': wordy(async (scope) => {
       const [semaphore, elsewhere] = scope.pair({ limit: 3 });
