@@ -81,10 +81,8 @@ export abstract class PortFixture {
   acquire(asked: string | readonly (string | TicketRequest)[], options: CallOptions = {}) {
     const list = typeof asked === 'string' ? [asked] : asked;
     const requests = list.map((one) => (typeof one === 'string' ? request(one) : one));
-    const { label = 'label', notAfter, maxWaiting, rate } = options;
-    const given = { label, notAfter, maxWaiting, rate };
-    const call = { ...this.#call(requests[0]?.id, options), ...given, requests };
-    return only(this.backend.acquire([{ ...call, ttl: this.#ttl(options) }]));
+    const call = { ...this.#call(requests[0]?.id, options), requests };
+    return only(this.backend.acquire([call]));
   }
 
   /** Acquires one ticket that must be granted. */
@@ -98,37 +96,32 @@ export abstract class PortFixture {
   }
 
   extend(held: string | readonly string[], options: CallOptions = {}) {
-    const list = typeof held === 'string' ? [held] : held;
+    const ids = typeof held === 'string' ? [held] : held;
     const { fencingTokens } = options;
-    const call = { ...this.#call(list[0], options), ids: list, fencingTokens };
-    return only(this.backend.extend([{ ...call, ttl: this.#ttl(options) }]));
+    return only(this.backend.extend([{ ...this.#call(ids[0], options), ids, fencingTokens }]));
   }
 
   release(gone: string | readonly string[], options: CallOptions = {}) {
-    const list = typeof gone === 'string' ? [gone] : gone;
-    return only(this.backend.release([{ ...this.#call(list[0], options), ids: list }]));
+    const ids = typeof gone === 'string' ? [gone] : gone;
+    return only(this.backend.release([{ ...this.#call(ids[0], options), ids }]));
   }
 
   setLimit(newLimit: number, options: CallOptions = {}) {
-    const { notAfter } = options;
-    return this.backend.setLimit({ ...this.#call(undefined, options), newLimit, notAfter });
+    return this.backend.setLimit({ ...this.#call(undefined, options), newLimit });
   }
 
   setRate(newRate: Rate | undefined, options: CallOptions = {}) {
-    const { notAfter } = options;
-    return this.backend.setRate({ ...this.#call(undefined, options), newRate, notAfter });
+    return this.backend.setRate({ ...this.#call(undefined, options), newRate });
   }
 
   addPermits(delta: number, id: string, options: CallOptions = {}) {
-    const { notAfter } = options;
-    return this.backend.addPermits({ ...this.#call(undefined, options), delta, id, notAfter });
+    return this.backend.addPermits({ ...this.#call(undefined, options), delta, id });
   }
 
   /** `own`: the start of its new id, as `b.1`. */
   adopt(id: string, own: string, options: CallOptions = {}) {
-    const { label = 'adopter', notAfter } = options;
-    const call = { ...this.#call(own, options), label, id, notAfter };
-    return this.backend.adopt({ ...call, ttl: this.#ttl(options), newId: adoptedId(own, id) });
+    const call = this.#call(own, { label: 'adopter', ...options });
+    return this.backend.adopt({ ...call, id, newId: adoptedId(own, id) });
   }
 
   revoke(id: string, options: CallOptions = {}) {
@@ -197,14 +190,13 @@ export abstract class PortFixture {
     await Promise.all(this.#listens.splice(0).map((one) => one.close()));
   }
 
+  /** What calls have in common; each takes of it what it needs. */
   #call(firstId: string | undefined, options: CallOptions) {
+    const { ttl = this.ttl, limit = this.limit, label = 'label' } = options;
+    const { notAfter, maxWaiting, rate } = options;
     const client = options.client ?? parseTicketId(firstId ?? '')?.client ?? 'nobody';
-    return { key: this.key, limit: options.limit ?? this.limit, client };
-  }
-
-  #ttl({ ttl = this.ttl }: CallOptions): number {
     this.longest = Math.max(this.longest, ttl);
-    return ttl;
+    return { key: this.key, limit, client, ttl, label, notAfter, maxWaiting, rate };
   }
 }
 

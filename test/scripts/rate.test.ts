@@ -234,23 +234,6 @@ describeOnBoth('a rate', (make) => {
   });
 
   describe('that is stored', () => {
-    it('counts for everybody, also for callers that have none or another', async () => {
-      const one = make(ANY);
-      await one.setRate({ permits: 1, per: HOUR, burst: 1 });
-      await one.take('a.1', RATED);
-      one.pass(HOUR - 1);
-      for (const options of [RATED, {}]) expect(await one.try('a.2', options)).to.equal('busy');
-      expect((await one.inspect()).rate).to.deep.equal({
-        permits: 1,
-        per: HOUR,
-        burst: 1,
-        from: 'setRate',
-        nextIn: 1,
-      });
-      one.pass(1);
-      await one.take('a.2');
-    });
-
     it('serves waiters with what it allows, and keeps what was used', async () => {
       const one = make(ANY);
       const options = { rate: { permits: 1, per: HOUR, burst: 1 } };

@@ -41,21 +41,6 @@ export class Fixture {
   async untilQueued(count: number): Promise<void> {
     await eventually(async () => expect(await this.stored.queue()).to.have.length(count));
   }
-
-  /**
-   * Every permit can be had at once, each with a different slot and a token above `above`, not one
-   * more; then nothing is held.
-   */
-  async expectUsable(semaphore: Semaphore, above = 0): Promise<void> {
-    const handles: Handle[] = [];
-    while (handles.length < semaphore.limit) handles.push(await semaphore.acquire(5000));
-    expect(handles.map(({ slot }) => slot)).to.have.members(handles.map((_, index) => index));
-    for (const { fencingToken } of handles) expect(fencingToken).to.be.above(above);
-    expect(await semaphore.tryAcquire()).to.equal(null);
-    await this.stored.expectHeldBy(handles);
-    for (const handle of handles) expect(await handle.release()).to.equal(true);
-    await this.stored.expectEmpty();
-  }
 }
 
 /** An `it` that runs once through each real client, with its own semaphore on that server. */

@@ -12,18 +12,8 @@ import { type Scope, underKey, untilState } from '../scope.js';
 
 const retry = { min: 5, max: 20 };
 
-/** Two permits under the key `a`, one under each other. */
-function keyedIn(scope: Scope): [KeyedSemaphore, KeyedSemaphore] {
-  const limit = (key: string): number => (key === 'a' ? 2 : 1);
-  return scope.inBoth((at) => new KeyedSemaphore(at, { name: scope.name, limit, retry }));
-}
-
 function locksIn(scope: Scope): [ReadWriteLock, ReadWriteLock] {
   return scope.inBoth((at) => new ReadWriteLock(at, scope.name, { limit: 3, retry }));
-}
-
-function electionsIn(scope: Scope, again = false): [Election, Election] {
-  return scope.inBoth((at) => new Election(at, scope.name, { again, retry }));
 }
 
 export const faceCases: CaseGroup = {
@@ -32,7 +22,10 @@ export const faceCases: CaseGroup = {
     'a keyed semaphore has its own limit for each key, in all processes together': async (
       scope,
     ) => {
-      const [here, there] = keyedIn(scope);
+      const limit = (key: string): number => (key === 'a' ? 2 : 1);
+      const [here, there] = scope.inBoth(
+        (at) => new KeyedSemaphore(at, { name: scope.name, limit, retry }),
+      );
       const first = await here.acquire('a');
       const second = await there.acquire('a', 1000);
       expect([first.name, first.slot, second.slot]).to.deep.equal([`keyed:${scope.name}:a`, 0, 1]);
@@ -78,7 +71,7 @@ export const faceCases: CaseGroup = {
     ),
 
     'an election has one leader, and the next one when it resigns': async (scope) => {
-      const [here, there] = electionsIn(scope);
+      const [here, there] = scope.inBoth((at) => new Election(at, scope.name, { retry }));
       const first = await here.campaign();
       expect([here.leadership, there.leadership]).to.deep.equal([first, undefined]);
       const next = there.campaign();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { AcquireTimeoutError, type QueueProgress, type Semaphore } from '../../../src/index.js';
+import { AcquireTimeoutError, type Semaphore } from '../../../src/index.js';
 import { errorOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import type { Scope } from '../scope.js';
@@ -56,26 +56,6 @@ export const waitingCases: CaseGroup = {
       // A holder of one that waits for two needs its own permit back, too.
       await holder.release();
       expect((await waiting).slots).to.deep.equal([0, 1]);
-    },
-
-    'says how many come before a request, which asks': async (scope) => {
-      const [here, there] = scope.pair();
-      const holder = await here.acquire();
-      const heard: number[][] = [];
-      const ends: Promise<void>[] = [];
-      for (const [i, semaphore] of [here, there, here].entries()) {
-        const onWaiting = ({ position, waiting }: QueueProgress): void =>
-          void heard.push([i, position, waiting]);
-        ends.push(semaphore.use(() => undefined, { onWaiting }));
-        await scope.untilWaiting(i + 1);
-      }
-      expect(heard.slice(0, 3)).to.deep.equal([
-        [0, 0, 1],
-        [1, 1, 2],
-        [2, 2, 3],
-      ]);
-      await holder.release();
-      await Promise.all(ends);
     },
 
     'is ended by a push, long before the next try is due [P3]': needing('push', async (scope) => {

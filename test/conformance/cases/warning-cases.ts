@@ -55,27 +55,23 @@ export const warningCases: CaseGroup = {
 
     'about the limits of keys get one warning each, with the first key': async (scope) => {
       let limit = 1;
-      const [here, there] = scope.inBoth((at) => {
-        limit += 1;
-        return new KeyedSemaphore(at, { name: scope.name, limit });
-      });
-      const sources = [here, there];
+      const sources = scope.inBoth(
+        (at) => new KeyedSemaphore(at, { name: scope.name, limit: (limit += 1) }),
+      );
       const heard = sources.map((source) => warningsOf(source, 'LIMIT_MISMATCH'));
-      const holders = [await there.acquire('a'), await here.acquire('a')];
-      await eventually(async () => {
-        for (const source of sources) await source.tryUse('a', () => {});
-        expect(heard.map(({ length }) => length)).to.deep.equal([1, 1]);
-      });
-      holders.push(await there.acquire('b'), await here.acquire('b'));
-      for (let round = 0; round < 3; round += 1) {
-        for (const source of sources) await source.tryUse('b', () => {});
+      for (const key of ['a', 'b']) {
+        const holders = await Promise.all(sources.map((source) => source.acquire(key)));
+        await eventually(async () => {
+          for (const source of sources) await source.tryUse(key, () => {});
+          expect(heard.map(({ length }) => length)).to.deep.equal([1, 1]);
+        });
+        for (const handle of holders) await handle.release();
       }
       await moment();
       const name = `"keyed:${scope.name}:a"`;
+      expect(heard.flat()).to.have.lengthOf(2);
       expect(heard[0]?.[0]).to.include(`${name} is used with limit 2 here and 3 elsewhere`);
       expect(heard[1]?.[0]).to.include(`${name} is used with limit 3 here and 2 elsewhere`);
-      expect(heard.map(({ length }) => length)).to.deep.equal([1, 1]);
-      for (const handle of holders) await handle.release();
     },
 
     'get no warning with one limit, nor when one comes after the other': async (scope) => {
