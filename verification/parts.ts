@@ -18,8 +18,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   support: 'that servers, proxies and worker processes of the tests do what they say',
   conformance: 'all clients and versions, cluster, sentinels, quorum, TLS; with real time',
   wire: 'messages that anybody may send; garbage collection',
-  faults:
-    'damaged keys, missing rights, replicas, unfit servers, clients that throw; sockets that are left',
+  faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that are left',
   topologies: 'failover and resharding of a real cluster and of real sentinels',
   quorum: 'a quorum over real masters',
   cli: 'the installed command, and its connections',
