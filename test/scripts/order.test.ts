@@ -65,25 +65,6 @@ function numbered(letter: string, count: number, permits = 1): string[] {
 }
 
 describeOnBoth('fair shares of groups', (make) => {
-  it('take turns, in whatever order their requests came', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, [...numbered('a', 5), ...numbered('b', 5), ...numbered('d', 5)], byLetter());
-    expect(groupsOf(await grants(one, ['c.x1']))).to.equal('abd'.repeat(5));
-    expect(await one.inspect()).to.include({ held: 0, waiting: 0 });
-  });
-
-  it('a new group is granted within one round of a thousand requests of another', async () => {
-    const one = make({ limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, numbered('a', 1000), byLetter());
-    expect(groupsOf(await grants(one, ['c.x1'], 7))).to.equal('a'.repeat(7));
-    await queueUp(one, numbered('b', 1), byLetter());
-    const { waiters } = await one.inspect();
-    expect(waiters.findIndex(({ group }) => group === 'b')).to.be.at.most(1);
-    expect(groupsOf(await grants(one, ['c.a7'], 2))).to.include('b');
-  });
-
   for (const permits of [1, 4]) {
     it(`follow weights over 2000 grants of up to ${permits} permits, and nothing stays idle`, async () => {
       const one = make({ limit: 7 });

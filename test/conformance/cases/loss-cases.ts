@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import { eventually } from '../../support/eventually.js';
-import { type CaseGroup, needing } from '../case-group.js';
+import type { CaseGroup } from '../case-group.js';
 import { expectLost, type Scope, untilLost } from '../scope.js';
 
 const quick = { limit: 2, ttl: 20_000, extendEvery: 15 };
@@ -58,22 +58,6 @@ export const lossCases: CaseGroup = {
       await kept.extend();
       expect(kept.signal.aborted).to.equal(false);
     },
-
-    'a loss is noticed by any deleted key, or still counts [P1]': needing('keys', async (scope) => {
-      for (const part of ['tickets', 'meta']) {
-        const name = scope.freshName();
-        const [here, there] = scope.pair({ ...quick, extendEvery: 0 }, name);
-        const handles = [await here.acquire(), await here.acquire()];
-        await scope.keys.delete(scope.ownKey(part, name));
-        await Promise.allSettled(handles.map((handle) => handle.extend()));
-        const tries = [there.tryAcquire(), there.tryAcquire(), there.tryAcquire()];
-        const given = (await Promise.all(tries)).filter((handle) => handle !== null);
-        const live = [...handles.filter(({ held }) => held), ...given];
-        const slots = new Set(live.map(({ slot }) => slot));
-        expect([live.length, slots.size], `without ${part}`).to.deep.equal([2, 2]);
-        if (part === 'tickets') expect(given).to.have.lengthOf(2);
-      }
-    }),
 
     'a loss reaches the other listeners and handles when a listener throws': async (scope) => {
       const semaphore = scope.semaphore({ limit: 3 });

@@ -10,20 +10,6 @@ export const timeCases: CaseGroup = {
   title: 'the passing of time',
   needs: ['time'],
   cases: {
-    'ends a ticket that is not extended, which counts no more [P1]': async (scope) => {
-      const ttl = 400;
-      const here = scope.semaphore({ limit: 3, ttl, extendEvery: 0 });
-      const there = scope.elsewhere({ limit: 3 });
-      const handle = await here.acquire({ permits: 3 });
-      expect(await there.tryAcquire()).to.equal(null);
-      await scope.time.pass(ttl + 1);
-      expect(await there.inspect()).to.deep.include({ held: 0, holders: [] });
-      expect((await there.tryAcquire({ permits: 3 }))?.slots).to.deep.equal([0, 1, 2]);
-      expect(handle).to.include({ held: false, expiresIn: 0 });
-      expect(await handle.release()).to.equal(false);
-      expect(await there.inspect()).to.include({ held: 3 });
-    },
-
     'ends a handle by the end of its ttl, counted from before the call [P6]': async (scope) => {
       const semaphore = scope.semaphore({ ttl: 300, extendEvery: 0 });
       const sent = scope.time.now();

@@ -29,20 +29,13 @@ export function memoryRow(clock?: ManualClock): Row {
  * inbox.
  */
 function otherDoor(backend: MemoryBackend): Backend {
-  return {
-    clock: backend.clock,
-    acquire: (call) => backend.acquire(call),
-    extend: (call) => backend.extend(call),
-    release: (call) => backend.release(call),
-    inspect: (call) => backend.inspect(call),
-    setLimit: (call) => backend.setLimit(call),
-    setRate: (call) => backend.setRate(call),
-    addPermits: (call) => backend.addPermits(call),
-    adopt: (call) => backend.adopt(call),
-    revoke: (call) => backend.revoke(call),
-    noteStripes: (key, stripes) => backend.noteStripes(key, stripes),
-    listen: (client, prefix, listener) => backend.listen(client, prefix, listener),
-  };
+  const calls = ['acquire', 'extend', 'release', 'inspect', 'setLimit', 'setRate', 'addPermits'];
+  const others = ['adopt', 'revoke', 'noteStripes', 'listen'];
+  const bound = [...calls, ...others].map((name) => {
+    const method = Reflect.get(backend, name) as (...args: unknown[]) => unknown;
+    return [name, method.bind(backend)] as const;
+  });
+  return { clock: backend.clock, ...Object.fromEntries(bound) } as unknown as Backend;
 }
 
 /** Time that passes only as far as a case says. */
