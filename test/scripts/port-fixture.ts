@@ -96,14 +96,14 @@ export abstract class PortFixture {
   }
 
   extend(held: string | readonly string[], options: CallOptions = {}) {
-    const ids = typeof held === 'string' ? [held] : held;
-    const { fencingTokens } = options;
-    return only(this.backend.extend([{ ...this.#call(ids[0], options), ids, fencingTokens }]));
+    const list = typeof held === 'string' ? [held] : held;
+    const call = { ...this.#call(list[0], options), ids: list };
+    return only(this.backend.extend([{ ...call, fencingTokens: options.fencingTokens }]));
   }
 
   release(gone: string | readonly string[], options: CallOptions = {}) {
-    const ids = typeof gone === 'string' ? [gone] : gone;
-    return only(this.backend.release([{ ...this.#call(ids[0], options), ids }]));
+    const list = typeof gone === 'string' ? [gone] : gone;
+    return only(this.backend.release([{ ...this.#call(list[0], options), ids: list }]));
   }
 
   setLimit(newLimit: number, options: CallOptions = {}) {

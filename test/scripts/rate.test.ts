@@ -32,20 +32,6 @@ describeOnBoth('a rate', (make) => {
     return turns;
   };
 
-  it('grants one, and the next an interval later, to a try and to a newcomer', async () => {
-    const one = make(ANY);
-    await one.take('a.1', RATED);
-    expect(await one.try('a.2', RATED)).to.equal('busy');
-    one.pass(STEP - 1);
-    expect(await one.try('a.2', RATED)).to.equal('busy');
-    expect(await nextIn(one)).to.equal(1);
-    one.pass(1);
-    expect(await nextIn(one)).to.equal(0);
-    await one.take('a.2', RATED);
-    one.pass(STEP);
-    expect(kinds(await one.acquire(ids('b', 2), RATED))).to.deep.equal(['granted', 'queued']);
-  });
-
   it('grants as many at once as the burst after a pause, then a steady rate', async () => {
     const one = make(ANY);
     const options = { rate: { ...RATE, burst: 3 } };
