@@ -182,9 +182,11 @@ describe('the full screen of redsem watch', () => {
       expect(view.lines).to.have.length(12);
       expect(view.text).to.contain(shown);
     }
-    view.size = { columns: 120, rows: 30 };
+    view.size = { columns: 80, rows: 30 };
     view.redraw();
     expect(view.text).to.contain('waiter 0');
+    expect(view.text).to.contain('ticket many.299 · token 1299 · slots 299');
+    view.size.columns = 120;
     // The cursor stays on its ticket, wherever that goes; a ticket that ends leaves a sign.
     view.press('s');
     expect(view.selected[0]).to.match(/ many\.299$/);
