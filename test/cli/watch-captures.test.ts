@@ -6,6 +6,7 @@ import { screenText } from '../../src/cli/watch/screen.js';
 import { TicketTimes } from '../../src/cli/watch/ticket-times.js';
 import type { Freshness, View, Watched } from '../../src/cli/watch/view.js';
 import { STEP_MS } from '../../src/sampler/histories.js';
+import { summaryOf } from './summaries.js';
 import { CapturedTerminal } from './terminal-capture.js';
 
 const FOLDER = new URL('captures/', import.meta.url);
@@ -15,24 +16,7 @@ const NOW = 1_000_000;
 
 /** A semaphore after five minutes, in which it became busier and busier. */
 function watched(name: string, limit: number | null, held: number, waiting: number): Watched {
-  const holders = Array.from({ length: held }, (_, i) => ({
-    id: `3f9Kq0mYwZ1x.${100 + i}`,
-    slots: [i],
-    fencingToken: 1000 + i,
-    expiresIn: 24_000 + 100 * i,
-    heldFor: 1000 + 137 * i,
-    label: `encoder-${i % 4}.eu-west.example:${4000 + i} ffmpeg`,
-  }));
-  const waiters = Array.from({ length: waiting }, (_, position) => ({
-    id: `8Zt2vQ7LpA0c.${position}`,
-    permits: 1 + (position % 3),
-    position,
-    waitingFor: 12_000 - 400 * position,
-    priority: 0,
-    group: '',
-    weight: 1,
-    label: `upload-${position}.eu-west.example:977 node`,
-  }));
+  const { holders, ...summary } = summaryOf(name, limit, held, waiting);
   const ticketTimes = new TicketTimes();
   ticketTimes.see(holders);
   // One is not extended any more.
@@ -48,9 +32,9 @@ function watched(name: string, limit: number | null, held: number, waiting: numb
     waitP99: undefined,
   }));
   return {
-    summary: { name, limit, held, waiting, holders: now, waiters },
+    summary: { ...summary, holders: now },
     isClose: true,
-    oldestWait: waiters[0]?.waitingFor,
+    oldestWait: summary.waiters[0]?.waitingFor,
     rate: held / 4,
     steps,
     ticketTimes,
@@ -98,8 +82,7 @@ describe('captures of redsem watch in a terminal', () => {
     ['overview', VIEW, 80, 14],
     ['overview', VIEW, 40, 12],
     ['detail', ONE, 120, 16],
-    ['detail', ONE, 40, 12],
-    ['among the waiters', { ...ONE, selected: 30, filter: 'EU-west' }, 80, 24],
+    ['among the waiters', { ...ONE, selected: 30, filter: 'ER' }, 80, 24],
     ['not connected', { ...ONE, freshness: LOST }, 40, 12],
     ['help', { ...VIEW, help: true }, 40, 12],
   ] as const) {
