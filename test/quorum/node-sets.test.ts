@@ -134,13 +134,6 @@ describe('sets of nodes', () => {
     });
   }
 
-  it('a client that lists more nodes gets nothing while somebody holds', async () => {
-    await fixture.take('old.1');
-    fixture.node(2).memory.restart();
-    fixture.join('more', 'abcde');
-    await expectRefused('more');
-  });
-
   it('a refused client keeps nobody else from acquiring, and may acquire one ttl after the last use', async () => {
     fixture.join('other', 'abd');
     await takeBriefly('old.0');
@@ -169,16 +162,6 @@ describe('sets of nodes', () => {
     expect(await fixture.release('old.1')).to.equal(true);
     fixture.join('last', 'bca');
     await fixture.take('last.1');
-  });
-
-  it('are begun while a node is away, and found by a client that comes when it is back', async () => {
-    fixture.node(2).fate = dead;
-    fixture.join('one', 'abc');
-    await fixture.take('old.1');
-    fixture.node(2).fate = () => AT_ONCE;
-    expect((await fixture.tryFor('one.1')).kind).to.equal('busy');
-    await fixture.release('old.1');
-    await fixture.take('one.2');
   });
 
   it('are begun at once while a node is away whose client gives up its calls late', async () => {

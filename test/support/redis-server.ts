@@ -36,7 +36,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       const port = await pickLoopbackPort();
       const launch = { binary, directory, environment, args, sentinel, under, port };
       try {
-        return new TestServer(launch, await launchRedis(launch), fakeClock);
+        return new TestServer(launch, await launchRedis(launch));
       } catch (error) {
         if (!(error instanceof PortTakenError) || attempt === 10) throw error;
       }
@@ -52,17 +52,15 @@ export class TestServer {
   readonly url: string;
   readonly directory: string;
   readonly #launch: Launch;
-  readonly #fakeClock: boolean;
   #child: ChildProcess;
   #clockOffset = 0;
   #stopped = false;
 
-  constructor(launch: Launch, child: ChildProcess, fakeClock: boolean) {
+  constructor(launch: Launch, child: ChildProcess) {
     this.port = launch.port;
     this.url = `redis://127.0.0.1:${launch.port}`;
     this.directory = launch.directory;
     this.#launch = launch;
-    this.#fakeClock = fakeClock;
     this.#child = child;
   }
 
@@ -116,10 +114,9 @@ export class TestServer {
 
   /**
    * Moves the server's clock by this many ms from its present time: at once, for TIME and key
-   * expiry alike.
+   * expiry alike. Needs `fakeClock`.
    */
   shiftClock(offsetMs: number): Promise<void> {
-    if (!this.#fakeClock) throw new Error('shiftClock needs startServer({ fakeClock: true })');
     this.#clockOffset += offsetMs;
     writeClockOffset(join(this.directory, 'clock'), this.#clockOffset);
     return Promise.resolve();
