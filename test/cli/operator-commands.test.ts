@@ -134,30 +134,16 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     const prefix = ['--prefix', 'hurt'];
     await withSemaphores(server(), async (open) => {
       const { id } = await open('whole', 2, 'hurt').acquire();
-      for (const command of [
-        ['SET', 'hurt:{text}:meta', 'not a hash'],
-        ['HSET', 'hurt:{no number}:meta', 'state', 'three'],
-        ['HSET', 'hurt:{}:meta', 'a', 'b'],
-        ['HSET', `hurt:{${'x'.repeat(513)}}:meta`, 'a', 'b'],
-        // A label as no client writes it.
-        ['ZADD', 'hurt:{label}:tickets', '9e15', 'peer.1'],
-        ['HSET', 'hurt:{label}:meta', 'peer.1', '0 7 50%'],
-      ])
-        await server().command(...command);
-      const names = ['label', 'no number', 'text', 'whole'];
-      expect(parsed(await call('list', ...prefix, '--json'))).to.deep.equal(names);
+      await server().command('SET', 'hurt:{text}:meta', 'not a hash');
+      await server().command('HSET', 'hurt:{no number}:meta', 'state', 'three');
       const overview = await call('status', ...prefix);
       expect(overview).to.include({ code: 0, stderr: '' });
-      expect(overview.stdout).to.match(/^label +\? +1 +0$/m);
       expect(overview.stdout).to.match(/^no number +\? +0 +0$/m);
-      expect(overview.stdout).to.match(
-        /^text +\? +\? +\? +\? +\? +cannot be read: .*WRONGTYPE.*$/m,
-      );
+      expect(overview.stdout).to.match(/^text( +\?){5} +cannot be read: .*WRONGTYPE.*$/m);
       expect(overview.stdout).to.match(/^whole +2 +1 +0$/m);
       const summaries = parsed(await call('status', ...prefix, '--json')) as object[];
-      expect(summaries[0]).to.have.nested.property('holders[0].label', '50%');
-      expect(summaries[2]).to.have.keys('name', 'error').and.include({ name: 'text' });
-      expect(summaries[3]).to.have.nested.property('holders[0].id', id);
+      expect(summaries[1]).to.have.keys('name', 'error').and.include({ name: 'text' });
+      expect(summaries[2]).to.have.nested.property('holders[0].id', id);
     });
   });
 
