@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findExecutable, isExecutable } from './find-executable.js';
 import { hasExited, spawnOwned, untilExit } from './owned-processes.js';
-import { RespError, sendRespCommand } from './resp-command.js';
+import { isErrorReply, sendRespCommand } from './resp-command.js';
 
 export interface Launch {
   readonly binary: string;
@@ -86,6 +86,6 @@ async function answersPing(port: number): Promise<boolean> {
     return true;
   } catch (error) {
     // Any other error reply (a password is wanted, say) also shows a server that is up.
-    return error instanceof RespError && !error.message.startsWith('LOADING');
+    return isErrorReply(error) && !error.message.startsWith('LOADING');
   }
 }

@@ -44,7 +44,7 @@ new Semaphore(new MemoryBackend(), 'packed');
 `;
 
 export const JEST_CONSUMER: string = `
-const { KeyedMutex, MemoryBackend, Semaphore } = require('redsem');
+const { MemoryBackend, Semaphore } = require('redsem');
 const { instrument } = require('redsem/otel');
 const { webView } = require('redsem/web');
 
@@ -65,12 +65,6 @@ test('the web view, on what the library made', async () => {
   expect(page).toMatch(/^<!doctype html>/i);
   const list = await (await view(new Request('http://localhost/api/list'))).json();
   expect(list.semaphores[0].name).toBe('packed');
-});
-
-test('keys', async () => {
-  const mutex = new KeyedMutex(new MemoryBackend(), { stripes: 4 });
-  expect(await mutex.use(['a', 'b'], (handle) => handle.keys)).toEqual(['a', 'b']);
-  await mutex.close();
 });
 `;
 
