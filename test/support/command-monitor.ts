@@ -27,7 +27,7 @@ export async function startMonitor(server: TestServer) {
   const commands = async (): Promise<readonly Command[]> => {
     const mark = randomUUID();
     await server.command('ECHO', mark);
-    // They are shown in the order in which they are executed: with the mark, all before it is there.
+    // Shown in the order in which they are executed: with the mark, all before it is there.
     await eventually(() => seen.some(({ rest }) => rest === mark));
     const found = seen.filter(({ name }) => name !== 'echo');
     seen = [];
