@@ -49,6 +49,7 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
     expect(await expiry('qslots')).to.be.within(1, 31_100);
     expect(await expiry('qmeta')).to.be.within(1, 86_432_000);
     expect(await handle.release()).to.equal(true);
+    expect(await expiry('qmeta'), 'a day after the last ticket').to.be.within(1, 86_400_000);
     expect(await server?.command('KEYS', '*{left}*')).to.deep.equal(['redsem:{left}:qmeta']);
     await semaphore.close();
   });
