@@ -20,7 +20,6 @@ const FOLDERS: Readonly<Record<string, string>> = {
   wire: 'messages that anybody may send; garbage collection',
   faults: 'missing rights, replicas, unfit servers, clients that throw; sockets that are left',
   topologies: 'failover of a real cluster and of real sentinels',
-  quorum: 'a quorum over real masters',
   cli: 'the installed command, and its connections',
   package: 'the packed tarball, README samples, workflows and development files',
   frameworks: 'the web view mounted in Express, Fastify, Koa, NestJS and Hono',

@@ -4,6 +4,7 @@ import { Arguments } from '../../src/cli/arguments.js';
 import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
+import { progressText } from '../../src/cli/commands/waiting-note.js';
 import { inColumns } from '../../src/cli/columns.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
@@ -100,6 +101,23 @@ describe('the command line', () => {
     }
     const shown = [-5, 0, 999.4, 1000, 59_999, 60_000, 3_725_000, 90_000_000].map(showDuration);
     expect(shown).to.deep.equal(['0ms', '0ms', '999ms', '1s', '59s', '1m 0s', '1h 2m', '1d 1h']);
+  });
+
+  it('says of a wait its place, how many wait, and about how long it takes', () => {
+    const texts = [
+      { position: 0, waiting: 1 },
+      { position: 1, waiting: 2, estimate: 400 },
+      { position: 2, waiting: 17, estimate: 40_400 },
+      { position: 10, waiting: 111, estimate: 600_000 },
+      { position: 21, waiting: 22, estimate: undefined },
+    ].map(progressText);
+    expect(texts).to.deep.equal([
+      '1st of 1',
+      '2nd of 2, about 1 s',
+      '3rd of 17, about 40 s',
+      '11th of 111, about 10 min',
+      '22nd of 22',
+    ]);
   });
 
   it('reads every part of a URL, and shows no password of a wrong one', () => {

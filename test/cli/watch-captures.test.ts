@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Line } from '../../src/cli/style.js';
 import { frame } from '../../src/cli/watch/frame.js';
@@ -6,6 +6,7 @@ import { screenText } from '../../src/cli/watch/screen.js';
 import { TicketTimes } from '../../src/cli/watch/ticket-times.js';
 import type { Freshness, View, Watched } from '../../src/cli/watch/view.js';
 import { STEP_MS } from '../../src/sampler/histories.js';
+import { summaryOf } from './summaries.js';
 import { CapturedTerminal } from './terminal-capture.js';
 
 const FOLDER = new URL('captures/', import.meta.url);
@@ -15,24 +16,7 @@ const NOW = 1_000_000;
 
 /** A semaphore after five minutes, in which it became busier and busier. */
 function watched(name: string, limit: number | null, held: number, waiting: number): Watched {
-  const holders = Array.from({ length: held }, (_, i) => ({
-    id: `3f9Kq0mYwZ1x.${100 + i}`,
-    slots: [i],
-    fencingToken: 1000 + i,
-    expiresIn: 24_000 + 100 * i,
-    heldFor: 1000 + 137 * i,
-    label: `encoder-${i % 4}.eu-west.example:${4000 + i} ffmpeg`,
-  }));
-  const waiters = Array.from({ length: waiting }, (_, position) => ({
-    id: `8Zt2vQ7LpA0c.${position}`,
-    permits: 1 + (position % 3),
-    position,
-    waitingFor: 12_000 - 400 * position,
-    priority: 0,
-    group: '',
-    weight: 1,
-    label: `upload-${position}.eu-west.example:977 node`,
-  }));
+  const { holders, ...summary } = summaryOf(name, limit, held, waiting);
   const ticketTimes = new TicketTimes();
   ticketTimes.see(holders);
   // One is not extended any more.
@@ -48,9 +32,9 @@ function watched(name: string, limit: number | null, held: number, waiting: numb
     waitP99: undefined,
   }));
   return {
-    summary: { name, limit, held, waiting, holders: now, waiters },
+    summary: { ...summary, holders: now },
     isClose: true,
-    oldestWait: waiters[0]?.waitingFor,
+    oldestWait: summary.waiters[0]?.waitingFor,
     rate: held / 4,
     steps,
     ticketTimes,
@@ -85,8 +69,6 @@ const VIEW: View = {
 const ONE: View = { ...VIEW, name: 'video-encoders', watched: MANY.slice(0, 1), order: 0 };
 const LOST: Freshness = { ...FRESH, state: 'not connected', age: 6100 };
 
-const SIZES = { small: [40, 12], usual: [80, 24], large: [120, 40] } as const;
-
 async function capture(lines: readonly Line[], columns: number, rows: number): Promise<string> {
   const terminal = new CapturedTerminal(columns, rows);
   await terminal.write(screenText(lines, true));
@@ -96,23 +78,19 @@ async function capture(lines: readonly Line[], columns: number, rows: number): P
 }
 
 describe('captures of redsem watch in a terminal', () => {
-  for (const [title, view, sizes] of [
-    ['overview', VIEW, ['small', 'usual', 'large']],
-    ['detail', ONE, ['small', 'usual', 'large']],
-    ['among the waiters', { ...ONE, selected: 30, filter: 'EU-west' }, ['usual']],
-    ['not connected', { ...ONE, freshness: LOST }, ['usual', 'small']],
-    ['nothing there', { ...VIEW, watched: [] }, ['small']],
-    ['help', { ...VIEW, help: true }, ['small']],
+  for (const [title, view, columns, rows] of [
+    ['overview', VIEW, 80, 14],
+    ['overview', VIEW, 40, 12],
+    ['detail', ONE, 120, 16],
+    ['among the waiters', { ...ONE, selected: 30, filter: 'ER' }, 80, 24],
+    ['not connected', { ...ONE, freshness: LOST }, 40, 12],
+    ['help', { ...VIEW, help: true }, 40, 12],
   ] as const) {
-    for (const size of sizes) {
-      it(`${title}, ${size}`, async () => {
-        const [columns, rows] = SIZES[size];
-        const shown = await capture(frame(view, { columns, rows }), columns, rows);
-        const file = new URL(`${title.replaceAll(' ', '-')}.${columns}x${rows}.txt`, FOLDER);
-        mkdirSync(FOLDER, { recursive: true });
-        if (WRITES) writeFileSync(file, shown);
-        expect(shown).to.equal(readFileSync(file, 'utf8'));
-      });
-    }
+    it(`${title}, ${columns} x ${rows}`, async () => {
+      const shown = await capture(frame(view, { columns, rows }), columns, rows);
+      const file = new URL(`${title.replaceAll(' ', '-')}.${columns}x${rows}.txt`, FOLDER);
+      if (WRITES) writeFileSync(file, shown);
+      expect(shown).to.equal(readFileSync(file, 'utf8'));
+    });
   }
 });

@@ -10,36 +10,9 @@ import { Screen } from '../../src/cli/watch/screen.js';
 import type { Looks } from '../../src/cli/watch/watcher.js';
 import { Watcher } from '../../src/cli/watch/watcher.js';
 import { WatchedSemaphore } from '../../src/sampler/watched-semaphore.js';
+import { summaryOf } from './summaries.js';
 
 const [UP, DOWN, ENTER, ESCAPE] = ['\u001b[A', '\u001b[B', '\r', '\u001b'];
-
-/** What a look at a semaphore may have seen. */
-function summaryOf(
-  name: string,
-  limit: number | null,
-  held: number,
-  waiting = 0,
-): SemaphoreSummary {
-  const holders = Array.from({ length: held }, (_, i) => ({
-    id: `${name}.${i}`,
-    slots: [i],
-    fencingToken: 1000 + i,
-    expiresIn: 1000 * (held - i),
-    heldFor: 1000 * i,
-    label: `holder ${(i * 7) % held}`,
-  }));
-  const waiters = Array.from({ length: waiting }, (_, position) => ({
-    id: `w.${position}`,
-    permits: 1,
-    position,
-    waitingFor: 10,
-    priority: 0,
-    group: '',
-    weight: 1,
-    label: `waiter ${position}`,
-  }));
-  return { name, limit, held, waiting, holders, waiters };
-}
 
 /** What a sampler saw: it looks when the test asks for it, and when somebody begins to watch. */
 class FakeLooks implements Looks {
@@ -182,9 +155,11 @@ describe('the full screen of redsem watch', () => {
       expect(view.lines).to.have.length(12);
       expect(view.text).to.contain(shown);
     }
-    view.size = { columns: 120, rows: 30 };
+    view.size = { columns: 80, rows: 30 };
     view.redraw();
     expect(view.text).to.contain('waiter 0');
+    expect(view.text).to.contain('ticket many.299 · token 1299 · slots 299');
+    view.size.columns = 120;
     // The cursor stays on its ticket, wherever that goes; a ticket that ends leaves a sign.
     view.press('s');
     expect(view.selected[0]).to.match(/ many\.299$/);

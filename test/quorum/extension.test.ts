@@ -60,6 +60,7 @@ describe('extending by majority', () => {
     fixture.only([0], () => HUNG);
     const error = await errorOf(fixture.extend('a.1'), QuorumError);
     expect(error.reasons.map((reason) => reason === undefined)).to.deep.equal([true, false, false]);
+    expect(error.message).to.include('1 of 3 nodes answered').and.to.include('node 2: ');
     fixture.only([0, 1, 2], dead);
     expect(await fixture.extend('a.1')).to.deep.equal([true]);
   });

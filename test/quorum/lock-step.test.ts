@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backends/backend.js';
-import { systemClock } from '../../src/index.js';
+import { Semaphore, systemClock } from '../../src/index.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { LateCallError } from '../../src/backends/quorum/quorum-node.js';
 import { RedisQuorumNode } from '../../src/backends/quorum/redis-node.js';
@@ -38,6 +38,21 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
       }
     });
   }
+
+  it('leave nothing but a small hash, and each key has an expiry', async () => {
+    const semaphore = new Semaphore(await masters().connect('redis'), 'left', { limit: 10_000 });
+    const [server] = masters().servers;
+    const expiry = async (part: string): Promise<number> =>
+      Number(await server?.command('PTTL', `redsem:{left}:${part}`));
+    const handle = await semaphore.acquire({ permits: 5000, timeout: 20_000 });
+    await handle.extend();
+    expect(await expiry('qslots')).to.be.within(1, 31_100);
+    expect(await expiry('qmeta')).to.be.within(1, 86_432_000);
+    expect(await handle.release()).to.equal(true);
+    expect(await expiry('qmeta'), 'a day after the last ticket').to.be.within(1, 86_400_000);
+    expect(await server?.command('KEYS', '*{left}*')).to.deep.equal(['redsem:{left}:qmeta']);
+    await semaphore.close();
+  });
 });
 
 type Call = (node: port.QuorumNode) => Promise<Outcome>;

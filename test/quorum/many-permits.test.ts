@@ -1,22 +1,9 @@
 import { expect } from 'chai';
 
 import { Semaphore } from '../../src/index.js';
-import { MAX_PERMITS_PER_CALL } from '../../src/backends/quorum/batch-size.js';
-import { errorOf } from '../support/rejection.js';
 import { QuorumFixture } from './quorum-fixture.js';
 
 describe('many permits on a quorum', () => {
-  it(`are refused where one ticket wants more than ${MAX_PERMITS_PER_CALL}`, async () => {
-    const backend = new QuorumFixture(1, 1).backend('a');
-    const semaphore = new Semaphore(backend, 'most', { limit: 3 * MAX_PERMITS_PER_CALL });
-    const permits = MAX_PERMITS_PER_CALL + 1;
-    const message = `permits: expected at most ${MAX_PERMITS_PER_CALL} on several masters, got ${permits}`;
-    for (const asked of [semaphore.acquire({ permits }), semaphore.tryAcquire({ permits })]) {
-      expect((await errorOf(asked, RangeError)).message).to.include(message);
-    }
-    await semaphore.close();
-  });
-
   it('are asked for less at a time where nodes cannot do as much in their time, and more again later', async () => {
     const fixture = new QuorumFixture(3, 1000);
     let each = 3;

@@ -8,8 +8,7 @@ import { AT_ONCE, dead } from './troubled-node.js';
 const TTL = 1000;
 
 const CHANGES = {
-  'from three nodes to five': ['abc', 'abcde'],
-  'from five nodes to three': ['abcde', 'abc'],
+  'from three nodes to five, or back': ['abc', 'abcde'],
   'of one node for another': ['abc', 'abd'],
   'of all nodes for others': ['abc', 'def'],
 } as const;
@@ -19,21 +18,6 @@ function choicesOf(nodes: readonly number[]): number[][] {
   let choices: number[][] = [[]];
   for (const node of nodes) choices = choices.flatMap((some) => [some, [...some, node]]);
   return choices;
-}
-
-/**
- * Of those that differ only in which of several nodes with the same part in a change they have,
- * one.
- */
-function isTypical(choice: readonly number[], before: string, after: string): boolean {
-  const partOf = (node: number): string => {
-    const letter = 'abcdef'.charAt(node);
-    return `${before.includes(letter)} ${after.includes(letter)}`;
-  };
-  return choice.every((node) => {
-    const alike = [0, 1, 2, 3, 4, 5].filter((i) => i < node && partOf(i) === partOf(node));
-    return alike.every((i) => choice.includes(i));
-  });
 }
 
 /** Without a majority of each list there is no grant, whatever others hold. */
@@ -74,8 +58,15 @@ describe('a change of nodes, by way of both lists', () => {
         [2, 1],
       ] as const) {
         let granted = 0;
-        const typical = nodes.filter((some) => isTypical(some, before, after));
-        for (const first of typical.filter((some) => hasMajorities(some, steps[from]))) {
+        const minimal = (some: readonly number[]): boolean =>
+          hasMajorities(some, steps[from]) &&
+          !some.some((node) =>
+            hasMajorities(
+              some.filter((one) => one !== node),
+              steps[from],
+            ),
+          );
+        for (const first of nodes.filter(minimal)) {
           for (const second of nodes.filter((some) => hasMajorities(some, steps[to]))) {
             fixture = new QuorumFixture(6, 1);
             join('first', steps[from] ?? []);
@@ -85,7 +76,7 @@ describe('a change of nodes, by way of both lists', () => {
             expect(await isGranted('second.1', second)).to.equal(false);
           }
         }
-        expect(granted).to.be.at.least(8);
+        expect(granted).to.be.at.least(12);
         fixture = new QuorumFixture(6, 1);
         fixture.nodes.forEach(({ memory }, i) => (memory.skew = -1000 * i));
         join('first', steps[from] ?? []);
@@ -143,13 +134,6 @@ describe('sets of nodes', () => {
     });
   }
 
-  it('a client that lists more nodes gets nothing while somebody holds', async () => {
-    await fixture.take('old.1');
-    fixture.node(2).memory.restart();
-    fixture.join('more', 'abcde');
-    await expectRefused('more');
-  });
-
   it('a refused client keeps nobody else from acquiring, and may acquire one ttl after the last use', async () => {
     fixture.join('other', 'abd');
     await takeBriefly('old.0');
@@ -178,16 +162,6 @@ describe('sets of nodes', () => {
     expect(await fixture.release('old.1')).to.equal(true);
     fixture.join('last', 'bca');
     await fixture.take('last.1');
-  });
-
-  it('are begun while a node is away, and found by a client that comes when it is back', async () => {
-    fixture.node(2).fate = dead;
-    fixture.join('one', 'abc');
-    await fixture.take('old.1');
-    fixture.node(2).fate = () => AT_ONCE;
-    expect((await fixture.tryFor('one.1')).kind).to.equal('busy');
-    await fixture.release('old.1');
-    await fixture.take('one.2');
   });
 
   it('are begun at once while a node is away whose client gives up its calls late', async () => {

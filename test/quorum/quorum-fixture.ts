@@ -8,24 +8,21 @@ import { only } from '../support/only.js';
 
 export const KEY = { prefix: 'redsem', name: 'fixture' };
 
-/** Time that moves only when a test advances it, and chance that repeats with the same seed. */
-export function seededClock(seed: number): ManualClock & { random(): number } {
-  const numbers = new RandomNumbers(seed);
-  return Object.assign(new ManualClock(1_700_000_000_000), { random: () => numbers.next() });
-}
-
 /** Nodes in memory, and contenders that each have their own backend. */
 export class QuorumFixture {
-  readonly clock;
+  /** Moves only when a test advances it; its chance repeats. */
+  readonly clock = Object.assign(new ManualClock(1_700_000_000_000), {
+    random: () => this.#numbers.next(),
+  });
   readonly nodes: readonly TroubledNode[];
   readonly ttl: number;
   /** What each process that joined was warned of. */
   readonly warnings = new Map<string, string[]>();
+  readonly #numbers = new RandomNumbers(1);
   readonly #backends = new Map<string, QuorumBackend>();
   #limit: number;
 
-  constructor(nodes: number, limit: number, ttl = 1000, seed = 1) {
-    this.clock = seededClock(seed);
+  constructor(nodes: number, limit: number, ttl = 1000) {
     this.nodes = Array.from({ length: nodes }, () => new TroubledNode(this.clock));
     this.ttl = ttl;
     this.#limit = limit;
@@ -87,8 +84,8 @@ export class QuorumFixture {
     return (await this.during(releasing)).released[0] === true;
   }
 
-  inspect(client = 'observer') {
-    return this.during(this.backend(client).inspect({ key: KEY, limit: this.#limit }));
+  inspect() {
+    return this.during(this.backend('observer').inspect({ key: KEY, limit: this.#limit }));
   }
 
   /** Ids of the tickets that each node holds. */
@@ -123,8 +120,8 @@ export class QuorumFixture {
 }
 
 /** A node's part of a ticket that nobody ever has on a majority. */
-export function stray(id: string) {
-  const requests = [{ id, attempt: 1, permits: 1, token: 0, aim: [0] }];
+export function stray() {
+  const requests = [{ id: 'x.1', attempt: 1, permits: 1, token: 0, aim: [0] }];
   return { key: KEY, limit: 3, ttl: 30_000, label: '', notAfter: undefined, requests };
 }
 

@@ -12,14 +12,9 @@ export class Masters {
     this.servers = servers;
   }
 
-  get urls(): string[] {
-    return this.servers.map(({ url }) => url);
-  }
-
   /** Separate clients to each master, as another process would have. */
-  async connect(kind: ClientKind, count: number = this.servers.length): Promise<SingleTarget[]> {
-    const urls = this.urls.slice(0, count);
-    const clients = await Promise.all(urls.map(async (url) => openClient(kind, url)));
+  async connect(kind: ClientKind): Promise<SingleTarget[]> {
+    const clients = await Promise.all(this.servers.map(({ url }) => openClient(kind, url)));
     this.#clients.push(...clients);
     return clients.map(({ target }) => target as SingleTarget);
   }

@@ -8,6 +8,7 @@ import { createClient as createClient5 } from 'redis-5';
 
 import type { RedisConnection } from '../../src/index.js';
 import { MemoryBackend, quorum, Semaphore } from '../../src/index.js';
+import { MAX_PERMITS_PER_CALL } from '../../src/backends/quorum/batch-size.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { nodeName } from '../../src/backends/quorum/node-name.js';
 import { backendOf } from '../../src/clients.js';
@@ -46,20 +47,39 @@ describe('an array of clients', () => {
     expect(backend).to.be.instanceOf(QuorumBackend);
   });
 
-  it('has no rate: that needs a queue', async () => {
+  it('refuses what needs a queue, and more permits than one call can ask for', async () => {
     const targets = [client(), client(), client()];
     const rate = { permits: 100, per: 60_000 };
-    const refused =
-      /^TypeError: rate: expected none on several masters, because a quorum has no queue.*, got one/;
-    expect(() => new Semaphore(targets, 'name', { limit: 1, rate })).to.throw(
-      TypeError,
-      /no queue/,
-    );
-    await using semaphore = new Semaphore(targets, 'name', { limit: 1 });
-    for (const given of [rate, undefined]) {
-      const error = await errorOf(semaphore.setRate(given), TypeError);
-      expect(String(error)).to.match(refused);
-      expect(error).to.include({ code: 'INVALID_ARGUMENT' });
+    for (const option of [{ rate }, { maxWaiting: 5 }]) {
+      const open = () => new Semaphore(targets, 'name', { limit: 1, ...option });
+      expect(open)
+        .to.throw(TypeError, 'expected none')
+        .with.property('message')
+        .that.includes('no queue');
+    }
+    const permits = MAX_PERMITS_PER_CALL + 1;
+    await using semaphore = new Semaphore(targets, 'name', { limit: 2 * permits });
+    for (const [asked, type, message] of [
+      [
+        semaphore.setRate(rate),
+        TypeError,
+        'rate: expected none on several masters, because a quorum has no queue',
+      ],
+      [semaphore.setRate(undefined), TypeError, 'rate: expected none on several masters'],
+      [
+        semaphore.acquire({ group: 'a', weight: 2 }),
+        TypeError,
+        'group: expected none, because a quorum has no queue, got ',
+      ],
+      [semaphore.acquire({ priority: 1 }), TypeError, 'priority: expected none, because'],
+      [
+        semaphore.acquire({ permits }),
+        RangeError,
+        `permits: expected at most ${MAX_PERMITS_PER_CALL} on several masters, got ${permits}`,
+      ],
+      [semaphore.tryAcquire({ permits }), RangeError, 'permits: expected at most'],
+    ] as const) {
+      expect((await errorOf<Error>(asked, type)).message).to.include(message);
     }
   });
 
@@ -79,7 +99,8 @@ describe('an array of clients', () => {
   it('may be of ioredis-mock', async () => {
     const mocks = [1, 2, 3].map((port) => new RedisMock({ port: 7900 + port }));
     const semaphore = new Semaphore(mocks, 'mocked', { limit: 200 });
-    const one = await semaphore.acquire(2000);
+    // The default priority needs no queue.
+    const one = await semaphore.acquire({ priority: 0, timeout: 2000 });
     const many = await semaphore.acquire({ permits: 150, timeout: 2000 });
     const { held, holders } = await semaphore.inspect();
     expect(held).to.equal(151);
@@ -95,19 +116,6 @@ describe('named clients', () => {
   const lists = (given: unknown) => () => quorum({ a, b, c }, { lists: given as string[][] });
   const clients = (given: unknown) => () => quorum(given as Parameters<typeof quorum>[0]);
   const options = (given: unknown) => () => quorum({ a }, given as Parameters<typeof quorum>[1]);
-
-  it('are a backend', () => {
-    const settings = {
-      lists: [
-        ['a', 'b'],
-        ['b', 'c'],
-      ],
-      otherSet: 'warn',
-    } as const;
-    for (const given of [{}, settings]) {
-      expect(quorum({ a, b, c }, given)).to.be.instanceOf(QuorumBackend);
-    }
-  });
 
   it('must be clients, once each, with names', () => {
     expect(clients({})).to.throw(RangeError, 'at least one');
@@ -126,6 +134,13 @@ describe('named clients', () => {
     for (const wrong of ['a', 5, ['a'], [null], null]) {
       expect(lists(wrong)).to.throw(TypeError, 'lists: expected an array of');
     }
+    expect(
+      lists([
+        ['a', 'b'],
+        ['b', 'c'],
+      ])(),
+    ).to.be.instanceOf(QuorumBackend);
+    expect(options({ otherSet: 'warn' })()).to.be.instanceOf(QuorumBackend);
     expect(options(null)).to.throw(TypeError, 'options: expected an object, got null');
     expect(options({ otherSet: 'ignore' })).to.throw(TypeError, "'refuse' or 'warn'");
   });
@@ -148,16 +163,17 @@ describe('the name of a node', () => {
     });
   }
 
-  it('is the default of both libraries where nothing is said', () => {
-    for (const one of [createClient(), createClient4(), new Redis({ lazyConnect })]) {
-      expect(nodeName(one)).to.equal('localhost:6379');
-    }
-  });
-
-  it('is its path where that is its address', () => {
+  it('is the default of both libraries where nothing is said, and a path where that is its address', () => {
     const path = '/run/redis.sock';
-    expect(nodeName(createClient({ socket: { path, tls: false } }))).to.equal(path);
-    expect(nodeName(new Redis(path, { lazyConnect }))).to.equal(path);
+    for (const [one, name] of [
+      [createClient(), 'localhost:6379'],
+      [createClient4(), 'localhost:6379'],
+      [new Redis({ lazyConnect }), 'localhost:6379'],
+      [createClient({ socket: { path, tls: false } }), path],
+      [new Redis(path, { lazyConnect }), path],
+    ] as const) {
+      expect(nodeName(one)).to.equal(name);
+    }
   });
 
   it('is unknown where there is no one address', () => {

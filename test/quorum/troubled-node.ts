@@ -1,4 +1,3 @@
-import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type { Clock } from '../../src/index.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { MemoryQuorumNode } from './memory-node.js';
@@ -27,6 +26,10 @@ export function dead(): never {
 export class TroubledNode implements port.QuorumNode {
   readonly memory: MemoryQuorumNode;
   readonly #clock: Clock;
+  take: port.QuorumNode['take'] = (call) => this.#send('take', () => this.memory.take(call));
+  keep: port.QuorumNode['keep'] = (call) => this.#send('keep', () => this.memory.keep(call));
+  drop: port.QuorumNode['drop'] = (call) => this.#send('drop', () => this.memory.drop(call));
+  list: port.QuorumNode['list'] = (key) => this.#send('list', () => this.memory.list(key));
   /** Decides on each call. */
   fate: () => Fate;
   /** Calls that arrived, by kind. */
@@ -41,22 +44,6 @@ export class TroubledNode implements port.QuorumNode {
 
   get name(): string | undefined {
     return this.memory.name;
-  }
-
-  take(call: port.TakeCall): Promise<port.TakeReply> {
-    return this.#send('take', () => this.memory.take(call));
-  }
-
-  keep(call: port.KeepCall): Promise<port.KeepReply> {
-    return this.#send('keep', () => this.memory.keep(call));
-  }
-
-  drop(call: port.DropCall): Promise<port.DropReply> {
-    return this.#send('drop', () => this.memory.drop(call));
-  }
-
-  list(key: SemaphoreKey): Promise<port.ListReply> {
-    return this.#send('list', () => this.memory.list(key));
   }
 
   isRetryable(error: unknown): boolean {

@@ -1,10 +1,8 @@
 /** Random numbers that come again with the same seed (mulberry32). */
 export class RandomNumbers {
-  readonly seed: number;
   #state: number;
 
   constructor(seed: number) {
-    this.seed = seed;
     this.#state = seed;
   }
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { findExecutable, isExecutable } from './find-executable.js';
 import { hasExited, spawnOwned, untilExit } from './owned-processes.js';
-import { RespError, sendRespCommand } from './resp-command.js';
+import { isErrorReply, sendRespCommand } from './resp-command.js';
 
 export interface Launch {
   readonly binary: string;
@@ -63,7 +63,13 @@ async function untilReady(child: ChildProcess, { binary, port, directory }: Laun
   const logTail = (): string =>
     readFileSync(join(directory, 'server.log'), 'utf8').split('\n').slice(-12).join('\n');
   const deadline = performance.now() + PATIENCE;
-  while (!(await answersPing(port))) {
+  for (;;) {
+    const info = await sendRespCommand(port, ['INFO', 'server']).catch((error: unknown) => error);
+    // It may be another server's, which took the port just before ours tried to.
+    if (typeof info === 'string' && !info.includes(`process_id:${child.pid}\r\n`))
+      throw new PortTakenError(`another server answers on port ${port}`);
+    // An error reply (a password is wanted, say) also shows a server that is up.
+    if (typeof info === 'string' || isErrorReply(info)) return;
     if (hasExited(child)) {
       const message = `${binary} ended while it started\n${logTail()}`;
       const taken = /Address already in use/.test(message);
@@ -73,19 +79,5 @@ async function untilReady(child: ChildProcess, { binary, port, directory }: Laun
       throw new Error(`${binary} did not answer within ${PATIENCE} ms\n${logTail()}`);
     }
     await sleep(5);
-  }
-  // The answer may be another server's, which took the port just before ours tried to.
-  const info = await sendRespCommand(port, ['INFO', 'server']).catch((error: unknown) => error);
-  if (typeof info !== 'string' || info.includes(`process_id:${child.pid}\r\n`)) return;
-  throw new PortTakenError(`another server answers on port ${port}`);
-}
-
-async function answersPing(port: number): Promise<boolean> {
-  try {
-    await sendRespCommand(port, ['PING']);
-    return true;
-  } catch (error) {
-    // Any other error reply (a password is wanted, say) also shows a server that is up.
-    return error instanceof RespError && !error.message.startsWith('LOADING');
   }
 }

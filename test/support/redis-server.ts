@@ -36,9 +36,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       const port = await pickLoopbackPort();
       const launch = { binary, directory, environment, args, sentinel, under, port };
       try {
-        const server = new TestServer(launch, await launchRedis(launch), fakeClock);
-        await server.resetStatistics();
-        return server;
+        return new TestServer(launch, await launchRedis(launch));
       } catch (error) {
         if (!(error instanceof PortTakenError) || attempt === 10) throw error;
       }
@@ -54,29 +52,20 @@ export class TestServer {
   readonly url: string;
   readonly directory: string;
   readonly #launch: Launch;
-  readonly #fakeClock: boolean;
   #child: ChildProcess;
   #clockOffset = 0;
   #stopped = false;
-  /** What this object itself sent, for `calls` to leave out. */
-  readonly #sent = new Map<string, number>();
 
-  constructor(launch: Launch, child: ChildProcess, fakeClock: boolean) {
+  constructor(launch: Launch, child: ChildProcess) {
     this.port = launch.port;
     this.url = `redis://127.0.0.1:${launch.port}`;
     this.directory = launch.directory;
     this.#launch = launch;
-    this.#fakeClock = fakeClock;
     this.#child = child;
   }
 
   get pid(): number {
     return this.#child.pid ?? -1;
-  }
-
-  /** How far the server's clock is off, in ms. */
-  get clockOffset(): number {
-    return this.#clockOffset;
   }
 
   /** Hangs the server; its sockets stay open. */
@@ -104,7 +93,6 @@ export class TestServer {
     await this.kill();
     rmSync(join(this.directory, 'paused'), { force: true });
     this.#child = await launchRedis(this.#launch);
-    await this.resetStatistics();
   }
 
   async stop(): Promise<void> {
@@ -114,59 +102,23 @@ export class TestServer {
   }
 
   /** One raw command over a separate connection; rejects on an error reply. */
-  async command(...args: string[]): Promise<unknown> {
-    const reply = await sendRespCommand(this.port, args);
-    const [name = '', second] = args.map((arg) => arg.toLowerCase());
-    if (second === 'resetstat') this.#sent.clear();
-    // INFO counts some of them with their second word: both are left out.
-    for (const counted of [name, `${name}|${second}`]) {
-      this.#sent.set(counted, (this.#sent.get(counted) ?? 0) + 1);
-    }
-    return reply;
+  command(...args: string[]): Promise<unknown> {
+    return sendRespCommand(this.port, args);
   }
 
   /** One field of INFO, '' where it does not stand there. */
   async stat(section: string, field: string): Promise<string> {
-    return (await this.#info(section)).get(field) ?? '';
-  }
-
-  /**
-   * How often each command was called since the start, in lower case (`config|get`); commands that
-   * scripts call included, those sent through this object left out.
-   */
-  async calls(): Promise<Record<string, number>> {
-    const sent = new Map(this.#sent);
-    const counts: Record<string, number> = {};
-    for (const [field, value] of await this.#info('commandstats')) {
-      const name = field.replace(/^cmdstat_/, '');
-      const count = Number(/^calls=(\d+)/.exec(value)?.[1] ?? 0) - (sent.get(name) ?? 0);
-      if (count > 0) counts[name] = count;
-    }
-    return counts;
+    const info = String(await this.command('INFO', section));
+    return new RegExp(`^${field}:(.*)\r$`, 'm').exec(info)?.[1] ?? '';
   }
 
   /**
    * Moves the server's clock by this many ms from its present time: at once, for TIME and key
-   * expiry alike.
+   * expiry alike. Needs `fakeClock`.
    */
   shiftClock(offsetMs: number): Promise<void> {
-    if (!this.#fakeClock) throw new Error('shiftClock needs startServer({ fakeClock: true })');
     this.#clockOffset += offsetMs;
     writeClockOffset(join(this.directory, 'clock'), this.#clockOffset);
     return Promise.resolve();
-  }
-
-  /**
-   * Forgets what the start itself called. A server that wants a password may refuse: nothing is
-   * lost then.
-   */
-  async resetStatistics(): Promise<void> {
-    await this.command('CONFIG', 'RESETSTAT').catch(() => undefined);
-  }
-
-  async #info(section: string): Promise<Map<string, string>> {
-    const lines = String(await this.command('INFO', section)).split('\r\n');
-    const fields = lines.map((line) => line.split(/:(.*)/, 2) as [string, string]);
-    return new Map(fields);
   }
 }

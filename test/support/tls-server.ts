@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { findExecutable } from './find-executable.js';
 import { pickLoopbackPort } from './loopback-port.js';
 import { findServer, startServer, type TestServer } from './redis-server.js';
-import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.js';
+import { makeTemporaryFolder } from './temporary-folder.js';
 
 /**
  * A server that speaks TLS on a separate port, beside the plain port of the tests; clients must
@@ -14,8 +14,8 @@ import { makeTemporaryFolder, removeTemporaryFolder } from './temporary-folder.j
 export interface TlsServer {
   readonly server: TestServer;
   readonly port: number;
-  /** What a client needs to trust the server and to be trusted by it. */
-  readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
+  /** Where that is by which a client trusts the server and is trusted by it. */
+  readonly files: { readonly ca: string; readonly cert: string; readonly key: string };
   stop(): Promise<void>;
 }
 
@@ -31,32 +31,21 @@ export function noTls(): string | undefined {
 
 export async function startTlsServer(): Promise<TlsServer> {
   const folder = makeTemporaryFolder();
-  try {
-    const own = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
-    openssl(folder, `req -x509 ${own} -keyout ca.key -out ca.crt -days 1 -subj /CN=ca`);
-    writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
-    const signed = '-CA ca.crt -CAkey ca.key -CAcreateserial -extfile names -days 1';
-    for (const name of ['server', 'client']) {
-      openssl(folder, `req ${own} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
-      openssl(folder, `x509 -req -in ${name}.csr -out ${name}.crt ${signed}`);
-    }
-    const port = await pickLoopbackPort();
-    const path = (name: string): string => join(folder, name);
-    const files = { ca: path('ca.crt'), cert: path('server.crt'), key: path('server.key') };
-    const args = ['--tls-port', String(port), '--tls-ca-cert-file', files.ca];
-    args.push('--tls-cert-file', files.cert, '--tls-key-file', files.key);
-    const server = await startServer({ args });
-    const read = (name: string): string => readFileSync(path(name), 'utf8');
-    const tls = { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') };
-    const stop = async (): Promise<void> => {
-      await server.stop();
-      await removeTemporaryFolder(folder);
-    };
-    return { server, port, tls, stop };
-  } catch (error) {
-    await removeTemporaryFolder(folder);
-    throw error;
+  const own = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+  openssl(folder, `req -x509 ${own} -keyout ca.key -out ca.crt -days 1 -subj /CN=ca`);
+  writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost\n');
+  const signed = '-CA ca.crt -CAkey ca.key -CAcreateserial -extfile names -days 1';
+  for (const name of ['server', 'client']) {
+    openssl(folder, `req ${own} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
+    openssl(folder, `x509 -req -in ${name}.csr -out ${name}.crt ${signed}`);
   }
+  const port = await pickLoopbackPort();
+  const path = (name: string): string => join(folder, name);
+  const args = ['--tls-port', String(port), '--tls-ca-cert-file', path('ca.crt')];
+  args.push('--tls-cert-file', path('server.crt'), '--tls-key-file', path('server.key'));
+  const server = await startServer({ args });
+  const files = { ca: path('ca.crt'), cert: path('client.crt'), key: path('client.key') };
+  return { server, port, files, stop: () => server.stop() };
 }
 
 function openssl(cwd: string, words: string): void {

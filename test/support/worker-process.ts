@@ -11,9 +11,8 @@ export interface Message {
 }
 
 /** Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. */
-export function startWorker(script: URL | string, args: unknown = null): WorkerProcess {
-  const path = script instanceof URL || script.startsWith('file:') ? fileURLToPath(script) : script;
-  const child = spawnOwned(process.execPath, [...programOf(path)], {
+export function startWorker(script: URL, args: unknown = null): WorkerProcess {
+  const child = spawnOwned(process.execPath, [...programOf(fileURLToPath(script))], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

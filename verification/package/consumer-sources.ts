@@ -44,7 +44,7 @@ new Semaphore(new MemoryBackend(), 'packed');
 `;
 
 export const JEST_CONSUMER: string = `
-const { KeyedMutex, MemoryBackend, Semaphore } = require('redsem');
+const { MemoryBackend, Semaphore } = require('redsem');
 const { instrument } = require('redsem/otel');
 const { webView } = require('redsem/web');
 
@@ -66,42 +66,19 @@ test('the web view, on what the library made', async () => {
   const list = await (await view(new Request('http://localhost/api/list'))).json();
   expect(list.semaphores[0].name).toBe('packed');
 });
-
-test('keys', async () => {
-  const mutex = new KeyedMutex(new MemoryBackend(), { stripes: 4 });
-  expect(await mutex.use(['a', 'b'], (handle) => handle.keys)).toEqual(['a', 'b']);
-  await mutex.close();
-});
 `;
 
-/** What must not compile, and the shapes that no sample of the docs has. */
+/** What must not compile; the samples of the docs have what must. */
 export const API_CONSUMER: string = `
 import * as redsem from 'redsem';
 // @ts-expect-error the port is redsem/backend
 import type { AcquireCall } from 'redsem';
-import type { Clock, CompositeHandle, Handle, HandleData, KeyedHandle, SemaphoreOptions, SemaphoreWarning, TryUseResult } from 'redsem';
+import type { Handle, HandleData, SemaphoreOptions, TryUseResult } from 'redsem';
 
-declare const clock: Clock;
 declare const data: HandleData;
-const backend: redsem.Backend = new redsem.MemoryBackend({ clock });
-const retry = { min: 10, max: 200, factor: 2, jitter: true };
-const options: SemaphoreOptions = { limit: 5, ttl: 30_000, extendEvery: 10_000, retry, prefix: 'a', label: 'b', clock };
-const semaphore = new redsem.Semaphore(backend, 'video-encoders', options);
-
-export async function shapes(): Promise<unknown[]> {
-  const maybe: Handle | null = await semaphore.tryAcquire({ permits: 2 });
-  const used: [number, string] = [await semaphore.use(({ slot }) => slot, 5000), await semaphore.use(async ({ id }) => id)];
-  const tried: TryUseResult<number> = await semaphore.tryUse(({ slot }) => slot, { permits: 2 });
-  const result: number | undefined = tried.ran ? tried.result : undefined;
-  const keyed: KeyedHandle | null = await new redsem.KeyedMutex(backend, { name: 'users', stripes: 64 }).tryAcquire('a');
-  const all: CompositeHandle = await redsem.acquireAll([semaphore, { semaphore, permits: 1 }], 5000);
-  semaphore.on('warning', ({ code }: SemaphoreWarning) => {
-    const known: 'BACKEND_UNREACHABLE' | 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED' = code;
-    console.log(known);
-  });
-  maybe?.on('lost', ({ reason }: { reason: 'expired' | 'missing' | 'revoked' | 'closed' | 'released' }) => console.log(reason));
-  return [used, result, keyed?.keys, all.handles];
-}
+declare const backend: redsem.Backend;
+declare const options: SemaphoreOptions;
+declare const semaphore: redsem.Semaphore;
 
 export async function wrong(handle: Handle, tried: TryUseResult<number>): Promise<void> {
   // @ts-expect-error there is no such event

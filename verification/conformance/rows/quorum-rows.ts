@@ -11,7 +11,7 @@ const LACKS: Lacks = {
     'requests that wait ask again and again, in no order, and only their own process knows of them',
   'operator calls': 'a quorum offers none of them',
   listing: 'each node has its own names',
-  'server errors': 'several servers say why, see verification/quorum',
+  'server errors': 'several servers say why, see test/quorum',
 };
 
 /** Rows on several independent masters: what decides is a majority of them. */
