@@ -35,8 +35,7 @@ describe('running a script', () => {
   });
 
   for (const message of [
-    // Redis 6.0, 7.0, and 4; a service that forbids TIME; a server without scripts; clock.lua.
-    'ERR Error running script (call to f_0a1b): @user_script:9: @user_script: 9: Unknown Redis command called from Lua script',
+    // Redis 7.0 and 4; a service that forbids TIME; a server without scripts; clock.lua.
     'ERR Unknown Redis command called from script script: 0a1b, on @user_script:9.',
     'ERR Error running script: Write commands not allowed after non deterministic commands. Call redis.replicate_commands()',
     'ERR This Redis command is not allowed from script script: 0a1b, on @user_script:2.',
