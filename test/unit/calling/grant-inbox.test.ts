@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { spy } from 'sinon';
 
-import type { PushedGrant } from '../../../src/backends/backend.js';
+import type { InspectCall, InspectReply, PushedGrant } from '../../../src/backends/backend.js';
+import { NO_ORDER } from '../../../src/backends/request-order.js';
 import { Semaphore } from '../../../src/index.js';
-import { never, watch } from '../stub-backend.js';
+import { never, type StubBackend, watch } from '../stub-backend.js';
 import {
   gaps,
   heldFixture,
@@ -50,12 +51,8 @@ describe('a subscription', () => {
   });
 
   it('names the time when the rate allows the next request: one try then, and none before', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    acquire(60_000);
-    await clock.advance(0);
-    backend.setHealth(true);
+    const { backend, clock, id } = await listeningFixture();
     await clock.advance(100);
-    const [id = ''] = backend.ids;
     backend.acquires.splice(0);
     backend.pushTurn(id, 700);
     backend.pushTurn('nobody.1', 10);
@@ -212,6 +209,20 @@ describe('a ticket whose id was granted again, with a later fencing token', () =
 describe('a grant that nobody wants', () => {
   const FAR = { fencingToken: 1, slots: [0], expiresAt: Number.MAX_SAFE_INTEGER };
 
+  function nobody({ limit }: InspectCall): InspectReply {
+    return { limit, limitFrom: 'caller', held: 0, waiting: 0, holders: [], waiters: [] };
+  }
+
+  /** The semaphores that are looked at from now on. */
+  function looks(backend: StubBackend): string[] {
+    const names: string[] = [];
+    backend.onInspect = async (call) => {
+      names.push(call.key.name);
+      return nobody(call);
+    };
+    return names;
+  }
+
   it('is given back after its request was given up or served: the server may have older data', async () => {
     const { backend, clock, acquire } = await listeningFixture();
     const [served, timedOut] = [acquire(), acquire(1)];
@@ -269,26 +280,14 @@ describe('a grant that nobody wants', () => {
     acquire(1);
     await clock.advance(10);
     const givenUp = backend.ids.at(-1) ?? '';
-    const state = {
-      fencingToken: 1,
-      expiresIn: 1,
-      heldFor: 1,
-      waitingFor: 1,
-      label: '',
-      priority: 0,
-      group: '',
-      weight: 1,
-    };
-    const entry = (one: string) => ({ id: one, slots: [0], permits: 1, position: 0, ...state });
+    const state = { slots: [0], fencingToken: 1, permits: 1, position: 0, label: '' };
+    const times = { expiresIn: 1, heldFor: 1, waitingFor: 1 };
+    const entry = (one: string) => ({ id: one, ...state, ...times, ...NO_ORDER });
     const holders = [held.id, released.id, 'somebody.1', `${held.id}~${released.id}`].map(entry);
-    const waiters = [id, givenUp].map(entry);
-    backend.onInspect = async () => ({
-      limit: 4,
-      limitFrom: 'caller',
-      held: 4,
-      waiting: 2,
+    backend.onInspect = async (call) => ({
+      ...nobody(call),
       holders,
-      waiters,
+      waiters: [id, givenUp].map(entry),
     });
     backend.releases.length = 0;
     backend.setHealth(false);
@@ -298,18 +297,10 @@ describe('a grant that nobody wants', () => {
   });
 
   it('is not looked for when a subscription comes for the first time', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    let looks = 0;
-    backend.onInspect = async () => {
-      looks += 1;
-      return never();
-    };
-    acquire(60_000);
-    await clock.advance(0);
-    acquire(60_000);
-    backend.setHealth(true);
+    const { backend, clock } = await listeningFixture();
+    const names = looks(backend);
     await clock.advance(5000);
-    expect(looks).to.equal(0);
+    expect(names).to.deep.equal([]);
   });
 
   // The simulator's seed 983208825 of 5 minutes and 12 processes.
@@ -319,11 +310,7 @@ describe('a grant that nobody wants', () => {
     backend.onAcquire = (call) => gate.promise.then(() => backend.allGranted(call));
     const asking = watch(clock, new Semaphore(backend, 'other', { limit: 1 }).acquire(60_000));
     await clock.advance(0);
-    const names: string[] = [];
-    backend.onInspect = async ({ key, limit }) => {
-      names.push(key.name);
-      return { limit, limitFrom: 'caller', held: 0, waiting: 0, holders: [], waiters: [] };
-    };
+    const names = looks(backend);
     backend.setHealth(false);
     backend.setHealth(true);
     gate.resolve();
@@ -339,19 +326,17 @@ describe('a grant that nobody wants', () => {
       watch(clock, new Semaphore(backend, `s${i}`, { limit: 1, retry: PLAIN }).acquire(60_000));
     }
     await clock.advance(10);
-    const names = new Set<string>();
-    backend.onInspect = async ({ key, limit }) => {
-      names.add(key.name);
-      return { limit, limitFrom: 'caller', held: 0, waiting: 0, holders: [], waiters: [] };
-    };
+    const names = looks(backend);
     backend.setHealth(false);
     backend.setHealth(true);
-    await clock.advance(0);
-    expect(names.size).to.equal(1);
-    await clock.advance(100);
-    expect(names.size).to.equal(6);
-    await clock.advance(1000);
-    expect(names.size).to.equal(50);
+    for (const [time, count] of [
+      [0, 1],
+      [100, 6],
+      [1000, 50],
+    ] as const) {
+      await clock.advance(time);
+      expect(new Set(names).size).to.equal(count);
+    }
   });
 });
 

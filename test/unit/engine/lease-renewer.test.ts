@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { ExtendReply } from '../../../src/backends/backend.js';
 import { BackendError, HandleLostError } from '../../../src/index.js';
 import { never, watch } from '../stub-backend.js';
-import { gaps, heldFixture, later, lossesOf, promisesSettle } from '../stub-fixture.js';
+import { heldFixture, later, lossesOf, promisesSettle } from '../stub-fixture.js';
 
 /** The ttl of 3000 ms less 1 % and 2 ms: certainty ends there. */
 const CERTAIN = 2968;

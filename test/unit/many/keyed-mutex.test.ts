@@ -144,7 +144,7 @@ describe('a keyed mutex on a backend that a test decides', () => {
   });
 
   it('makes one try when nobody answers the one call for all keys, and says so', async () => {
-    const acquireTogether = fake(never);
+    const acquireTogether = fake(never<undefined>);
     const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
     const late = watch(backend.clock, hanging.acquire(['a', 'b'], 300));
     await backend.clock.advance(300);

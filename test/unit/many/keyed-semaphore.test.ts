@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 
 import type { SemaphoreEvents } from '../../../src/index.js';
-import { BackendError, KeyedSemaphore, ManualClock, MemoryBackend } from '../../../src/index.js';
+import { KeyedSemaphore, ManualClock, MemoryBackend } from '../../../src/index.js';
 import { SemaphorePool } from '../../../src/many/semaphore-pool.js';
 import { collectUntil } from '../../support/garbage.js';
 import { reasonOf } from '../../support/rejection.js';

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import { ClosedError, ManualClock, MemoryBackend, ReadWriteLock } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
-import { watch } from '../stub-backend.js';
 
 describe('a read-write lock', () => {
   const clock = new ManualClock();
