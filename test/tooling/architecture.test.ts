@@ -32,12 +32,7 @@ function isWrong(step: Step, above: Step | undefined): boolean {
 
 describe('the architecture page', () => {
   it('draws an acquire, a release, an extension and a push', () => {
-    expect(walks.map(({ name }) => name)).to.deep.equal([
-      'acquire',
-      'release',
-      'extension',
-      'push',
-    ]);
+    expect(walks.map(({ name }) => name).join()).to.equal('acquire,release,extension,push');
   });
 
   for (const { name, steps } of walks) {
@@ -49,9 +44,4 @@ describe('the architecture page', () => {
       expect(wrong).to.deep.equal([]);
     });
   }
-
-  it('leads an acquire through at most 15 files and the adapter of its client', () => {
-    const files = walks[0]?.steps.filter(({ isPort }) => !isPort).map(({ file }) => file);
-    expect(files?.length).to.be.at.most(16);
-  });
 });
