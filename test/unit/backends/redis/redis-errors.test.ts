@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { isReadOnlyError, isRetryableError } from '../../../../src/backends/redis/redis-errors.js';
+import { isRetryableError } from '../../../../src/backends/redis/redis-errors.js';
 
 /** Texts as Redis 6.2 and 7, Valkey, node-redis and ioredis give them. */
 const PASS_BY_THEMSELVES: readonly string[] = [
@@ -53,13 +53,5 @@ describe('errors that pass by themselves', () => {
     for (const thrown of [undefined, null, 'LOADING Redis', new AggregateError([new Error('x')])]) {
       expect(retryable(thrown)).to.equal(true);
     }
-  });
-
-  it('are those of a read-only server by its word alone', () => {
-    const readOnly = "READONLY You can't write against a read only replica.";
-    for (const text of [readOnly, `ERR Error running script: -${readOnly}`]) {
-      expect(isReadOnlyError(new Error(text))).to.equal(true);
-    }
-    expect(isReadOnlyError(new Error('ERR unknown READONLYX'))).to.equal(false);
   });
 });

@@ -3,23 +3,20 @@ import { expect } from 'chai';
 import { UnfitServerError } from '../../../../src/backends/backend.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
 import { runScript } from '../../../../src/backends/redis/script-runner.js';
+import { errorOf, reasonOf } from '../../../support/rejection.js';
 
 describe('running a script', () => {
   const script = { name: 'test', sha1: 'abc', text: 'return 1' };
 
   function connection(bySha: () => Promise<unknown>) {
     const calls: unknown[] = [];
-    return {
-      calls,
-      runBySha: (...call: unknown[]) => {
+    const noted =
+      (answer: () => Promise<unknown>) =>
+      (...call: unknown[]) => {
         calls.push(call);
-        return bySha();
-      },
-      runByText: (...call: unknown[]) => {
-        calls.push(call);
-        return Promise.resolve('by text');
-      },
-    };
+        return answer();
+      };
+    return { calls, runBySha: noted(bySha), runByText: noted(() => Promise.resolve('by text')) };
   }
 
   it('takes one call when the server knows it, else sends the text, each time again', async () => {
@@ -44,8 +41,7 @@ describe('running a script', () => {
   ]) {
     it(`names what is needed, for good, after: ${message}`, async () => {
       const port = connection(() => Promise.reject(new Error(message)));
-      const outcome = await runScript(port, script, [], []).catch((reason: unknown) => reason);
-      expect(outcome).to.be.instanceOf(UnfitServerError);
+      const outcome = await errorOf(runScript(port, script, [], []), UnfitServerError);
       expect(String(outcome)).to.match(/redsem needs Redis 6\.2 or newer, or Valkey/);
       expect(outcome).to.have.nested.property('cause.message', message);
       expect(new RedisBackend(port).isRetryable(outcome)).to.equal(false);
@@ -55,7 +51,7 @@ describe('running a script', () => {
   it('does not run it a second time after any other error', async () => {
     for (const error of [new Error('ERR something NOSCRIPT'), new TypeError('Invalid argument')]) {
       const port = connection(() => Promise.reject(error));
-      const outcome = await runScript(port, script, [], []).catch((reason: unknown) => reason);
+      const outcome = await reasonOf(runScript(port, script, [], []));
       expect([outcome, port.calls.length]).to.deep.equal([error, 1]);
     }
   });
