@@ -24,7 +24,6 @@ it('the release check needs a changelog entry, one version everywhere, and the a
     runProgram([process.execPath, script, ...tag], { cwd });
   write({});
   for (const [changelog, built, tag, message] of [
-    [ENTRY, '1.2.3', [], undefined],
     [ENTRY, '1.2.3', ['v1.2.3'], undefined],
     [ENTRY, '1.2.3', ['v1.2.4'], /the tag is v1\.2\.4/],
     ['# Changelog\n\n## [Unreleased]\n\n- Something.\n', '1.2.3', [], /no entry for 1\.2\.3/],

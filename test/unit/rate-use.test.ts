@@ -93,13 +93,6 @@ describe('a rate, in four processes', () => {
     expect(calls / grants.length).to.be.below(4.6);
   });
 
-  it('costs no calls where the limit alone holds back', async () => {
-    const wide = { permits: 60_000, per: MINUTE };
-    const rated = await work({ rate: wide, limit: 2, tasks: 10, hold: 300 }, 1);
-    expect(rated.grants.length).to.be.at.least(2 * (MINUTE / 300) - 20);
-    expect(rated.calls / rated.grants.length).to.be.below(3.6);
-  });
-
   it('with a burst is used in full', async () => {
     const burst = { ...rate, burst: 5 };
     const { grants } = await work({ rate: burst, limit: Infinity, tasks: 10, hold: 100 }, 3);

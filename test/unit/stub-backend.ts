@@ -81,9 +81,9 @@ export class StubBackend implements Backend {
 
   async #acquire(call: AcquireCall): Promise<AcquireReply> {
     // A copy, for requests get their place later.
-    const requests = call.requests.map((request) => {
-      this.#names.set(request.id, call.key.name);
-      return { ...request };
+    const requests = call.requests.map(({ id, permits, wait, arrival }) => {
+      this.#names.set(id, call.key.name);
+      return { id, permits, wait, arrival };
     });
     return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
   }

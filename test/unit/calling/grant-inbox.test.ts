@@ -88,13 +88,6 @@ describe('a subscription', () => {
     expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([0, 2]);
   });
 
-  it('that never worked is given up with its last waiter', async () => {
-    const { backend, clock, acquire } = stubFixture({}, pushing());
-    acquire(100);
-    await clock.advance(100);
-    expect([backend.closedListeners, clock.timers]).to.deep.equal([1, 0]);
-  });
-
   for (const how of ['is refused', 'throws'] as const) {
     it(`that ${how} is made again every 5 s while anybody waits and polls`, async () => {
       const stub = pushing();

@@ -1,14 +1,8 @@
 import { expect } from 'chai';
 
 import type { SemaphoreWarning } from '../../../src/index.js';
-import {
-  acquireAll,
-  Election,
-  KeyedMutex,
-  KeyedSemaphore,
-  ReadWriteLock,
-  Semaphore,
-} from '../../../src/index.js';
+import { acquireAll, Election, KeyedMutex, KeyedSemaphore } from '../../../src/index.js';
+import { ReadWriteLock, Semaphore } from '../../../src/index.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN, stubFixture } from '../stub-fixture.js';
 
@@ -37,11 +31,11 @@ function faces(backend: StubBackend) {
   const election = new Election(backend, 'scheduler', options);
   const [a, b] = [new Semaphore(backend, 'a', limited), new Semaphore(backend, 'b', limited)];
   return [
-    ['KeyedMutex', keyed, () => keyed.acquire(['one', 'two']), 'keyed:orders:one'],
-    ['KeyedSemaphore', tenants, () => tenants.acquire('acme'), 'keyed:tenants:acme'],
-    ['ReadWriteLock', lock, () => lock.acquireWrite(), 'config'],
-    ['Election', election, () => election.campaign(), 'scheduler'],
-    ['a semaphore of acquireAll', a, () => acquireAll([b, a], { clock: backend.clock }), 'a'],
+    [keyed, () => keyed.acquire(['one', 'two']), 'keyed:orders:one'],
+    [tenants, () => tenants.acquire('acme'), 'keyed:tenants:acme'],
+    [lock, () => lock.acquireWrite(), 'config'],
+    [election, () => election.campaign(), 'scheduler'],
+    [a, () => acquireAll([b, a], { clock: backend.clock }), 'a'],
   ] as const;
 }
 
@@ -109,25 +103,25 @@ describe('an outage while somebody waits', () => {
     ]);
   });
 
-  for (const [index, [face]] of faces(new StubBackend()).entries()) {
-    it(`is reported by ${face}, once, and by the next one again`, async () => {
-      const backend = new StubBackend();
-      const { clock } = backend;
-      const [, source, wait, name] = faces(backend)[index] ?? expect.fail();
-      const heard = outagesOf(source);
-      backend.onAcquire = () => Promise.reject(refused);
-      const waiting: Promise<unknown> = wait();
-      watch(clock, waiting);
-      await clock.advance(20_000);
-      expect(heard).to.have.length(1);
-      expect(heard[0]?.message).to.include(`acquire() of "${name}" waits`);
-      backend.onAcquire = (call) => backend.allQueued(call);
-      await clock.advance(10_000);
-      backend.onAcquire = () => Promise.reject(refused);
-      await clock.advance(10_000);
-      expect(heard).to.have.length(2);
+  it('is reported by every face, once, and in the next outage again', async () => {
+    const backend = new StubBackend();
+    const { clock } = backend;
+    backend.onAcquire = () => Promise.reject(refused);
+    const all = faces(backend).map(([source, wait, name]) => {
+      watch<unknown>(clock, wait());
+      return { heard: outagesOf(source), name };
     });
-  }
+    await clock.advance(20_000);
+    for (const { heard, name } of all) {
+      expect(heard, name).to.have.length(1);
+      expect(heard[0]?.message).to.include(`acquire() of "${name}" waits`);
+    }
+    backend.onAcquire = (call) => backend.allQueued(call);
+    await clock.advance(10_000);
+    backend.onAcquire = () => Promise.reject(refused);
+    await clock.advance(10_000);
+    for (const { heard, name } of all) expect(heard, name).to.have.length(2);
+  });
 
   it('is one warning however many keys are waited for, and goes to a later listener', async () => {
     const backend = new StubBackend();

@@ -2,14 +2,12 @@ import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
-import type { AcquireReply } from '../../../src/backends/backend.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
 import {
   firstCallLate,
   gaps,
-  later,
   listeningFixture,
   lossesOf,
   PLAIN,
@@ -149,12 +147,8 @@ describe('waiting', () => {
         const [trying, looking] = [semaphore.tryAcquire(), semaphore.inspect()];
         const others = [trying, looking].map((call: Promise<unknown>) => watch(clock, call));
         await clock.advance(limit - 1);
-        expect([zero, timed, ...others].map(({ done }) => done)).to.eql([
-          false,
-          true,
-          false,
-          false,
-        ]);
+        for (const one of [zero, ...others]) expect(one.done).to.equal(false);
+        expect(timed.done).to.equal(true);
         await clock.advance(1);
         for (const { error } of [zero, timed]) {
           expect(error).to.be.instanceOf(AcquireTimeoutError);
@@ -245,22 +239,6 @@ describe('waiting', () => {
   });
 
   describe('ends', () => {
-    it('and withdraws it once more when its call fails after that: it may have run behind the first', async () => {
-      const { backend, clock, acquire } = stubFixture();
-      const gate = later<AcquireReply>();
-      backend.onAcquire = () => gate.promise;
-      const controller = new AbortController();
-      acquire({ signal: controller.signal });
-      await clock.advance(10);
-      controller.abort();
-      await clock.advance(10);
-      expect(backend.givenBack).to.deep.equal(backend.ids);
-      gate.reject(new Error('the connection was reset'));
-      await clock.advance(10);
-      expect(backend.givenBack).to.deep.equal([...backend.ids, ...backend.ids]);
-      expect(clock.timers).to.equal(0);
-    });
-
     it('each by its own deadline, with one listener on a signal that all share', async () => {
       const { backend, clock, acquire } = stubFixture();
       const { signal } = new AbortController();

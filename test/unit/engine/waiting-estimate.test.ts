@@ -83,14 +83,11 @@ describe('the progress that a waiting request hears of', () => {
   it('costs no call, and comes only when it has changed', async () => {
     const plain = await callsOf();
     start();
-    const heard: number[][] = [];
-    const asking = await callsOf(({ position, waiting }) => void heard.push([position, waiting]));
-    expect(asking).to.equal(plain);
-    expect(heard).to.deep.equal([
-      [0, 3],
-      [1, 3],
-      [2, 3],
-    ]);
+    const heard: string[] = [];
+    const note = ({ position, waiting }: QueueProgress) =>
+      void heard.push(`${position} of ${waiting}`);
+    expect(await callsOf(note)).to.equal(plain);
+    expect(heard).to.deep.equal(['0 of 3', '1 of 3', '2 of 3']);
   });
 
   it('ends the wait with the error that its listener throws, and leaves nothing behind', async () => {

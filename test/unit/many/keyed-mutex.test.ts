@@ -259,14 +259,6 @@ describe('stripes of keys', () => {
     expect(stripes).to.deep.equal([547489, 190926, 935235]);
   });
 
-  it('are the locks of a keyed mutex, under names that are part of the wire contract', async () => {
-    await using mutex = new KeyedMutex(new MemoryBackend(), { name: 'jobs', stripes: 64 });
-    const handle = await mutex.acquire(['a', 'abc'], 1000);
-    const stripes = VECTORS.filter(([key]) => handle.keys.includes(key));
-    const names = stripes.map(([, hash]) => `striped:jobs:64:${hash % 64n}`);
-    expect(handle.handles.map((each) => each.name)).to.deep.equal(names);
-  });
-
   it('are named with their keys when a permit is lost', async () => {
     const backend = new StubBackend();
     backend.onAcquire = (call) => backend.allGranted(call);

@@ -29,11 +29,8 @@ describe('wake-ups', () => {
     wakeup('in time').wakeAround(106, 0);
     wakeup('too far').wakeAround(107, 0);
     await clock.advance(200);
-    expect(rang).to.have.deep.members([
-      ['exact', 80],
-      ['in time', 80],
-      ['too far', 107],
-    ]);
+    const times = { exact: 80, 'in time': 80, 'too far': 107 };
+    expect(Object.fromEntries(rang)).to.deep.equal(times);
   });
 
   it('can be moved forward and stopped, also by one that comes in the same moment', async () => {

@@ -58,13 +58,9 @@ describe('redis backend', () => {
     const readOnly = new Error(`ERR Error running script: -${word}`);
     const { backend: asked } = backend(busy);
     const fake = useFakeTimers({ toFake: ['performance'] });
-    for (const [pause, expected] of [
-      [0, true],
-      [4000, true],
-      [2000, false],
-    ] as const) {
+    for (const pause of [0, 4000, 2000]) {
       fake.tick(pause);
-      expect(asked.isRetryable(readOnly)).to.equal(expected);
+      expect(asked.isRetryable(readOnly)).to.equal(pause !== 2000);
     }
     // It was promoted; and another failover, long after that one.
     await asked.acquire([call]);

@@ -40,13 +40,6 @@ it('a script call names equal terms once, keys in the order of the runs, and one
     }
   }
   const verdicts = replies.map(({ verdicts: [one] }) => one);
-  expect(verdicts.map((one) => (one?.kind === 'granted' ? one.fencingToken : one?.kind))).to.eql([
-    11,
-    13,
-    'busy',
-    12,
-    14,
-    15,
-    16,
-  ]);
+  const shown = verdicts.map((one) => (one?.kind === 'granted' ? one.fencingToken : one?.kind));
+  expect(shown.join()).to.equal('11,13,busy,12,14,15,16');
 });
