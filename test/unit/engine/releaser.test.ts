@@ -29,13 +29,14 @@ describe('releasing', () => {
       const { backend, clock, handle, losses } = await heldFixture();
       const again: Promise<boolean>[] = [];
       handle.on('released', () => again.push(handle.release()));
-      if (lost) clock.stall(30_000);
       if (lost) backend.onRelease = () => Promise.reject(away);
+      if (lost) clock.stall(30_000);
       const releasing = handle.release();
       expect(await releasing).to.equal(!lost);
       expect(again).to.deep.equal([releasing]);
       await clock.advance(10_000);
       expect([losses, new Set(backend.givenBack)]).to.deep.equal([[], new Set([handle.id])]);
+      expect(backend.givenBack.length === 1).to.equal(!lost);
     }
   });
 

@@ -4,18 +4,16 @@ import { fake, spy } from 'sinon';
 
 import type { CompositeHandle } from '../../../src/index.js';
 import {
+  acquireAll,
   AcquireTimeoutError,
   BackendError,
   HandleLostError,
-  KeyedMutex,
-  ManualClock,
-  MemoryBackend,
-  Mutex,
 } from '../../../src/index.js';
+import { KeyedMutex, ManualClock, MemoryBackend, Mutex, Semaphore } from '../../../src/index.js';
 import { stripeOf } from '../../../src/many/key-stripes.js';
 import { reasonOf } from '../../support/rejection.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
-import { compositeFixture, later } from '../stub-fixture.js';
+import { later } from '../stub-fixture.js';
 
 const name = 'm';
 const keys = Array.from({ length: 40 }, (_, i) => `key ${i}`);
@@ -27,8 +25,13 @@ describe('a composite handle', () => {
   let losses: unknown[];
 
   beforeEach(async () => {
-    ({ handle, backends } = await compositeFixture());
-    clock = backends[0]?.clock ?? clock;
+    clock = new ManualClock();
+    backends = [0, 1, 2].map(() => new StubBackend());
+    const semaphores = backends.map((backend, i) => {
+      backend.onAcquire = (call) => backend.allGranted(call);
+      return new Semaphore(backend, `s${i}`, { limit: 2, clock });
+    });
+    handle = await acquireAll(semaphores, { clock });
     losses = [];
     handle.on('lost', (error) => losses.push(error));
   });
