@@ -135,39 +135,37 @@ describe('waiting', () => {
     });
   });
 
-  describe('when the backend is silent', () => {
-    it('tries again after min(ttl, 5000) ms, with the same id; one try ends then', async () => {
-      for (const [ttl, limit] of [
-        [1000, 1000],
-        [30_000, 5000],
-      ] as const) {
-        const { backend, clock, semaphore, acquire } = stubFixture({ ttl });
-        backend.onAcquire = () => never();
-        const [zero, timed] = [acquire(0), acquire(limit - 1)];
-        const [trying, looking] = [semaphore.tryAcquire(), semaphore.inspect()];
-        const others = [trying, looking].map((call: Promise<unknown>) => watch(clock, call));
-        await clock.advance(limit - 1);
-        for (const one of [zero, ...others]) expect(one.done).to.equal(false);
-        expect(timed.done).to.equal(true);
-        await clock.advance(1);
-        for (const { error } of [zero, timed]) {
-          expect(error).to.be.instanceOf(AcquireTimeoutError);
-          expect(error).to.have.property('cause').that.is.instanceOf(CallTimeoutError);
-        }
-        for (const { error } of others) expect(error).to.be.instanceOf(BackendError);
-
-        const other = stubFixture({ ttl });
-        const answer = firstCallLate(other.backend, (call) => other.backend.allGranted(call));
-        const waiting = other.acquire(60_000);
-        await other.clock.advance(limit - 1);
-        expect(other.backend.acquires).to.have.length(1);
-        await other.clock.advance(20);
-        expect(other.backend.acquires).to.have.length(2);
-        expect(other.backend.ids).to.have.length(1);
-        expect(waiting.value?.held).to.equal(true);
-        answer((call) => other.backend.allQueued(call));
+  it('when the backend is silent, tries again after min(ttl, 5000) ms with the same id; one try ends then', async () => {
+    for (const [ttl, limit] of [
+      [1000, 1000],
+      [30_000, 5000],
+    ] as const) {
+      const { backend, clock, semaphore, acquire } = stubFixture({ ttl });
+      backend.onAcquire = () => never();
+      const [zero, timed] = [acquire(0), acquire(limit - 1)];
+      const [trying, looking] = [semaphore.tryAcquire(), semaphore.inspect()];
+      const others = [trying, looking].map((call: Promise<unknown>) => watch(clock, call));
+      await clock.advance(limit - 1);
+      for (const one of [zero, ...others]) expect(one.done).to.equal(false);
+      expect(timed.done).to.equal(true);
+      await clock.advance(1);
+      for (const { error } of [zero, timed]) {
+        expect(error).to.be.instanceOf(AcquireTimeoutError);
+        expect(error).to.have.property('cause').that.is.instanceOf(CallTimeoutError);
       }
-    });
+      for (const { error } of others) expect(error).to.be.instanceOf(BackendError);
+
+      const other = stubFixture({ ttl });
+      const answer = firstCallLate(other.backend, (call) => other.backend.allGranted(call));
+      const waiting = other.acquire(60_000);
+      await other.clock.advance(limit - 1);
+      expect(other.backend.acquires).to.have.length(1);
+      await other.clock.advance(20);
+      expect(other.backend.acquires).to.have.length(2);
+      expect(other.backend.ids).to.have.length(1);
+      expect(waiting.value?.held).to.equal(true);
+      answer((call) => other.backend.allQueued(call));
+    }
   });
 
   describe('when a reply comes late', () => {
@@ -210,51 +208,47 @@ describe('waiting', () => {
     }
   });
 
-  describe('says after which time of the backend a try must not act', () => {
-    it('its deadline or the end of its patience, once that clock is known', async () => {
-      for (const [ttl, timeout, patience] of [
-        [30_000, 500, (at: number) => 500 - at],
-        [1000, undefined, () => 1000],
-      ] as const) {
-        const { backend, clock, acquire } = stubFixture({ ttl });
-        acquire(timeout);
-        await clock.advance(100);
-        const [first, ...others] = backend.acquires;
-        expect([first?.call.notAfter, others.length]).to.deep.equal([undefined, 3]);
-        for (const { at, call } of others) {
-          const left = (call.notAfter ?? NaN) - (at + backend.serverTime - clock.monotonic());
-          expect(left).to.be.within(patience(at), patience(at) + 50);
-        }
+  it('says after which time of the backend a try must not act: its deadline or the end of its patience', async () => {
+    for (const [ttl, timeout, patience] of [
+      [30_000, 500, (at: number) => 500 - at],
+      [1000, undefined, () => 1000],
+    ] as const) {
+      const { backend, clock, acquire } = stubFixture({ ttl });
+      acquire(timeout);
+      await clock.advance(100);
+      const [first, ...others] = backend.acquires;
+      expect([first?.call.notAfter, others.length]).to.deep.equal([undefined, 3]);
+      for (const { at, call } of others) {
+        const left = (call.notAfter ?? NaN) - (at + backend.serverTime - clock.monotonic());
+        expect(left).to.be.within(patience(at), patience(at) + 50);
       }
-    });
-
-    it('and asks again when a try came too late', async () => {
-      const { backend, clock, acquire } = stubFixture();
-      backend.onAcquire = (call, index) =>
-        index > 0 ? backend.allGranted(call) : backend.verdicts(call, () => ({ kind: 'late' }));
-      const waiting = acquire(5000);
-      await clock.advance(20);
-      expect(waiting.value?.held).to.equal(true);
-    });
+    }
   });
 
-  describe('ends', () => {
-    it('each by its own deadline, with one listener on a signal that all share', async () => {
-      const { backend, clock, acquire } = stubFixture();
-      const { signal } = new AbortController();
-      const waits = [300, 100, 200].map((timeout) => acquire({ timeout, signal }));
-      const endless = acquire({ signal });
-      await clock.advance(50);
-      expect(getEventListeners(signal, 'abort')).to.have.length(1);
-      await clock.advance(1000);
-      expect(waits.map(({ at }) => at)).to.deep.equal([300, 100, 200]);
-      for (const { error } of waits) expect(error).to.be.instanceOf(AcquireTimeoutError);
-      expect([endless.done, getEventListeners(signal, 'abort').length]).to.deep.equal([false, 1]);
-      backend.onAcquire = (call) => backend.allGranted(call);
-      await clock.advance(200);
-      await endless.value?.release();
-      expect([getEventListeners(signal, 'abort').length, clock.timers]).to.deep.equal([0, 0]);
-    });
+  it('asks again when a try came too late', async () => {
+    const { backend, clock, acquire } = stubFixture();
+    backend.onAcquire = (call, index) =>
+      index > 0 ? backend.allGranted(call) : backend.verdicts(call, () => ({ kind: 'late' }));
+    const waiting = acquire(5000);
+    await clock.advance(20);
+    expect(waiting.value?.held).to.equal(true);
+  });
+
+  it('ends, each by its own deadline, with one listener on a signal that all share', async () => {
+    const { backend, clock, acquire } = stubFixture();
+    const { signal } = new AbortController();
+    const waits = [300, 100, 200].map((timeout) => acquire({ timeout, signal }));
+    const endless = acquire({ signal });
+    await clock.advance(50);
+    expect(getEventListeners(signal, 'abort')).to.have.length(1);
+    await clock.advance(1000);
+    expect(waits.map(({ at }) => at)).to.deep.equal([300, 100, 200]);
+    for (const { error } of waits) expect(error).to.be.instanceOf(AcquireTimeoutError);
+    expect([endless.done, getEventListeners(signal, 'abort').length]).to.deep.equal([false, 1]);
+    backend.onAcquire = (call) => backend.allGranted(call);
+    await clock.advance(200);
+    await endless.value?.release();
+    expect([getEventListeners(signal, 'abort').length, clock.timers]).to.deep.equal([0, 0]);
   });
 
   describe('that is granted', () => {
