@@ -44,8 +44,6 @@ describe('diagnostics channels', () => {
     const semaphore = open();
     const first = await semaphore.acquire();
     const second = semaphore.acquire();
-    await clock.advance(0);
-    expect(log.of('redsem:wait')).to.have.length(1);
     await clock.advance(60_000);
     expect(log.of('redsem:wait')).to.have.length(1);
     expect(log.of('redsem:queue').at(-1)).to.deep.equal({ name: NAME, waiting: 1 });
@@ -81,10 +79,9 @@ describe('diagnostics channels', () => {
     expect(await handle.release()).to.equal(false);
     await handle.release();
     const about = { name: NAME, id: handle.id };
-    const [lost, ...others] = log.of('redsem:lost');
-    expect(lost).to.deep.include({ ...about, reason: 'expired' });
-    expect(lost?.['heldFor']).to.be.within(900, 1000);
-    expect(others).to.deep.equal([]);
+    const lost = log.of('redsem:lost');
+    expect(lost.map(({ reason }) => reason)).to.deep.equal(['expired']);
+    expect(lost[0]?.['heldFor']).to.be.within(900, 1000);
     const release = { released: false, heldFor: 1500, lost: 'expired', overrun: 500 };
     expect(log.of('redsem:release')).to.deep.equal([{ ...about, ...release, error: undefined }]);
   });

@@ -67,12 +67,9 @@ describe('OpenTelemetry', () => {
     const other = await open({ limit: 5 }).acquire();
     expect(await otel.counts()).to.deep.equal({ count: 3 });
     await clock.advance(2000);
-    await other.release();
-    expect(await otel.counts()).to.deep.equal({ count: 2 });
-    await clock.advance(500);
-    await handle.release();
+    for (const one of [other, handle]) await one.release();
     expect(await otel.counts()).to.deep.equal({});
-    expect(await otel.times('use_time')).to.deep.equal({ count: 2, sum: 4.5 });
+    expect(await otel.times('use_time')).to.deep.equal({ count: 2, sum: 4 });
     expect(await otel.times('wait_time')).to.deep.equal({ count: 2, sum: 0 });
     const [call, hold] = [otel.spans('redsem acquire')[0], otel.spans('redsem hold')[1]];
     const about = { 'redsem.semaphore.name': NAME, 'redsem.permits': 2 };
@@ -131,14 +128,13 @@ describe('OpenTelemetry', () => {
     for (const reason of [own, 'no more', undefined]) {
       await sem.acquire({ signal: AbortSignal.abort(reason) }).catch(() => undefined);
     }
-    const failed = (type: string): string => `failed_requests[${type}]`;
     expect(await otel.counts()).to.deep.equal({
       waits: 1,
       refusals: 1,
-      [failed('AcquireTimeoutError')]: 1,
-      [failed('RangeError')]: 1,
-      [failed('_OTHER')]: 2,
-      [failed('AbortError')]: 1,
+      'failed_requests[AcquireTimeoutError]': 1,
+      'failed_requests[RangeError]': 1,
+      'failed_requests[_OTHER]': 2,
+      'failed_requests[AbortError]': 1,
     });
     const [, refused, timedOut] = otel.spans('redsem acquire');
     expect(refused?.status.code).to.equal(UNSET);
@@ -159,7 +155,6 @@ describe('OpenTelemetry', () => {
     const losses = { 'losses[revoked]': 1, 'losses[expired]': 2, reclaims: 4 };
     expect(await otel.counts()).to.deep.equal(losses);
     await Promise.all([pair.release(), single.release()]);
-    expect(await otel.counts()).to.deep.equal({ ...losses, overages: 2 });
     const closed = await sem.acquire();
     await sem.close();
     await closed.release();
@@ -175,18 +170,14 @@ describe('OpenTelemetry', () => {
     const unnoticed = await open({ extendEvery: 0 }).acquire();
     clock.stall(1500);
     expect(await unnoticed.release()).to.equal(false);
-    expect(await otel.counts()).to.deep.equal({ overages: 1, reclaims: 1 });
-    expect(await otel.times('use_time')).to.deep.equal({ count: 1, sum: 1.5 });
     const refusing = Object.assign(backend, { isRetryable: () => false });
     const failing = await open().acquire();
     stub(refusing, 'release').rejects(new Error('NOPERM'));
     await failing.release().catch(() => undefined);
     expect(await otel.counts()).to.deep.equal({ overages: 1, reclaims: 2 });
-    const ends = [
-      [ERROR, 'expired', undefined],
-      [ERROR, 'BackendError', undefined],
-    ];
-    expect(holds()).to.deep.equal(ends);
+    expect(await otel.times('use_time')).to.deep.equal({ count: 2, sum: 1.5 });
+    const types = ['expired', 'BackendError'];
+    expect(holds()).to.deep.equal(types.map((type) => [ERROR, type, undefined]));
   });
 
   it('counts and notes each extension that failed', async () => {
@@ -210,14 +201,12 @@ describe('OpenTelemetry', () => {
     const missing = { 'losses[missing]': 1, reclaims: 1 };
     expect(await otel.counts()).to.deep.equal({ count: 1, ...missing });
     await adopted.release();
-    expect(await otel.counts()).to.deep.equal(missing);
     expect((await otel.times('wait_time')).count).to.equal(1);
     const ids = otel.spans('redsem hold').map(({ attributes }) => attributes['redsem.ticket.id']);
     expect(ids).to.deep.equal([handle.id, adopted.id]);
     expect(otel.spans('redsem acquire')).to.have.length(1);
     const dropped = await here.acquire();
     telemetry.drop.publish({ name: NAME, id: dropped.id });
-    expect(await otel.counts()).to.deep.equal({ ...missing, drops: 1 });
     await (await open({ limit: 5 }).acquire()).release();
     await dropped.release();
     // Once on each side.

@@ -32,12 +32,7 @@ function isWrong(step: Step, above: Step | undefined): boolean {
 
 describe('the architecture page', () => {
   it('draws an acquire, a release, an extension and a push', () => {
-    expect(walks.map(({ name }) => name)).to.deep.equal([
-      'acquire',
-      'release',
-      'extension',
-      'push',
-    ]);
+    expect(walks.map(({ name }) => name).join()).to.equal('acquire,release,extension,push');
   });
 
   for (const { name, steps } of walks) {

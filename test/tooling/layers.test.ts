@@ -25,6 +25,8 @@ function roomOf(file: string): string {
   return file.startsWith('backends/redis/adapters/') ? 'adapters' : inner;
 }
 
+const BELOW = ['engine', 'calling', 'port', 'time', 'common'];
+
 /** Which room may import which: design §2. A room may always import its own files. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   common: ['port', 'time', 'calling'],
@@ -32,19 +34,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   port: ['common', 'time'],
   calling: ['port', 'time', 'common'],
   engine: ['calling', 'port', 'time', 'common'],
-  many: ['root', 'engine', 'calling', 'port', 'time', 'common'],
-  root: [
-    'many',
-    'engine',
-    'calling',
-    'port',
-    'time',
-    'common',
-    'memory',
-    'redis',
-    'quorum',
-    'adapters',
-  ],
+  many: ['root', ...BELOW],
+  root: ['many', ...BELOW, 'memory', 'redis', 'quorum', 'adapters'],
   memory: ['port', 'time', 'common'],
   redis: ['port', 'time', 'common'],
   adapters: [],

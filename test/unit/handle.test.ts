@@ -6,7 +6,7 @@ import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
 import { moment } from '../support/moment.js';
-import { never, StubBackend } from './stub-backend.js';
+import { StubBackend } from './stub-backend.js';
 import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
 
 describe('a handle', () => {
@@ -86,76 +86,41 @@ describe('ending what many hold or wait for', () => {
   const MANY = 1200;
   /** At most this many in one turn of the event loop. */
   const FEW = 250;
-  let backend: StubBackend;
-  let semaphore: Semaphore;
 
-  beforeEach(() => {
-    backend = new StubBackend();
-    backend.onAcquire = (call) => backend.allGranted(call);
-    semaphore = new Semaphore(backend, 'jobs', { limit: MANY, ttl: 1000 });
-  });
-
-  const taken = () => Promise.all(Array.from({ length: MANY }, () => semaphore.acquire()));
-
-  /** How many have ended in each turn of the event loop, until all have. */
-  async function turnsUntil(ended: () => number): Promise<number[]> {
-    const turns = [ended()];
-    for (let before = ended(); before < MANY; before = ended()) {
-      await new Promise((resolve) => setImmediate(resolve));
-      turns.push(ended() - before);
-    }
-    return turns;
-  }
-
-  it('ends some handles at a time: each is held until it is lost, and all are given back', async () => {
-    const handles = await taken();
-    let lost = 0;
-    for (const handle of handles) handle.on('lost', () => (lost += 1));
-    const closing = semaphore.close();
-    expect([lost, handles.filter(({ held }) => held).length]).to.deep.equal([FEW, MANY - FEW]);
-    const last = handles.at(-1);
-    expect(await last?.release()).to.equal(true);
-    expect(Math.max(...(await turnsUntil(() => lost + 1)).slice(1))).to.equal(FEW);
-    await closing;
-    expect(backend.givenBack).to.have.length(MANY);
-    expect(new Set(backend.givenBack)).to.deep.equal(new Set(handles.map(({ id }) => id)));
-    expect(backend.clock.timers).to.equal(0);
-  });
-
-  it('loses some at a time whose leases run out at once, each looked at a few times', async () => {
-    const { clock } = backend;
-    backend.onExtend = () => never();
-    const handles = await taken();
-    let [lost, reads] = [0, 0];
-    for (const handle of handles) handle.on('lost', () => (lost += 1));
-    await clock.advance(900);
-    const monotonic = clock.monotonic.bind(clock);
-    clock.monotonic = () => {
-      reads += 1;
-      return monotonic();
-    };
-    clock.stall(100);
-    void clock.advance(10);
-    expect(Math.max(...(await turnsUntil(() => lost)))).to.equal(FEW);
-    expect(reads).to.be.below(10 * MANY);
-    expect(handles.some(({ held }) => held)).to.equal(false);
-  });
-
-  for (const [what, end] of [
-    ['closes', () => void semaphore.close()],
-    ['runs out of time for', () => void backend.clock.advance(300)],
+  for (const [what, held, end] of [
+    ['close() ends permits', true, (semaphore: Semaphore) => semaphore.close()],
+    ['close() ends requests', false, (semaphore: Semaphore) => semaphore.close()],
+    ['leases run out', true, (_: Semaphore, clock: ManualClock) => clock.advance(110)],
+    ['deadlines pass', false, (_: Semaphore, clock: ManualClock) => clock.advance(300)],
   ] as const) {
-    it(`rejects some waiters at a time when it ${what} them, and withdraws all`, async () => {
-      backend.onAcquire = (call) => backend.allQueued(call);
-      let rejected = 0;
-      for (let i = 0; i < MANY; i += 1) semaphore.acquire(300).catch(() => (rejected += 1));
-      await backend.clock.advance(0);
-      end();
+    it(`takes some at a time, and leaves nothing, where ${what}`, async () => {
+      const backend = new StubBackend();
+      const { clock } = backend;
+      const semaphore = new Semaphore(backend, 'jobs', { limit: MANY, ttl: 1000, extendEvery: 0 });
+      backend.onAcquire = (call) => (held ? backend.allGranted(call) : backend.allQueued(call));
+      let ended = 0;
+      const all = Array.from({ length: MANY }, () => semaphore.acquire(300));
+      for (const one of all) one.catch(() => (ended += 1));
+      const handles = held ? await Promise.all(all) : [];
+      for (const handle of handles) handle.on('lost', () => (ended += 1));
+      await clock.advance(held ? 880 : 0);
+      void end(semaphore, clock);
       await promisesSettle();
-      const turns = await turnsUntil(() => rejected);
+      // A handle is held until its turn comes.
+      expect(handles.filter((handle) => handle.held).length).to.equal(held ? MANY - ended : 0);
+      const turns = [ended];
+      const left = (): number => MANY - ended;
+      for (let before = ended; left() > 0; before = ended) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turns.push(ended - before);
+      }
       expect(Math.max(...turns)).to.be.at.most(FEW);
-      await eventually(() => expect(new Set(backend.givenBack)).to.have.property('size', MANY));
-      expect(backend.clock.monotonic()).to.be.at.most(300);
+      await semaphore.close();
+      const lapsed = what === 'leases run out';
+      await eventually(() => {
+        expect(new Set(backend.givenBack)).to.have.property('size', lapsed ? 0 : MANY);
+      });
+      expect(clock.timers).to.equal(0);
     });
   }
 });

@@ -88,11 +88,9 @@ describe('options', () => {
   });
 
   // That each is refused with its name and the value is shown by the conformance cases; here are
-  // the words.
+  // the words, and bounds that depend on another option.
   for (const [given, message] of [
     [{ limit: 0 }, 'RangeError: limit: expected an integer >= 1, got 0'],
-    [{ limit: '5' }, 'TypeError: limit: expected a number, got "5" (string)'],
-    [{ limit: 1.5 }, 'RangeError: limit: expected an integer >= 1, got 1.5'],
     [
       { ttl: 100, extendEvery: 51 },
       'RangeError: extendEvery: expected 0 to 50 ms (30 s is 30_000), got 51',
@@ -101,32 +99,18 @@ describe('options', () => {
       { retry: { min: 300 } },
       'RangeError: retry.max: expected 300 to 2147483647 ms (30 s is 30_000), got 200',
     ],
-    [{ retry: { jitter: 1 } }, 'TypeError: retry.jitter: expected true or false, got 1 (number)'],
     [{ label: 'ü'.repeat(129) }, 'RangeError: label: expected 0 to 256 bytes, got 258'],
-    [{ prefix: 'a{b' }, 'TypeError: prefix: expected no braces, got "a{b" (string)'],
     [
       { limit: Infinity },
       'RangeError: limit: expected an integer >= 1 (Infinity only beside a rate), got Infinity',
-    ],
-    [
-      { rate: 100 },
-      'TypeError: rate: expected an object such as { permits: 100, per: 60_000 }, got 100 (number)',
     ],
     [
       { rate: { permits: 1001, per: 1 } },
       'RangeError: rate.permits: expected an integer from 1 to 1000, got 1001',
     ],
     [
-      { rate: { permits: 1, per: 1.5 } },
-      'RangeError: rate.per: expected an integer from 1 to 31536000000, got 1.5',
-    ],
-    [
       { rate: { permits: 1, per: 15_768_000_000, burst: 3 } },
       'RangeError: rate.burst: expected an integer from 1 to 2, got 3',
-    ],
-    [
-      { rate: { permits: 1, per: 1, brust: 2 } },
-      'TypeError: rate.brust: expected no option of this name (did you mean burst?), got 2 (number)',
     ],
     [undefined, 'TypeError: options: expected an object with a limit, got undefined'],
   ] as const) {
@@ -141,23 +125,19 @@ describe('options', () => {
   it('of acquire have their documented defaults, and take what is given', () => {
     const none = { order: undefined, onWaiting: undefined };
     const expected = { timeout: Infinity, signal: undefined, permits: 1, ...none };
-    for (const given of [undefined, {}, { timeout: Infinity }, { priority: 0 }]) {
+    for (const given of [undefined, {}, { priority: 0 }]) {
       expect(resolveAcquire(given)).to.deep.equal(expected);
     }
     const given = { timeout: 2 ** 33, signal: new AbortController().signal, permits: 16_777_216 };
     expect(resolveAcquire(given)).to.deep.equal({ ...given, ...none });
     const order = { group: 'ü'.repeat(64), weight: 1000, priority: 9 };
     expect(resolveAcquire(order).order).to.deep.equal(order);
-    const { group } = order;
-    expect(resolveAcquire({ group }).order).to.deep.equal({ group, weight: 1, priority: 0 });
-    expect(resolveAcquire({ priority: 2 }).order).to.deep.equal({
-      group: '',
-      weight: 1,
-      priority: 2,
-    });
-    expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.equal(
-      'TypeError: timeout: expected a number of milliseconds or an options object, got "5" (string)' +
-        DOCS,
+    const byDefault = { group: '', weight: 1, priority: 0 };
+    for (const part of [{ group: 'a' }, { priority: 2 }]) {
+      expect(resolveAcquire(part).order).to.deep.equal({ ...byDefault, ...part });
+    }
+    expect(refusal(() => Reflect.apply(resolveAcquire, undefined, ['5']))).to.match(
+      /^TypeError: timeout: expected a number of milliseconds or an options object, got "5"/,
     );
   });
 
@@ -169,64 +149,50 @@ describe('options', () => {
     maxConcurrent: 'did you mean limit?',
     keyPrefix: 'did you mean prefix?',
     TTL: 'did you mean ttl?',
-    extendevery: 'did you mean extendEvery?',
     extentEvry: 'did you mean extendEvery?',
-    lable: 'did you mean label?',
     timeout: 'it is an option of acquire',
     acquireTimeout: 'did you mean timeout, an option of acquire?',
-    zebra:
-      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, clock',
     driftFactor:
       'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, clock',
     maxQueueSize: 'did you mean maxWaiting?',
     tenantId: 'did you mean group, an option of acquire?',
   };
-  for (const [option, hint] of Object.entries(hints)) {
-    it(`that are unknown are refused: ${option}, ${hint}`, () => {
-      const refused = refusal(() => resolveOptions({ limit: 1, [option]: undefined }));
-      expect(refused).to.equal(
+  it('that are unknown are refused, with a hint', () => {
+    for (const [option, hint] of Object.entries(hints)) {
+      expect(refusal(() => resolveOptions({ limit: 1, [option]: undefined }))).to.equal(
         `TypeError: ${option}: expected no option of this name (${hint}), got undefined${DOCS}`,
       );
-    });
-  }
-
-  it('that are unknown are refused inside an option, and in acquire', () => {
-    const retry = refusal(() => resolveOptions({ limit: 1, retry: { minimum: 5 } as object }));
-    expect(retry).to.match(/^TypeError: retry\.minimum: .*one of min, max, factor, jitter/);
-    const replicas = refusal(() =>
-      resolveOptions({ limit: 1, replicas: { atLeast: 1, timeOut: 5 } as { atLeast: number } }),
-    );
-    expect(replicas).to.match(/^TypeError: replicas\.timeOut: .*did you mean timeout\?/);
-    const acquire = refusal(() => resolveAcquire({ ttl: 5 } as object));
-    expect(acquire).to.match(/^TypeError: ttl: .*it is an option of the constructor/);
-    expect(refusal(() => resolveAcquire({ weight: 2 }))).to.match(/did you mean permits/);
+    }
+    const inherited = Object.create({ lockTimeout: 5 }) as object;
+    expect(resolveOptions(Object.assign(inherited, { limit: 1 })).limit).to.equal(1);
   });
 
-  it('that are unknown are refused where a backend or a list is made', () => {
+  it('that are unknown are refused wherever there are any', () => {
+    const backend = new MemoryBackend();
+    const replicas = { atLeast: 1, timeOut: 5 };
     const made: Readonly<Record<string, () => unknown>> = {
+      'retry.minimum: .*one of min, max, factor, jitter': () =>
+        resolveOptions({ limit: 1, retry: { minimum: 5 } as object }),
+      'replicas.timeOut: .*did you mean timeout': () => resolveOptions({ limit: 1, replicas }),
+      'ttl: .*it is an option of the constructor': () => resolveAcquire({ ttl: 5 } as object),
+      'weight: .*did you mean permits': () => resolveAcquire({ weight: 2 }),
       'clok: .*did you mean clock': () => new MemoryBackend({ clok: 1 } as object),
       'keyPrefix: .*did you mean prefix': () =>
-        listSemaphores(new MemoryBackend(), { keyPrefix: 'a' } as object),
+        listSemaphores(backend, { keyPrefix: 'a' } as object),
       'othersets: .*did you mean otherSet': () => quorum({}, { othersets: 'warn' } as object),
+      'stripe: .*did you mean stripes': () => new KeyedMutex(backend, { stripe: 1 } as object),
+      'lockTimeout: .*did you mean ttl': () =>
+        new Mutex(backend, 'a', { lockTimeout: 1 } as object),
+      'options: expected an object, got 5': () => new MemoryBackend(5 as never),
     };
     for (const [message, make] of Object.entries(made)) {
       expect(refusal(make)).to.match(new RegExp(`^TypeError: ${message}`));
     }
-    expect(refusal(() => new MemoryBackend(5 as never))).to.match(
-      /^TypeError: options: expected an object, got 5/,
-    );
   });
 
   it('that are unknown are refused by every call, which takes nothing', async () => {
     const backend = new MemoryBackend();
     const [semaphore, mutex] = [new Semaphore(backend, 'a', { limit: 1 }), new KeyedMutex(backend)];
-    const made: Readonly<Record<string, () => unknown>> = {
-      'stripe: .*did you mean stripes': () => new KeyedMutex(backend, { stripe: 1 } as object),
-      'lockTimeout: .*did you mean ttl': () =>
-        new Mutex(backend, 'a', { lockTimeout: 1 } as object),
-    };
-    for (const [message, make] of Object.entries(made))
-      expect(refusal(make)).to.match(RegExp(message));
     const [wait, count] = [{ waitTimeout: 1 }, { count: 1 }] as object[];
     for (const [call, meant] of [
       [semaphore.use(() => 1, wait), 'timeout'],
@@ -240,16 +206,9 @@ describe('options', () => {
     ] as const) {
       const error = await errorOf<TypeError>(call, TypeError);
       expect(error).to.have.property('code', 'INVALID_ARGUMENT');
-      expect(error.message)
-        .to.match(/expected no option of this name/)
-        .and.include(meant);
+      expect(error.message).to.match(new RegExp(`expected no option of this name.*${meant}`));
     }
     expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
-  });
-
-  it('that an object only inherits are none', () => {
-    const inherited = Object.create({ lockTimeout: 5 }) as object;
-    expect(resolveOptions(Object.assign(inherited, { limit: 1 })).limit).to.equal(1);
   });
 
   function refusal(act: () => unknown): string {
@@ -354,8 +313,7 @@ describe('errors', () => {
     expect(timeout).to.include({ semaphore: 'jobs', timeout: 500, waited: 500, attempts: 12 });
     expect(lost('expired')).to.include({ semaphore: 'jobs', ticketId: 'a.1', reason: 'expired' });
     for (const error of [timeout, lost('expired')]) expect(error).not.to.have.own.property('cause');
-    expect([lost('expired', cause).cause, failed(cause).cause]).to.deep.equal([cause, cause]);
-    expect(Object.keys(new ClosedError('x')).toSorted()).to.deep.equal(['code', 'name']);
+    expect(lost('expired', cause).cause).to.equal(cause);
   });
 
   it('are known across copies of the package, those of other packages are not', async () => {
@@ -371,22 +329,20 @@ describe('errors', () => {
 });
 
 describe('ticket ids', () => {
-  it('show client, number and permits, and differ for each of them', () => {
-    const seen = new Set<string>();
-    for (const client of ['a', 'A-_9', newClientId()]) {
+  it('show client, number and permits; clients differ, and look like no option of a command', () => {
+    const clients = Array.from({ length: 1000 }, () => newClientId());
+    expect(new Set(clients).size).to.equal(1000);
+    for (const client of clients) expect(client).to.match(/^\w[\w-]{11}$/);
+    for (const client of ['a', 'A-_9', ...clients.slice(0, 9)]) {
       for (const number of [0, 1, 35, 36, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
         for (const permits of [1, 2, 100_000]) {
-          const id = ticketId(client, number, permits);
-          expect(parseTicketId(id)).to.deep.equal({ client, number, permits });
-          seen.add(id);
+          const read = parseTicketId(ticketId(client, number, permits));
+          expect(read).to.deep.equal({ client, number, permits });
         }
       }
     }
-    expect(seen.size).to.equal(54);
-    expect([ticketId('abc', 71, 1), ticketId('abc', 71, 12)]).to.deep.equal([
-      'abc.1z',
-      'abc.1z.12',
-    ]);
+    expect(ticketId('abc', 71, 1)).to.equal('abc.1z');
+    expect(ticketId('abc', 71, 12)).to.equal('abc.1z.12');
   });
 
   it('of something else are not read, and refused where a caller gives them', () => {
@@ -401,23 +357,14 @@ describe('ticket ids', () => {
   });
 
   it('of adopted tickets show the new holder, and keep the first id through any number', () => {
-    for (const permits of [1, 7]) {
-      const first = ticketId('first', 35, permits);
-      expect(firstId(first)).to.equal(first);
-      let id = first;
-      for (let turn = 0; turn < 5; turn++) {
-        const own = ticketId(newClientId(), turn, permits);
-        id = adoptedId(own, id);
-        expect(id).to.equal(`${own}~${first}`);
-        expect(firstId(id)).to.equal(first);
-        expect(parseTicketId(id)).to.deep.equal(parseTicketId(own));
-      }
+    const first = ticketId('first', 35, 7);
+    expect(firstId(first)).to.equal(first);
+    let id = first;
+    for (let turn = 0; turn < 3; turn++) {
+      const own = ticketId(newClientId(), turn, 7);
+      id = adoptedId(own, id);
+      expect([id, firstId(id)]).to.deep.equal([`${own}~${first}`, first]);
+      expect(parseTicketId(id)).to.deep.equal(parseTicketId(own));
     }
-  });
-
-  it('of two clients never meet, nor look like an option of a command', () => {
-    const clients = new Set(Array.from({ length: 10_000 }, () => newClientId()));
-    expect(clients.size).to.equal(10_000);
-    for (const client of clients) expect(client).to.match(/^\w[\w-]{11}$/);
   });
 });

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, Semaphore } from '../../src/index.js';
-import { ChannelLog } from '../telemetry/channel-log.js';
 import { StubBackend, watch } from './stub-backend.js';
 import { stubFixture } from './stub-fixture.js';
 
@@ -110,44 +109,6 @@ describe('more permits than there are', () => {
 });
 
 describe('warnings of a semaphore', () => {
-  it('are of another limit once, the first that was seen, until one is stored', async () => {
-    const backend: StubBackend & Backend = new StubBackend();
-    const { clock } = backend;
-    let otherLimit: number | undefined;
-    backend.onAcquire = (call) => ({ ...backend.allBusy(call), otherLimit });
-    backend.setLimit = ({ newLimit }) => {
-      const { serverTime } = backend;
-      return Promise.resolve({ serverTime, grants: [], storedLimit: newLimit });
-    };
-    const log = new ChannelLog('limits');
-    const warnings: string[] = [];
-    const make = (): Semaphore => {
-      const made = new Semaphore(backend, 'limits', { limit: 5 });
-      return made.on('warning', ({ message }) => warnings.push(message));
-    };
-    const hear = async (semaphore: Semaphore, limit: number | undefined): Promise<number> => {
-      otherLimit = limit;
-      await semaphore.tryAcquire();
-      await clock.advance(0);
-      return warnings.length;
-    };
-    const first = make();
-    const heard: number[] = [];
-    for (const limit of [undefined, 3, undefined, 4, 3]) heard.push(await hear(first, limit));
-    expect(heard).to.deep.equal([0, 1, 1, 1, 1]);
-    expect(warnings[0]).to.match(/limit 5 here and 3 elsewhere/);
-    await first.setLimit(5);
-    expect(await hear(make(), 4)).to.equal(2);
-    await first.setLimit(5);
-    expect(await hear(make(), undefined)).to.equal(2);
-    const published = { name: 'limits', limit: 5 };
-    expect(log.of('redsem:mismatch')).to.deep.equal([
-      { ...published, otherLimit: 3 },
-      { ...published, otherLimit: 4 },
-    ]);
-    log.end();
-  });
-
   for (const [what, find, expected] of [
     ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],
     ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
@@ -173,51 +134,20 @@ describe('warnings of a semaphore', () => {
 });
 
 describe('semaphore objects on one backend', () => {
-  const options = { limit: 4, ttl: 3000, label: 'me', prefix: 'redsem' };
-
-  it('share their polls, heartbeats and releases: one call for all', async () => {
+  it('call each with its own terms, as one client', async () => {
     const backend = new StubBackend();
-    const all = ['jobs', 'jobs', 'others'].map(
-      (name) => new Semaphore(backend, name, { ...options, retry: { jitter: false } }),
-    );
-    const waiting = [];
-    for (const each of all) {
-      waiting.push(watch(backend.clock, each.acquire()));
-      await backend.clock.advance(10);
-    }
-    await backend.clock.advance(1000);
-    const before = [backend.acquires.length, backend.portCalls.acquire];
-    await backend.clock.advance(2000);
-    // They began at other times, but one that may wake a little early wakes with the others.
-    const [entries = 0, calls = 0] = before;
-    expect(backend.portCalls.acquire - calls).to.equal(10);
-    expect(backend.acquires.length - entries).to.equal(30);
     backend.onAcquire = (call) => backend.allGranted(call);
-    await backend.clock.advance(1300);
-    const handles = waiting.map(({ value }) => value);
-    expect([backend.extends.length, backend.portCalls.extend]).to.deep.equal([3, 1]);
-    for (const handle of handles) void handle?.release();
-    await backend.clock.advance(0);
-    expect([backend.releases.length, backend.portCalls.release]).to.deep.equal([3, 1]);
-  });
-
-  for (const other of [{ name: 'others' }, { limit: 5 }, { ttl: 4000 }, { prefix: 'p' }]) {
-    it(`call for themselves, as one client, with another ${Object.keys(other)[0]}`, async () => {
-      const backend = new StubBackend();
-      backend.onAcquire = (call) => backend.allGranted(call);
-      const both = [
-        { name: 'jobs', ...options },
-        { name: 'jobs', ...options, ...other },
-      ];
-      const handles = both.map(({ name, ...rest }) => new Semaphore(backend, name, rest).acquire());
-      const ids = (await Promise.all(handles)).map(({ id }) => id);
-      await backend.clock.advance(1500);
-      expect([new Set(ids).size, backend.extends.length]).to.deep.equal([2, 2]);
-      const told = backend.acquires.map(({ call }) => {
-        return { ...call.key, limit: call.limit, ttl: call.ttl, label: call.label };
-      });
-      expect(told).to.deep.equal(both);
-      expect(new Set(backend.acquires.map(({ call }) => call.client)).size).to.equal(1);
+    const jobs = { name: 'jobs', limit: 4, ttl: 3000, label: 'me', prefix: 'redsem' };
+    const others = [{}, { name: 'others' }, { limit: 5 }, { ttl: 4000 }, { prefix: 'p' }];
+    const all = others.map((other) => ({ ...jobs, ...other }));
+    const handles = all.map(({ name, ...rest }) => new Semaphore(backend, name, rest).acquire());
+    const ids = (await Promise.all(handles)).map(({ id }) => id);
+    await backend.clock.advance(1500);
+    expect([new Set(ids).size, backend.extends.length]).to.deep.equal([5, 5]);
+    const sent = backend.acquires.map(({ call }) => {
+      return { ...call.key, limit: call.limit, ttl: call.ttl, label: call.label };
     });
-  }
+    expect(sent).to.have.deep.members(all);
+    expect(new Set(backend.acquires.map(({ call }) => call.client)).size).to.equal(1);
+  });
 });

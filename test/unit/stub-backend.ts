@@ -69,29 +69,23 @@ export class StubBackend implements Backend {
 
   extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
     this.portCalls.extend += 1;
-    return Promise.all(calls.map((call) => this.#extend(call)));
+    const note = (call: ExtendCall) => this.extends.push(this.#noted(call)) - 1;
+    return Promise.all(calls.map(async (call) => this.onExtend(call, note(call))));
   }
 
   release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
     this.portCalls.release += 1;
-    return Promise.all(calls.map((call) => this.#release(call)));
+    const note = (call: ReleaseCall) => this.releases.push(this.#noted(call)) - 1;
+    return Promise.all(calls.map(async (call) => this.onRelease(call, note(call))));
   }
 
   async #acquire(call: AcquireCall): Promise<AcquireReply> {
     // A copy, for requests get their place later.
     const requests = call.requests.map(({ id, permits, wait, arrival }) => {
+      this.#names.set(id, call.key.name);
       return { id, permits, wait, arrival };
     });
-    for (const { id } of requests) this.#names.set(id, call.key.name);
     return this.onAcquire(call, this.acquires.push(this.#noted({ ...call, requests })) - 1);
-  }
-
-  async #extend(call: ExtendCall): Promise<ExtendReply> {
-    return this.onExtend(call, this.extends.push(this.#noted(call)) - 1);
-  }
-
-  async #release(call: ReleaseCall): Promise<ReleaseReply> {
-    return this.onRelease(call, this.releases.push(this.#noted(call)) - 1);
   }
 
   inspect(call: InspectCall): Promise<InspectReply> {
@@ -217,21 +211,13 @@ export interface Watched<T> {
 }
 
 export function watch<T>(clock: ManualClock, promise: Promise<T>): Watched<T> {
-  const watched = {
-    done: false,
-    at: undefined as number | undefined,
-    value: undefined as T | undefined,
-    error: undefined as unknown,
+  const watched = { done: false, at: undefined, value: undefined, error: undefined };
+  const settle = (outcome: Partial<Watched<T>>): void => {
+    Object.assign(watched, outcome, { done: true, at: clock.monotonic() });
   };
-  const look = async (): Promise<void> => {
-    try {
-      watched.value = await promise;
-    } catch (error) {
-      watched.error = error;
-    }
-    watched.done = true;
-    watched.at = clock.monotonic();
-  };
-  void look();
+  promise.then(
+    (value) => settle({ value }),
+    (error: unknown) => settle({ error }),
+  );
   return watched;
 }

@@ -1,12 +1,6 @@
 import type { AcquireCall, AcquireReply } from '../../src/backends/backend.js';
-import type {
-  AcquireOptions,
-  CompositeHandle,
-  Handle,
-  HandleLostError,
-  SemaphoreOptions,
-} from '../../src/index.js';
-import { acquireAll, ManualClock, Semaphore } from '../../src/index.js';
+import type { AcquireOptions, Handle, HandleLostError } from '../../src/index.js';
+import { type ManualClock, Semaphore, type SemaphoreOptions } from '../../src/index.js';
 import { StubBackend, watch, type Watched } from './stub-backend.js';
 
 export const PLAIN = { min: 10, max: 200, factor: 2, jitter: false };
@@ -92,18 +86,4 @@ export function firstCallLate(
 /** Lets promises settle while no timer of the clock runs. */
 export async function promisesSettle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve();
-}
-
-/** A handle of three semaphores, each on its own backend, all on one clock. */
-export async function compositeFixture(): Promise<{
-  handle: CompositeHandle;
-  backends: StubBackend[];
-}> {
-  const backends = [new StubBackend(), new StubBackend(), new StubBackend()];
-  const clock = backends[0]?.clock ?? new ManualClock();
-  const semaphores = backends.map((backend, i) => {
-    backend.onAcquire = (call) => backend.allGranted(call);
-    return new Semaphore(backend, `s${i}`, { limit: 2, clock });
-  });
-  return { handle: await acquireAll(semaphores, { clock }), backends };
 }

@@ -1,24 +1,20 @@
 import { expect } from 'chai';
 
 import type { SemaphoreWarning } from '../../../src/index.js';
-import {
-  acquireAll,
-  Election,
-  KeyedMutex,
-  KeyedSemaphore,
-  ReadWriteLock,
-  Semaphore,
-} from '../../../src/index.js';
+import { acquireAll, Election, KeyedMutex, KeyedSemaphore } from '../../../src/index.js';
+import { ReadWriteLock, Semaphore } from '../../../src/index.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
 import { later, PLAIN, stubFixture } from '../stub-fixture.js';
 
 const refused = new Error('connect ECONNREFUSED 127.0.0.1:1');
 
+type Warning = Pick<SemaphoreWarning, 'message'> & { readonly code: string };
+
 /** The outages that it reports from now on. */
 function outagesOf(face: {
-  on(event: 'warning', listener: (warning: { code: string; message: string }) => void): unknown;
-}): Pick<SemaphoreWarning, 'message'>[] {
-  const heard: Pick<SemaphoreWarning, 'message'>[] = [];
+  on(event: 'warning', listener: (warning: Warning) => void): unknown;
+}): Warning[] {
+  const heard: Warning[] = [];
   face.on('warning', (warning) => {
     if (warning.code === 'BACKEND_UNREACHABLE') heard.push(warning);
   });
@@ -35,11 +31,11 @@ function faces(backend: StubBackend) {
   const election = new Election(backend, 'scheduler', options);
   const [a, b] = [new Semaphore(backend, 'a', limited), new Semaphore(backend, 'b', limited)];
   return [
-    ['KeyedMutex', keyed, () => keyed.acquire(['one', 'two']), 'keyed:orders:one'],
-    ['KeyedSemaphore', tenants, () => tenants.acquire('acme'), 'keyed:tenants:acme'],
-    ['ReadWriteLock', lock, () => lock.acquireWrite(), 'config'],
-    ['Election', election, () => election.campaign(), 'scheduler'],
-    ['a semaphore of acquireAll', a, () => acquireAll([b, a], { clock: backend.clock }), 'a'],
+    [keyed, () => keyed.acquire(['one', 'two']), 'keyed:orders:one'],
+    [tenants, () => tenants.acquire('acme'), 'keyed:tenants:acme'],
+    [lock, () => lock.acquireWrite(), 'config'],
+    [election, () => election.campaign(), 'scheduler'],
+    [a, () => acquireAll([b, a], { clock: backend.clock }), 'a'],
   ] as const;
 }
 
@@ -75,20 +71,8 @@ describe('an outage while somebody waits', () => {
       await clock.advance(4900);
       expect(heard).to.deep.equal([]);
       await clock.advance(1500);
-      expect(heard.map(({ message }) => message.slice(0, 18))).to.deep.equal([
-        'cannot reach Redis',
-      ]);
+      expect(heard).to.have.length(1);
     }
-  });
-
-  it('is reported to a listener that comes later', async () => {
-    const { backend, clock, semaphore, acquire } = stubFixture();
-    backend.onAcquire = () => Promise.reject(refused);
-    acquire();
-    await clock.advance(20_000);
-    const heard = outagesOf(semaphore);
-    await clock.advance(300);
-    expect(heard).to.have.length(1);
   });
 
   it('is none without a waiter, with a reply in between, or with an answer that is late once', async () => {
@@ -107,37 +91,37 @@ describe('an outage while somebody waits', () => {
     expect(heard).to.deep.equal([]);
   });
 
-  it('has another message where Redis answers that it cannot', async () => {
+  it('has another message where Redis answers that it cannot, and reaches a later listener', async () => {
     const { backend, clock, semaphore, acquire } = stubFixture();
-    const heard = outagesOf(semaphore);
     backend.onAcquire = () => Promise.reject(new Error('LOADING Redis is loading'));
     acquire();
-    await clock.advance(6000);
+    await clock.advance(20_000);
+    const heard = outagesOf(semaphore);
+    await clock.advance(300);
     expect(heard.map(({ message }) => message)).to.deep.equal([
       'the backend fails: acquire() of "jobs" waits, and no call has succeeded for 5 s; it is retried; last error: LOADING Redis is loading',
     ]);
   });
 
-  for (const [index, [face]] of faces(new StubBackend()).entries()) {
-    it(`is reported by ${face}, once, and by the next one again`, async () => {
-      const backend = new StubBackend();
-      const { clock } = backend;
-      const [, source, wait, name] = faces(backend)[index] ?? expect.fail();
-      const heard = outagesOf(source);
-      backend.onAcquire = () => Promise.reject(refused);
-      const waiting: Promise<unknown> = wait();
-      watch(clock, waiting);
-      await clock.advance(20_000);
-      expect(heard.map(({ message }) => message)).to.deep.equal([
-        `cannot reach Redis: acquire() of "${name}" waits, and no call has succeeded for 5 s; it is retried; last error: connect ECONNREFUSED 127.0.0.1:1`,
-      ]);
-      backend.onAcquire = (call) => backend.allQueued(call);
-      await clock.advance(10_000);
-      backend.onAcquire = () => Promise.reject(refused);
-      await clock.advance(10_000);
-      expect(heard).to.have.length(2);
+  it('is reported by every face, once, and in the next outage again', async () => {
+    const backend = new StubBackend();
+    const { clock } = backend;
+    backend.onAcquire = () => Promise.reject(refused);
+    const all = faces(backend).map(([source, wait, name]) => {
+      watch<unknown>(clock, wait());
+      return { heard: outagesOf(source), name };
     });
-  }
+    await clock.advance(20_000);
+    for (const { heard, name } of all) {
+      expect(heard, name).to.have.length(1);
+      expect(heard[0]?.message).to.include(`acquire() of "${name}" waits`);
+    }
+    backend.onAcquire = (call) => backend.allQueued(call);
+    await clock.advance(10_000);
+    backend.onAcquire = () => Promise.reject(refused);
+    await clock.advance(10_000);
+    for (const { heard, name } of all) expect(heard, name).to.have.length(2);
+  });
 
   it('is one warning however many keys are waited for, and goes to a later listener', async () => {
     const backend = new StubBackend();
@@ -157,13 +141,5 @@ describe('an outage while somebody waits', () => {
     watch(clock, tenants.acquire('e', 20_000));
     await clock.advance(20_000);
     expect(heard).to.have.length(2);
-  });
-
-  it('needs no timer and no call that a wait does not make anyway', async () => {
-    const { clock, semaphore, acquire } = stubFixture();
-    outagesOf(semaphore);
-    acquire(1000);
-    await clock.advance(1000);
-    expect(clock.timers).to.equal(0);
   });
 });

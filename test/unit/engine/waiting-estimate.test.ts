@@ -4,25 +4,9 @@ import { stub } from 'sinon';
 import type { AcquireReply, AcquireVerdict } from '../../../src/backends/backend.js';
 import type { QueueProgress } from '../../../src/index.js';
 import { ManualClock, MemoryBackend, Semaphore } from '../../../src/index.js';
+import { RandomNumbers } from '../../support/random-numbers.js';
 import { errorOf } from '../../support/rejection.js';
 import { later, listeningFixture } from '../stub-fixture.js';
-
-const NAME = 'jobs';
-const CALLERS = 60;
-
-interface Wait {
-  readonly estimate: number;
-  readonly waited: number;
-}
-
-/** Numbers between 0 and 1, the same in every run. */
-function drawing(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
 
 describe('the progress that a waiting request hears of', () => {
   let clock: ManualClock;
@@ -35,39 +19,33 @@ describe('the progress that a waiting request hears of', () => {
   function start(): void {
     clock = new ManualClock(1e12);
     backend = new MemoryBackend({ clock });
-    semaphore = new Semaphore(backend, NAME, { limit: 5 });
-  }
-
-  function hold(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => clock.schedule(resolve, milliseconds));
+    semaphore = new Semaphore(backend, 'jobs', { limit: 5 });
   }
 
   it('has an estimate within 30 % of the wait for 90 % of all, in a steady state', async () => {
-    const random = drawing(7);
-    const waits: Wait[] = [];
+    const random = new RandomNumbers(7);
+    const ratios: number[] = [];
     const call = async (): Promise<void> => {
       const asked = clock.monotonic();
-      let first: QueueProgress | undefined;
-      const onWaiting = (progress: QueueProgress): void => void (first ??= progress);
+      let estimate: number | undefined;
+      const onWaiting = (progress: QueueProgress): void => void (estimate ??= progress.estimate);
       const handle = await semaphore.acquire({ onWaiting });
-      const { estimate } = first ?? {};
       const waited = clock.monotonic() - asked;
-      if (estimate !== undefined && asked > 20_000) waits.push({ estimate, waited });
-      await hold(-500 * Math.log(random()));
+      if (estimate !== undefined && asked > 20_000) ratios.push(estimate / waited);
+      await new Promise<void>((resolve) =>
+        clock.schedule(resolve, -500 * Math.log(1 - random.next())),
+      );
       await handle.release();
     };
-    const ended = { yet: false };
     const loop = async (): Promise<void> => {
-      while (!ended.yet) await call();
+      while (clock.monotonic() < 60_000) await call();
     };
-    const loops = Array.from({ length: CALLERS }, loop);
-    await clock.advance(60_000);
-    ended.yet = true;
-    await clock.advance(30_000);
+    const loops = Array.from({ length: 60 }, loop);
+    await clock.advance(90_000);
     await Promise.all(loops);
-    const near = waits.filter(({ estimate, waited }) => Math.abs(estimate / waited - 1) <= 0.3);
-    expect(waits.length).to.be.above(300);
-    expect(near.length / waits.length).to.be.at.least(0.9);
+    expect(ratios.length).to.be.above(300);
+    const near = ratios.filter((ratio) => Math.abs(ratio - 1) <= 0.3);
+    expect(near.length / ratios.length).to.be.at.least(0.9);
   });
 
   /** How often the backend is asked by three that wait for ten seconds. */
@@ -85,14 +63,11 @@ describe('the progress that a waiting request hears of', () => {
   it('costs no call, and comes only when it has changed', async () => {
     const plain = await callsOf();
     start();
-    const heard: number[][] = [];
-    const asking = await callsOf(({ position, waiting }) => void heard.push([position, waiting]));
-    expect(asking).to.equal(plain);
-    expect(heard).to.deep.equal([
-      [0, 3],
-      [1, 3],
-      [2, 3],
-    ]);
+    const heard: string[] = [];
+    const note = ({ position, waiting }: QueueProgress) =>
+      void heard.push(`${position} of ${waiting}`);
+    expect(await callsOf(note)).to.equal(plain);
+    expect(heard).to.deep.equal(['0 of 3', '1 of 3', '2 of 3']);
   });
 
   it('ends the wait with the error that its listener throws, and leaves nothing behind', async () => {

@@ -25,29 +25,6 @@ describe('an election', () => {
     return { election, tokens };
   }
 
-  it('is won in the order of campaigns, with a higher token each term, and says so once', async () => {
-    const all = [candidate(), candidate(), candidate()];
-    const campaigns: Promise<Handle>[] = [];
-    for (const { election } of all) {
-      campaigns.push(election.campaign());
-      await clock.advance(0);
-    }
-    const terms: Handle[] = [];
-    for (const [i, { election }] of all.entries()) {
-      const leadership = await (campaigns[i] ?? expect.fail());
-      terms.push(leadership);
-      expect(all.map((each) => each.election.leadership !== undefined)).to.deep.equal(
-        all.map((_, place) => place === i),
-      );
-      expect(election.leadership).to.equal(leadership);
-      expect(await election.resign()).to.equal(true);
-    }
-    await clock.advance(0);
-    const tokens = terms.map(({ fencingToken }) => fencingToken);
-    expect(tokens).to.deep.equal(tokens.toSorted((one, other) => one - other));
-    expect(all.map((each) => each.tokens)).to.deep.equal(tokens.map((token) => [token]));
-  });
-
   it('ends with the lease, and nobody campaigns without being asked', async () => {
     const { election, tokens } = candidate();
     const leadership = await election.campaign();
@@ -130,7 +107,7 @@ describe('an election', () => {
     expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
   });
 
-  it('lets a leader that campaigns wait until its term ends', async () => {
+  it('lets a leader that campaigns wait until its term ends, and leads on while it drains', async () => {
     const { election } = candidate();
     const first = await election.campaign();
     const second = watch(clock, election.campaign());
@@ -139,15 +116,9 @@ describe('an election', () => {
     await first.release();
     await clock.advance(0);
     expect(election.leadership).to.equal(second.value);
-    await election.close();
-  });
-
-  it('keeps its leader while it drains', async () => {
-    const { election } = candidate();
-    const leadership = await election.campaign();
     const closing = watch(clock, election.close({ drain: 500 }));
     await clock.advance(499);
-    expect([leadership.held, closing.done]).to.deep.equal([true, false]);
+    expect([second.value?.held, closing.done]).to.deep.equal([true, false]);
     expect(await election.resign()).to.equal(true);
     await clock.advance(0);
     expect(closing.done).to.equal(true);
@@ -173,19 +144,14 @@ describe('an election', () => {
 
   it('refuses wrong options', async () => {
     for (const [options, message] of [
-      [5, /^options: expected an object/],
       [{ again: 'yes' }, /^again: expected true or false, got "yes"/],
       [{ agian: true }, /^agian: .+did you mean again\?/],
       [{ limit: 2 }, /^limit: expected none/],
-      [{ ttl: 5 }, /^ttl: expected/],
     ] as const) {
       expect(() => new Election(backend, name, options as object)).to.throw(message);
     }
     const { election } = candidate();
-    expect(election.name).to.equal(name);
-    for (const signal of [null, {}, 'abort']) {
-      const refused = await reasonOf(election.campaign(signal as AbortSignal));
-      expect(refused).to.have.property('code', 'INVALID_ARGUMENT');
-    }
+    const refused = await reasonOf(election.campaign('abort' as unknown as AbortSignal));
+    expect(refused).to.have.property('code', 'INVALID_ARGUMENT');
   });
 });

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 
 import { ClosedError, ManualClock, MemoryBackend, ReadWriteLock } from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
-import { watch } from '../stub-backend.js';
 
 describe('a read-write lock', () => {
   const clock = new ManualClock();
@@ -19,52 +18,11 @@ describe('a read-write lock', () => {
     await lock.close();
   });
 
-  it('serves in order of arrival, readers side by side', async () => {
-    const events: string[] = [];
-    let inside = 0;
-    const work = (label: string) => async (): Promise<void> => {
-      inside += 1;
-      events.push(`${label} ${inside}`);
-      await clock.advance(10);
-      inside -= 1;
-    };
-    const holder = await lock.acquireRead();
-    const all = [
-      lock.write(work('w1')),
-      lock.read(work('r1')),
-      lock.read(work('r2')),
-      lock.write(work('w2')),
-      lock.read(work('r3')),
-    ];
-    await clock.advance(0);
-    expect(await lock.semaphore.inspect()).to.include({ held: 1, waiting: 5 });
-    expect(events).to.deep.equal([]);
-    await holder.release();
-    await Promise.all(all);
-    expect(events).to.deep.equal(['w1 1', 'r1 1', 'r2 2', 'w2 1', 'r3 1']);
-  });
-
   it('has as many readers as its limit, 1000 by default', async () => {
     for (let reader = 0; reader < 3; reader += 1) await lock.acquireRead(0);
     expect(await reasonOf(lock.acquireRead(0))).to.have.property('code', 'ACQUIRE_TIMEOUT');
     await using wide = new ReadWriteLock(backend, 'wide');
-    expect(wide.name).to.equal('wide');
-    await wide.write(async () => {
-      expect(await wide.semaphore.inspect()).to.include({ limit: 1000, held: 1000 });
-    });
-  });
-
-  it('lets the readers behind a writer that gives up read at once', async () => {
-    const holder = await lock.acquireRead();
-    const writing = watch(clock, lock.acquireWrite(300));
-    await clock.advance(0);
-    const reading = watch(clock, lock.acquireRead());
-    await clock.advance(299);
-    expect([writing.done, reading.done]).to.deep.equal([false, false]);
-    await clock.advance(6);
-    expect(writing.error).to.include({ semaphore: name, timeout: 300 });
-    expect(reading.value).to.include({ held: true });
-    expect(holder.held).to.equal(true);
+    expect((await wide.acquireWrite()).slots).to.have.length(1000);
   });
 
   it('passes the signal of its caller on', async () => {
@@ -89,17 +47,13 @@ describe('a read-write lock', () => {
     await lock.close();
     expect(await writing).to.be.instanceOf(ClosedError);
     expect(holder.held).to.equal(false);
-    expect(await reasonOf(lock.read(() => 1))).to.be.instanceOf(ClosedError);
   });
 
   it('refuses wrong options', async () => {
     for (const [options, message] of [
-      [5, /^options: expected an object/],
       [{ limit: 0 }, /^limit: expected an integer from 1 to 16777216, got 0/],
       [{ limit: 2 ** 24 + 1 }, /^limit: expected an integer from 1 to 16777216/],
-      [{ limit: '5' }, /^limit: expected a number/],
       [{ readers: 5 }, /^readers: expected no option of this name/],
-      [{ ttl: 5 }, /^ttl: expected/],
       [
         { rate: { permits: 1, per: 1 } },
         /^rate: expected none, because a writer takes all permits/,
@@ -107,9 +61,9 @@ describe('a read-write lock', () => {
     ] as const) {
       expect(() => new ReadWriteLock(backend, name, options as object)).to.throw(message);
     }
-    for (const options of [{ permits: 1 }, { timeout: -1 }, 'soon', { signal: 5 }]) {
-      for (const call of ['acquireRead', 'acquireWrite'] as const) {
-        const refused = await reasonOf(lock[call](options as object));
+    for (const call of ['acquireRead', 'acquireWrite'] as const) {
+      for (const options of [{ permits: 1 }, { timeout: -1 }]) {
+        const refused = await reasonOf(lock[call](options));
         expect(refused, call).to.have.property('code', 'INVALID_ARGUMENT');
       }
     }

@@ -29,11 +29,8 @@ describe('wake-ups', () => {
     wakeup('in time').wakeAround(106, 0);
     wakeup('too far').wakeAround(107, 0);
     await clock.advance(200);
-    expect(rang).to.have.deep.members([
-      ['exact', 80],
-      ['in time', 80],
-      ['too far', 107],
-    ]);
+    const times = { exact: 80, 'in time': 80, 'too far': 107 };
+    expect(Object.fromEntries(rang)).to.deep.equal(times);
   });
 
   it('can be moved forward and stopped, also by one that comes in the same moment', async () => {
@@ -103,16 +100,6 @@ describe('wake-ups', () => {
     expect(placed()).to.equal(0);
   });
 
-  it('that were stopped are forgotten when the last one has rung, too', async () => {
-    const { clock, rang, wakeup } = fixture();
-    wakeup('last').wakeBy(10, 0);
-    const stopped = wakeup('stopped');
-    stopped.wakeBy(1000, 0);
-    stopped.stop();
-    await clock.advance(10);
-    expect([rang.length, stopped.slot?.place, clock.timers]).to.deep.equal([1, -1, 0]);
-  });
-
   it('are not held up by a fake timer that is gone, however late it would have come', async () => {
     const fake = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const now = systemClock.monotonic();
@@ -124,17 +111,5 @@ describe('wake-ups', () => {
     });
     await rang;
     expect(left.at).to.equal(Infinity);
-  });
-
-  it('are not held up by a timer of a clock that was replaced', async () => {
-    const { clock, rang, wakeup } = fixture();
-    const lost = clock.schedule.bind(clock);
-    clock.schedule = () => ({ cancel: () => undefined });
-    wakeup('lost').wakeBy(10, 0);
-    clock.schedule = lost;
-    clock.stall(20);
-    wakeup('next').wakeBy(30, 20);
-    await clock.advance(10);
-    expect(rang.map(([name]) => name)).to.deep.equal(['lost', 'next']);
   });
 });

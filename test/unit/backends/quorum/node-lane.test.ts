@@ -48,11 +48,6 @@ describe('lane of a node', () => {
     });
   });
 
-  it('sends what is ready in one turn in one call, and gives each its reply', async () => {
-    expect(await outcomes(['a', 'b', 'a'].map((name) => add(name)))).to.deep.equal(['A', 'B', 'A']);
-    expect(sent).to.deep.equal(['aba']);
-  });
-
   it('sends at most 100 permits in one call, but for an item that has more', async () => {
     const adding = [add('a', 60), add('b', 40), add('c', 1), add('d', 500), add('e', 1)];
     expect(await outcomes(adding)).to.deep.equal(['A', 'B', 'C', 'D', 'E']);

@@ -34,13 +34,6 @@ describe('node of a quorum', () => {
     expect(failing.sent).to.deep.equal(['text 1', 'text 1']);
   });
 
-  it('gets what is ready in one turn in one call, whatever semaphore it is of', async () => {
-    const { sent, drop } = nodeWith('1');
-    const replies = await Promise.all(['a', 'b', 'a'].map(drop));
-    expect(replies.map(({ dropped }) => dropped)).to.deep.equal([[true], [true], [true]]);
-    expect(sent).to.deep.equal(['text 3']);
-  });
-
   it('has an error, not a reply, for a line that is not of the script', async () => {
     for (const line of ['', '11', '!WRONGTYPE Operation against a key']) {
       const { drop } = nodeWith(line);

@@ -71,11 +71,8 @@ describe('backend with replicas', () => {
     server.replies = ['0 7|b|0 7', 'b', '2'];
     const backend = server.open(1);
     const replies = await backend.acquire([call('x', 'c.1'), call('y', 'c.2'), call('z', 'c.3')]);
-    expect(replies.flatMap(({ verdicts }) => verdicts)).to.deep.equal([
-      granted,
-      { kind: 'busy' },
-      granted,
-    ]);
+    const verdicts = replies.map((reply) => reply.verdicts[0]);
+    expect(verdicts).to.deep.equal([granted, { kind: 'busy' }, granted]);
     await backend.acquire([call('x', 'c.4')]);
     const none = await backend.acquireTogether([call('x', 'c.5'), call('y', 'c.6')]);
     expect([none, server.waits, server.releases]).to.deep.equal([undefined, [[1, 100]], []]);

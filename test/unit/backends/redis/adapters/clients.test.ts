@@ -8,8 +8,12 @@ import {
   isIoredis,
 } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { isNodeRedis } from '../../../../../src/backends/redis/adapters/node-redis.js';
+import { ManualClock } from '../../../../../src/index.js';
 import { pickLoopbackPort } from '../../../../support/loopback-port.js';
 import { moment } from '../../../../support/moment.js';
+import { errorOf } from '../../../../support/rejection.js';
+import { watch } from '../../../stub-backend.js';
+import { later } from '../../../stub-fixture.js';
 import {
   collected,
   connectionTo,
@@ -47,11 +51,11 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
 
   describe(`adapter of ${kind}`, () => {
     it('recognizes its client by the methods, never by the class', () => {
-      expect(isOne({ [bySha]: () => {}, eval: () => {}, on: () => {} })).to.equal(true);
+      const [run, on] = [() => {}, () => {}];
+      expect(isOne({ [bySha]: run, eval: run, on })).to.equal(true);
       for (const other of [
-        { evalSHA: () => {}, eval: () => {} },
-        { [bySha]: 1, eval: () => {}, on: () => {} },
-        {},
+        { evalSHA: run, eval: run, on },
+        { [bySha]: 1, eval: run, on },
       ]) {
         expect(isOne(other)).to.equal(false);
       }
@@ -67,24 +71,12 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
       expect(connection.serverClock).to.equal(undefined);
     });
 
-    it('runs scripts on each master of a cluster, and knows that a single client is none', async () => {
-      expect(new FakeClient(kind).connection).not.to.have.property('eachMaster');
-      const { connection, calls } = new FakeClient(kind, true);
-      const masters = (await connection.eachMaster?.()) ?? [];
-      for (const master of masters) await master.runBySha('sha', ['k1', 'k2'], ['a']);
-      expect(calls).to.deep.equal(masters.map(() => sent[0]));
-      expect(masters).to.have.length(2);
-    });
-
     it('rejects where its client throws at once, and knows one that its owner closed', async () => {
       const { connection, fields } = new FakeClient(kind);
       fields[bySha] = () => {
         throw new TypeError('at once');
       };
-      const failure: unknown = await connection
-        .runBySha('sha', [], [])
-        .catch((error: unknown) => error);
-      expect(failure).to.be.instanceOf(TypeError);
+      await errorOf(connection.runBySha('sha', [], []), TypeError);
       expect(connection.isClosed?.()).to.equal(false);
       Object.assign(fields, closed);
       expect(connection.isClosed?.()).to.equal(true);
@@ -95,42 +87,28 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
     });
 
     for (const cluster of [false, true]) {
-      describe(`subscribed, ${cluster ? 'a cluster' : 'a single client'}`, () => {
-        it('hears messages on one connection, to a node that is ready, that keeps no process alive', async () => {
-          const client = new FakeClient(kind, cluster);
-          const { messages, health, close } = client.subscribe();
-          expect(health).to.deep.equal([]);
-          await turn();
-          const { subscriber } = client;
-          expect([client.subscribers.length, subscriber.channels]).to.deep.equal([
-            1,
-            ['p:inbox:c'],
-          ]);
-          expect(health).to.deep.equal([true]);
-          expect(subscriber.unreferenced).to.be.at.least(1);
-          subscriber.message('hello');
-          expect(messages).to.deep.equal(['hello']);
-          await close();
-          for (const event of ['close', 'end', 'ready']) subscriber.emit(event);
-          subscriber.emit('error', new Error('nobody else listens'));
-          expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
-          expect(subscriber.ended).to.be.at.least(1);
-        });
+      it(`hears messages on one connection, to a node that is ready, that keeps no process alive, cluster: ${cluster}`, async () => {
+        const client = new FakeClient(kind, cluster);
+        const { messages, health, close } = client.subscribe();
+        await turn();
+        const { subscriber } = client;
+        expect([subscriber.channels, health]).to.deep.equal([['p:inbox:c'], [true]]);
+        expect(subscriber.unreferenced).to.be.at.least(1);
+        subscriber.message('hello');
+        expect(messages).to.deep.equal(['hello']);
+        await close();
+        for (const event of ['close', 'end', 'ready']) subscriber.emit(event);
+        subscriber.emit('error', new Error('nobody else listens'));
+        expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
+        expect(subscriber.ended).to.be.at.least(1);
       });
     }
 
     it('says so and ends its connection when subscribing is refused, unless it was closed', async () => {
       for (const isClosed of [false, true]) {
         const client = new FakeClient(kind);
-        let refuse: (error: Error) => void = () => {};
-        Object.assign(client.fields, {
-          duplicate: () => {
-            const subscriber = new FakeSubscriber();
-            subscriber.onSubscribe = () => new Promise((_, reject) => (refuse = reject));
-            client.subscribers.push(subscriber);
-            return subscriber;
-          },
-        });
+        const { promise, reject: refuse } = later<void>();
+        client.onSubscribe = () => promise;
         const { health, failures, close } = client.subscribe();
         await turn();
         if (isClosed) await close();
@@ -151,12 +129,7 @@ for (const kind of Object.keys(KINDS) as Kind[]) {
         () => Promise.reject(new Error('LOADING x')),
         () => Promise.reject(new Error('NOAUTH x')),
       ];
-      client.fields['duplicate'] = () => {
-        const subscriber = new FakeSubscriber();
-        subscriber.onSubscribe = answers[client.subscribers.length] ?? subscriber.onSubscribe;
-        client.subscribers.push(subscriber);
-        return subscriber;
-      };
+      client.onSubscribe = () => answers[client.subscribers.length - 1]?.() ?? Promise.resolve();
       const { health, failures, close } = client.subscribe();
       await clock.tickAsync(60_000);
       expect([health, client.subscribers.length]).to.deep.equal([[true], 1]);
@@ -232,18 +205,17 @@ describe('adapter of node-redis alone', () => {
       const client = new FakeClient('node-redis');
       const subscriber = new FakeSubscriber();
       client.fields['duplicate'] = () => subscriber;
-      let fail: (error: Error) => void = () => {};
-      subscriber.onConnect = () => new Promise((_resolve, reject) => (fail = reject));
+      const connected = later<void>();
+      subscriber.onConnect = () => connected.promise;
       const { health, failures, close } = client.subscribe();
       await turn();
-      let isClosed = false;
-      const closing = close().then(() => (isClosed = true));
+      const closing = watch(new ManualClock(), close());
       await turn();
-      expect([subscriber.ended, isClosed]).to.deep.equal([0, false]);
+      expect([subscriber.ended, closing.done]).to.deep.equal([0, false]);
       settle(subscriber);
-      await closing;
-      expect(subscriber.ended).to.equal(1);
-      fail(new Error('The client is closed'));
+      await turn();
+      expect([subscriber.ended, closing.done]).to.deep.equal([1, true]);
+      connected.reject(new Error('The client is closed'));
       await turn();
       expect([...subscriber.channels, ...health, ...failures]).to.deep.equal([]);
     });

@@ -65,6 +65,8 @@ export class FakeClient {
   readonly copies: unknown[] = [];
   readonly connection: RedisConnection;
   readonly fields: Record<string, unknown>;
+  /** Of its subscribers. */
+  onSubscribe: () => Promise<void> = () => Promise.resolve();
 
   constructor(kind: Kind, cluster = false, reply: unknown = 'reply') {
     const run =
@@ -75,6 +77,7 @@ export class FakeClient {
       };
     const duplicate = (options: unknown): FakeSubscriber => {
       const subscriber = new FakeSubscriber();
+      subscriber.onSubscribe = () => this.onSubscribe();
       this.copies.push(options);
       this.subscribers.push(subscriber);
       return subscriber;

@@ -4,6 +4,7 @@ import { useFakeTimers } from 'sinon';
 
 import { ioredisConnection } from '../../../../../src/backends/redis/adapters/ioredis.js';
 import { nodeRedisConnection } from '../../../../../src/backends/redis/adapters/node-redis.js';
+import { later } from '../../../stub-fixture.js';
 import { collected, turn } from './fake-clients.js';
 
 type Listener = (message: string) => void;
@@ -55,18 +56,12 @@ describe('node-redis sentinel, subscribed', () => {
     await clock.tickAsync(0);
     /** What it asks from now on is answered only then. */
     const holdAnswers = () => {
-      let answered: () => void = () => {};
-      sentinel.answer = () => new Promise((resolve) => (answered = resolve));
-      return () => answered();
+      const { promise, resolve } = later<void>();
+      sentinel.answer = () => promise;
+      return resolve;
     };
-    return {
-      clock,
-      sentinel,
-      ...told,
-      open,
-      holdAnswers,
-      close: async () => subscription?.close(),
-    };
+    const close = async (): Promise<void> => subscription?.close();
+    return { clock, sentinel, ...told, open, holdAnswers, close };
   }
 
   it('hears on the client itself, which is as it was once that is closed', async () => {
@@ -137,15 +132,15 @@ describe('node-redis sentinel, subscribed', () => {
 
   it('waits for the end of the one before', async () => {
     const { clock, sentinel, health, open, close } = await subscribing();
-    let ended: () => void = () => {};
-    sentinel.unsubscribe = () => new Promise((resolve) => (ended = resolve));
+    const ended = later<void>();
+    sentinel.unsubscribe = () => ended.promise;
     const closing = close();
     health.splice(0);
     open();
     await clock.tickAsync(0);
     expect(health).to.deep.equal([]);
     sentinel.channels.clear();
-    ended();
+    ended.resolve();
     await closing;
     await clock.tickAsync(0);
     expect(health).to.deep.equal([true]);
@@ -200,13 +195,10 @@ describe('an ioredis client that detects failovers', () => {
     expect([client.connects, isClosed()]).to.deep.equal([2, false]);
   });
 
-  for (const [when, before] of [
-    ['after connect', () => client.become('connect')],
-    ['after close', () => client.become('close')],
-    ['when its owner has closed it', () => (client.manuallyClosing = true)],
-  ] as const) {
-    it(`is left alone when it ends ${when}`, async () => {
-      before();
+  for (const status of ['connect', 'close', 'manuallyClosing']) {
+    it(`is left alone when it ends after ${status}`, async () => {
+      if (status === 'manuallyClosing') client.manuallyClosing = true;
+      else client.become(status);
       client.become('end');
       await turn();
       expect([client.connects, isClosed()]).to.deep.equal([0, true]);
