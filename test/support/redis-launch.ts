@@ -64,12 +64,13 @@ async function untilReady(child: ChildProcess, { binary, port, directory }: Laun
     readFileSync(join(directory, 'server.log'), 'utf8').split('\n').slice(-12).join('\n');
   const deadline = performance.now() + PATIENCE;
   for (;;) {
-    const info = await sendRespCommand(port, ['INFO', 'server']).catch((error: unknown) => error);
+    const info = await sendRespCommand(port, ['INFO']).catch((error: unknown) => error);
     // It may be another server's, which took the port just before ours tried to.
     if (typeof info === 'string' && !info.includes(`process_id:${child.pid}\r\n`))
       throw new PortTakenError(`another server answers on port ${port}`);
+    const isLoading = typeof info === 'string' && info.includes('\nloading:1');
     // An error reply (a password is wanted, say) also shows a server that is up.
-    if (typeof info === 'string' || isErrorReply(info)) return;
+    if (!isLoading && (typeof info === 'string' || isErrorReply(info))) return;
     if (hasExited(child)) {
       const message = `${binary} ended while it started\n${logTail()}`;
       const taken = /Address already in use/.test(message);
