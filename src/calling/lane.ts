@@ -35,6 +35,8 @@ export interface LaneItem {
 /** A semaphore object as a lane knows it: what its calls say, and where their replies go. */
 export interface Sender<Item, R> {
   readonly terms: CallTerms;
+  /** Written by its lanes: what it has added last and has not left. */
+  gathered: Gathered<Item, R> | undefined;
   /** `late`: its time was over before, and `onFailure` was called. */
   onReply(items: readonly Item[], reply: R, sent: Instant, late: boolean): void;
   /**
@@ -48,6 +50,12 @@ export interface Sender<Item, R> {
 export interface LaneGroup<Item, R> {
   readonly sender: Sender<Item, R>;
   readonly items: readonly Item[];
+}
+
+/** What will leave with one of the next calls of a lane. */
+interface Gathered<Item, R> extends LaneGroup<Item, R> {
+  readonly lane: object;
+  readonly items: Item[];
 }
 
 /** What all lanes of one `TicketCalls` share. */
@@ -69,7 +77,8 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   protected readonly limit: number;
   /** Most ids in a call for several semaphores. */
   protected readonly mostIds: number = MOST_IDS;
-  readonly #gathered = new Map<Sender<Item, R>, Item[]>();
+  /** No Map of senders: see `LinkedList` for what that costs where it fills and empties. */
+  readonly #gathered: Gathered<Item, R>[] = [];
   #underWay = 0;
   #flushing = false;
 
@@ -81,10 +90,14 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   add(sender: Sender<Item, R>, item: Item): void {
     item.sent = false;
     item.cancelled = false;
-    const items = this.#gathered.get(sender);
-    if (items === undefined) this.#gathered.set(sender, [item]);
-    else items.push(item);
+    if (sender.gathered?.lane === this) sender.gathered.items.push(item);
+    else this.#gather(sender, [item]);
     this.#flushSoon();
+  }
+
+  #gather(sender: Sender<Item, R>, items: Item[]): void {
+    sender.gathered = { lane: this, sender, items };
+    this.#gathered.push(sender.gathered);
   }
 
   protected abstract run(groups: readonly LaneGroup<Item, R>[]): Promise<readonly R[]>;
@@ -99,7 +112,7 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   readonly #flush = (): void => {
     this.#flushing = false;
     const now = this.parts.clock.monotonic();
-    while (this.#gathered.size > 0 && this.#underWay < MOST_UNDER_WAY) {
+    while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) {
       const shared: LaneGroup<Item, R>[] = [];
       for (const group of this.#next()) {
         if (group.sender.terms.isAlone(now)) void this.#serve([group]);
@@ -112,32 +125,35 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   /** What the next call has room for: those that gather for longest. */
   #next(): LaneGroup<Item, R>[] {
     const groups: LaneGroup<Item, R>[] = [];
-    let ids = 0;
-    for (const [sender, gathered] of this.#gathered) {
-      if (ids > 0 && ids + gathered.length > this.mostIds) break;
-      const taken = this.#take(sender, gathered);
+    let [ids, count] = [0, 0];
+    for (const gathered of this.#gathered) {
+      if (ids > 0 && ids + gathered.items.length > this.mostIds) break;
+      count += 1;
+      const taken = this.#take(gathered);
       ids += taken.length;
       const items = taken.some(isCancelled) ? taken.filter(isWanted) : taken;
       for (const item of items) item.sent = true;
-      if (items.length > 0) groups.push({ sender, items });
+      if (items.length > 0) groups.push({ sender: gathered.sender, items });
       if (groups.length === MOST_IDS) break;
     }
+    this.#gathered.splice(0, count);
     return groups;
   }
 
-  #take(sender: Sender<Item, R>, gathered: Item[]): Item[] {
-    this.#gathered.delete(sender);
-    if (gathered.length <= MOST_IDS_OF_ONE) return gathered;
+  #take(gathered: Gathered<Item, R>): readonly Item[] {
+    const { sender, items } = gathered;
+    if (sender.gathered === gathered) sender.gathered = undefined;
+    if (items.length <= MOST_IDS_OF_ONE) return items;
     // Behind the others: one that always has more would keep them from leaving.
-    this.#gathered.set(sender, gathered.slice(MOST_IDS_OF_ONE));
-    return gathered.slice(0, MOST_IDS_OF_ONE);
+    this.#gather(sender, items.slice(MOST_IDS_OF_ONE));
+    return items.slice(0, MOST_IDS_OF_ONE);
   }
 
   async #send(groups: readonly LaneGroup<Item, R>[]): Promise<void> {
     this.#underWay += 1;
     await this.#serve(groups);
     this.#underWay -= 1;
-    if (this.#gathered.size > 0) this.#flushSoon();
+    if (this.#gathered.length > 0) this.#flushSoon();
   }
 
   async #serve(groups: readonly LaneGroup<Item, R>[]): Promise<void> {

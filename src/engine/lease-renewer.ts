@@ -51,6 +51,7 @@ interface Awaiting {
  */
 export class LeaseRenewer implements ExtendSender {
   readonly terms: CallTerms;
+  gathered: ExtendSender['gathered'] = undefined;
   readonly #parts: LeaseRenewerParts;
   readonly #leases = new IndexedList<Lease>();
   readonly #nextBeat: Wakeup;

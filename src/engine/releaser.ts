@@ -91,6 +91,7 @@ const MOST_FAILED = 100_000;
  */
 export class Releaser implements ReleaseSender {
   readonly terms: CallTerms;
+  gathered: ReleaseSender['gathered'] = undefined;
   readonly #lane: ReleaseLane;
   readonly #parts: ReleaserParts;
   /** Those whose callers wait for an answer. */

@@ -57,6 +57,7 @@ export interface WaitLoopParts {
  */
 export class WaitLoop implements InboxReader, AcquireSender {
   readonly terms: CallTerms;
+  gathered: AcquireSender['gathered'] = undefined;
   readonly outage: OutageWatch = new OutageWatch();
   readonly #parts: WaitLoopParts;
   readonly #leaseTerms: LeaseTerms;
@@ -317,8 +318,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
   }
 
   #giveUp(request: AcquireRequest): void {
-    const now = this.#parts.clock.monotonic();
-    this.abandon(request, request.timeoutError(this.terms, now));
+    this.abandon(request, request.timeoutError(this.terms, this.#parts.clock.monotonic()));
   }
 
   #endOverdue(): void {
