@@ -20,6 +20,13 @@ export class AcquireLane extends Lane<AcquireItem, AcquireReply> {
     this.#backend = backend;
   }
 
+  /** A request that waits already costs the server twice as much as a new one. */
+  protected override weightOf(items: readonly AcquireItem[]): number {
+    let weight = items.length;
+    for (const { arrival } of items) if (arrival !== undefined) weight += 1;
+    return weight;
+  }
+
   protected override run(groups: readonly AcquireGroup[]): Promise<readonly AcquireReply[]> {
     const now = this.parts.clock.monotonic();
     const serverNow = groups[0]?.sender.terms.serverClock.latestIn(0);

@@ -102,6 +102,11 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
 
   protected abstract run(groups: readonly LaneGroup<Item, R>[]): Promise<readonly R[]>;
 
+  /** As how many ids they count in a call for several semaphores. */
+  protected weightOf(items: readonly Item[]): number {
+    return items.length;
+  }
+
   // After a reply, too, on the next tick: by then its callers have added what they want next.
   #flushSoon(): void {
     if (this.#flushing || this.#underWay >= MOST_UNDER_WAY) return;
@@ -127,10 +132,11 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
     const groups: LaneGroup<Item, R>[] = [];
     let [ids, count] = [0, 0];
     for (const gathered of this.#gathered) {
-      if (ids > 0 && ids + gathered.items.length > this.mostIds) break;
+      const weight = this.weightOf(gathered.items);
+      if (ids > 0 && ids + weight > this.mostIds) break;
       count += 1;
       const taken = this.#take(gathered);
-      ids += taken.length;
+      ids += weight;
       const items = taken.some(isCancelled) ? taken.filter(isWanted) : taken;
       for (const item of items) item.sent = true;
       if (items.length > 0) groups.push({ sender: gathered.sender, items });

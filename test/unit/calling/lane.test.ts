@@ -69,6 +69,18 @@ describe('a lane', () => {
     await Promise.all(handles.map((handle) => handle.release()));
   });
 
+  it('counts a request that waits already for two: it costs the server as much', async () => {
+    const backend = new StubBackend();
+    const asking = semaphores(backend, 120).map((one) => one.acquire({ timeout: 50 }));
+    await backend.clock.advance(0);
+    expect(backend.portCalls.acquire).to.equal(2);
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const handles = Promise.all(asking);
+    await backend.clock.advance(10);
+    expect([backend.acquires.length, backend.portCalls.acquire]).to.deep.equal([240, 2 + 3]);
+    await Promise.all((await handles).map((handle) => handle.release()));
+  });
+
   it('sends a lone call in the turn in which it is made', () => {
     const backend = new StubBackend();
     const [one] = semaphores(backend, 1);
