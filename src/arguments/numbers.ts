@@ -6,10 +6,13 @@ export function integer(
   min: number,
   max: number = Number.MAX_SAFE_INTEGER,
 ): number {
+  // Before any text of an error is made: `acquire` passes here each time.
+  const fits = typeof value === 'number' && value >= min && value <= max;
+  if (fits && Number.isInteger(value)) return value;
   const range = max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `from ${min} to ${max}`;
-  const checked = number(option, value, min, max, `an integer ${range}`);
-  if (Number.isInteger(checked)) return checked;
-  throw rangeError(`${option}: expected an integer ${range}, got ${checked}`);
+  const expected = `an integer ${range}`;
+  const checked = number(option, value, min, max, expected);
+  throw rangeError(`${option}: expected ${expected}, got ${checked}`);
 }
 
 export function milliseconds(option: string, value: unknown, min: number, max: number): number {

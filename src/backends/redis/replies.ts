@@ -37,7 +37,8 @@ export interface ReplyPart {
 
 /** `time|part|part…`. */
 export function partsOf(script: string, reply: unknown): ReplyPart[] {
-  const [time = '', ...texts] = typeof reply === 'string' ? reply.split('|') : [];
+  const texts = typeof reply === 'string' ? reply.split('|') : [];
+  const time = texts.shift() ?? '';
   if (!TIME.test(time) || texts.length === 0) throw new UnexpectedReplyError(script, reply);
   const serverTime = milliseconds(time);
   return texts.map((text) => ({ text, serverTime }));

@@ -58,7 +58,8 @@ export function scriptCalls<C extends Call>(
 /** The last that has its terms, or a new one. Calls of one semaphore stay in their order. */
 function runFor<C extends Call>(call: C, runs: Run<C>[], operation: Operation<C, unknown>): Run<C> {
   const { name } = call.key;
-  for (const run of runs.toReversed()) {
+  // Mostly there is one, and no copy of a list of one is made: each call passes here.
+  for (const run of runs.length > 1 ? runs.toReversed() : runs) {
     const [first] = run.calls;
     if (first !== undefined && operation.sameTerms(first, call)) return run;
     if (run.calls.some(({ key }) => key.name === name)) break;
@@ -101,8 +102,11 @@ export function readReplies<C extends Call, R>(
   if (parts.length !== calls.length) {
     throw new UnexpectedReplyError(operation.script.name, `${parts.length} of ${calls.length}`);
   }
-  for (const [i, part] of parts.entries()) {
-    const [call, place] = [calls[i], places[i]];
+  let i = 0;
+  for (const part of parts) {
+    const call = calls[i];
+    const place = places[i];
     if (call !== undefined && place !== undefined) replies[place] = operation.parse(part, call);
+    i += 1;
   }
 }
