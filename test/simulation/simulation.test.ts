@@ -47,6 +47,10 @@ describe('simulation', () => {
       'another seed that failed once',
       '--seed 129225918 --minutes 1 --processes 6 --only 10,24,26 --without 3,4,5',
     ],
+    [
+      'a clock step that is longer than a waiter may be silent',
+      '--seed 22708889 --minutes 1 --processes 6',
+    ],
   ] as const) {
     it(`keeps every promise with ${what}`, () => expectKept(args));
   }

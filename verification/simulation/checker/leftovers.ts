@@ -103,10 +103,12 @@ export class Leftovers {
     for (const waiter of semaphore.queue) {
       const owner = this.#owners.get(clientOf(waiter.id)) ?? '';
       const silence = server.timeAt(now) - semaphore.aliveUntil(waiter);
-      if (silence < 0 || silence > 2 * PERIOD || this.#judged.has(waiter.id)) continue;
+      if (silence < 0 || this.#judged.has(waiter.id)) continue;
       // Once: what was left to be dropped seems to wait again whenever its process asks for
       // something else.
       this.#judged.add(waiter.id);
+      // A step of the server's clock made it so old.
+      if (silence > 2 * PERIOD) continue;
       if (waiter.restored === true || troubles.isDead(owner)) continue;
       // Queued by a command that came twice: nobody knows of it.
       if (this.#excused.has(waiter.id)) continue;
