@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import { missingParts, startMocha, untilExitCode } from '../test/support/mocha-run.js';
+import { ALL_TESTS, missingParts, startMocha, untilExitCode } from '../test/support/mocha-run.js';
 
 interface Run {
   readonly totals: string;
@@ -26,7 +26,7 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const files = positionals.length > 0 ? positionals : ['test/**/*.test.ts'];
+const files = positionals.length > 0 ? positionals : ALL_TESTS;
 const atOnce = Number(values['at-once']);
 const burners = Array.from({ length: Math.max(0, availableParallelism() - atOnce + 1) }, () =>
   spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),

@@ -7,6 +7,9 @@ import { canInstallPackages, installPackages } from './debian-packages.js';
 import { findFakeTime } from './faketime.js';
 import { findServer } from './redis-launch.js';
 
+/** The one that takes longest first, so that no core is idle in the end. */
+export const ALL_TESTS = ['test/simulation/*.test.ts', 'test/!(simulation)/**/*.test.ts'];
+
 const howToGetServer = `No redis-server found: the tests that need one are skipped. To have it:
   macOS            brew install redis
   Debian, Ubuntu   apt-get install redis-server faketime

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 
-import { installMissing, missingParts, startMocha, untilExitCode } from './mocha-run.js';
+import { ALL_TESTS, installMissing, missingParts, startMocha, untilExitCode } from './mocha-run.js';
 
 installMissing();
 process.exitCode = await untilExitCode(
@@ -14,5 +14,5 @@ process.exitCode = await untilExitCode(
 function withFiles(args: readonly string[]): string[] {
   if (args.some((arg) => arg.endsWith('.ts'))) return [...args];
   const jobs = String(Math.min(availableParallelism() + 1, 4));
-  return ['--parallel', '--jobs', jobs, ...args, 'test/**/*.test.ts'];
+  return ['--parallel', '--jobs', jobs, ...args, ...ALL_TESTS];
 }
