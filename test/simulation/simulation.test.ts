@@ -51,6 +51,10 @@ describe('simulation', () => {
       'a clock step that is longer than a waiter may be silent',
       '--seed 22708889 --minutes 1 --processes 6',
     ],
+    [
+      'a subscription that is given up before its process knows of it',
+      '--seed 752879236 --minutes 2.5 --processes 6',
+    ],
   ] as const) {
     it(`keeps every promise with ${what}`, () => expectKept(args));
   }

@@ -229,7 +229,7 @@ export interface ServedGrant extends Grant {
 
 /** To a request that waited. */
 export interface QueueGrant extends ServedGrant {
-  /** Whether it went to anybody: with the reply, or to a subscriber. */
+  /** Whether it went to anybody: with the reply, or to a process that knew that it listened. */
   readonly heard: boolean;
 }
 

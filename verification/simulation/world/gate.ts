@@ -3,7 +3,12 @@ import type { SemaphoreTerms } from '../../history/events.js';
 import type { Damage } from './damage.js';
 import type { Gate, Way } from './link.js';
 import type { Scheduler } from './scheduler.js';
-import { OPERATIONS, type OperationName, type Push, type SimulatedServer } from './server.js';
+import {
+  OPERATIONS,
+  type OperationName,
+  type PushListener,
+  type SimulatedServer,
+} from './server.js';
 
 /** A server that may hang, or be away. */
 export abstract class Door {
@@ -62,7 +67,7 @@ export class ServerGate extends Door implements Gate {
     return this.server.remains(names);
   }
 
-  subscribe(client: string, prefix: string, listener: (push: Push) => void): () => void {
+  subscribe(client: string, prefix: string, listener: PushListener): () => void {
     return this.server.subscribe(client, prefix, listener);
   }
 }

@@ -5,7 +5,7 @@ import { DamagedError } from './damage.js';
 import { copyCall } from './plain-copy.js';
 import type { SimulatedProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
-import type { OperationName, Push } from './server.js';
+import type { OperationName, PushListener } from './server.js';
 import { Weather } from './weather.js';
 
 /** How a call has come. */
@@ -23,7 +23,7 @@ export interface Gate {
   /** False while nobody can connect. */
   readonly up: boolean;
   execute(process: string, operation: string, call: object, way: Way): Promise<unknown>;
-  subscribe(client: string, prefix: string, listener: (push: Push) => void): () => void;
+  subscribe(client: string, prefix: string, listener: PushListener): () => void;
 }
 
 interface Pending {
@@ -226,6 +226,8 @@ class Subscriber {
   #closed = false;
   #unsubscribe: (() => void) | undefined;
   #lastDelivery = 0;
+  /** One that does not know yet that it listens may be given up just then. */
+  #knows = false;
 
   constructor(link: Link, terms: SubscriberTerms) {
     this.#link = link;
@@ -244,6 +246,7 @@ class Subscriber {
     this.#epoch += 1;
     this.#unsubscribe?.();
     this.#unsubscribe = undefined;
+    this.#knows = false;
     const { process, random } = this.#link.parts;
     const noticed = this.#now + (quietly ? duration : random.real(0.05, 5));
     const epoch = this.#epoch;
@@ -286,15 +289,18 @@ class Subscriber {
     }
     this.#unsubscribe = gate.subscribe(client, prefix, (push) => {
       const { losePushes } = this.#link.weather.now;
-      if (losePushes > 0 && this.#link.parts.random.chance(losePushes)) return;
+      if (losePushes > 0 && this.#link.parts.random.chance(losePushes)) return this.#knows;
       this.#deliver(() => {
         if (stale()) return;
         if (push.kind === 'grants') listener.onGrants(...push.args);
         else listener.onEnded?.(...push.args);
       });
+      return this.#knows;
     });
     this.#deliver(() => {
-      if (!stale()) listener.onHealth(true);
+      if (stale()) return;
+      this.#knows = true;
+      listener.onHealth(true);
     });
   }
 

@@ -31,7 +31,8 @@ export type Push =
     };
 
 /** Gets what the server sends to one client. */
-export type PushListener = (push: Push) => void;
+/** Whether its process will hear of it, as far as that is known. */
+export type PushListener = (push: Push) => boolean;
 
 /** Take calls of many semaphores at once. */
 const SHARED: readonly OperationName[] = ['acquire', 'acquireTogether', 'extend', 'release'];
@@ -284,13 +285,13 @@ export class SimulatedServer {
     const push = (what: Push): void => {
       if (store !== this.#store || this.#replaying) return;
       const listeners = [...(this.#subscribers.get(inbox) ?? [])];
+      const heard = listeners.map((listener) => listener(plainCopy(what))).includes(true);
       if (what.kind === 'grants') {
         const [grants, name] = what.args;
         const pushed = this.#pushed.get(name) ?? [];
         this.#pushed.set(name, pushed);
-        pushed.push(...grants.map((grant) => grantOf(grant, listeners.length > 0)));
+        pushed.push(...grants.map((grant) => grantOf(grant, heard)));
       }
-      for (const listener of listeners) listener(plainCopy(what));
     };
     store.listen?.(client, prefix, {
       onGrants: (...args) => push({ kind: 'grants', args }),
