@@ -35,7 +35,7 @@ export interface LaneItem {
 /** A semaphore object as a lane knows it: what its calls say, and where their replies go. */
 export interface Sender<Item, R> {
   readonly terms: CallTerms;
-  /** Written by its lanes: what it has added last and has not left. */
+  /** Written by its lanes: what has not left, of the lane that began last to gather for it. */
   gathered: Gathered<Item, R> | undefined;
   /** `late`: its time was over before, and `onFailure` was called. */
   onReply(items: readonly Item[], reply: R, sent: Instant, late: boolean): void;
@@ -56,6 +56,8 @@ export interface LaneGroup<Item, R> {
 interface Gathered<Item, R> extends LaneGroup<Item, R> {
   readonly lane: object;
   readonly items: Item[];
+  /** Of the same sender, in another lane: claims of leases travel apart from renewals. */
+  other: Gathered<Item, R> | undefined;
 }
 
 /** What all lanes of one `TicketCalls` share. */
@@ -90,13 +92,15 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
   add(sender: Sender<Item, R>, item: Item): void {
     item.sent = false;
     item.cancelled = false;
-    if (sender.gathered?.lane === this) sender.gathered.items.push(item);
-    else this.#gather(sender, [item]);
+    let gathered = sender.gathered;
+    while (gathered !== undefined && gathered.lane !== this) gathered = gathered.other;
+    if (gathered === undefined) this.#gather(sender, [item]);
+    else gathered.items.push(item);
     this.#flushSoon();
   }
 
   #gather(sender: Sender<Item, R>, items: Item[]): void {
-    sender.gathered = { lane: this, sender, items };
+    sender.gathered = { lane: this, sender, items, other: sender.gathered };
     this.#gathered.push(sender.gathered);
   }
 
@@ -148,7 +152,7 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
 
   #take(gathered: Gathered<Item, R>): readonly Item[] {
     const { sender, items } = gathered;
-    if (sender.gathered === gathered) sender.gathered = undefined;
+    forget(gathered);
     if (items.length <= MOST_IDS_OF_ONE) return items;
     // Behind the others: one that always has more would keep them from leaving.
     this.#gather(sender, items.slice(MOST_IDS_OF_ONE));
@@ -227,6 +231,14 @@ export function deliver<Item, R extends Reply>(
       if (!late) sender.onFailure(items, error);
     }
   }
+}
+
+function forget<Item, R>(gathered: Gathered<Item, R>): void {
+  const { sender, other } = gathered;
+  let before = sender.gathered;
+  if (before === gathered) sender.gathered = other;
+  while (before !== undefined && before.other !== gathered) before = before.other;
+  if (before !== undefined) before.other = other;
 }
 
 function isCancelled({ cancelled }: LaneItem): boolean {

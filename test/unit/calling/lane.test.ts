@@ -3,7 +3,7 @@ import { useFakeTimers } from 'sinon';
 
 import { BackendError, Semaphore } from '../../../src/index.js';
 import { never, StubBackend, watch } from '../stub-backend.js';
-import { later, PLAIN } from '../stub-fixture.js';
+import { later, listeningFixture, PLAIN } from '../stub-fixture.js';
 
 const OPTIONS = { limit: 5, ttl: 3000, retry: PLAIN };
 
@@ -66,6 +66,28 @@ describe('a lane', () => {
     expect([renewed.length, new Set(renewed).size]).to.deep.equal([1050, 1050]);
     // 100 semaphores of 5 tickets, as many again, and 50 of one.
     expect(backend.portCalls.extend - before).to.equal(3);
+    await Promise.all(handles.map((handle) => handle.release()));
+  });
+
+  it('names a semaphore once in a call, also when claims of its leases alternate with renewals', async () => {
+    const { backend, clock, acquire, waiting, id } = await listeningFixture();
+    backend.push(id);
+    const pushed = (place: number) => place % 2 === 0;
+    backend.onAcquire = (call, index) =>
+      pushed(index) ? backend.allQueued(call) : backend.allGranted(call);
+    const asking = [waiting];
+    for (let i = 0; i < 400; i += 1) {
+      const next = backend.acquires.length;
+      asking.push(acquire());
+      await clock.advance(0);
+      if (pushed(next)) backend.push(backend.ids.at(-1) ?? '');
+    }
+    await clock.advance(0);
+    const handles = asking.flatMap(({ value }) => value ?? []);
+    await Promise.all(handles.map((handle) => handle.extend()));
+    const sizes = backend.extends.map(({ call }) => call.ids.length);
+    expect(sizes).to.have.members([200, 201]);
+    expect(backend.portCalls.extend).to.equal(2);
     await Promise.all(handles.map((handle) => handle.release()));
   });
 
