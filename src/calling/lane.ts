@@ -60,6 +60,12 @@ interface Gathered<Item, R> extends LaneGroup<Item, R> {
   other: Gathered<Item, R> | undefined;
 }
 
+/** What leaves next: in one call, and each in a call by itself. */
+interface Next<Item, R> {
+  readonly shared: LaneGroup<Item, R>[];
+  readonly alone: LaneGroup<Item, R>[];
+}
+
 /** What all lanes of one `TicketCalls` share. */
 export interface LaneParts {
   readonly clock: Clock;
@@ -122,32 +128,32 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
     this.#flushing = false;
     const now = this.parts.clock.monotonic();
     while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) {
-      const shared: LaneGroup<Item, R>[] = [];
-      for (const group of this.#next()) {
-        if (group.sender.terms.isAlone(now)) void this.#serve([group]);
-        else shared.push(group);
-      }
+      const { shared, alone } = this.#next(now);
+      for (const group of alone) void this.#serve([group]);
       if (shared.length > 0) void this.#send(shared);
     }
   };
 
   /** What the next call has room for: those that gather for longest. */
-  #next(): LaneGroup<Item, R>[] {
-    const groups: LaneGroup<Item, R>[] = [];
+  #next(now: number): Next<Item, R> {
+    const next: Next<Item, R> = { shared: [], alone: [] };
     let [ids, count] = [0, 0];
     for (const gathered of this.#gathered) {
-      const weight = this.weightOf(gathered.items);
+      const { sender } = gathered;
+      // One that leaves alone takes no room from its neighbours.
+      const isAlone = sender.terms.isAlone(now);
+      const weight = isAlone ? 0 : this.weightOf(gathered.items);
       if (ids > 0 && ids + weight > this.mostIds) break;
       count += 1;
       const taken = this.#take(gathered);
       ids += weight;
       const items = taken.some(isCancelled) ? taken.filter(isWanted) : taken;
       for (const item of items) item.sent = true;
-      if (items.length > 0) groups.push({ sender: gathered.sender, items });
-      if (groups.length === MOST_IDS) break;
+      if (items.length > 0) next[isAlone ? 'alone' : 'shared'].push({ sender, items });
+      if (next.shared.length === MOST_IDS) break;
     }
     this.#gathered.splice(0, count);
-    return groups;
+    return next;
   }
 
   #take(gathered: Gathered<Item, R>): readonly Item[] {

@@ -158,6 +158,28 @@ describe('a lane', () => {
     expect([await round(), await round()]).to.deep.equal([4, 2]);
   });
 
+  it('leaves the room of a damaged semaphore to its neighbours', async () => {
+    const backend = granting();
+    backend.onAcquire = (call) =>
+      call.key.name === 's1' ? Promise.reject(damaged) : backend.allGranted(call);
+    const all = semaphores(backend, 201);
+    const round = (several: Semaphore[]) => Promise.allSettled(several.map((one) => one.acquire()));
+    await round(all.slice(0, 2));
+    const [before, gate] = [backend.acquires.length, later<void>()];
+    const answer = backend.onAcquire;
+    backend.onAcquire = (call, index) => gate.promise.then(() => answer(call, index));
+    const moreOfIt = Array.from({ length: 99 }, () => all.slice(1, 2)).flat();
+    const outcomes = round([...all, ...moreOfIt]);
+    await backend.clock.advance(0);
+    const names = backend.acquires.slice(before).map(({ call }) => call.key.name);
+    expect(names).to.have.members(all.map(({ name }) => name));
+    gate.resolve();
+    await backend.clock.advance(0);
+    for (const outcome of await outcomes) {
+      if (outcome.status === 'fulfilled') await outcome.value.release();
+    }
+  });
+
   it('has given back what a shared call gave back before it failed for another semaphore', async () => {
     const backend = granting();
     const held = await Promise.all(semaphores(backend, 2).map((one) => one.acquire()));
