@@ -79,5 +79,6 @@ export interface KeyView {
   list(start: string): Promise<ReadonlyMap<string, number>>;
   delete(...keys: string[]): Promise<void>;
   setString(key: string, value: string): Promise<void>;
+  copy(from: string, to: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
 }

@@ -111,6 +111,7 @@ export function redisData(
     },
     delete: async (...names) => void (await command('DEL', ...names.map((key) => keyPrefix + key))),
     setString: async (key, value) => void (await command('SET', keyPrefix + key, value)),
+    copy: async (from, to) => void (await command('COPY', keyPrefix + from, keyPrefix + to)),
     rename: async (from, to) => void (await command('RENAME', keyPrefix + from, keyPrefix + to)),
   };
   return { tickets, keys };
