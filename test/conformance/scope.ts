@@ -3,6 +3,7 @@ import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type {
+  AcquireOptions,
   CompositeHandle,
   Handle,
   HandleData,
@@ -19,6 +20,20 @@ const DEFAULT_PREFIX = 'redsem';
 /** Pauses so short that the rows which can only poll need no patience. */
 const retry = { min: 5, max: 20 };
 let names = 0;
+
+/**
+ * What it hands out lives until its case ends: the ticket of a handle that the garbage collector
+ * gives up stays, once it has expired, until somebody asks again.
+ */
+class KeepingSemaphore extends Semaphore {
+  readonly #kept: Promise<Handle>[] = [];
+
+  override acquire(options?: number | AcquireOptions): Promise<Handle> {
+    const handle = super.acquire(options);
+    this.#kept.push(handle);
+    return handle;
+  }
+}
 
 /**
  * What one case works with: fresh names, semaphores that are closed after it, time, and the data
@@ -152,7 +167,7 @@ export class Scope {
   }
 
   #make(target: Target, options: Partial<SemaphoreOptions>, name: string): Semaphore {
-    const semaphore = new Semaphore(target, name, { limit: 1, retry, ...options });
+    const semaphore = new KeepingSemaphore(target, name, { limit: 1, retry, ...options });
     this.#toClose.push(semaphore);
     const key = { prefix: options.prefix ?? DEFAULT_PREFIX, name };
     this.#used.set(JSON.stringify(key), key);
