@@ -119,10 +119,11 @@ describeWithServer('redsem run', (server) => {
         ),
       );
       expect(results.map(({ code }) => code)).to.deep.equal([75, 1, 0]);
-      // Connecting takes part of the time, and on a busy machine all of it.
+      // Connecting takes part of the time, and on a busy machine all of it, or all but a moment that
+      // is too short for a reply.
       const { code, stderr } = await run('--timeout', '2s', ...touch);
-      const connected = 'no permit of "busy" came free within 2000 ms';
-      expect(stderr).to.contain(code === 75 ? connected : 'cannot connect');
+      const inTime = /no permit of "busy" came free within 2000 ms\n$/;
+      expect(stderr).to.match(code === 75 ? inTime : /cannot connect|no reply within \d+ ms\n$/);
       expect(code).to.be.oneOf([75, 69]);
       expect(await own.inspect()).to.deep.include({ held: 1, waiting: 0 });
       expect(() => readFileSync(join(server().directory, 'ran'))).to.throw('ENOENT');
