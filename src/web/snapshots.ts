@@ -100,7 +100,7 @@ function queued(waiter: WaiterState, rate = 0): QueuedRequest {
 
 /** The groups that wait; shares are of those of the highest priority among them. */
 function groupsOf(waiters: readonly WaiterState[]): GroupState[] {
-  const top = Math.max(0, ...waiters.map(({ priority }) => priority));
+  const top = waiters.reduce((highest, { priority }) => Math.max(highest, priority), 0);
   const found = new Map<string, { waiting: number; weight: number }>();
   for (const { group, weight, priority } of waiters) {
     const known = found.get(group) ?? { waiting: 0, weight: 0 };

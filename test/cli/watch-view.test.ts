@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { SinonStubbedInstance } from 'sinon';
 import { createStubInstance, useFakeTimers } from 'sinon';
+import { NO_LIMIT } from '../../src/backends/protocol.js';
 import type { SemaphoreSummary, Unreadable } from '../../src/cli/operator.js';
 import { Operator } from '../../src/cli/operator.js';
 import { plainText } from '../../src/cli/style.js';
@@ -183,6 +184,9 @@ describe('the full screen of redsem watch', () => {
     expect(rows[0]).to.match(/^old +1\/2 +█░ +0 +0\.0$/);
     expect(view.text).to.match(/^"hurt" cannot be read: WRONGTYPE$/m);
     expect(view.operator.revoke.callCount).to.equal(0);
+    // Beside one without a limit the sum of the others says nothing.
+    view.find(summaryOf('free', NO_LIMIT, 3), summaryOf('old', 2, 1));
+    expect(view.lines[1]).to.equal('2 semaphores · 0 waiting · 4 held · 0.0 grants/s');
   });
 
   it('has orders and a filter, and opens what is selected in them', async () => {

@@ -47,6 +47,29 @@ describe('the web view', () => {
     await Promise.all(waiting);
   });
 
+  it('shows a queue of any length: its first requests and how many there are of each group', async () => {
+    const { backend, view } = viewFixture({ names: ['long'] });
+    const inspect = backend.inspect.bind(backend);
+    const count = 200_000;
+    backend.inspect = async (call) => {
+      const one = { id: 'c.0', permits: 1, priority: 1, weight: 1, waitingFor: 9, label: '' };
+      const waiters = Array.from({ length: count }, (_, position) => ({
+        ...one,
+        position,
+        group: 'ab'.charAt(position % 2),
+      }));
+      return { ...(await inspect(call)), waiting: count, waiters };
+    };
+    const { queue, groups } = (await (
+      await get(view, '/api/semaphore?name=long')
+    ).json()) as Detail;
+    expect(queue).to.have.length(5000);
+    expect(groups).to.deep.equal([
+      { group: 'a', waiting: count / 2, share: 0.5 },
+      { group: 'b', waiting: count / 2, share: 0.5 },
+    ]);
+  });
+
   it('lists all by pressure, with what is over the limit and how long the first one waits', async () => {
     const { clock, view, open } = viewFixture({ actions: true, names: ['not yet used'] });
     const [busy, half] = [open('busy', 3), open('half', 2)];

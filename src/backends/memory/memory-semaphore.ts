@@ -24,11 +24,11 @@ import type {
   SetRateReply,
   TicketRequest,
 } from '../backend.js';
+import { overviewOf } from '../overview-of.js';
+import { NO_ORDER } from '../request-order.js';
 import { slotsOf } from './free-slots.js';
 import { isLate } from './late.js';
 import { GrantPace } from './grant-pace.js';
-import { overviewOf } from '../overview-of.js';
-import { NO_ORDER } from '../request-order.js';
 import type { Inboxes } from './inboxes.js';
 import { LimitRecord } from './limit-record.js';
 import type { Grantee, Ticket } from './live-tickets.js';

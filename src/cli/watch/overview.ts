@@ -1,6 +1,7 @@
+import { NO_LIMIT } from '../../backends/protocol.js';
 import type { Column } from '../columns.js';
 import { showDuration } from '../duration.js';
-import { ceilingOf, limitText } from '../limit-text.js';
+import { limitText } from '../limit-text.js';
 import type { Line } from '../style.js';
 import { lineOf, spanOf, whatFits } from '../style.js';
 import { permitBar } from './graphs.js';
@@ -48,12 +49,19 @@ function totals({ watched, freshness }: View, columns: number): string {
       ...(oldest.length > 0
         ? [`oldest ${showDuration(oldest.reduce((a, b) => Math.max(a, b)))}`]
         : []),
-      `${sum(({ summary }) => summary.held)} of ${sum(({ summary }) => ceilingOf(summary.limit))} held`,
+      `${sum(({ summary }) => summary.held)}${ofLimits(watched)} held`,
       `${sum(({ rate }) => rate).toFixed(1)} grants/s`,
     ],
     ' · ',
     columns,
   );
+}
+
+/** Nothing where one has no limit: then their sum says nothing. */
+function ofLimits(watched: readonly Watched[]): string {
+  const limits = watched.map(({ summary }) => summary.limit ?? 0);
+  if (limits.includes(NO_LIMIT)) return '';
+  return ` of ${limits.reduce((total, limit) => total + limit, 0)}`;
 }
 
 const COLUMNS: readonly Column<Watched>[] = [
