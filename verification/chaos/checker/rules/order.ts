@@ -45,10 +45,11 @@ function checkEpoch(
  * For each request the last time that it was in the queue; what may have taken it out in between
  * begins a new one.
  */
-function lastWaits({ seen }: RunRecord, upsets: SpanIndex<Span>): Map<string, Wait> {
+function lastWaits(run: RunRecord, upsets: SpanIndex<Span>): Map<string, Wait> {
   const waits = new Map<string, Wait>();
-  for (const [look, { at, waiters }] of seen.entries()) {
-    const upset = upsets.touches(seen[look - 1]?.asked ?? 0, at);
+  for (const [look, { at, waiters }] of run.seen.entries()) {
+    const since = run.seen[look - 1]?.asked ?? 0;
+    const upset = upsets.touches(since, at) || mayLapse(run, since, at);
     for (const id of waiters) {
       const before = waits.get(id);
       const goesOn = before?.lastLook === look - 1 && !upset;
@@ -56,6 +57,11 @@ function lastWaits({ seen }: RunRecord, upsets: SpanIndex<Span>): Map<string, Wa
     }
   }
   return waits;
+}
+
+/** Whether a grant can have come, and gone unclaimed, between two looks at the server. */
+function mayLapse({ header: { ttl, claim } }: RunRecord, asked: number, at: number): boolean {
+  return at - asked >= Math.min(ttl, claim);
 }
 
 /**
@@ -73,11 +79,12 @@ function upsetsQueue({ kind }: RunRecord['faults'][number]): boolean {
 function endedByGrant(
   { lastLook }: Wait,
   hold: Hold,
-  { seen }: RunRecord,
+  run: RunRecord,
   upsets: SpanIndex<Span>,
 ): boolean {
-  if (upsets.touches(seen[lastLook]?.asked ?? 0, hold.granted)) return false;
-  const next = seen[lastLook + 1];
-  if (next === undefined || next.at >= hold.granted) return true;
+  const asked = run.seen[lastLook]?.asked ?? 0;
+  if (upsets.touches(asked, hold.granted)) return false;
+  const next = run.seen[lastLook + 1];
+  if (next === undefined || next.at >= hold.granted) return !mayLapse(run, asked, hold.granted);
   return next.holders.some(({ id, token }) => id === hold.id && token === hold.token);
 }
