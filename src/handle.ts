@@ -21,9 +21,9 @@ export interface HandleKeeper {
   release(lease: Lease): Promise<boolean>;
 }
 
-// A held lease is kept by the heartbeat, its handle by the caller alone. A handle that was dropped
-// without release can report a loss to nobody: its ticket is no longer extended and expires by
-// itself.
+// A held lease is kept by the lease renewer, its handle by the caller alone. A handle that was
+// dropped without release can report a loss to nobody: its ticket is no longer extended and expires
+// by itself.
 const dropped = new FinalizationRegistry<{ lease: Lease; onCollected: (lease: Lease) => void }>(
   ({ lease, onCollected }) => {
     if (lease.state.kind !== 'held') return;
@@ -161,8 +161,8 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * @internal Called by the heartbeat's first extension: from then on the caller's references alone
-   *   keep this alive.
+   * @internal Called by the lease renewer's first extension: from then on the caller's references
+   *   alone keep this alive.
    */
   holdWeakly(onCollected: (lease: Lease) => void): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;

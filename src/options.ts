@@ -85,9 +85,10 @@ export interface AcquireOptions {
    */
   readonly priority?: number;
   /**
-   * Called when the request is queued, and later when its position has changed, at most once a
-   * second: each time that redsem asks Redis again anyway, about every 1.5 s. No call is made for
-   * it. If it throws, the wait ends with that error. Not on several masters. Default: none.
+   * Called when the request is queued, and later when its position or the number of waiters has
+   * changed, at most once a second: each time that redsem asks Redis again anyway, about every 1.5
+   * s. No call is made for it. If it throws, the wait ends with that error. Not on several masters.
+   * Default: none.
    */
   readonly onWaiting?: (progress: QueueProgress) => void;
 }

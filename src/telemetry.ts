@@ -30,19 +30,13 @@ export interface AcquireContext {
 export interface WaitMessage extends About {
   /** How many it asks for. */
   readonly permits: number;
-  /** As `onWaiting` hears it, where the request has that option. */
-  readonly position?: number;
-  /** How many requests wait, this one among them; as `position`. */
-  readonly waiting?: number;
-  /** Milliseconds until it may be granted, if known; as `position`. */
-  readonly estimate?: number | undefined;
 }
 
-/** `redsem:queue`: how many requests of this process wait for the semaphore now. */
+/** `redsem:queue`: how many requests of one `Semaphore` object have no result yet. */
 export interface QueueMessage {
   /** The semaphore's name. */
   readonly name: string;
-  /** How many requests of this process wait, over all its objects of this name one by one. */
+  /** Of that object alone: objects of one name report separately. */
   readonly waiting: number;
 }
 
@@ -83,9 +77,9 @@ export interface ReleaseMessage extends About {
   readonly heldFor: number;
   /** Why the handle was lost before the call, if it was. */
   readonly lost: LostReason | undefined;
-  /** How long the holder went on after its ticket was gone or had expired; 0: it did not. */
+  /** How long the holder continued after its ticket was gone or had expired; 0: it did not. */
   readonly overrun: number;
-  /** Why releasing failed, if it did: the ticket is then left to expire. */
+  /** Why `release()` rejected, if it did; it is still retried in the background. */
   readonly error: unknown;
 }
 

@@ -75,7 +75,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   }
 
   /**
-   * Waits for a permit of the key, in order of arrival among all requests for that key.
+   * Waits for a permit of the key, in the order of `Semaphore.acquire` among its requests.
    * @param key 1 to 512 bytes, less `keyed:<name>:`
    * @param options milliseconds to wait at most (default: no limit; 0: one try), or
    *   `AcquireOptions`

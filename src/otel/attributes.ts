@@ -12,7 +12,7 @@ export const TIMEOUT = 'redsem.acquire.timeout';
 export const WAITED = 'redsem.acquire.waited';
 export const ATTEMPTS = 'redsem.acquire.attempts';
 
-/** What `error.type` says: the class, as the README's table of errors has it. */
+/** What `error.type` says: the class, as docs/reference/errors.md has it. */
 export function errorType(error: unknown): string {
   return error instanceof Error ? error.name : '_OTHER';
 }

@@ -28,7 +28,7 @@ export interface WebViewOptions {
   /**
    * The values of `Host` that are served, with their port unless it is the default one: every other
    * is refused with 421, against DNS rebinding (https://en.wikipedia.org/wiki/DNS_rebinding).
-   * Default: any, for the server around it knows its own.
+   * Default: any, because the server around it has its own check.
    */
   readonly hosts?: readonly string[];
   /** Always in the list: needed on several masters, which have no list of names. */

@@ -94,7 +94,7 @@ export function reportOf(
     '',
     `${samples.length} samples in ${Math.round(end?.at ?? 0)} s; ${grants} permits granted,`,
     `${sum((worker) => worker.refusals)} waits that timed out or were aborted. The first 30 % of the samples are left out below,`,
-    'for pools and caches fill at first. Slope: least squares. A figure counts as growing when the slope adds up to',
+    'because pools and caches fill at first. Slope: least squares. A figure counts as growing when the slope adds up to',
     `more than ${MOST_GROWTH * 100} % of its mean over the rest of the run, and to more than ${LEAST_GROWTH} (MiB or pieces).`,
     '',
     '| figure | first | last | mean | slope a minute | in all | grows |',
@@ -104,7 +104,7 @@ export function reportOf(
     'After `close()` in every worker:',
     '',
     `- timers of semaphores: ${left.timers}`,
-    `- keys other than \`meta\`: ${left.keys.length === 0 ? 'none' : left.keys.join(', ')}`,
+    `- keys in use: ${left.keys.length === 0 ? 'none' : left.keys.join(', ')}`,
     `- channels with a listener: ${left.channels}`,
     '',
   ].join('\n');
