@@ -2,7 +2,10 @@ import { expect } from 'chai';
 
 import type { AcquireCall } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
+import type { PortFixture } from './port-fixture.js';
 import { describeOnBoth, granted, kinds, RedisFixture, request } from './port-fixture.js';
+
+const HOUR = 3_600_000;
 
 let starts = 0;
 
@@ -64,11 +67,60 @@ describeOnBoth('all tickets or none', (make) => {
 
   it('write nothing where others wait', async () => {
     const { one, calls, acquire10, state } = severalOf(2);
-    const asked = [request('a.1'), { ...request('b.1.2'), permits: 2 }];
-    await one.backend.acquire(calls.slice(0, 1).map((call) => ({ ...call, requests: asked })));
+    const requests = [request('b.1'), { ...request('b.2.2'), permits: 2 }];
+    await one.backend.acquire(
+      calls.slice(0, 1).map((call) => ({ ...call, client: 'b', requests })),
+    );
     const before = await state();
     expect(await acquire10()).to.equal(undefined);
     expect(await state()).to.deep.equal(before);
+  });
+
+  /** What keeps a semaphore from the usual case though it has a permit for all who ask. */
+  const unusual: Record<string, (one: PortFixture) => Promise<unknown> | void> = {
+    'they were used in another period of 2.8 hours': (one) => one.pass(4 * HOUR),
+    'their holder has died': (one) => one.expire('other.1'),
+    'their holder was dropped by an operator': (one) => one.revoke('other.1'),
+    'they were paused': async (one) => {
+      await one.release('other.1');
+      await one.setLimit(0);
+      await one.setLimit(1);
+    },
+    'they have a rate that allows one': async (one) => {
+      await one.release('other.1');
+      await one.setRate({ permits: 1, per: 1000, burst: 1 });
+      one.pass(1000);
+    },
+    'a client that died waits': async (one) => {
+      await one.acquire('dead.1');
+      one.pass(6000);
+      await one.release('other.1');
+      await one.expire('dead.1');
+    },
+  };
+  for (const [why, bring] of Object.entries(unusual)) {
+    it(`take one call where ${why}`, async () => {
+      const { one, calls, acquire10 } = severalOf();
+      for (const { key } of calls.filter((_, i) => i % 2 === 0)) {
+        one.key = key;
+        await one.take('other.1');
+        await bring(one);
+      }
+      const before = one instanceof RedisFixture ? one.replies.length : 0;
+      const all = await acquire10();
+      expect(all?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
+      if (one instanceof RedisFixture) expect(one.replies.length - before).to.equal(1);
+      for (const { key } of calls) {
+        one.key = key;
+        expect(await one.holders()).to.have.length(1);
+      }
+    });
+  }
+
+  it('take one call where a ticket lives longer than usual', async () => {
+    const { acquire10 } = severalOf();
+    const all = await acquire10(() => ({ ttl: 7 * HOUR }));
+    expect(all?.flatMap(kinds)).to.deep.equal(Array(10).fill('granted'));
   });
 
   it('are refused together once it is past the earliest time that any names', async () => {

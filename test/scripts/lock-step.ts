@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 
 import type {
@@ -68,6 +69,14 @@ class Side<Fixture extends PortFixture = PortFixture> {
     return reply;
   }
 
+  async acquireTogether(id: string, options: CallOptions): Promise<AcquireReply | undefined> {
+    const reply = await this.fixture.acquireTogether(id, options);
+    const verdict = reply?.verdicts[0];
+    if (verdict?.kind === 'granted') this.tokens.set(id, verdict.fencingToken);
+    this.#note(reply?.grants ?? []);
+    return reply;
+  }
+
   async inspect() {
     const state = await this.fixture.inspect();
     const slots = state.holders.flatMap((holder) => holder.slots);
@@ -99,7 +108,10 @@ class Side<Fixture extends PortFixture = PortFixture> {
   }
 
   pushTurn(client: string, turn: PushedTurn): void {
-    this.#push(`turns of ${client}`, plain(turn));
+    const what = `turns of ${client}`;
+    // How often one turn is pushed is each side's own.
+    if (!isDeepStrictEqual(this.pushed.get(what)?.at(-1), plain(turn)))
+      this.#push(what, plain(turn));
   }
 
   /** Ids in the order of their last tokens, and of their places. */
@@ -177,9 +189,18 @@ export class LockStep {
     const theirs = await this.redis.acquire(sorted, options);
     // Callers that do not wait need not know when the next ticket expires.
     const { askAgainAt } = ours.askAgainAt === undefined ? ours : theirs;
-    compare({ ...theirs, askAgainAt }, ours);
+    // Where the queue was lost, Redis may count those that were in it until they ask again.
+    const shown = (reply: AcquireReply) => (this.#queueLost ? withoutProgress(reply) : reply);
+    compare(shown({ ...theirs, askAgainAt }), shown(ours));
     const verdicts = asks.flatMap((ask) => ours.verdicts[sorted.indexOf(ask)] ?? []);
     return { ...ours, verdicts };
+  }
+
+  /** Whether it was granted. */
+  async acquireTogether(member: Member, id: string, notAfter?: number): Promise<boolean> {
+    const options = { ...this.#of(member), notAfter };
+    const reply = await this.#both((side) => side.acquireTogether(id, options));
+    return reply?.verdicts[0]?.kind === 'granted';
   }
 
   /** The first may be asked for by a token that the ticket no longer has. */
@@ -266,6 +287,16 @@ export class LockStep {
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
 
+  /**
+   * What was pushed to each client on both sides. How often turns are pushed while the clock is
+   * behind is each side's own.
+   */
+  comparePushes(): void {
+    const pushed = ({ pushed: all }: Side) =>
+      [...all].filter(([what]) => this.#behind === 0 || !what.startsWith('turns'));
+    expect(new Map(pushed(this.redis)), 'pushed').to.deep.equal(new Map(pushed(this.memory)));
+  }
+
   /** Compares holders and waiters, and checks that no key goes too early or stays. */
   async inspect(what: string): Promise<void> {
     const { holders } = await this.#both((side) => side.inspect());
@@ -303,6 +334,11 @@ export class LockStep {
     const limit = this.#limits.get(client) ?? this.redis.fixture.limit;
     return { client, ttl, label, limit, rate: this.#rates.get(client) };
   }
+}
+
+function withoutProgress(reply: AcquireReply): unknown {
+  const verdicts = reply.verdicts.map((verdict) => ({ ...verdict, progress: undefined }));
+  return { ...reply, verdicts };
 }
 
 export function compare(redis: unknown, memory: unknown): void {

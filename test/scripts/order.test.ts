@@ -280,6 +280,10 @@ describeWithServer('the order, in Redis', (server) => {
     const [few = 0, many = 0] = perGrant;
     expect(many).to.be.at.most(few + 1);
     expect(few).to.be.at.most(35);
+    // And all are forgotten, which are more than Lua gives to one command.
+    await one.redis.del(one.keyOf('queue'));
+    expect(kinds(await one.acquire('d.1'))).to.deep.equal(['queued']);
+    expect(await one.queue()).to.deep.equal(['d.1']);
   });
 });
 

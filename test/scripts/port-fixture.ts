@@ -95,6 +95,12 @@ export abstract class PortFixture {
     return kinds(await this.acquire([request(id, 'try')], options))[0];
   }
 
+  /** As one of several semaphores, all or none. */
+  async acquireTogether(id: string, options: CallOptions = {}): Promise<AcquireReply | undefined> {
+    const call = { ...this.#call(id, options), requests: [request(id, 'try')] };
+    return (await this.backend.acquireTogether?.([call]))?.[0];
+  }
+
   extend(held: string | readonly string[], options: CallOptions = {}) {
     const list = typeof held === 'string' ? [held] : held;
     const call = { ...this.#call(list[0], options), ids: list };

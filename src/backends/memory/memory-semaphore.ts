@@ -86,15 +86,19 @@ export class MemorySemaphore {
   }
 
   /**
-   * Whether each of its requests has a ticket already or would get one at once, for a permit each.
-   * Changes nothing.
+   * Whether each of its requests has a ticket already or would get one at once, once all that is
+   * due is done. Nobody reads the reply: the caller, too, hears of its grants by a message.
    */
-  isFreeFor({ requests, limit }: AcquireCall, now: number): boolean {
-    this.#purge(now);
-    const wanted = requests.filter(({ id }) => !this.#tickets.has(id)).length;
-    if (wanted === 0) return true;
-    if (this.#rate.countsAt(now) || this.#queue.size > 0) return false;
-    return this.#tickets.permits + wanted <= this.#limits.countsFor(limit);
+  isFreeFor(call: AcquireCall, now: number): boolean {
+    const { limit } = this.#begin(call, now);
+    if (call.requests.every(({ id }) => this.#tickets.has(id))) return true;
+    const served = this.#serveQueue(limit, now);
+    const isNext = served.blocked === Infinity;
+    const free = isNext && call.requests.every(({ permits }) => this.#fits(permits, limit, now));
+    if (served.dropped) this.#notices.sendTurn(served.turn, now);
+    this.#settle(served, now);
+    this.#notices.sendGrants(served.granted, '');
+    return free;
   }
 
   acquire(call: AcquireCall, now: number): AcquireReply {

@@ -10,7 +10,7 @@
 --       JSON list with the place of each in the queue as an earlier reply said, or 0; '' or a JSON
 --       list with 'priority weight group' of each, the group without spaces, or empty; '' or how
 --       many may wait; '' or a rate
--- Reply see close.lua; with '*', where a semaphore is not plainly free, 'now|' and its number. A
+-- Reply see close.lua; with '*', where a semaphore is not free, 'now|' and its number. A
 --       verdict is 'slots token', '*n slot token' for n of one permit with rising slots and tokens,
 --       'q' and the place (and of p ',position,waiting,estimate', the last in microseconds or
 --       empty), b busy, l late, 'o' and the limit where more permits are asked for, with
@@ -47,13 +47,23 @@ local function look(tickets, meta, queue, limit, ttl, now_text, period)
   return last and string.format('%d', last + 1), held, waiting
 end
 
-local keys, args = KEYS, ARGV
-local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
+local slow
+local function slow_paths()
+  if not slow then
+    -- include: semaphore serve close progress requests
+    slow = { acquire = acquire, is_free = is_free }
+  end
+  return slow
+end
+
+local keys, args, inbox = KEYS, ARGV, ARGV[1]
+local period, usual, known = string.sub(now_text, 1, 6), nil, nil
 local replies, total, at = keys[4] and {}, 0, 2
-if string.byte(args[1]) == 42 then
+if string.byte(inbox) == 42 then
   -- include: all-or-none
   local busy
-  known, busy = look_at_all(keys, args, now_text, period)
+  inbox = string.sub(inbox, 2)
+  known, busy = look_at_all(keys, args, inbox, now_text, period, slow_paths)
   if busy then
     return now_text .. '|' .. busy
   end
@@ -93,7 +103,7 @@ while args[at] do
       token = nil
     end
     if not reply then
-      run = run or { inbox = args[1], now = now_text, limit = limit, ttl = ttl, life = life, label = label }
+      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label }
       run.late = late
       if token then
         if not usual then
@@ -103,13 +113,7 @@ while args[at] do
         reply = usual(tickets, meta, queue, text, run, token, held, waiting)
       end
     end
-    if not reply then
-      if not slow then
-        -- include: semaphore serve close progress requests
-        slow = acquire
-      end
-      reply = slow(tickets, meta, queue, text, run)
-    end
+    reply = reply or slow_paths().acquire(tickets, meta, queue, text, run)
     if not replies then
       return now_text .. '|' .. reply
     end

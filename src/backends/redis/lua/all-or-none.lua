@@ -1,23 +1,37 @@
 -- Fragment of acquire.lua: the token of each semaphore and how many are held, where that is not now
--- and none. Or the number of the first that is not plainly free.
+-- and none; false where the slow path must grant it. Or the number of the first that is not free.
 
-local function look_at_all(keys, args, now_text, period)
+-- Nil where it is not free.
+local function look_at(tickets, meta, queue, id, run, period, slow_paths)
+  local token, held, waiting = look(tickets, meta, queue, run.limit, run.ttl, run.now, period)
+  if token and waiting == 0 and (held < 1 or held < run.limit + 0) then
+    return token, held
+  end
+  -- A call that runs twice finds what it took.
+  local expiry = call('ZSCORE', tickets, id)
+  if expiry and expiry + 0 > run.now + 0 then
+    return run.now, 0
+  elseif token and held >= run.limit + 0 then
+    return nil
+  end
+  -- Not the usual case: what has expired may hold the permit, or a dead client wait for it.
+  return slow_paths().is_free(tickets, meta, queue, run) and 'slow', 0
+end
+
+local function look_at_all(keys, args, inbox, now_text, period, slow_paths)
   local found, total, at = {}, 0, 2
   while args[at] do
-    local limit, ttl = args[at], args[at + 1] + 0
+    local life = args[at + 1]
+    local run = { inbox = inbox, now = now_text, limit = args[at], ttl = life + 0, life = life, label = args[at + 2] }
     at = at + 5
     repeat
-      local key = 3 * total + 1
-      local token, held, waiting = look(keys[key], keys[key + 1], keys[key + 2], limit, ttl, now_text, period)
+      local key, id = 3 * total + 1, string.match(args[at - 1], '[^?]*$')
+      local token, held = look_at(keys[key], keys[key + 1], keys[key + 2], id, run, period, slow_paths)
       total = total + 1
-      if not token or waiting > 0 or held > 0 and held >= limit + 0 then
-        -- A call that runs twice finds what it took.
-        local expiry = call('ZSCORE', keys[key], string.match(args[at - 1], '[^?]*$'))
-        if not expiry or expiry + 0 <= now_text + 0 then
-          return nil, string.format('%d', total)
-        end
+      if not token then
+        return nil, string.format('%d', total)
       elseif held ~= 0 or token ~= now_text then
-        found[2 * total - 1], found[2 * total] = token, held
+        found[2 * total - 1], found[2 * total] = token ~= 'slow' and token, held
       end
       at = at + 1
     until (args[at - 1] or '') == ''

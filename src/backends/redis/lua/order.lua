@@ -276,6 +276,7 @@ local function recount_order(s, fields)
     s.policy = s.policy .. 'o'
     return
   end
-  redis.call('HDEL', s.meta, 'order', unpack(flows))
+  flows[#flows + 1] = 'order'
+  write(flows, 'HDEL', s.meta)
   rebuild_order(s, requests)
 end
