@@ -3,7 +3,7 @@ import type { Backend, InspectReply, RequestOrder, SemaphoreKey } from './backen
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
-import { acquireTogether } from './engine/acquire-together.js';
+import { acquireTogether, giveBack } from './engine/acquire-together.js';
 import type { AcquireParams } from './engine/acquire-request.js';
 import type { Lease } from './engine/lease.js';
 import { outageMessage } from './engine/outage-watch.js';
@@ -213,7 +213,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const leases = await acquireTogether(wanted, signal);
     if (leases === undefined) return null;
     if (leases === 'unable') return leases;
-    return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
+    const closed = parts.find(({ semaphore }) => semaphore.#closed !== undefined);
+    if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
+    // Closed meanwhile: leases without handles would be extended for ever by nobody.
+    for (const [i, { engine }] of wanted.entries()) giveBack(engine, leases[i]);
+    throw new ClosedError(closed.semaphore.name);
   }
 
   /**
