@@ -89,6 +89,26 @@ describe('a handle', () => {
   });
 });
 
+describe('a handle of a ticket that was lost before it could be handed out', () => {
+  for (const released of [false, true]) {
+    it(`emits that to a listener that is added ${released ? 'after release()' : 'later'}`, async () => {
+      const clock = new ManualClock();
+      const semaphore = new Semaphore(new MemoryBackend({ clock }), 'x', { limit: 1 });
+      const data = (await semaphore.acquire()).toJSON();
+      const [former, latest] = await Promise.all([semaphore.adopt(data), semaphore.adopt(data)]);
+      if (released) await former.release();
+      for (const losses of [lossesOf(former, clock), lossesOf(former, clock)]) {
+        await clock.advance(0);
+        const errors = losses.map(([, error]) => error);
+        expect(errors).to.deep.equal([former.signal.reason]);
+      }
+      expect(former.signal.reason).to.include({ reason: 'missing' });
+      expect([former.held, latest.held]).to.deep.equal([false, true]);
+      await semaphore.close();
+    });
+  }
+});
+
 describe('ending what many hold or wait for', () => {
   const MANY = 1200;
   /** At most this many in one turn of the event loop. */
