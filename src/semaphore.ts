@@ -330,7 +330,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async adopt(ticket: HandleData): Promise<Handle> {
     const { id, slots } = checkHandleData(ticket, this.name);
     this.#assertOpen();
-    const lease = await this.#engine.adopt(id, slots.length);
+    const adopting = this.#adopt(id, slots.length);
+    this.#engine.closeAfter(adopting);
+    return adopting;
+  }
+
+  async #adopt(id: string, permits: number): Promise<Handle> {
+    const lease = await this.#engine.adopt(id, permits);
     if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
     return this.#keep(lease);
   }
