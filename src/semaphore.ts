@@ -123,7 +123,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       this.watchCalls();
-      void this.#lookForHazards();
+      this.#listenForHazards();
+      void this.#lookForHazards().catch(() => undefined);
     });
   }
 
@@ -437,11 +438,19 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return true;
   }
 
+  #listenForHazards(): void {
+    try {
+      this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+        this.warn({ code: 'NODE_SET', message });
+      });
+    } catch {
+      // As where the backend cannot report any: it may throw instead.
+    }
+  }
+
+  /** A backend may throw instead of rejecting. */
   async #lookForHazards(): Promise<void> {
-    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
-      this.warn({ code: 'NODE_SET', message });
-    });
-    const hazard = await this.#backend.findHazard?.(this.#key).catch(() => undefined);
+    const hazard = await this.#backend.findHazard?.(this.#key);
     if (hazard !== undefined) this.warn({ code: 'EVICTION', message: hazard });
   }
 
