@@ -52,6 +52,8 @@ export class Handle extends LossEmitter {
     this.#keeper = keeper;
     this.#onReleaseFailed = onReleaseFailed;
     lease.observe(this);
+    // Its observer comes too late, but its listeners need not.
+    if (lease.state.kind === 'lost') this.watchListeners();
   }
 
   /** The ticket's id. */

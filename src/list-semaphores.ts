@@ -1,6 +1,6 @@
 import type { Backend } from './backends/backend.js';
 import type { RetryOptions } from './calling/retry.js';
-import { retryUntilDeadline } from './calling/retry.js';
+import { isRetryable, retryUntilDeadline } from './calling/retry.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
 import { BackendError } from './errors.js';
@@ -42,7 +42,7 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
     clock,
     retry: DEFAULT_RETRY,
     limit: PAGE_TIMEOUT_MS,
-    isRetryable: (error) => backend.isRetryable?.(error) ?? true,
+    isRetryable: (error) => isRetryable(backend, error),
   };
   const listNames = backend.listNames?.bind(backend);
   if (listNames === undefined)

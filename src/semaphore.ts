@@ -3,7 +3,7 @@ import type { Backend, InspectReply, RequestOrder, SemaphoreKey } from './backen
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
-import { acquireTogether } from './engine/acquire-together.js';
+import { acquireTogether, giveBack } from './engine/acquire-together.js';
 import type { AcquireParams } from './engine/acquire-request.js';
 import type { Lease } from './engine/lease.js';
 import { outageMessage } from './engine/outage-watch.js';
@@ -123,7 +123,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       this.watchCalls();
-      void this.#lookForHazards();
+      this.#listenForHazards();
+      void this.#lookForHazards().catch(() => undefined);
     });
   }
 
@@ -213,7 +214,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const leases = await acquireTogether(wanted, signal);
     if (leases === undefined) return null;
     if (leases === 'unable') return leases;
-    return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
+    const closed = parts.find(({ semaphore }) => semaphore.#closed !== undefined);
+    if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
+    // Closed meanwhile: leases without handles would be extended for ever by nobody.
+    for (const [i, { engine }] of wanted.entries()) giveBack(engine, leases[i]);
+    throw new ClosedError(closed.semaphore.name);
   }
 
   /**
@@ -326,7 +331,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async adopt(ticket: HandleData): Promise<Handle> {
     const { id, slots } = checkHandleData(ticket, this.name);
     this.#assertOpen();
-    const lease = await this.#engine.adopt(id, slots.length);
+    const adopting = this.#adopt(id, slots.length);
+    this.#engine.closeAfter(adopting);
+    return adopting;
+  }
+
+  async #adopt(id: string, permits: number): Promise<Handle> {
+    const lease = await this.#engine.adopt(id, permits);
     if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
     return this.#keep(lease);
   }
@@ -427,11 +438,19 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return true;
   }
 
+  #listenForHazards(): void {
+    try {
+      this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+        this.warn({ code: 'NODE_SET', message });
+      });
+    } catch {
+      // As where the backend cannot report any: it may throw instead.
+    }
+  }
+
+  /** A backend may throw instead of rejecting. */
   async #lookForHazards(): Promise<void> {
-    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
-      this.warn({ code: 'NODE_SET', message });
-    });
-    const hazard = await this.#backend.findHazard?.(this.#key).catch(() => undefined);
+    const hazard = await this.#backend.findHazard?.(this.#key);
     if (hazard !== undefined) this.warn({ code: 'EVICTION', message: hazard });
   }
 

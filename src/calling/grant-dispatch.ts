@@ -7,7 +7,7 @@ import type {
 } from '../backends/backend.js';
 import type { LostReason } from '../errors.js';
 import type { Clock } from '../time/clock.js';
-import { retryUntilDeadline } from './retry.js';
+import { isRetryable, retryUntilDeadline } from './retry.js';
 import { OrphanSearch } from './orphan-search.js';
 import type { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
@@ -125,7 +125,7 @@ export class GrantDispatch {
       clock: this.#clock,
       retry: ORPHAN_RETRY,
       limit: ORPHAN_TIMEOUT_MS,
-      isRetryable: (error: unknown) => this.#backend.isRetryable?.(error) ?? true,
+      isRetryable: (error: unknown) => isRetryable(this.#backend, error),
     };
     const call = { key, limit: 0, client: this.#numbers.client, ids };
     try {

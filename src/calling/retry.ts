@@ -1,3 +1,4 @@
+import type { Backend } from '../backends/backend.js';
 import type { ErrorSubject } from '../error-causes.js';
 import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
@@ -14,6 +15,15 @@ export interface RetryOptions {
   /** The one that the call is about, for errors. */
   readonly subject?: ErrorSubject;
   isRetryable(error: unknown): boolean;
+}
+
+/** Whether another try can help. A backend that throws when it is asked gets no other try. */
+export function isRetryable(backend: Backend, error: unknown): boolean {
+  try {
+    return backend.isRetryable?.(error) ?? true;
+  } catch {
+    return false;
+  }
 }
 
 /**

@@ -13,6 +13,7 @@ import { GrantInbox } from './grant-inbox.js';
 import type { LaneParts } from './lane.js';
 import { deliver, MOST_IDS } from './lane.js';
 import { Lanes } from './lanes.js';
+import { isRetryable } from './retry.js';
 import { ReleaseLane } from './release-lane.js';
 import { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
@@ -58,8 +59,7 @@ export class TicketCalls {
     this.#numbers = new TicketNumbers(clock);
     this.#serverClock = new ServerClock(clock);
     this.dispatch = new GrantDispatch(backend, this.#numbers, clock);
-    const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
-    const parts = { clock, isRetryable };
+    const parts = { clock, isRetryable: (error: unknown) => isRetryable(backend, error) };
     this.#parts = parts;
     this.#acquires = new Lanes((limit) => new AcquireLane(backend, parts, limit));
     this.#extends = new Lanes((limit) => new ExtendLane(backend, parts, limit));

@@ -58,9 +58,12 @@ async function allOrNone(sent: readonly Sent[]): Promise<readonly Lease[] | unde
     outcome.status === 'fulfilled' ? (outcome.value ?? []) : [],
   );
   if (leases.length === sent.length) return leases;
-  for (const { engine, request } of sent) {
-    if (request.lease !== undefined) void engine.release(request.lease).catch(() => undefined);
-  }
+  for (const { engine, request } of sent) giveBack(engine, request.lease);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return undefined;
+}
+
+/** Nobody waits for it: what fails is retried. */
+export function giveBack(engine: SemaphoreEngine, lease: Lease | undefined): void {
+  if (lease !== undefined) void engine.release(lease).catch(() => undefined);
 }

@@ -98,7 +98,7 @@ export class Releaser implements ReleaseSender {
   readonly #asked = new IndexedList<PendingRelease>();
   /** Those that wait for another try, in the order in which they failed first. */
   readonly #failed = new Set<PendingRelease>();
-  /** How many have neither ended nor been refused. */
+  /** How many have neither ended nor been refused, and what may bring more of them. */
   #hopeful = 0;
   readonly #drained: (() => void)[] = [];
   /** One for all callers that wait for an answer. */
@@ -174,6 +174,12 @@ export class Releaser implements ReleaseSender {
         resolve();
       });
     });
+  }
+
+  /** `drained` waits for its end, too: it may bring something to give back. */
+  drainAfter(work: Promise<unknown>): void {
+    this.#hopeful += 1;
+    void Promise.allSettled([work]).then(() => this.#giveUpHope());
   }
 
   #start(item: PendingRelease): void {

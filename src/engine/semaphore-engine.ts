@@ -104,6 +104,11 @@ export class SemaphoreEngine implements GrantReader {
     return lease;
   }
 
+  /** A `close` waits for its end, too: the ticket that it brings is then given back. */
+  closeAfter(adopting: Promise<unknown>): void {
+    this.#releaser.drainAfter(adopting);
+  }
+
   /** The new limit, or that which counts where the change cannot be made. */
   addPermits(delta: number): Promise<{ limit: number | undefined; refused?: boolean }> {
     return this.operator.addPermits(delta, this.calls.newTicketId(1));

@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
-import { HandleLostError, ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
+import {
+  acquireAll,
+  ClosedError,
+  HandleLostError,
+  ManualClock,
+  MemoryBackend,
+  Semaphore,
+} from '../../src/index.js';
 import { ChannelLog } from '../telemetry/channel-log.js';
 import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
@@ -80,6 +87,26 @@ describe('a handle', () => {
     for (const each of [losses, between, after])
       expect(each.map(([, loss]) => loss)).to.deep.equal([error]);
   });
+});
+
+describe('a handle of a ticket that was lost before it could be handed out', () => {
+  for (const released of [false, true]) {
+    it(`emits that to a listener that is added ${released ? 'after release()' : 'later'}`, async () => {
+      const clock = new ManualClock();
+      const semaphore = new Semaphore(new MemoryBackend({ clock }), 'x', { limit: 1 });
+      const data = (await semaphore.acquire()).toJSON();
+      const [former, latest] = await Promise.all([semaphore.adopt(data), semaphore.adopt(data)]);
+      if (released) await former.release();
+      for (const losses of [lossesOf(former, clock), lossesOf(former, clock)]) {
+        await clock.advance(0);
+        const errors = losses.map(([, error]) => error);
+        expect(errors).to.deep.equal([former.signal.reason]);
+      }
+      expect(former.signal.reason).to.include({ reason: 'missing' });
+      expect([former.held, latest.held]).to.deep.equal([false, true]);
+      await semaphore.close();
+    });
+  }
 });
 
 describe('ending what many hold or wait for', () => {
@@ -164,6 +191,39 @@ describe('a listener that ends what it hears of', () => {
         expect([clock.timers, open]).to.deep.equal([0, 0]);
       });
     }
+  }
+
+  for (const place of [0, 1]) {
+    it(`by close of one of two, whenever after the grant of both, leaves no permit (${place})`, async () => {
+      let rejected = 0;
+      for (let turns = 0; turns < 20; turns += 1) {
+        const clock = new ManualClock();
+        const backend = new MemoryBackend({ clock });
+        const [both, others] = [1, 2].map(() =>
+          ['a', 'b'].map((name) => new Semaphore(backend, name, { limit: 1 })),
+        );
+        const closeOne = async (): Promise<void> => {
+          for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+          await both?.[place]?.close();
+        };
+        const take = backend.acquireTogether.bind(backend);
+        backend.acquireTogether = (calls) => {
+          const replies = take(calls);
+          void replies.then(closeOne);
+          return replies;
+        };
+        const acquiring = acquireAll(both ?? [], { clock });
+        const handle = await acquiring.catch((error: unknown) => {
+          expect(error).to.be.instanceOf(ClosedError);
+          rejected += 1;
+        });
+        await handle?.release();
+        await clock.advance(0);
+        for (const other of others ?? []) expect((await other.inspect()).held).to.equal(0);
+        expect(clock.timers).to.equal(0);
+      }
+      expect(rejected).to.be.within(1, 19);
+    });
   }
 
   it('by releasing all others at a loss leaves no timer', async () => {

@@ -1,19 +1,20 @@
 import { expect } from 'chai';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
-import { BackendError, Semaphore } from '../../src/index.js';
+import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
 import { StubBackend, watch } from './stub-backend.js';
-import { stubFixture } from './stub-fixture.js';
+import { later, stubFixture } from './stub-fixture.js';
 
 /** The longest that a call of an operator takes with all its tries, in milliseconds. */
 const PATIENCE = 5000;
+
+/** What the holder of a ticket sends to whom it hands it over. */
+const HANDED_OVER = { name: 'jobs', id: 'other.1', slots: [0], fencingToken: 3 };
 
 describe('setLimit, adopt and revoke', () => {
   let backend: StubBackend & Backend;
   let semaphore: Semaphore;
   let onSetLimit: () => SetLimitReply | Promise<SetLimitReply>;
-  const data = { name: 'jobs', id: 'other.1', slots: [0], fencingToken: 3 };
-
   const reply = (late: boolean): SetLimitReply => {
     return { serverTime: backend.serverTime, grants: [], late };
   };
@@ -31,7 +32,7 @@ describe('setLimit, adopt and revoke', () => {
     for (const [method, run] of [
       ['setLimit', () => plain.setLimit(2)],
       ['addPermits', () => plain.addPermits(2)],
-      ['adopt', () => plain.adopt(data)],
+      ['adopt', () => plain.adopt(HANDED_OVER)],
       ['revoke', () => plain.revoke('other.1')],
     ] as const) {
       const call = watch<unknown>(clock, run());
@@ -67,7 +68,7 @@ describe('setLimit, adopt and revoke', () => {
       return { ...reply(late), ticket };
     };
     const start = backend.serverTime;
-    const adopting = watch(backend.clock, semaphore.adopt(data));
+    const adopting = watch(backend.clock, semaphore.adopt(HANDED_OVER));
     await backend.clock.advance(1000);
     expect(adopted).to.have.length(2);
     expect(adopted[1]?.newId).to.equal(adopted[0]?.newId);
@@ -81,6 +82,41 @@ describe('setLimit, adopt and revoke', () => {
     ]);
     await semaphore.close();
   });
+});
+
+describe('close beside an adopt', () => {
+  for (const [what, silent] of [
+    ['waits for it, and until its ticket is given back', false],
+    ['ends after 5 s where that is silent', true],
+  ] as const) {
+    it(what, async () => {
+      const adopted = later<void>();
+      const backend = Object.assign(new StubBackend(), {
+        adopt: async ({ id }: AdoptCall) => {
+          await adopted.promise;
+          const ticket = { slots: [0], fencingToken: 7, before: id };
+          return { serverTime: backend.serverTime, grants: [], ticket };
+        },
+      });
+      const { clock, semaphore } = stubFixture({}, backend);
+      const adopting = watch(clock, semaphore.adopt(HANDED_OVER));
+      await clock.advance(0);
+      const released = later<void>();
+      backend.onRelease = (call) => released.promise.then(() => backend.released(call));
+      const closing = watch(clock, semaphore.close());
+      await clock.advance(PATIENCE - 1);
+      expect([closing.done, backend.givenBack]).to.deep.equal([false, []]);
+      if (!silent) {
+        adopted.resolve();
+        await clock.advance(0);
+        expect(adopting.error).to.be.instanceOf(ClosedError);
+        expect([closing.done, backend.givenBack.length]).to.deep.equal([false, 1]);
+        released.resolve();
+      }
+      await clock.advance(silent ? 1 : 0);
+      expect([closing.done, closing.error, clock.timers]).to.deep.equal([true, undefined, 0]);
+    });
+  }
 });
 
 describe('more permits than there are', () => {
@@ -108,10 +144,15 @@ describe('more permits than there are', () => {
   });
 });
 
+function thrown(by: string): never {
+  throw new Error(`thrown by ${by}`);
+}
+
 describe('warnings of a semaphore', () => {
   for (const [what, find, expected] of [
     ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],
     ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
+    ['nothing where the look throws', () => thrown('a look'), []],
     ['nothing where the backend cannot look', undefined, []],
   ] as const) {
     it(`are of ${what}, looked for once, when somebody listens`, async () => {
@@ -131,6 +172,18 @@ describe('warnings of a semaphore', () => {
       expect(warnings).to.deep.equal(expected.map((message) => ({ code: 'EVICTION', message })));
     });
   }
+
+  it('are of a hazard also where the backend throws when it is asked to report others', async () => {
+    const backend = Object.assign(new StubBackend(), {
+      onHazard: () => thrown('onHazard'),
+      findHazard: () => Promise.resolve('it may evict'),
+    });
+    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+    const warnings: unknown[] = [];
+    semaphore.on('warning', (warning) => warnings.push(warning));
+    await backend.clock.advance(0);
+    expect(warnings).to.have.length(1);
+  });
 });
 
 describe('semaphore objects on one backend', () => {

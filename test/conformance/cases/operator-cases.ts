@@ -5,7 +5,7 @@ import { ClosedError, HandleLostError } from '../../../src/index.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import { expectLost, type Scope, untilLost, untilState } from '../scope.js';
+import { expectLost, type Scope, untilLost } from '../scope.js';
 
 /** As it comes out of a queue's message. */
 function sent(handle: Handle): HandleData {
@@ -130,8 +130,8 @@ export const operatorCases: CaseGroup = {
       await first.extend();
       const adopting = reasonOf(closing.adopt(sent(first)));
       await closing.close();
+      expect(await here.inspect()).to.include({ held: 0 });
       expect(await adopting).to.be.instanceOf(ClosedError);
-      await untilState(here, { held: 0 });
     },
   },
 };
