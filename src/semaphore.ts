@@ -29,7 +29,7 @@ import {
   resolveTry,
 } from './options.js';
 import { onceListened } from './once-listened.js';
-import { telemetry } from './telemetry.js';
+import { telemetry, traceEach } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
 import { resolveRate } from './arguments/rate-option.js';
 import { formatValue, rangeError, typeError } from './arguments/validation.js';
@@ -201,19 +201,25 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @internal One call for permits of several semaphores, all or none. Null: one was not free.
    *   `unable`: no single call can do it.
    */
-  static async tryTogether(
+  static tryTogether(
     parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
     signal: AbortSignal,
-  ): Promise<readonly Handle[] | null | 'unable'> {
+  ): Promise<readonly Handle[] | null> | 'unable' {
     for (const { semaphore, permits } of parts) {
       semaphore.#assertOpen();
       semaphore.#checkPermits(permits);
     }
     const wanted = parts.map(({ semaphore, permits }) => ({ engine: semaphore.#engine, permits }));
-    const leases = await acquireTogether(wanted, signal);
-    if (leases === undefined) return null;
+    const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
-    return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
+    const handles = leases.then((taken) =>
+      taken === undefined ? null : parts.map(({ semaphore }, i) => semaphore.#keep(taken[i])),
+    );
+    if (!telemetry.acquire.hasSubscribers) return handles;
+    const contexts = parts.map(({ semaphore: { name }, permits }) => {
+      return { name, permits, timeout: undefined };
+    });
+    return traceEach(contexts, handles);
   }
 
   /**
