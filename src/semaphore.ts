@@ -180,7 +180,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options `permits`: how many to take, 1 to the limit, default 1
    * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
    *   limit, as the backend has it
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
@@ -257,7 +257,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * Limit, rate and when it allows the next permit, permits held, requests waiting, with their
    * labels; what has expired is not counted. Large ones are read in pages.
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
   async inspect(): Promise<SemaphoreState> {
@@ -272,7 +272,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * one, and requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setLimit(limit: number): Promise<void> {
@@ -289,7 +289,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @returns the new limit
    * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
    * @throws {TypeError} for anything that is no number
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask
    *   `inspect` for the limit
    */
@@ -309,7 +309,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * at once. Kept until a day after the last use.
    * @param rate as the option; undefined: there is none, whatever `rate` processes were made with
    * @throws {RangeError | TypeError} for anything else, and on several masters
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setRate(rate: RateOptions | undefined): Promise<void> {
@@ -326,7 +326,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param ticket what `handle.toJSON()` gave
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async adopt(ticket: HandleData): Promise<Handle> {
@@ -344,7 +344,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also for one that was revoked a moment ago
    * @throws {TypeError} when it is no id of a ticket
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async revoke(ticketId: string): Promise<boolean> {
@@ -359,7 +359,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
    * `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than
    * some hundred, the others follow in the next turns of the event loop. The client stays open. A
-   * second `close()` without `drain` ends the first one's time. Resolves when all is given back, or
+   * second `close()` without `drain` ends the first one's time. Other calls that are under way may
+   * succeed, but are not tried again. Resolves when all is given back and no call is under way, or
    * after min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else
