@@ -29,7 +29,7 @@ import {
   resolveTry,
 } from './options.js';
 import { onceListened } from './once-listened.js';
-import { telemetry } from './telemetry.js';
+import { telemetry, traceEach } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
 import { resolveRate } from './arguments/rate-option.js';
 import { formatValue, rangeError, typeError } from './arguments/validation.js';
@@ -181,7 +181,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options `permits`: how many to take, 1 to the limit, default 1
    * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
    *   limit, as the backend has it
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
@@ -202,22 +202,32 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @internal One call for permits of several semaphores, all or none. Null: one was not free.
    *   `unable`: no single call can do it.
    */
-  static async tryTogether(
+  static tryTogether(
     parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
     signal: AbortSignal,
-  ): Promise<readonly Handle[] | null | 'unable'> {
+  ): Promise<readonly Handle[] | null> | 'unable' {
     for (const { semaphore, permits } of parts) {
       semaphore.#assertOpen();
       semaphore.#checkPermits(permits);
     }
     const wanted = parts.map(({ semaphore, permits }) => ({ engine: semaphore.#engine, permits }));
-    const leases = await acquireTogether(wanted, signal);
-    if (leases === undefined) return null;
+    const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
+    const handles = leases.then((taken) =>
+      taken === undefined ? null : Semaphore.#keepEach(parts, taken),
+    );
+    if (!telemetry.acquire.hasSubscribers) return handles;
+    const contexts = parts.map(({ semaphore: { name }, permits }) => {
+      return { name, permits, timeout: undefined };
+    });
+    return traceEach(contexts, handles);
+  }
+
+  static #keepEach(parts: readonly { readonly semaphore: Semaphore }[], leases: readonly Lease[]) {
     const closed = parts.find(({ semaphore }) => semaphore.#closed !== undefined);
     if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
     // Closed meanwhile: leases without handles would be extended for ever by nobody.
-    for (const [i, { engine }] of wanted.entries()) giveBack(engine, leases[i]);
+    for (const [i, { semaphore }] of parts.entries()) giveBack(semaphore.#engine, leases[i]);
     throw new ClosedError(closed.semaphore.name);
   }
 
@@ -256,7 +266,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * Limit, rate and when it allows the next permit, permits held, requests waiting, with their
    * labels; what has expired is not counted. Large ones are read in pages.
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
   async inspect(): Promise<SemaphoreState> {
@@ -271,7 +281,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * one, and requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setLimit(limit: number): Promise<void> {
@@ -288,7 +298,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @returns the new limit
    * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
    * @throws {TypeError} for anything that is no number
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask
    *   `inspect` for the limit
    */
@@ -308,7 +318,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * at once. Kept until a day after the last use.
    * @param rate as the option; undefined: there is none, whatever `rate` processes were made with
    * @throws {RangeError | TypeError} for anything else, and on several masters
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setRate(rate: RateOptions | undefined): Promise<void> {
@@ -325,7 +335,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param ticket what `handle.toJSON()` gave
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async adopt(ticket: HandleData): Promise<Handle> {
@@ -349,7 +359,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also for one that was revoked a moment ago
    * @throws {TypeError} when it is no id of a ticket
-   * @throws {ClosedError} when the semaphore is closed
+   * @throws {ClosedError} when the semaphore is or gets closed
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async revoke(ticketId: string): Promise<boolean> {
@@ -364,7 +374,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * `ClosedError` at once. A handle that is still held at the end emits `lost` with reason
    * `closed`, its `signal` aborts, and the next waiter gets its permit. Where they are more than
    * some hundred, the others follow in the next turns of the event loop. The client stays open. A
-   * second `close()` without `drain` ends the first one's time. Resolves when all is given back, or
+   * second `close()` without `drain` ends the first one's time. Other calls that are under way may
+   * succeed, but are not tried again. Resolves when all is given back and no call is under way, or
    * after min(ttl, 5000) ms more.
    * @param options `drain` in milliseconds, default 0
    * @throws {TypeError | RangeError} for wrong options, and for nothing else

@@ -22,7 +22,7 @@ export interface AcquireContext {
   readonly name: string;
   /** How many it asks for. */
   readonly permits: number;
-  /** Undefined for `tryAcquire`, Infinity for no limit. */
+  /** Undefined for `tryAcquire` and for a try for a set, Infinity for no limit. */
   readonly timeout: number | undefined;
 }
 
@@ -140,3 +140,18 @@ export const telemetry: Telemetry = {
   drop: new MessageChannel<DropMessage>('redsem:drop'),
   mismatch: new MessageChannel<MismatchMessage>('redsem:mismatch'),
 };
+
+/**
+ * Publishes one try for a set of semaphores as a call of each, with the result in its place; null
+ * where one was not free.
+ */
+export async function traceEach<R>(
+  contexts: readonly AcquireContext[],
+  call: Promise<readonly R[] | null>,
+): Promise<readonly R[] | null> {
+  const traced = contexts.map((context, i) =>
+    telemetry.acquire.tracePromise(async () => (await call)?.[i] ?? null, context),
+  );
+  await Promise.all(traced);
+  return call;
+}

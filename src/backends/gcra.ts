@@ -20,7 +20,7 @@ export const NO_ARRIVALS: Arrivals = { tat: 0, granted: 0 };
 const MOST_ADDED = 1e15;
 
 /** Between two permits at a steady rate. */
-export function intervalOf({ permits, per }: Rate): number {
+function intervalOf({ permits, per }: Rate): number {
   return microseconds(per) / permits;
 }
 

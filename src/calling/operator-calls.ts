@@ -28,6 +28,8 @@ export class OperatorCalls {
   readonly #terms: CallTerms;
   readonly #clock: Clock;
   readonly #retry: RetryOptions;
+  readonly #closing = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(backend: Backend, terms: CallTerms, retry: RetryOptions) {
     this.#backend = backend;
@@ -78,11 +80,20 @@ export class OperatorCalls {
   }
 
   async inspect(): Promise<InspectReply> {
-    const reply = await retryUntilDeadline(this.#retry, `inspecting ${this.#quoted}`, () =>
+    const reply = await this.#retried('inspecting', () =>
       this.#backend.inspect({ ...this.#terms.call, rate: this.#terms.rate }),
     );
     this.#terms.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;
+  }
+
+  /**
+   * Nothing is tried again from now on: what was to be tried again rejects with `reason`. Resolves
+   * when no try is under way; never rejects.
+   */
+  async close(reason: Error): Promise<void> {
+    this.#closing.abort(reason);
+    await Promise.allSettled(this.#underWay);
   }
 
   /**
@@ -93,7 +104,7 @@ export class OperatorCalls {
     call: (notAfter: number | undefined) => Promise<R>,
   ) {
     const over = this.#clock.monotonic() + this.#retry.limit;
-    return retryUntilDeadline(this.#retry, `${what} ${this.#quoted}`, async () => {
+    return this.#retried(what, async () => {
       const sent = instant(this.#clock);
       const left = Math.max(over - sent.monotonic, 0);
       const reply = await call(this.#terms.serverClock.latestIn(left));
@@ -105,6 +116,17 @@ export class OperatorCalls {
       }
       return { sent, reply };
     });
+  }
+
+  async #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
+    const options = { ...this.#retry, signal: this.#closing.signal };
+    const done = retryUntilDeadline(options, `${what} ${this.#quoted}`, call);
+    this.#underWay.add(done);
+    try {
+      return await done;
+    } finally {
+      this.#underWay.delete(done);
+    }
   }
 
   /** As messages show it. */

@@ -3,6 +3,7 @@ import type { ErrorSubject } from '../error-causes.js';
 import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
+import { forgetAbort, onceAborted } from './abort-fanout.js';
 import type { BackoffOptions } from './backoff.js';
 import { backoffDelay } from './backoff.js';
 import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
@@ -14,6 +15,8 @@ export interface RetryOptions {
   readonly limit: number;
   /** The one that the call is about, for errors. */
   readonly subject?: ErrorSubject;
+  /** Once it has aborted there are no more tries. */
+  readonly signal?: AbortSignal;
   isRetryable(error: unknown): boolean;
 }
 
@@ -29,6 +32,7 @@ export function isRetryable(backend: Backend, error: unknown): boolean {
 /**
  * A call that waits in no queue: tried until it succeeds or its time is over.
  * @throws {BackendError} that says `what` failed, with the last error as its `cause`
+ * @throws the signal's reason where another try was due
  */
 export async function retryUntilDeadline<R>(
   options: RetryOptions,
@@ -51,10 +55,22 @@ export async function retryUntilDeadline<R>(
         throw new BackendError(`${what} failed`, lastError, options.subject);
       }
     }
-    const pause = Math.min(
-      backoffDelay(retry, round, randomBy(clock)),
-      deadline - clock.monotonic(),
-    );
-    await new Promise<void>((resolve) => void clock.schedule(resolve, Math.max(0, pause), true));
+    const rest = deadline - clock.monotonic();
+    await pause(options, Math.min(backoffDelay(retry, round, randomBy(clock)), rest));
+    options.signal?.throwIfAborted();
   }
+}
+
+/** Over at once when the signal aborts. */
+async function pause({ clock, signal }: RetryOptions, delay: number): Promise<void> {
+  if (signal?.aborted === true) return;
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      if (signal !== undefined) forgetAbort(signal, end);
+      resolve();
+    };
+    const timer = clock.schedule(end, Math.max(0, delay), true);
+    if (signal !== undefined) onceAborted(signal, end);
+  });
 }

@@ -19,10 +19,10 @@ interface Sent {
  * @returns undefined when one was not free; `unable` when no single call can do it
  * @throws what ended the try; what the backend may hold for it is withdrawn
  */
-export async function acquireTogether(
+export function acquireTogether(
   parts: readonly TogetherPart[],
   signal: AbortSignal | undefined,
-): Promise<readonly Lease[] | undefined | 'unable'> {
+): Promise<readonly Lease[] | undefined> | 'unable' {
   const [first] = parts;
   const calls = first?.engine.calls;
   if (calls === undefined || !parts.every(({ engine }) => engine.calls === calls)) return 'unable';

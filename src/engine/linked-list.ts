@@ -48,13 +48,6 @@ export class LinkedList<T extends Linked<T>> {
     return true;
   }
 
-  /** The first that is meant; `matches` must leave the list as it is. */
-  find(matches: (item: T) => boolean): T | undefined {
-    let item = this.#first;
-    while (item !== undefined && !matches(item)) item = item.next;
-    return item;
-  }
-
   /** As it is now: what is done with one may add or remove others. */
   toArray(): T[] {
     const items: T[] = [];

@@ -163,11 +163,11 @@ export class SemaphoreEngine implements GrantReader {
    * everything back. Never rejects.
    */
   async close(reason: () => Error, drain: number): Promise<void> {
+    const operatorClosed = this.operator.close(reason());
     await Promise.all([this.waitLoop.abandonAll(reason), this.#loseAllAfter(drain)]);
-    // At the same time, so that on a server that hangs the end of a subscriber takes no longer.
+    // At the same time, so that a server that hangs holds it up once.
     const inboxClosed = this.calls.inbox(this.terms.key.prefix).close();
-    await this.#releaser.drained();
-    await inboxClosed;
+    await Promise.all([operatorClosed, inboxClosed, this.#releaser.drained()]);
   }
 
   /** The first ones at once where there is no time. */

@@ -111,7 +111,8 @@ export class Election extends EventEmitter<ElectionEvents> {
     this.#campaigns.add(scope);
     try {
       const leadership = await this.mutex.acquire({ signal: scope.signal });
-      await releaseIfAborted(leadership, scope.signal);
+      // Without an await: what ends it before it leads must be seen here.
+      if (scope.signal.aborted) return await refuse(leadership, scope.signal);
       this.#lead(leadership, signal);
       return leadership;
     } finally {
@@ -166,16 +167,16 @@ export class Election extends EventEmitter<ElectionEvents> {
       await this.campaign(signal);
     } catch (cause) {
       // It was ended on purpose: by the signal, by `resign` or by `close`.
-      if (!(cause instanceof RedsemError) || cause instanceof ClosedError) return;
+      if (signal?.aborted === true || cause instanceof ClosedError) return;
+      if (!(cause instanceof RedsemError)) return;
       const message = `the election ${JSON.stringify(this.name)} has no candidate here any more: ${cause.message}`;
       process.nextTick(() => this.emit('warning', { code: 'CAMPAIGN_FAILED', message, cause }));
     }
   }
 }
 
-/** A campaign that was ended in the turn in which it was won is not won. */
-async function releaseIfAborted(leadership: Handle, signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) return;
+/** A campaign that was ended before it led is not won. */
+async function refuse(leadership: Handle, { reason }: AbortSignal): Promise<never> {
   await leadership[Symbol.asyncDispose]();
-  throw signal.reason;
+  throw reason;
 }

@@ -38,7 +38,7 @@ export function makeInstruments(meter: Meter): Instruments {
     held: level('redsem.permit.count', '{permit}', 'Permits that this process holds'),
     pending: level('redsem.permit.pending_requests', '{request}', 'Calls that ask or wait now'),
     waits: count('redsem.permit.waits', '{request}', 'Requests that found no permit free'),
-    refusals: count('redsem.permit.refusals', '{request}', 'Calls of tryAcquire that gave null'),
+    refusals: count('redsem.permit.refusals', '{request}', 'Tries that found no permit free'),
     failures: count('redsem.permit.failed_requests', '{request}', 'Requests that rejected'),
     waitTime: time('redsem.permit.wait_time', WAIT_BUCKETS, 'From the call to the grant'),
     useTime: time('redsem.permit.use_time', USE_BUCKETS, 'From the grant to release or loss'),

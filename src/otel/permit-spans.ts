@@ -114,7 +114,6 @@ export class PermitSpans {
   }
 
   #onLost({ id, reason }: LostMessage): void {
-    this.#granted.delete(id);
     this.#holds.get(id)?.setAttribute(LOST_REASON, reason);
     this.#endHold(id, reason === 'closed' ? undefined : reason);
   }
@@ -146,6 +145,8 @@ export class PermitSpans {
   }
 
   #endHold(id: string, problem: string | undefined, error?: unknown): void {
+    // Still there where its call began before anybody listened, or failed beside the grant.
+    this.#granted.delete(id);
     const span = this.#holds.get(id);
     if (span === undefined) return;
     this.#holds.delete(id);

@@ -1,7 +1,8 @@
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type { Clock } from '../../src/time/clock.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
-import { MAX_FREE_SLOTS, LateCallError } from '../../src/backends/quorum/quorum-node.js';
+import { MAX_FREE_SLOTS } from '../../src/backends/protocol.js';
+import { LateCallError } from '../../src/backends/quorum/quorum-node.js';
 import { haveCommonList } from '../../src/backends/quorum/set-name.js';
 
 /** What one node knows of one semaphore. */

@@ -76,7 +76,7 @@ describeOnBoth('all tickets or none', (make) => {
     expect(await state()).to.deep.equal(before);
   });
 
-  /** What keeps a semaphore from the usual case though it has a permit for all who ask. */
+  /** What keeps a semaphore from the usual case though it has a permit for all that ask. */
   const unusual: Record<string, (one: PortFixture) => Promise<unknown> | void> = {
     'they were used in another period of 2.8 hours': (one) => one.pass(4 * HOUR),
     'their holder has died': (one) => one.expire('other.1'),

@@ -1,13 +1,15 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ContextManager } from '@opentelemetry/api';
 import { context, metrics, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { expect } from 'chai';
 import { spy, stub } from 'sinon';
 import type { SemaphoreOptions } from '../../src/index.js';
-import { MemoryBackend, Semaphore } from '../../src/index.js';
+import { KeyedMutex, MemoryBackend, Semaphore } from '../../src/index.js';
 import { ManualClock } from '../../src/time/manual-clock.js';
 import { instrument } from '../../src/otel/index.js';
 import { telemetry } from '../../src/telemetry.js';
+import { collectUntil } from '../support/garbage.js';
 import { OtelFixture } from './otel-fixture.js';
 
 const NAME = 'otel';
@@ -112,6 +114,47 @@ describe('OpenTelemetry', () => {
       const parents = otel.spans(spanName).map((span) => span.parentSpanContext?.spanId);
       expect(parents).to.deep.equal(expected);
     }
+  });
+
+  it('has the same for each key of a set that is taken in one call, or refused', async () => {
+    const keyed = new KeyedMutex(backend, { name: 'set' });
+    const first = new OtelFixture('keyed:set:first');
+    const caller = first.tracerProvider.getTracer('test').startSpan('caller');
+    const acquire = () => keyed.acquire(['first', 'second']);
+    const handle = await context.with(trace.setSpan(context.active(), caller), acquire);
+    expect(await first.counts()).to.deep.equal({ count: 1 });
+    expect(await keyed.tryAcquire(['other', 'first'])).to.equal(null);
+    await handle.release();
+    expect(await first.counts()).to.deep.equal({ refusals: 1 });
+    const [call, refused, hold] = first.spans();
+    expect([call?.name, hold?.name]).to.deep.equal(['redsem acquire', 'redsem hold']);
+    for (const span of [call, hold]) {
+      expect(span?.parentSpanContext?.spanId).to.equal(caller.spanContext().spanId);
+    }
+    expect(hold?.links.map((link) => link.context)).to.deep.equal([call?.spanContext()]);
+    expect(refused?.name).to.equal('redsem acquire');
+    expect(first.spans()).to.have.length(3);
+    await first.close();
+  });
+
+  it('keeps nothing of a permit that is over, also where its call began before', async () => {
+    const grants: WeakRef<object>[] = [];
+    const note = (grant: unknown): void => void grants.push(new WeakRef(Object(grant) as object));
+    otel.stop();
+    const [sem, keyed] = [open(), new KeyedMutex(backend)];
+    const holder = await sem.acquire();
+    const begunBefore = sem.acquire();
+    await clock.advance(0);
+    const later = new OtelFixture(NAME);
+    subscribe('redsem:grant', note);
+    await holder.release();
+    await clock.advance(0);
+    await (await begunBefore).release();
+    await (await keyed.acquire(['one', 'two'])).release();
+    unsubscribe('redsem:grant', note);
+    expect(grants).to.have.length(3);
+    await collectUntil(() => grants.every((grant) => grant.deref() === undefined));
+    await later.close();
   });
 
   it('distinguishes refusals of tryAcquire from failed requests, by class of error', async () => {

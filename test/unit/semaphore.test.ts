@@ -60,6 +60,47 @@ describe('setLimit, adopt and revoke', () => {
     expect(backend.clock.timers).to.equal(0);
   });
 
+  it('are not tried again once the semaphore is closed, and leave no timer [P8]', async () => {
+    const { clock } = backend;
+    let tries = 0;
+    onSetLimit = () => {
+      tries += 1;
+      throw new Error('ECONNREFUSED');
+    };
+    backend.onInspect = () => Promise.reject(new Error('ECONNREFUSED'));
+    const calls = [
+      watch<unknown>(clock, semaphore.setLimit(2)),
+      watch<unknown>(clock, semaphore.inspect()),
+    ];
+    await clock.advance(20);
+    const triesBefore = tries;
+    const closing = watch(clock, semaphore.close());
+    await clock.advance(0);
+    expect([closing.done, clock.timers]).to.deep.equal([true, 0]);
+    for (const { at, error } of calls) {
+      expect(at).to.equal(20);
+      expect(error).to.be.instanceOf(ClosedError).with.property('message').that.includes('"jobs"');
+    }
+    await clock.advance(PATIENCE);
+    expect(tries).to.equal(triesBefore);
+  });
+
+  it('that are under way when it is closed may succeed, and their timers end before close()', async () => {
+    const { clock } = backend;
+    const { promise, resolve } = later<SetLimitReply>();
+    onSetLimit = () => promise;
+    const setting = watch(clock, semaphore.setLimit(2));
+    const looking = watch(clock, semaphore.inspect());
+    await clock.advance(20);
+    const closing = watch(clock, semaphore.close());
+    await clock.advance(20);
+    resolve(reply(false));
+    await clock.advance(PATIENCE);
+    expect([setting.at, setting.error]).to.deep.equal([40, undefined]);
+    expect(looking.error).to.be.instanceOf(BackendError);
+    expect([closing.at, clock.timers]).to.deep.equal([PATIENCE, 0]);
+  });
+
   it('make no handle until one try is in time, and then one with its full ttl', async () => {
     const adopted: AdoptCall[] = [];
     backend.adopt = async (call) => {

@@ -35,6 +35,7 @@ export class LiveTickets {
   readonly #adopted = new Map<string, string>();
   /** Tickets that were revoked, and when they would have expired. */
   readonly #revoked = new Map<string, number>();
+  #lastEnd = -Infinity;
 
   constructor(numbers: RisingNumbers) {
     this.#numbers = numbers;
@@ -52,6 +53,11 @@ export class LiveTickets {
   /** When the next one expires, if there is any. */
   get nearestExpiry(): number | undefined {
     return this.#tickets.lowest?.expiresAt;
+  }
+
+  /** The latest time at which any of them, until now, was to expire. */
+  get lastEnd(): number {
+    return this.#lastEnd;
   }
 
   get(id: string): Ticket | undefined {
@@ -77,6 +83,7 @@ export class LiveTickets {
     const ticket = this.#tickets.get(id);
     if (ticket === undefined) return false;
     ticket.expiresAt = expiresAt;
+    this.#lastEnd = Math.max(this.#lastEnd, expiresAt);
     this.#tickets.moved(ticket);
     return true;
   }
@@ -138,6 +145,7 @@ export class LiveTickets {
     const fencingToken = this.#numbers.next(now);
     const ticket = { id, ranges, fencingToken, label, expiresAt, place: 0 };
     this.#tickets.add(ticket);
+    this.#lastEnd = Math.max(this.#lastEnd, expiresAt);
     return ticket;
   }
 

@@ -188,7 +188,7 @@ export class MemoryBackend implements Backend {
   #on<R>(key: SemaphoreKey, now: number, serve: (semaphore: MemorySemaphore) => R): R {
     const place = placeOf(key);
     let semaphore = this.#semaphores.get(place);
-    if (semaphore === undefined) {
+    if (semaphore === undefined || semaphore.isForgottenAt(now)) {
       this.#forgetExpired(now);
       semaphore = new MemorySemaphore(key, this.#numbers, this.#inboxes);
       this.#semaphores.set(place, semaphore);

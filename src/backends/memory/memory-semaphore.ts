@@ -25,6 +25,7 @@ import type {
   TicketRequest,
 } from '../backend.js';
 import { overviewOf } from '../overview-of.js';
+import { KEYS_LIFE_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
 import { slotsOf } from './free-slots.js';
 import { isLate } from './late.js';
@@ -67,6 +68,7 @@ export class MemorySemaphore {
   readonly #pace = new GrantPace();
   readonly #rate = new RateRecord();
   readonly #notices: Notices;
+  #lastUse = -Infinity;
 
   constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
     this.#key = key;
@@ -77,8 +79,15 @@ export class MemorySemaphore {
     this.#notices = new Notices({ key, tickets, queue, rate, inboxes });
   }
 
+  /** Whether nobody has used it for so long that nothing stored counts any more. */
+  isForgottenAt(now: number): boolean {
+    const lastUse = Math.max(this.#lastUse, this.#tickets.lastEnd, this.#rate.lastTurn);
+    return now >= lastUse + KEYS_LIFE_MS;
+  }
+
   /** Whether nobody would miss it, once what has expired is gone. */
   isEmptyAt(now: number): boolean {
+    if (this.isForgottenAt(now)) return true;
     this.#purge(now);
     if (this.#tickets.size + this.#queue.size > 0) return false;
     if (this.#limits.stored !== undefined || !this.#rate.isEmptyAt(now)) return false;
@@ -215,6 +224,7 @@ export class MemorySemaphore {
 
   /** What every call begins with: the limit that counts, and what the caller hears of it. */
   #begin(call: Call, now: number) {
+    this.#lastUse = now;
     this.#purge(now);
     this.#rate.begin(now);
     const limit = this.#limits.countsFor(call.limit);

@@ -71,6 +71,11 @@ export class RateRecord {
     return time && Math.ceil(time) / 1000;
   }
 
+  /** Until when what was granted counts, in milliseconds. */
+  get lastTurn(): number {
+    return this.#arrivals.tat / 1000;
+  }
+
   /** Whether nobody would miss it. Changes nothing, as the next ones. */
   isEmptyAt(now: number): boolean {
     return this.#knownAt(now) === undefined && this.#arrivals.tat <= microseconds(now);

@@ -12,12 +12,10 @@ interface List {
  * that know only one of them.
  */
 export class Majorities {
-  readonly nodes: number;
   readonly #lists: readonly List[];
 
   /** `lists`: the nodes of each, by their places among all. Left out: one list of all. */
   constructor(nodes: number, lists: readonly (readonly number[])[] = [[...Array(nodes).keys()]]) {
-    this.nodes = nodes;
     this.#lists = lists.map((places) => ({
       members: places.reduce((mask, place) => mask | (1 << place), 0),
       needed: majorityOf(places.length),
@@ -40,7 +38,7 @@ export class Majorities {
 }
 
 /** How many of them are a majority. */
-export function majorityOf(nodes: number): number {
+function majorityOf(nodes: number): number {
   return Math.floor(nodes / 2) + 1;
 }
 

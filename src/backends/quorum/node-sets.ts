@@ -46,10 +46,6 @@ export class NodeSets {
     this.#majorities = majorities;
   }
 
-  get own(): string | undefined {
-    return this.#own;
-  }
-
   claimFor(key: SemaphoreKey): SetClaim | undefined {
     if (this.#own === undefined) return undefined;
     return this.#claims.get(placeOf(key)) ?? { set: this.#own, record: 'unless-foreign' };

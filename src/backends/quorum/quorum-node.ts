@@ -174,6 +174,3 @@ export class LateCallError extends Error {
     this.time = time;
   }
 }
-
-/** Free slots that a node names at most. */
-export const MAX_FREE_SLOTS = 32;

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { CLAIM_TIME_MS, KEYS_LIFE_MS, RATE_LIFE_MS, WAITER_LEASE_MS } from '../protocol.js';
+import {
+  CLAIM_TIME_MS,
+  KEYS_LIFE_MS,
+  MAX_FREE_SLOTS,
+  RATE_LIFE_MS,
+  WAITER_LEASE_MS,
+} from '../protocol.js';
 import { luaSources } from './lua-sources.js';
 
 export interface Script {
@@ -22,6 +28,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   WAITER_LEASE_US: WAITER_LEASE_MS * 1000,
   RATE_LIFE_US: RATE_LIFE_MS * 1000,
   KEYS_LIFE_MS,
+  MAX_FREE_SLOTS,
 };
 const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`, 'g');
 

@@ -20,7 +20,7 @@ export function argsFor(
   return serverClock === undefined ? args : [...args, Math.round(serverClock() * 1000).toFixed(0)];
 }
 
-export function inDialect(original: Script): Script {
+function inDialect(original: Script): Script {
   let made = inDialects.get(original);
   if (made === undefined) {
     made = script(original.name, linesOf('dialect'));

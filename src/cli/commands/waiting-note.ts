@@ -57,7 +57,7 @@ export class WaitingNote {
 }
 
 /** @param progress of the request, where it is known */
-export function waitingText(state: SemaphoreState, progress: QueueProgress | undefined): string {
+function waitingText(state: SemaphoreState, progress: QueueProgress | undefined): string {
   const { name, limit, holders } = state;
   const labels = holders.slice(0, MOST_NAMED).map(({ label }) => label);
   const others = holders.length - labels.length;

@@ -2,7 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
 
 import type { ElectionWarning, Handle } from '../../../src/index.js';
-import { ClosedError, Election, ManualClock, MemoryBackend } from '../../../src/index.js';
+import {
+  ClosedError,
+  Election,
+  HandleLostError,
+  ManualClock,
+  MemoryBackend,
+} from '../../../src/index.js';
 import { reasonOf } from '../../support/rejection.js';
 import { StubBackend, watch } from '../stub-backend.js';
 
@@ -59,13 +65,14 @@ describe('an election', () => {
   });
 
   it('is not run for again once the signal of the campaign has aborted, or it is closed', async () => {
-    for (const end of ['signal', 'close'] as const) {
+    for (const end of ['signal', "another handle's signal", 'close'] as const) {
       const { election, tokens } = candidate(true);
       const warnings: unknown[] = [];
       election.on('warning', (warning) => warnings.push(warning));
       const abort = new AbortController();
       const leadership = await election.campaign(abort.signal);
       if (end === 'signal') abort.abort();
+      else if (end !== 'close') abort.abort(new HandleLostError('jobs', 'a.1', 'expired'));
       expect(leadership.held).to.equal(true);
       if (end === 'close') await election.close();
       clock.stall(1001);
@@ -95,16 +102,23 @@ describe('an election', () => {
     expect(await leader.election.mutex.inspect()).to.include({ held: 1, waiting: 0 });
   });
 
-  it('is not won by a campaign that is ended in the turn of the grant', async () => {
-    const { election, tokens } = candidate();
-    const resign = (): void => void election.resign();
-    subscribe('redsem:grant', resign);
-    const outcome = await reasonOf(election.campaign());
-    unsubscribe('redsem:grant', resign);
-    expect(outcome).to.be.instanceOf(DOMException).with.property('name', 'AbortError');
-    await clock.advance(0);
-    expect([election.leadership, tokens]).to.deep.equal([undefined, []]);
-    expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+  it('is not won, or given up again, when it is resigned around the grant', async () => {
+    const outcomes: string[] = [];
+    for (let turns = 0; turns < 12; turns += 1) {
+      const { election, tokens } = candidate();
+      const resigned = resignAfterGrant(election, turns);
+      const campaign = election.campaign().then(
+        () => 'won',
+        (error: Error) => error.name,
+      );
+      const won = await resigned;
+      await clock.advance(0);
+      outcomes.push(await campaign);
+      expect(outcomes.at(-1), `${turns} turns`).to.equal(won ? 'won' : 'AbortError');
+      expect([election.leadership, tokens.length]).to.deep.equal([undefined, won ? 1 : 0]);
+      expect(await election.mutex.inspect()).to.include({ held: 0, waiting: 0 });
+    }
+    expect([outcomes[0], outcomes.at(-1)]).to.deep.equal(['AbortError', 'won']);
   });
 
   it('lets a leader that campaigns wait until its term ends, and leads on while it drains', async () => {
@@ -155,3 +169,16 @@ describe('an election', () => {
     expect(refused).to.have.property('code', 'INVALID_ARGUMENT');
   });
 });
+
+/** Resigns `turns` turns of the microtask queue after the next grant; 0: while it is reported. */
+function resignAfterGrant(election: Election, turns: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const resign = async (): Promise<void> => {
+      unsubscribe('redsem:grant', onGrant);
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      resolve(election.resign());
+    };
+    const onGrant = (): void => void resign();
+    subscribe('redsem:grant', onGrant);
+  });
+}

@@ -92,7 +92,7 @@ end
 
 local function free_slots(sem)
   local free, slot = {}, sem.lowest
-  while slot < sem.limit and #free < 32 and sem.count < sem.limit do
+  while slot < sem.limit and #free < MAX_FREE_SLOTS and sem.count < sem.limit do
     free[#free + 1] = not sem.used[slot] and slot or nil
     slot = slot + 1
   end

@@ -6,6 +6,9 @@ import { MemoryBackend } from '../../../../src/backends/memory/memory-backend.js
 import { eventually } from '../../../support/eventually.js';
 import { only } from '../../../support/only.js';
 
+const DAY = 86_400_000;
+const NOTHING_KNOWN = { limit: 1, limitFrom: 'options', rate: undefined };
+
 // What calls do is in test/scripts, for both backends.
 describe('memory backend', () => {
   let clock: ManualClock;
@@ -71,6 +74,53 @@ describe('memory backend', () => {
     const calls = names.map((name) => ({ ...keyOf(name), client: 'a', ids: ['a.1'] }));
     for (const name of names) await take(name, 60_000);
     await backend.release(calls);
+    expect(backend.size).to.equal(1000);
+  });
+
+  it('forgets a stored limit and rate a day after the last use, ticket and turn of the rate', async () => {
+    const names = ['idle', 'used', 'held', 'rated'];
+    const caller = { client: 'a', notAfter: undefined };
+    for (const name of names) await backend.setLimit({ ...keyOf(name), ...caller, newLimit: 5 });
+    for (const [name, per] of [
+      ['idle', 1000],
+      ['rated', 2 * DAY],
+    ] as const) {
+      const newRate = { permits: 1, per, burst: 1 };
+      await backend.setRate({ ...keyOf(name), ...caller, newRate });
+    }
+    await take('held', 2 * DAY);
+    await take('rated', 1000);
+    /** What is stored at that time after the last of this. */
+    const stored = async (time: number): Promise<string[]> => {
+      clock.stall(time - clock.monotonic());
+      const states = names.map(async (name) => {
+        const { limit, limitFrom, rate } = await backend.inspect(keyOf(name));
+        if (limitFrom === 'setLimit') return [`${name} ${limit} ${rate?.permits ?? 'no rate'}`];
+        expect({ limit, limitFrom, rate }).to.deep.equal(NOTHING_KNOWN);
+        return [];
+      });
+      return (await Promise.all(states)).flat();
+    };
+    const [idle, used, ...others] = ['idle 5 1', 'used 5 no rate', 'held 5 no rate', 'rated 5 1'];
+    expect(await stored(DAY - 1)).to.deep.equal([idle, used, ...others]);
+    await take('used', 0);
+    expect(await stored(DAY)).to.deep.equal([used, ...others]);
+    expect(await stored(2 * DAY - 2)).to.deep.equal([used, ...others]);
+    expect(await stored(2 * DAY - 1)).to.deep.equal(others);
+    expect(await stored(3 * DAY - 1)).to.deep.equal(others);
+    expect(await stored(3 * DAY)).to.deep.equal([]);
+  });
+
+  it('forgets names with a stored limit a day after the last use, all but 1000, as new ones are used', async () => {
+    const caller = { client: 'a', notAfter: undefined };
+    for (let i = 0; i < 3000; i += 1)
+      await backend.setLimit({ ...keyOf(`set ${i}`), ...caller, newLimit: 5 });
+    clock.stall(DAY - 1);
+    for (let i = 0; i < 3000; i += 1) await backend.inspect(keyOf(`new ${i}`));
+    expect(backend.size).to.equal(3000);
+    clock.stall(1);
+    expect((await backend.listNames('p')).names.length).to.equal(0);
+    for (let i = 0; i < 3000; i += 1) await backend.inspect(keyOf(`other ${i}`));
     expect(backend.size).to.equal(1000);
   });
 
