@@ -75,7 +75,7 @@ export class OrderedAcquisition {
       if ((await this.#tryInOneCall()) === true) return;
       if (this.#terms.timeout > 0) await this.#takeInOrder();
       // Once more each by itself, because the error names the one that is not free.
-      else if (!(await this.#tryInOrder())) throw this.#timeoutError();
+      else if (this.#isSilent || !(await this.#tryInOrder())) throw this.#timeoutError();
     });
   }
 
@@ -125,10 +125,14 @@ export class OrderedAcquisition {
       if (error instanceof DeadlineExceeded) this.#noteSilence(sent);
       if (!(error instanceof BackendError) || this.#scope.signal.aborted) throw error;
       this.#lastError = error.cause ?? error;
-      // Each by itself shows which one it is, and may succeed. No answer is the end of a single
-      // try.
-      return error.cause instanceof CallTimeoutError ? false : 'unable';
+      // Each by itself shows which one it is, and may succeed.
+      return this.#isSilent ? false : 'unable';
     }
+  }
+
+  /** No answer is the end of a single try: another one would take as long again. */
+  get #isSilent(): boolean {
+    return this.#lastError instanceof CallTimeoutError;
   }
 
   async #takeInOrder(): Promise<void> {
@@ -163,6 +167,7 @@ export class OrderedAcquisition {
     if (first === undefined) return true;
     if (!(await this.#tryOne(first))) return false;
     await this.#tryEach(others);
+    if (this.#isSilent) return false;
     const at = others.findIndex((part) => !this.#held.has(part));
     const again = at === -1 ? [] : others.slice(at);
     await this.#giveBack(again);

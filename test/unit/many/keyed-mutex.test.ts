@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { AcquireCall } from '../../../src/backends/backend.js';
+import type { AcquireCall, SemaphoreKey } from '../../../src/backends/backend.js';
 import { fake, spy } from 'sinon';
 
 import type { CompositeHandle } from '../../../src/index.js';
@@ -157,9 +157,22 @@ describe('a keyed mutex on a backend that a test decides', () => {
     await backend.clock.advance(5000);
     expect([trying.at, acquireTogether.callCount, backend.acquires.length]).to.eql([5300, 1, 0]);
     expect(trying.error).to.be.instanceOf(BackendError);
-    for (const { error } of [late, trying]) {
+    const once = watch(backend.clock, hanging.acquire(['a', 'b'], 0));
+    await backend.clock.advance(5000);
+    expect([once.at, backend.acquires.length]).to.eql([10_300, 0]);
+    for (const { error } of [late, trying, once]) {
       expect(String((error as Error).cause)).to.match(/no reply/);
     }
+  });
+
+  it('makes one try of each key when one of several servers does not answer', async () => {
+    backend.onAcquire = (call) =>
+      call.key.name.endsWith('a') ? backend.allGranted(call) : never();
+    const apart = Object.assign(backend, { laneOf: (key: SemaphoreKey) => key.name });
+    const trying = watch(backend.clock, new KeyedMutex(apart, { name }).tryAcquire(['a', 'b']));
+    await backend.clock.advance(5000);
+    expect(trying.error).to.be.instanceOf(BackendError);
+    expect([trying.at, backend.acquires.length]).to.eql([5000, 2]);
   });
 
   it('gives back what the one call took after its time', async () => {
