@@ -23,7 +23,7 @@ const ACTS = {
   extend: 15,
   release: 25,
   askLate: 4,
-  askTogether: 4,
+  askTogether: 0,
   adopt: 0,
   revoke: 0,
   setLimit: 0,
@@ -62,16 +62,21 @@ function order(group: string, weight = 1, priority = 0): RequestOrder {
 
 const OPERATIONS = { adopt: 30, revoke: 20, setLimit: 8, addPermits: 8, otherLimit: 3 };
 const HABITS: Readonly<Record<string, Habits>> = {
-  'one permit': { limit: 1 },
-  'few permits, many waiters': { limit: 3 },
-  'weights and stalls': { limit: 7, largest: 4, longestPause: 400, acts: { stall: 15 } },
+  'one permit': { limit: 1, acts: { askTogether: 10 } },
+  'few permits, many waiters': { limit: 3, acts: { askTogether: 5 } },
+  'weights and stalls': {
+    limit: 7,
+    largest: 4,
+    longestPause: 400,
+    acts: { stall: 15, askTogether: 5 },
+  },
   'wide and fast': { limit: 40, largest: 9, longestPause: 30 },
   'large calls': { limit: 60, largest: 1, longestPause: 60, batch: 9 },
   'limits that differ': { limit: 5, largest: 4, longestPause: 200, acts: { otherLimit: 20 } },
   'hand-over and revocation of one permit': {
     limit: 1,
     longestPause: 400,
-    acts: { ...OPERATIONS, stall: 10 },
+    acts: { ...OPERATIONS, stall: 10, askTogether: 10 },
   },
   'hand-over, revocation and a live limit': { limit: 6, largest: 3, acts: OPERATIONS },
   'groups with weights': {
@@ -128,7 +133,7 @@ const HABITS: Readonly<Record<string, Habits>> = {
     limit: 5,
     largest: 2,
     longestPause: 300,
-    acts: { ...OPERATIONS, otherRate: 5, setRate: 12, stall: 3 },
+    acts: { ...OPERATIONS, otherRate: 5, setRate: 12, stall: 3, askTogether: 5 },
   },
   'losses of data': { limit: 4, largest: 2, acts: { ...OPERATIONS, lose: 20, stepBack: 5 } },
 };

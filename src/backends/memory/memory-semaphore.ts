@@ -95,19 +95,16 @@ export class MemorySemaphore {
   }
 
   /**
-   * Whether each of its requests has a ticket already or would get one at once, once all that is
-   * due is done. Nobody reads the reply: the caller, too, hears of its grants by a message.
+   * Whether each of its requests has a ticket already or would get one at once, when what has
+   * expired and dead clients' requests before it are gone. Grants nothing.
    */
   isFreeFor(call: AcquireCall, now: number): boolean {
     const { limit } = this.#begin(call, now);
     if (call.requests.every(({ id }) => this.#tickets.has(id))) return true;
-    const served = this.#serveQueue(limit, now);
-    const isNext = served.blocked === Infinity;
-    const free = isNext && call.requests.every(({ permits }) => this.#fits(permits, limit, now));
-    if (served.dropped) this.#notices.sendTurn(served.turn, now);
-    this.#settle(served, now);
-    this.#notices.sendGrants(served.granted, '');
-    return free;
+    const looked = this.#serveQueue(limit, now, false);
+    this.#settle(looked, now);
+    const isNext = looked.blocked === Infinity;
+    return isNext && call.requests.every(({ permits }) => this.#fits(permits, limit, now));
   }
 
   acquire(call: AcquireCall, now: number): AcquireReply {
@@ -264,16 +261,16 @@ export class MemorySemaphore {
 
   /**
    * See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what
-   * does not fit now blocks.
+   * does not fit now blocks. `grants`: else every living one does.
    */
-  #serveQueue(limit: number, now: number): Served {
+  #serveQueue(limit: number, now: number, grants = true): Served {
     this.#queue.unpark(limit, now);
-    const served = this.#serveHeads(limit, now);
+    const served = this.#serveHeads(limit, now, grants);
     this.#queue.onServed();
     return served;
   }
 
-  #serveHeads(limit: number, now: number): Served {
+  #serveHeads(limit: number, now: number, grants: boolean): Served {
     const queue = this.#queue;
     const granted: Waiter[] = [];
     let dropped = false;
@@ -284,7 +281,7 @@ export class MemorySemaphore {
         queue.remove(first.id);
         dropped = true;
       } else if (first.permits > limit) queue.park(first);
-      else if (!this.#fits(first.permits, limit, now)) {
+      else if (!grants || !this.#fits(first.permits, limit, now)) {
         const turn = this.#tickets.permits + first.permits <= limit ? first : undefined;
         return { granted, blocked: queue.rankOfFirst(first), turn, dropped };
       } else {

@@ -199,12 +199,13 @@ local function answer(s, id, record, kind, order)
   return kind == 't' and 'b' or queue_up(s, id, order)
 end
 
--- Whether it has a permit for one more, once all that is due is done. Nobody reads the reply, so
--- that the caller, too, hears of its grants by a message.
+-- Whether it has a permit for one more, once what has expired and dead clients' requests before it
+-- are gone. Grants nothing.
 local function is_free(tickets, meta, queue, run)
   local s = open(tickets, meta, queue, run, {})
-  s.client, s.asks = '', true
+  s.looks = true
   serve(s)
+  s.looks, s.turn = false, nil
   local free = not s.blocked and fits(s, 1)
   close(s, '')
   return free

@@ -4,9 +4,9 @@
 -- is stepped over; any other that does not fit blocks those behind it, so that small requests
 -- cannot starve it.
 
--- The condition of every grant, besides its turn.
+-- The condition of every grant, besides its turn. `looks`: nothing is granted.
 local function fits(s, permits)
-  return s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
+  return not s.looks and s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
 end
 
 -- Whether the requests of a client count. `alive`: what is known of the clients.
