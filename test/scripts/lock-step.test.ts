@@ -122,7 +122,7 @@ const HABITS: Readonly<Record<string, Habits>> = {
     limit: 9,
     largest: 3,
     longestPause: 250,
-    acts: { otherRate: 15, stall: 5, stepBack: 4, lose: 3, adopt: 8, revoke: 8 },
+    acts: { otherRate: 15, stall: 5, stepBack: 0, lose: 3, adopt: 8, revoke: 8 },
   },
   'rates of one permit': {
     limit: 1,

@@ -242,6 +242,8 @@ export class MemorySemaphore {
   #requeue(request: TicketRequest, call: AcquireCall): void {
     const { id, arrival } = request;
     if (arrival === undefined || this.#tickets.has(id) || this.#queue.has(id)) return;
+    // Data may be lost while the clock is behind: new requests must come behind it.
+    this.#numbers.keepAbove(arrival);
     this.#queue.add(newWaiter(request, call, arrival));
   }
 

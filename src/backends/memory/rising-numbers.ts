@@ -7,4 +7,9 @@ export class RisingNumbers {
     this.#last = Math.max(this.#last + 1, Math.floor(now * 1000));
     return this.#last;
   }
+
+  /** What was given before the data was lost: the next one is higher. */
+  keepAbove(number: number): void {
+    this.#last = Math.max(this.#last, number);
+  }
 }
