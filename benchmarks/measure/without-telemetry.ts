@@ -19,7 +19,8 @@ export const withoutTelemetry: Plugin = {
       if (path === `${source}telemetry.ts`) {
         removed = true;
         // Whatever reached it after all would fail at once.
-        return { contents: 'export const telemetry = {};', loader: 'ts' };
+        const contents = 'export const telemetry = {}; export const traceEach = undefined;';
+        return { contents, loader: 'ts' };
       }
       const text = await readFile(path, 'utf8');
       const contents = text.replace(question, () => {

@@ -47,17 +47,14 @@ local function look(tickets, meta, queue, limit, ttl, now_text, period)
   return last and string.format('%d', last + 1), held, waiting
 end
 
-local slow
+-- Made where they are first needed.
 local function slow_paths()
-  if not slow then
-    -- include: semaphore serve close progress requests
-    slow = { acquire = acquire, is_free = is_free }
-  end
-  return slow
+  -- include: semaphore serve close progress requests
+  return acquire, is_free
 end
 
 local keys, args, inbox = KEYS, ARGV, ARGV[1]
-local period, usual, known = string.sub(now_text, 1, 6), nil, nil
+local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
 local replies, total, at = keys[4] and {}, 0, 2
 if string.byte(inbox) == 42 then
   -- include: all-or-none
@@ -113,7 +110,10 @@ while args[at] do
         reply = usual(tickets, meta, queue, text, run, token, held, waiting)
       end
     end
-    reply = reply or slow_paths().acquire(tickets, meta, queue, text, run)
+    if not reply then
+      slow = slow or slow_paths()
+      reply = slow(tickets, meta, queue, text, run)
+    end
     if not replies then
       return now_text .. '|' .. reply
     end
