@@ -34,10 +34,14 @@ type Body = (fixture: Fixture) => Promise<void>;
 
 /** The same at the same time through each library: what takes long, takes it once. */
 export async function throughBothClients(connect: Connect, body: Body): Promise<void> {
-  const ends = await Promise.allSettled(bothKinds.map((kind) => through(kind, connect, body)));
-  for (const [i, end] of ends.entries()) {
-    if (end.status === 'rejected') throw new Error(bothKinds[i], { cause: end.reason });
-  }
+  // The first failure ends the test: the other side may wait for this one.
+  await Promise.all(
+    bothKinds.map((kind) =>
+      through(kind, connect, body).catch((cause: unknown) => {
+        throw new Error(kind, { cause });
+      }),
+    ),
+  );
 }
 
 async function through(kind: BothKinds, connect: Connect, body: Body): Promise<void> {
