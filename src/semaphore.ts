@@ -148,7 +148,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    *   memory
    * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
    *   limit, as the backend has it
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws the signal's own reason when it aborts
    */
   acquire(options?: number | AcquireOptions): Promise<Handle> {
@@ -181,7 +181,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param options `permits`: how many to take, 1 to the limit, default 1
    * @throws {TypeError | RangeError} for wrong options, and when more permits are wanted than the
    *   limit, as the backend has it
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
@@ -226,7 +226,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   static #keepEach(parts: readonly { readonly semaphore: Semaphore }[], leases: readonly Lease[]) {
     const closed = parts.find(({ semaphore }) => semaphore.#closed !== undefined);
     if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
-    // Closed meanwhile: leases without handles would be extended for ever by nobody.
+    // Closed meanwhile: a lease without a handle would be extended for ever.
     for (const [i, { semaphore }] of parts.entries()) giveBack(semaphore.#engine, leases[i]);
     throw new ClosedError(closed.semaphore.name);
   }
@@ -266,7 +266,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /**
    * Limit, rate and when it allows the next permit, permits held, requests waiting, with their
    * labels; what has expired is not counted. Large ones are read in pages.
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or takes longer than min(ttl, 5000) ms
    */
   async inspect(): Promise<SemaphoreState> {
@@ -281,7 +281,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * one, and requests wait until another limit is set. Kept until a day after the last use.
    * @param limit an integer, minimum 0
    * @throws {RangeError | TypeError} for anything else
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setLimit(limit: number): Promise<void> {
@@ -298,7 +298,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @returns the new limit
    * @throws {RangeError} when the limit would be below 0 or above 2^53 - 1: nothing is changed
    * @throws {TypeError} for anything that is no number
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms: ask
    *   `inspect` for the limit
    */
@@ -318,7 +318,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * at once. Kept until a day after the last use.
    * @param rate as the option; undefined: there is none, whatever `rate` processes were made with
    * @throws {RangeError | TypeError} for anything else, and on several masters
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async setRate(rate: RateOptions | undefined): Promise<void> {
@@ -335,7 +335,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param ticket what `handle.toJSON()` gave
    * @throws {HandleLostError} with reason `missing` when the ticket is gone
    * @throws {TypeError} when it is not the data of a handle of this semaphore
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async adopt(ticket: HandleData): Promise<Handle> {
@@ -359,7 +359,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @param ticketId as `inspect` shows it
    * @returns false when there is no such ticket; true also for one that was revoked a moment ago
    * @throws {TypeError} when it is no id of a ticket
-   * @throws {ClosedError} when the semaphore is or gets closed
+   * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
   async revoke(ticketId: string): Promise<boolean> {
@@ -417,7 +417,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #keep(lease: Lease | undefined): Handle {
-    // Refused, or closed meanwhile: it must not be extended for ever by nobody.
+    // Closed meanwhile: a lease without a handle would be extended for ever.
     if (lease === undefined) throw new ClosedError(this.name);
     if (this.#closed !== undefined) this.#engine.renewer.lose(lease, 'closed');
     this.#assertOpen();

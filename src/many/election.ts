@@ -102,7 +102,7 @@ export class Election extends EventEmitter<ElectionEvents> {
    * @throws {DOMException} an `AbortError` when `resign` ends the campaign
    * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
    *   memory
-   * @throws {ClosedError} when the election is or gets closed
+   * @throws {ClosedError} when the election is closed, or is closed meanwhile
    */
   async campaign(signal?: AbortSignal): Promise<Handle> {
     resolveAcquire(signal === undefined ? {} : { signal });

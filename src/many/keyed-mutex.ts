@@ -120,7 +120,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    *   memory
    * @throws {TypeError | RangeError} for wrong options, and for keys that are no strings, or too
    *   long
-   * @throws {ClosedError} when the keyed mutex is or gets closed
+   * @throws {ClosedError} when the keyed mutex is closed, or is closed meanwhile
    * @throws the signal's own reason when it aborts
    */
   async acquire(keys: Keys, options?: number | KeyedAcquireOptions): Promise<KeyedHandle> {

@@ -263,7 +263,7 @@ export class MemorySemaphore {
 
   /**
    * See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what
-   * does not fit now blocks. `grants`: else every living one does.
+   * does not fit now blocks. Without `grants` it only looks, and the first living one blocks.
    */
   #serveQueue(limit: number, now: number, grants = true): Served {
     this.#queue.unpark(limit, now);

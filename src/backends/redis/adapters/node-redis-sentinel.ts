@@ -21,6 +21,7 @@ const leaving = new WeakMap<NodeRedisSentinel, Promise<void>>();
 
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
+  readonly isOpen?: boolean;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   on(event: string, listener: (event: unknown) => void): unknown;
   removeListener(event: string, listener: (event: unknown) => void): unknown;
@@ -137,6 +138,9 @@ class SentinelSubscription implements Subscription {
   async #leave(): Promise<void> {
     await this.#asking;
     for (let tries = 0; tries < TRIES_TO_END; tries += 1) {
+      // A closed client has ended its connection, and would make another one to unsubscribe. Valkey
+      // 8.0 refuses that where nothing is subscribed, and the new connection would stay.
+      if (this.#sentinel.isOpen === false) return;
       try {
         if (tries > 0) await this.#confirm();
         await this.#sentinel.unsubscribe(this.#channel, this.#listener);

@@ -14,7 +14,7 @@ type Listener = (message: string) => void;
  * server.
  */
 class FakeSentinel extends EventEmitter {
-  readonly isOpen = true;
+  isOpen = true;
   readonly channels = new Map<string, Listener>();
   asked = 0;
   /** What becomes of a message that is sent to a channel. */
@@ -128,6 +128,18 @@ describe('node-redis sentinel, subscribed', () => {
     await clock.tickAsync(1000);
     await closing;
     expect([tries, sentinel.channels.size]).to.deep.equal([2, 0]);
+  });
+
+  it('is left alone once its client is closed: that has ended the connection', async () => {
+    const { sentinel, close } = await subscribing();
+    let tries = 0;
+    sentinel.unsubscribe = () => {
+      tries += 1;
+      return Promise.resolve();
+    };
+    sentinel.isOpen = false;
+    await close();
+    expect([tries, sentinel.eventNames()]).to.deep.equal([0, []]);
   });
 
   it('waits for the end of the one before', async () => {
