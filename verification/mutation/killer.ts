@@ -62,7 +62,11 @@ Object.assign(globalThis, {
 });
 
 process.on('message', (order: KillerOrder) => {
-  void carryOut(order).then((answer) => process.send?.(answer));
+  carryOut(order).then(
+    (answer) => process.send?.(answer),
+    // A listener of the tests would swallow it, and the parent would wait.
+    (error: unknown) => process.send?.({ failed: String(error), tests: [], atLoad: [] }),
+  );
 });
 process.on('disconnect', () => process.exit());
 

@@ -26,7 +26,7 @@ export class ScratchTree {
     }
     cpSync(join(ROOT, 'package.json'), join(this.root, 'package.json'));
     symlinkSync(join(ROOT, 'node_modules'), join(this.root, 'node_modules'), 'dir');
-    for (const folder of ['src', 'test', 'verification']) {
+    for (const folder of ['src', 'test', 'verification', 'examples']) {
       for (const file of filesBelow(join(this.root, folder))) {
         if (file.endsWith('.ts'))
           this.writeTypeScript(join(folder, file), this.read(join(folder, file)));
