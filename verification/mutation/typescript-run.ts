@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { KillerProcess } from './killer-process.js';
 import type { KillerOrder, TestRecord } from './killer.js';
+import { firstThatFails, longRunsOf } from './long-runs.js';
 import type { Mutant, Result } from './mutant.js';
 import { filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
-import { simulatorNotices } from './simulator.js';
 import { instrument } from './typescript-mutants.js';
 
 /** The code that holds permits and the code that talks to the scripts. */
@@ -46,12 +46,14 @@ export async function runTypeScript(
     const queue = (await plant(tree, wanted)).filter(isSampled);
     const total = queue.length;
     const seen = await observe(tree);
-    const failing = await simulatorNotices(tree.root, 0);
-    if (failing !== undefined) throw new Error(`fails with no mutant on: ${failing}`);
+    for (const runs of new Set(wanted.map(longRunsOf))) {
+      const failing = await firstThatFails(runs, tree.root, 0);
+      if (failing !== undefined) throw new Error(`fails with no mutant on: ${failing}`);
+    }
     const results: Result[] = [];
     const work = async (killer: KillerProcess): Promise<void> => {
       for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-        const result = await simulated(tree.root, await judge(killer, mutant, seen));
+        const result = await judgeAtLength(tree.root, await judge(killer, mutant, seen));
         results.push(result);
         onResult(result, results.length, total);
       }
@@ -103,10 +105,11 @@ function isKiller(file: string): boolean {
   return file.endsWith('.test.js') && !LEFT_OUT.test(file);
 }
 
-/** What no test noticed the simulator may. */
-async function simulated(root: string, result: Result): Promise<Result> {
-  if (result.outcome === 'killed' || result.outcome === 'timeout') return result;
-  const by = await simulatorNotices(root, result.mutant.id);
+/** What no quick test noticed a long run may. */
+async function judgeAtLength(root: string, result: Result): Promise<Result> {
+  const { mutant, outcome } = result;
+  if (outcome === 'killed' || outcome === 'timeout') return result;
+  const by = await firstThatFails(longRunsOf(mutant.file), root, mutant.id);
   return by === undefined ? result : { ...result, outcome: 'killed', by };
 }
 
