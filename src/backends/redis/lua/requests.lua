@@ -201,8 +201,8 @@ end
 
 -- Whether it has a permit for one more, once what has expired and dead clients' requests before it
 -- are gone. Grants nothing.
-local function is_free(tickets, meta, queue, run)
-  local s = open(tickets, meta, queue, run, {})
+local function is_free(tickets, meta, queue, id, run)
+  local s = open(tickets, meta, queue, run, { id })
   s.looks = true
   serve(s)
   s.looks, s.turn = false, nil

@@ -99,8 +99,9 @@ local function drop_by_id(s, ids)
 end
 
 -- include: order recount
+-- For the ids, behind all that wait.
 local function has_room(s, ids)
-  local wanted = 0
+  local wanted = s.waiting
   for i = 1, #ids do
     local _, permits = parts_of(ids[i])
     wanted = wanted + permits
