@@ -210,6 +210,14 @@ describeOnBoth('a rate', (make) => {
     expect((await one.inspect()).rate).to.equal(undefined);
   });
 
+  it('that nobody has named for long holds nobody back under another as if it were that one', async () => {
+    const one = make(ANY);
+    await one.acquire(ids('a', 100), { rate: { permits: 1, per: 10_000, burst: 100 } });
+    one.pass(RATE_LIFE_MS);
+    expect(await one.try('b.1', RATED), '94 permits are missing').to.equal('busy');
+    expect(await nextIn(one)).to.equal(94 * STEP);
+  });
+
   it('is remembered for as long as somebody names it', async () => {
     const one = make(ANY);
     for (let at = 0; at < 3 * RATE_LIFE_MS; at += RATE_LIFE_MS / 3) {

@@ -21,6 +21,7 @@ end
 local function use_rate(s, text, tat)
   local permits, period, burst = string.match(text, '^(%d+) (%d+) (%d+)')
   local interval, rate = period / permits, s.rate or debt_of(s, tat)
+  rate.interval = rate.interval or s.before
   if rate.interval and rate.interval ~= interval and rate.tat > s.now then
     rate.tat, rate.changed = math.ceil(s.now + (rate.tat - s.now) * interval / rate.interval), true
   end
@@ -32,7 +33,8 @@ local function forget_rate(s)
   s.rate, s.policy = nil, string.gsub(s.policy, 'r', '')
 end
 
--- Gives the rate as `meta` has it, and the tat. One that nobody has named for long is over.
+-- Gives the rate as `meta` has it, and the tat. One that nobody has named for long is over;
+-- `before`: its interval, while what was used of it counts for the next.
 local function read_rate(s)
   local found = redis.call('HMGET', s.meta, 'rate', 'tat')
   local text = found[1] or ''
@@ -42,7 +44,8 @@ local function read_rate(s)
     if debt_of(s, found[2]).tat <= s.now then
       redis.call('HDEL', s.meta, 'rate', 'tat')
     else
-      s.policy = s.policy .. 'r'
+      local permits, period = string.match(text, '^(%d+) (%d+)')
+      s.policy, s.before = s.policy .. 'r', period / permits
     end
     return '', found[2]
   elseif string.find(text, '^%d') then
