@@ -179,6 +179,19 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(STEP);
   });
 
+  it('holds back for no longer where the clock is set back over a change of the rate', async () => {
+    for (const pause of [HOUR, 6 * HOUR]) {
+      const one = make(ANY);
+      await one.take('a.1', { rate: { permits: 1, per: 5 * HOUR, burst: 1 } });
+      one.pass(pause);
+      await one.setRate(RATE);
+      const before = (await nextIn(one)) ?? Infinity;
+      one.pass(-pause - 1);
+      await one.try('b.1');
+      expect(await nextIn(one)).to.be.at.most(before + STEP);
+    }
+  });
+
   it('allows one burst where the clock is set forward, and where all data are lost', async () => {
     const one = make(ANY);
     const options = { rate: { ...RATE, burst: 2 } };

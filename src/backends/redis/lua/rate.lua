@@ -4,7 +4,7 @@
 --
 -- `meta`: 'rate' -> 'permits period burst' or 'none' where setRate stored it, 'permits period burst
 -- until' where callers name it, for callers that name none; 'tat' -> tat and the time of the last
--- grant. All in microseconds.
+-- grant, or of a later change of the rate. All in microseconds.
 
 -- Until the clock is where it was at the last grant, nobody would be served: that it was set back
 -- shows at once, and the wait is as long as it was then.
@@ -22,8 +22,9 @@ local function use_rate(s, text, tat)
   local permits, period, burst = string.match(text, '^(%d+) (%d+) (%d+)')
   local interval, rate = period / permits, s.rate or debt_of(s, tat)
   rate.interval = rate.interval or s.before
-  if rate.interval and rate.interval ~= interval and rate.tat > s.now then
-    rate.tat, rate.changed = math.ceil(s.now + (rate.tat - s.now) * interval / rate.interval), true
+  if rate.interval and rate.interval ~= interval and rate.tat > rate.granted then
+    rate.tat = math.ceil(s.now + math.max(rate.tat - s.now, 0) * interval / rate.interval)
+    rate.granted, rate.changed = s.now, true
   end
   rate.text, rate.period, rate.interval, rate.burst = text, period + 0, interval, burst + 0
   s.rate, s.policy = rate, string.gsub(s.policy, 'r', '') .. 'r'
