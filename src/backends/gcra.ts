@@ -8,7 +8,7 @@ import type { Rate, RateState } from './backend.js';
 export interface Arrivals {
   /** The theoretical arrival time of the next permit. */
   readonly tat: number;
-  /** When the last one was granted. */
+  /** When the last one was granted, or the rate changed since. */
   readonly granted: number;
 }
 
@@ -53,8 +53,8 @@ export function onClockAt(now: number, { tat, granted }: Arrivals): Arrivals {
 /** What was used of one rate stays used under another. */
 export function underRate(to: Rate, from: Rate, { tat, granted }: Arrivals, now: number): Arrivals {
   const [next, before] = [intervalOf(to), intervalOf(from)];
-  if (next === before || tat <= now) return { tat, granted };
-  return { tat: Math.ceil(now + ((tat - now) * next) / before), granted };
+  if (next === before || tat <= granted) return { tat, granted };
+  return { tat: Math.ceil(now + (Math.max(tat - now, 0) * next) / before), granted: now };
 }
 
 /** The rate of an option, where nobody has asked by it yet. */

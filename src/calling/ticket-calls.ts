@@ -1,6 +1,6 @@
 import type { AcquireReply, Backend, Rate, SemaphoreKey } from '../backends/backend.js';
 import type { Clock } from '../time/clock.js';
-import { instant } from '../time/clock.js';
+import { instant, nextTick } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
 import type { AcquireGroup } from './acquire-lane.js';
 import { acquireCall, AcquireLane, timeWanted } from './acquire-lane.js';
@@ -140,9 +140,12 @@ export class TicketCalls {
    */
   async acquireTogether(groups: readonly AcquireGroup[]): Promise<boolean> {
     const { clock } = this.#parts;
+    const items = groups.flatMap((group) => group.items);
+    // Behind what was given back before, in the same turn.
+    await new Promise<void>((resolve) => nextTick(resolve));
+    if (items.some(({ cancelled }) => cancelled)) return false;
     const sent = instant(clock);
     const limit = Math.min(...groups.map(({ sender }) => callTimeout(sender.terms.ttl)));
-    const items = groups.flatMap((group) => group.items);
     for (const item of items) item.sent = true;
     const wantedFor = Math.min(timeWanted(items, sent.monotonic), limit);
     const notAfter = groups[0]?.sender.terms.serverClock.latestIn(wantedFor);

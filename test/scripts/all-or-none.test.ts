@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { AcquireCall } from '../../src/backends/backend.js';
 import { keysOf } from '../../src/backends/redis/keys.js';
 import type { PortFixture } from './port-fixture.js';
-import { describeOnBoth, granted, kinds, RedisFixture, request } from './port-fixture.js';
+import { describeOnBoth, granted, ids, kinds, RedisFixture, request } from './port-fixture.js';
 
 const HOUR = 3_600_000;
 
@@ -90,6 +90,12 @@ describeOnBoth('all tickets or none', (make) => {
       await one.release('other.1');
       await one.setRate({ permits: 1, per: 1000, burst: 1 });
       one.pass(1000);
+    },
+    'more have expired than one call drops, and the limit has shrunk': async (one) => {
+      await one.setLimit(500);
+      await one.acquire(ids('dead', 500));
+      await one.setLimit(1);
+      one.pass(30_000);
     },
     'a client that died waits': async (one) => {
       await one.acquire('dead.1');

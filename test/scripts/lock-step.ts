@@ -141,7 +141,7 @@ export class LockStep {
   maxWaiting: number | undefined;
   /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
   readonly #revokedUntil = new Map<string, number>();
-  #latest = 0;
+  #latest: number;
   /** By how much the time was set back. */
   #behind = 0;
   #queueLost = false;
@@ -150,6 +150,7 @@ export class LockStep {
   /** `redis`: its key, limit and time are those of the program. */
   constructor(redis: RedisFixture, members: readonly Member[]) {
     const { time, limit } = redis;
+    this.#latest = time.now;
     this.memory = new Side(new MemoryFixture({ time, limit, name: redis.key.name }));
     this.redis = new Side(redis);
     this.#members = members;
@@ -182,7 +183,9 @@ export class LockStep {
       return how === 'again' && this.memory.arrivals.get(id) !== undefined ? 0 : 1;
     };
     const sorted = asks.toSorted((a, b) => rank(a) - rank(b));
-    const options = { ...this.#of(member), notAfter, maxWaiting: this.maxWaiting };
+    // Not every process must have a bound.
+    const maxWaiting = member.name === 'd' ? undefined : this.maxWaiting;
+    const options = { ...this.#of(member), notAfter, maxWaiting };
     const ours = await this.memory.acquire(sorted, options);
     const theirs = await this.redis.acquire(sorted, options);
     // Callers that do not wait need not know when the next ticket expires.

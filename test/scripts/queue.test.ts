@@ -94,6 +94,16 @@ describeOnBoth('the queue', (make) => {
 });
 
 describeOnBoth('leases of waiters', (make) => {
+  it('a permit that nobody waits for is free where more have expired than one call drops', async () => {
+    const one = make({ limit: 500 });
+    await one.acquire(ids('dead', 500));
+    one.pass(29_000);
+    await one.acquire(ids('a', 499));
+    one.pass(1000);
+    expect(await one.try('b.1')).to.equal('granted');
+    expect(await one.queue()).to.deep.equal([]);
+  });
+
   it('a grant lives for the claim time, or its ttl where that is less, and for its ttl once it is claimed', async () => {
     for (const ttl of [300, 60_000]) {
       const one = make({ limit: 3, ttl });

@@ -179,6 +179,19 @@ describeOnBoth('a rate', (make) => {
     expect(await nextIn(one)).to.equal(STEP);
   });
 
+  it('holds back for no longer where the clock is set back over a change of the rate', async () => {
+    for (const pause of [HOUR, 6 * HOUR]) {
+      const one = make(ANY);
+      await one.take('a.1', { rate: { permits: 1, per: 5 * HOUR, burst: 1 } });
+      one.pass(pause);
+      await one.setRate(RATE);
+      const before = (await nextIn(one)) ?? Infinity;
+      one.pass(-pause - 1);
+      await one.try('b.1');
+      expect(await nextIn(one)).to.be.at.most(before + STEP);
+    }
+  });
+
   it('allows one burst where the clock is set forward, and where all data are lost', async () => {
     const one = make(ANY);
     const options = { rate: { ...RATE, burst: 2 } };
@@ -208,6 +221,14 @@ describeOnBoth('a rate', (make) => {
     await one.take('x.3');
     await one.take('x.4');
     expect((await one.inspect()).rate).to.equal(undefined);
+  });
+
+  it('that nobody has named for long holds nobody back under another as if it were that one', async () => {
+    const one = make(ANY);
+    await one.acquire(ids('a', 100), { rate: { permits: 1, per: 10_000, burst: 100 } });
+    one.pass(RATE_LIFE_MS);
+    expect(await one.try('b.1', RATED), '94 permits are missing').to.equal('busy');
+    expect(await nextIn(one)).to.equal(94 * STEP);
   });
 
   it('is remembered for as long as somebody names it', async () => {

@@ -24,6 +24,8 @@ interface Known {
 export class RateRecord {
   #known: Known | undefined;
   #arrivals: Arrivals = NO_ARRIVALS;
+  /** The one under which these were noted last. */
+  #last: Rate | undefined;
 
   /** What every call begins with: a rate that nobody has named for long is over. */
   begin(now: number): void {
@@ -102,9 +104,10 @@ export class RateRecord {
   }
 
   #use(rate: Rate, until: number | undefined, now: number): void {
-    const [at, before] = [microseconds(now), this.#known?.rate ?? rate];
+    const [at, before] = [microseconds(now), this.#last ?? rate];
     this.#arrivals = underRate(rate, before, onClockAt(at, this.#arrivals), at);
     this.#known = { rate, until };
+    this.#last = rate;
   }
 
   #timeFor(permits: number, ahead: number, now: number): number | undefined {

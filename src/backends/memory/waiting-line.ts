@@ -18,6 +18,8 @@ export class WaitingLine {
   readonly #bands = Array.from({ length: 10 }, () => new PriorityBand());
   /** Those that ask for more than the limit. */
   readonly #parked = new Map<string, Waiter>();
+  /** Whether leases were over since dead clients' requests were last dropped. */
+  #unswept = false;
   /** How many have options. */
   #others = 0;
   /** Whether virtual time counts: else all come in the order of arrival. */
@@ -171,7 +173,7 @@ export class WaitingLine {
     return inOrderOfGrants(standings).map(({ waiter }) => waiter);
   }
 
-  /** Whether leases of others were over. */
+  /** Whether leases of others were over since the last `sweep`. */
   renewLease(client: string, now: number): boolean {
     this.#leases.set(client, now + WAITER_LEASE_MS);
     return this.#dropLeases(now);
@@ -185,11 +187,13 @@ export class WaitingLine {
   #dropLeases(now: number): boolean {
     const before = this.#leases.size;
     for (const [client, until] of this.#leases) if (until <= now) this.#leases.delete(client);
-    return this.#leases.size < before;
+    this.#unswept ||= this.#leases.size < before;
+    return this.#unswept;
   }
 
   /** Drops those that do not count; the caller lives. */
   sweep(caller: string, now: number): void {
+    this.#unswept = false;
     for (const waiter of this.#waiters.values()) {
       if (waiter.client !== caller && !this.isAlive(waiter, now)) this.remove(waiter.id);
     }

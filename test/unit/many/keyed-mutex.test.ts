@@ -7,6 +7,7 @@ import {
   acquireAll,
   AcquireTimeoutError,
   BackendError,
+  ClosedError,
   HandleLostError,
 } from '../../../src/index.js';
 import { KeyedMutex, ManualClock, MemoryBackend, Mutex, Semaphore } from '../../../src/index.js';
@@ -173,6 +174,27 @@ describe('a keyed mutex on a backend that a test decides', () => {
     await backend.clock.advance(5000);
     expect(trying.error).to.be.instanceOf(BackendError);
     expect([trying.at, backend.acquires.length]).to.eql([5000, 2]);
+  });
+
+  it('gets in one call what was given back before in the same turn', async () => {
+    const own = new KeyedMutex(new MemoryBackend(), { name });
+    const first = await own.acquire(['a', 'b']);
+    void first.release();
+    const second = await own.tryAcquire(['a', 'b']);
+    expect(second).not.to.equal(null);
+    const busy = await reasonOf(own.acquire(['0', 'a'], 0));
+    expect(busy).to.be.instanceOf(AcquireTimeoutError);
+    expect(await own.tryAcquire(['0', '1']), 'taken by a try that failed').not.to.equal(null);
+    await own.close();
+  });
+
+  it('makes no call for keys that nobody wants any more', async () => {
+    const acquireTogether = fake.rejects(new Error('unexpected'));
+    const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+    const acquiring = reasonOf(own.acquire(['a', 'b']));
+    await own.close();
+    expect(await acquiring).to.be.instanceOf(ClosedError);
+    expect(acquireTogether.callCount).to.equal(0);
   });
 
   it('gives back what the one call took after its time', async () => {

@@ -8,7 +8,8 @@ local function look_at(tickets, meta, queue, text, run, period, slow_paths)
     return token, held
   end
   -- A call that runs twice finds what it took.
-  local expiry = call('ZSCORE', tickets, string.match(text, '[^?]*$'))
+  local id = string.match(text, '[^?]*$')
+  local expiry = call('ZSCORE', tickets, id)
   if expiry and expiry + 0 > run.now + 0 then
     return run.now, 0
   elseif token and held >= run.limit + 0 then
@@ -16,7 +17,7 @@ local function look_at(tickets, meta, queue, text, run, period, slow_paths)
   end
   -- Not the usual case: what has expired may hold the permit, or a dead client wait for it.
   local _, is_free = slow_paths()
-  return is_free(tickets, meta, queue, run) and 'slow', 0
+  return is_free(tickets, meta, queue, id, run) and 'slow', 0
 end
 
 local function look_at_all(keys, args, inbox, now_text, period, slow_paths)

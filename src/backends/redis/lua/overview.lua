@@ -50,7 +50,7 @@ end
 
 -- How many wait, and the place of the first; in both forms of order.lua.
 local function waiting_in(queue)
-  local dead = redis.call('ZCOUNT', queue, '-inf', string.format('%d', now_text - 9e15))
+  local dead = redis.call('ZCOUNT', queue, '(-9000000000000000', string.format('%d', now_text - 9e15))
   local first = redis.call('ZRANGEBYSCORE', queue, '0', '+inf', 'LIMIT', '0', dead == 0 and '1' or '-1')
   local behind = { queue, '-1600000000000000', '-1500000000000000' }
   local living, member = redis.call('ZCOUNT', queue, '0', '+inf') + redis.call('ZCOUNT', unpack(behind)), first[1]

@@ -4,7 +4,7 @@
 --
 -- `meta`: 'rate' -> 'permits period burst' or 'none' where setRate stored it, 'permits period burst
 -- until' where callers name it, for callers that name none; 'tat' -> tat and the time of the last
--- grant. All in microseconds.
+-- grant, or of a later change of the rate. All in microseconds.
 
 -- Until the clock is where it was at the last grant, nobody would be served: that it was set back
 -- shows at once, and the wait is as long as it was then.
@@ -21,8 +21,10 @@ end
 local function use_rate(s, text, tat)
   local permits, period, burst = string.match(text, '^(%d+) (%d+) (%d+)')
   local interval, rate = period / permits, s.rate or debt_of(s, tat)
-  if rate.interval and rate.interval ~= interval and rate.tat > s.now then
-    rate.tat, rate.changed = math.ceil(s.now + (rate.tat - s.now) * interval / rate.interval), true
+  rate.interval = rate.interval or s.before
+  if rate.interval and rate.interval ~= interval and rate.tat > rate.granted then
+    rate.tat = math.ceil(s.now + math.max(rate.tat - s.now, 0) * interval / rate.interval)
+    rate.granted, rate.changed = s.now, true
   end
   rate.text, rate.period, rate.interval, rate.burst = text, period + 0, interval, burst + 0
   s.rate, s.policy = rate, string.gsub(s.policy, 'r', '') .. 'r'
@@ -32,7 +34,8 @@ local function forget_rate(s)
   s.rate, s.policy = nil, string.gsub(s.policy, 'r', '')
 end
 
--- Gives the rate as `meta` has it, and the tat. One that nobody has named for long is over.
+-- Gives the rate as `meta` has it, and the tat. One that nobody has named for long is over;
+-- `before`: its interval, while what was used of it counts for the next.
 local function read_rate(s)
   local found = redis.call('HMGET', s.meta, 'rate', 'tat')
   local text = found[1] or ''
@@ -42,7 +45,8 @@ local function read_rate(s)
     if debt_of(s, found[2]).tat <= s.now then
       redis.call('HDEL', s.meta, 'rate', 'tat')
     else
-      s.policy = s.policy .. 'r'
+      local permits, period = string.match(text, '^(%d+) (%d+)')
+      s.policy, s.before = s.policy .. 'r', period / permits
     end
     return '', found[2]
   elseif string.find(text, '^%d') then

@@ -52,9 +52,16 @@ local function sweep(s)
   end
 end
 
--- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+-- Whether requests of dead clients must be looked for. A caller without a bound leaves that to the
+-- next one that has one, by a lease of nobody. Whether a script may run at maxmemory is decided by
+-- its first write: this one takes no memory.
 local function drop_dead_leases(s)
-  return redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15)) > 0 and s.most
+  local first = s.most and '-inf' or '(-9000000000000000'
+  local found = redis.call('ZREMRANGEBYSCORE', s.queue, first, text_of(s.now - 9e15)) > 0
+  if found and not s.most then
+    redis.call('ZADD', s.queue, '-9000000000000000', '@')
+  end
+  return found and s.most
 end
 
 -- Puts a request into the queue.
@@ -201,8 +208,8 @@ end
 
 -- Whether it has a permit for one more, once what has expired and dead clients' requests before it
 -- are gone. Grants nothing.
-local function is_free(tickets, meta, queue, run)
-  local s = open(tickets, meta, queue, run, {})
+local function is_free(tickets, meta, queue, id, run)
+  local s = open(tickets, meta, queue, run, { id })
   s.looks = true
   serve(s)
   s.looks, s.turn = false, nil

@@ -4,7 +4,7 @@
 -- `tickets`, a sorted set: a ticket's id -> its expiry (microseconds); '.' -> 9e15, so that the key
 -- stays; ranges of free slots, '7' or '7-9', below zero by their first.
 -- `queue`, a sorted set: a request's id -> its place; '@' and a client -> the end of its lease as a
--- waiter, below zero by 9e15.
+-- waiter, below zero by 9e15; '@' alone, at -9e15: other leases were over.
 -- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting
 -- request's id -> 'ttl;label'; 'pace', see pace.lua; '~' and the first id of an adopted ticket
 -- -> its id now; 'revoked', 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where
@@ -99,8 +99,9 @@ local function drop_by_id(s, ids)
 end
 
 -- include: order recount
+-- For the ids, behind all that wait.
 local function has_room(s, ids)
-  local wanted = 0
+  local wanted = s.waiting
   for i = 1, #ids do
     local _, permits = parts_of(ids[i])
     wanted = wanted + permits

@@ -34,7 +34,11 @@ local function queue_one(tickets, meta, queue, id, run, place, waiting)
   end
   redis.call('HSET', meta, 'state', place .. ' ' .. run.limit .. string.format(';%d', waiting + 1))
   if waiting > 0 then
-    redis.call('ZREMRANGEBYSCORE', queue, '-inf', string.format('%d', now - 9e15))
+    local first, final = '(-9000000000000000', string.format('%d', now - 9e15)
+    if redis.call('ZREMRANGEBYSCORE', queue, first, final) > 0 then
+      -- See requests.lua.
+      redis.call('ZADD', queue, '-9000000000000000', '@')
+    end
   end
   local lease = string.format('%d', now + WAITER_LEASE_US - 9e15)
   redis.call('ZADD', queue, place, id, lease, '@' .. string.match(run.inbox, '^.*:(.*)$'))
