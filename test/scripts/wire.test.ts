@@ -7,7 +7,7 @@ import * as redisScripts from '../../src/backends/redis/scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '0ba0532333cd8273c03a0b6a34d00de19c320839',
+  acquire: '62664543d4ef8454eb0e3eaffe26135c8b5becc9',
   adopt: 'e2adccd28f2f355e167a4229c5103b58abdc143b',
   'check-server': '91aa6cff1634792d87b1ff7b1eea88e86ae6965c',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',
