@@ -1,5 +1,6 @@
 import { systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
+import { placeOf } from '../place-of.js';
 import type { Script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
@@ -184,12 +185,12 @@ function termsOf({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
 }
 
 function laneItem(
-  { prefix, name }: SemaphoreKey,
+  key: SemaphoreKey,
   tickets: readonly { readonly id: string }[],
   timeoutMs: number = MAX_NODE_TIMEOUT_MS,
 ): LaneItem {
   const permits = tickets.reduce((sum, { id }) => sum + (parseTicketId(id)?.permits ?? 1), 0);
-  return { name: JSON.stringify([prefix, name]), permits, timeoutMs };
+  return { name: placeOf(key), permits, timeoutMs };
 }
 
 function microseconds(milliseconds: number): string {
