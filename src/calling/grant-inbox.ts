@@ -32,7 +32,7 @@ export interface InboxReader {
  */
 export class GrantInbox {
   readonly #clock: Clock;
-  readonly #open: ((inbox: GrantInbox) => Listening) | undefined;
+  readonly #open: (() => Listening) | undefined;
   readonly #dispatch: GrantDispatch;
   readonly #prefix: string;
   /** Those for whom something will be pushed. */
@@ -60,7 +60,7 @@ export class GrantInbox {
     this.#dispatch = dispatch;
     this.#prefix = prefix;
     const listen = backend.listen?.bind(backend);
-    this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
+    this.#open = listen && (() => listen(client, prefix, this.#listener));
   }
 
   /** Whether a grant is sure to be pushed. */
@@ -113,7 +113,7 @@ export class GrantInbox {
 
   #openNow(): void {
     try {
-      this.#listening = this.#open?.(this);
+      this.#listening = this.#open?.();
     } catch {
       this.#listener.onFailed();
     }
