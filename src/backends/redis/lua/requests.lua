@@ -52,7 +52,8 @@ local function sweep(s)
   end
 end
 
--- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
+-- True where requests of dead clients must leave as well, to be counted right. Whether a script may
+-- run at maxmemory is decided by its first write: this one takes no memory.
 local function drop_dead_leases(s)
   return redis.call('ZREMRANGEBYSCORE', s.queue, '-inf', text_of(s.now - 9e15)) > 0 and s.most
 end
