@@ -28,7 +28,7 @@ export class Mutex extends Semaphore {
   /**
    * Pauses the mutex with 0: nobody gets it. Stores the limit 1 again with 1, also where a
    * semaphore of the same name has stored another.
-   * @throws {RangeError} for any other limit: that would be no mutex
+   * @throws {RangeError} for any other limit: that would be no mutex; and as `Semaphore.setLimit`
    */
   override async setLimit(limit: number): Promise<void> {
     if (limit !== 0 && limit !== 1) {

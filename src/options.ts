@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { QueueProgress, RequestOrder } from './backends/backend.js';
-import { MOST_PERMITS } from './backends/protocol.js';
+import { LONGEST_NAME, MOST_PERMITS } from './backends/protocol.js';
 import type { BackoffOptions } from './calling/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
@@ -280,7 +280,7 @@ export function tooManyPermits(name: string, permits: number, limit: number): Ra
 
 /** Names may hold anything, but two names must never become one key. */
 export function checkName(name: unknown): string {
-  return text('name', name, 1, 512);
+  return text('name', name, 1, LONGEST_NAME);
 }
 
 function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {

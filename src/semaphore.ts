@@ -248,9 +248,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   /**
-   * Runs `fn` only if a permit is free now: for a job that starts on every replica but must run on
-   * one.
-   * Otherwise as `use`.
+   * Runs `fn` only if a permit is free now, otherwise as `use`: for a job that starts on every
+   * replica but must run on one.
    * @throws as `tryAcquire`, and what `fn` throws
    */
   async tryUse<T>(

@@ -1,4 +1,5 @@
 import type { AcquireCall } from './backend.js';
+import { placeOf } from './place-of.js';
 
 /**
  * The calls as one that takes all or nothing: none acts after the earliest moment that any of them
@@ -6,7 +7,7 @@ import type { AcquireCall } from './backend.js';
  * request, for one permit, that does not wait, and no rate.
  */
 export function allOrNone(calls: readonly AcquireCall[]): AcquireCall[] | undefined {
-  const semaphores = new Set(calls.map(({ key: { prefix, name } }) => `${prefix}}${name}`));
+  const semaphores = new Set(calls.map(({ key }) => placeOf(key)));
   const simple = calls.every(({ rate, requests: [first, ...more] }) => {
     const isPlain = first?.permits === 1 && !first.wait && first.arrival === undefined;
     return isPlain && rate === undefined && more.length === 0;

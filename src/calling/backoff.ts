@@ -1,14 +1,14 @@
 /** How pauses between tries grow. */
 export interface BackoffOptions {
-  /** First pause in milliseconds. */
+  /** First pause in milliseconds. Default 10, minimum 1. */
   readonly min: number;
-  /** Longest pause in milliseconds. */
+  /** Longest pause in milliseconds. Default 200, minimum `min`, maximum 2 147 483 647. */
   readonly max: number;
-  /** How much longer each pause is than the one before. */
+  /** By what each pause is multiplied to give the next one: 1 to 1000, default 2. */
   readonly factor: number;
   /**
    * Whether a pause is drawn from the upper half of its length, so that processes do not try in
-   * step.
+   * step. Default true.
    */
   readonly jitter: boolean;
 }

@@ -5,13 +5,17 @@ import type { ServerClock } from '../time/server-clock.js';
 import type { DamagedNames } from './damaged-names.js';
 import type { GrantDispatch } from './grant-dispatch.js';
 
-export interface CallTermsParts {
-  readonly call: Call;
+/** What the options of a semaphore object say of its calls. */
+export interface TermsOptions {
   readonly ttl: number;
   readonly label: string;
   /** How many requests may wait; undefined: any number. */
   readonly maxWaiting: number | undefined;
   readonly rate: Rate | undefined;
+}
+
+interface CallTermsParts extends TermsOptions {
+  readonly call: Call;
   /** Semaphores of the same lane share calls. */
   readonly lane: string;
   readonly serverClock: ServerClock;
@@ -35,17 +39,16 @@ export class CallTerms {
   #onOtherLimit: ((otherLimit: number) => void) | undefined;
 
   constructor(parts: CallTermsParts) {
-    const { call, ttl, label, maxWaiting, rate, lane, serverClock, damaged, dispatch } = parts;
-    this.call = call;
-    this.ttl = ttl;
-    this.label = label;
-    this.maxWaiting = maxWaiting;
-    this.rate = rate;
-    this.lane = lane;
-    this.serverClock = serverClock;
-    this.#damaged = damaged;
-    this.#dispatch = dispatch;
-    this.#limit = call.limit;
+    this.call = parts.call;
+    this.ttl = parts.ttl;
+    this.label = parts.label;
+    this.maxWaiting = parts.maxWaiting;
+    this.rate = parts.rate;
+    this.lane = parts.lane;
+    this.serverClock = parts.serverClock;
+    this.#damaged = parts.damaged;
+    this.#dispatch = parts.dispatch;
+    this.#limit = parts.call.limit;
   }
 
   get key(): SemaphoreKey {

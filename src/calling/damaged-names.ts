@@ -1,4 +1,5 @@
 import type { SemaphoreKey } from '../backends/backend.js';
+import { placeOf } from '../backends/place-of.js';
 
 /** How long a semaphore whose calls fail stays out of those of others, in milliseconds. */
 const ALONE_MS = 5000;
@@ -24,8 +25,4 @@ export class DamagedNames {
       this.#until.delete(other);
     }
   }
-}
-
-function placeOf({ prefix, name }: SemaphoreKey): string {
-  return `${prefix}}${name}`;
 }

@@ -5,6 +5,7 @@ import type {
   PushedTurn,
   SemaphoreKey,
 } from '../backends/backend.js';
+import { placeOf } from '../backends/place-of.js';
 import type { LostReason } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { isRetryable, retryUntilDeadline } from './retry.js';
@@ -139,8 +140,4 @@ export class GrantDispatch {
       for (const id of ids) this.#orphans.delete(id);
     }
   }
-}
-
-function placeOf({ prefix, name }: SemaphoreKey): string {
-  return JSON.stringify([prefix, name]);
 }

@@ -14,6 +14,9 @@ import type { GrantDispatch } from './grant-dispatch.js';
  */
 const LINGER_MS = 10_000;
 
+/** The same while it is connecting, which may keep the process alive. */
+const CONNECTING_LINGER_MS = 1000;
+
 /**
  * Between a subscription that was refused and the next one, in milliseconds. Waiters poll
  * meanwhile, so this may be long: a user without the right to subscribe must cost the server
@@ -32,7 +35,7 @@ export interface InboxReader {
  */
 export class GrantInbox {
   readonly #clock: Clock;
-  readonly #open: ((inbox: GrantInbox) => Listening) | undefined;
+  readonly #open: (() => Listening) | undefined;
   readonly #dispatch: GrantDispatch;
   readonly #prefix: string;
   /** Those for whom something will be pushed. */
@@ -60,7 +63,7 @@ export class GrantInbox {
     this.#dispatch = dispatch;
     this.#prefix = prefix;
     const listen = backend.listen?.bind(backend);
-    this.#open = listen && ((inbox) => listen(client, prefix, inbox.#listener));
+    this.#open = listen && (() => listen(client, prefix, this.#listener));
   }
 
   /** Whether a grant is sure to be pushed. */
@@ -88,9 +91,14 @@ export class GrantInbox {
 
   remove(reader: InboxReader): void {
     if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
-    // A subscriber that cannot connect would keep the process alive by trying.
-    if (!this.#healthy) return void this.close();
-    this.#linger = this.#clock.schedule(() => void this.close(), LINGER_MS, false);
+    if (this.#listening === undefined) void this.close();
+    else this.#closeLater();
+  }
+
+  #closeLater(): void {
+    this.#linger?.cancel();
+    const pause = this.#healthy ? LINGER_MS : CONNECTING_LINGER_MS;
+    this.#linger = this.#clock.schedule(() => void this.close(), pause, false);
   }
 
   async close(): Promise<void> {
@@ -113,7 +121,7 @@ export class GrantInbox {
 
   #openNow(): void {
     try {
-      this.#listening = this.#open?.(this);
+      this.#listening = this.#open?.();
     } catch {
       this.#listener.onFailed();
     }
@@ -143,6 +151,7 @@ export class GrantInbox {
       this.#healthy = healthy && this.#listening !== undefined;
       if (this.#healthy !== wasHealthy) this.#healthChanges += 1;
       if (!healthy && this.#waiting.size === 0) return void this.close();
+      if (this.#healthy && this.#waiting.size === 0) this.#closeLater();
       // Each notification makes them poll as often as at first: not worth it without news.
       if (!this.#healthy && !wasHealthy) return;
       if (this.#healthy && this.#interrupted) this.#interruptions += 1;

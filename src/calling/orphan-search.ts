@@ -1,4 +1,5 @@
 import type { SemaphoreKey } from '../backends/backend.js';
+import { placeOf } from '../backends/place-of.js';
 import type { Clock } from '../time/clock.js';
 
 /**
@@ -26,7 +27,7 @@ export class OrphanSearch {
   }
 
   add(key: SemaphoreKey, limit: number): void {
-    this.#wanted.set(`${key.prefix}}${key.name}`, { key, limit });
+    this.#wanted.set(placeOf(key), { key, limit });
     if (!this.#busy) void this.#next();
   }
 

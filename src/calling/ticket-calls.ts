@@ -1,9 +1,10 @@
-import type { AcquireReply, Backend, Rate, SemaphoreKey } from '../backends/backend.js';
+import type { AcquireReply, Backend, SemaphoreKey } from '../backends/backend.js';
 import type { Clock } from '../time/clock.js';
 import { instant, nextTick } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
 import type { AcquireGroup } from './acquire-lane.js';
 import { acquireCall, AcquireLane, timeWanted } from './acquire-lane.js';
+import type { TermsOptions } from './call-terms.js';
 import { CallTerms } from './call-terms.js';
 import { callTimeout, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 import { DamagedNames } from './damaged-names.js';
@@ -19,14 +20,6 @@ import { TicketNumbers } from './ticket-numbers.js';
 import { WeakGroups } from './weak-groups.js';
 
 const ofBackend = new WeakMap<Backend, WeakMap<Clock, TicketCalls>>();
-
-export interface TermsOptions {
-  readonly limit: number;
-  readonly ttl: number;
-  readonly label: string;
-  readonly maxWaiting?: number | undefined;
-  readonly rate: Rate | undefined;
-}
 
 /**
  * What one process asks of one backend about tickets: its name there, its calls, which travel
@@ -81,26 +74,15 @@ export class TicketCalls {
     return inbox;
   }
 
-  terms(key: SemaphoreKey, { limit, ttl, label, maxWaiting, rate }: TermsOptions): CallTerms {
+  terms(key: SemaphoreKey, options: TermsOptions & { readonly limit: number }): CallTerms {
     const { clock } = this.#parts;
     const lane = this.#backend.laneOf?.(key) ?? '';
     // Semaphores of different lanes may be on different servers.
     const serverClock =
       this.#backend.laneOf === undefined ? this.#serverClock : new ServerClock(clock);
-    const call = { key, limit, client: this.#numbers.client };
-    const damaged = this.#damaged;
-    const { dispatch } = this;
-    return new CallTerms({
-      call,
-      ttl,
-      label,
-      maxWaiting,
-      rate,
-      lane,
-      serverClock,
-      damaged,
-      dispatch,
-    });
+    const call = { key, limit: options.limit, client: this.#numbers.client };
+    const shared = { damaged: this.#damaged, dispatch: this.dispatch };
+    return new CallTerms({ ...options, ...shared, call, lane, serverClock });
   }
 
   isRetryable(error: unknown): boolean {

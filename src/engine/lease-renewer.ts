@@ -159,11 +159,10 @@ export class LeaseRenewer implements ExtendSender {
     extensions: readonly Extension[],
     { extended, revoked = [] }: ExtendReply,
     sent: Instant,
-    late: boolean,
   ): void {
     for (const [i, extension] of extensions.entries()) {
       const { lease, id } = extension;
-      if (!late) forget(lease, extension);
+      forget(lease, extension);
       if (extended[i] === true) this.#onExtended(extension, sent);
       else this.#onGone(lease, revoked.includes(id) ? 'revoked' : 'missing');
     }

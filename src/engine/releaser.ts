@@ -98,8 +98,8 @@ export class Releaser implements ReleaseSender {
   readonly #asked = new IndexedList<PendingRelease>();
   /** Those that wait for another try, in the order in which they failed first. */
   readonly #failed = new Set<PendingRelease>();
-  /** How many have neither ended nor been refused, and what may bring more of them. */
-  #hopeful = 0;
+  /** What `drained` waits for: those that have neither ended nor been refused, and other work. */
+  #unsettled = 0;
   readonly #drained: (() => void)[] = [];
   /** One for all callers that wait for an answer. */
   readonly #overdue: Wakeup;
@@ -165,7 +165,7 @@ export class Releaser implements ReleaseSender {
    * that one call may take.
    */
   drained(): Promise<void> {
-    if (this.#hopeful === 0) return Promise.resolve();
+    if (this.#unsettled === 0) return Promise.resolve();
     const { clock, terms } = this.#parts;
     return new Promise((resolve) => {
       const timer = clock.schedule(resolve, callTimeout(terms.ttl), true);
@@ -178,12 +178,12 @@ export class Releaser implements ReleaseSender {
 
   /** `drained` waits for its end, too: it may bring something to give back. */
   drainAfter(work: Promise<unknown>): void {
-    this.#hopeful += 1;
-    void Promise.allSettled([work]).then(() => this.#giveUpHope());
+    this.#unsettled += 1;
+    void Promise.allSettled([work]).then(() => this.#settleOne());
   }
 
   #start(item: PendingRelease): void {
-    this.#hopeful += 1;
+    this.#unsettled += 1;
     this.#lane.add(this, item);
   }
 
@@ -225,8 +225,8 @@ export class Releaser implements ReleaseSender {
       item.unsure = true;
     } else if (!item.refused) {
       item.refused = true;
-      this.#answer(item, false, this.#refusal(item));
-      this.#giveUpHope();
+      this.#answer(item, false, this.#error(item, 'was refused'));
+      this.#settleOne();
     }
     if (this.#failed.size < MOST_FAILED) this.#failed.add(item);
     else this.#end(item, false, this.#unconfirmed(item));
@@ -276,12 +276,12 @@ export class Releaser implements ReleaseSender {
     item.done = true;
     this.#failed.delete(item);
     this.#answer(item, released, error);
-    if (!item.refused) this.#giveUpHope();
+    if (!item.refused) this.#settleOne();
   }
 
-  #giveUpHope(): void {
-    this.#hopeful -= 1;
-    if (this.#hopeful > 0) return;
+  #settleOne(): void {
+    this.#unsettled -= 1;
+    if (this.#unsettled > 0) return;
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
@@ -298,10 +298,6 @@ export class Releaser implements ReleaseSender {
 
   #unconfirmed(item: PendingRelease): BackendError {
     return this.#error(item, 'was not confirmed in time');
-  }
-
-  #refusal(item: PendingRelease): BackendError {
-    return this.#error(item, 'was refused');
   }
 
   #error({ id, lastError }: PendingRelease, what: string): BackendError {

@@ -54,9 +54,7 @@ const OPTIONS: OptionNames = new Set([...SEMAPHORE_OPTIONS, 'again']);
  * once, guard by the `fencingToken`: each term has a higher one.
  */
 export class Election extends EventEmitter<ElectionEvents> {
-  /**
-   * The mutex underneath, for `inspect` (its holder is the leader) and `revoke`.
-   */
+  /** The mutex underneath, for `inspect` (its holder is the leader) and `revoke`. */
   readonly mutex: Mutex;
   readonly #again: boolean;
   readonly #campaigns = new Set<DeadlineScope>();
@@ -100,9 +98,7 @@ export class Election extends EventEmitter<ElectionEvents> {
    * @param signal ends this campaign, and those that `again` makes follow it; not the leadership
    * @throws the signal's own reason when it aborts
    * @throws {DOMException} an `AbortError` when `resign` ends the campaign
-   * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
-   *   memory
-   * @throws {ClosedError} when the election is closed, or is closed meanwhile
+   * @throws as `acquire` of a semaphore, except that it never times out
    */
   async campaign(signal?: AbortSignal): Promise<Handle> {
     resolveAcquire(signal === undefined ? {} : { signal });

@@ -98,7 +98,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    */
   constructor(target: SemaphoreTarget, options: KeyedMutexOptions = {}) {
     super();
-    const resolved = resolveOptions(withLimitOne(options), clockOf(target), OPTIONS);
+    const resolved = resolveOptions(withLimitOne(options), backendOf(target).clock, OPTIONS);
     const { name = 'default', stripes, ...others } = options;
     this.#names = new LockNames(name);
     if (stripes !== undefined) integer('stripes', stripes, 1);
@@ -116,6 +116,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
    *   or an object
    * @throws {AcquireTimeoutError} when one did not come free in time; what was taken is given back
    *   at once
+   * @throws {QueueFullError} when `maxWaiting` requests wait for one of the keys already
    * @throws {BackendError} when trying again cannot help: wrong type under a key, no rights, out of
    *   memory
    * @throws {TypeError | RangeError} for wrong options, and for keys that are no strings, or too
@@ -128,7 +129,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     const wanted = this.#wanted(keys);
     const terms = { clock: this.#clock, timeout, signal };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);
-    await this.#telling(acquisition.acquire());
+    await this.#asOneClosed(acquisition.acquire());
     return this.#handle(wanted, acquisition);
   }
 
@@ -143,7 +144,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     const wanted = this.#wanted(keys);
     const terms = { clock: this.#clock, timeout: 0, signal: undefined };
     const acquisition = new OrderedAcquisition(wanted.parts, terms);
-    const { acquired, trouble } = await this.#telling(acquisition.tryAcquire());
+    const { acquired, trouble } = await this.#asOneClosed(acquisition.tryAcquire());
     if (acquired) return this.#handle(wanted, acquisition);
     if (trouble === undefined) return null;
     const what = `acquiring keys of ${JSON.stringify(this.name)} failed`;
@@ -192,7 +193,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     return this.#pool.close(options);
   }
 
-  /** Closes. */
+  /** `close()` without `drain`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -258,7 +259,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   }
 
   /** An acquisition that ends because this was closed says so, and not which key it waited for. */
-  async #telling<T>(acquisition: Promise<T>): Promise<T> {
+  async #asOneClosed<T>(acquisition: Promise<T>): Promise<T> {
     try {
       return await acquisition;
     } catch (error) {
@@ -266,8 +267,4 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
       throw error;
     }
   }
-}
-
-function clockOf(target: SemaphoreTarget): Clock | undefined {
-  return backendOf(target).clock;
 }

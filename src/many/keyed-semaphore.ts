@@ -100,6 +100,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
    * Runs `fn` with a permit of the key and releases it whatever happens. Resolves or rejects as
    * `fn` does, see `Semaphore.use`.
    * @param options as `acquire`
+   * @throws as `acquire`, and what `fn` throws
    */
   async use<T>(
     key: string,

@@ -1,8 +1,8 @@
+import { LONGEST_NAME } from '../backends/protocol.js';
 import { text } from '../options.js';
 import { formatValue, typeError } from '../arguments/validation.js';
 
-/** Most bytes of a semaphore's name. */
-const LONGEST_NAME = 512;
+/** In bytes. */
 const LONGEST_OWN_NAME = 128;
 
 /**

@@ -76,6 +76,7 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
    * Runs `fn` beside other readers and releases the lock whatever happens. Resolves or rejects as
    * `fn` does, see `Semaphore.use`.
    * @param options as `acquireRead`
+   * @throws as `acquireRead`, and what `fn` throws
    */
   async read<T>(
     fn: (handle: Handle) => T | Promise<T>,
@@ -88,6 +89,7 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
    * Runs `fn` alone and releases the lock whatever happens. Resolves or rejects as `fn` does, see
    * `Semaphore.use`.
    * @param options as `acquireWrite`
+   * @throws as `acquireWrite`, and what `fn` throws
    */
   async write<T>(
     fn: (handle: Handle) => T | Promise<T>,

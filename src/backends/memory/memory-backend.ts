@@ -25,6 +25,7 @@ import type {
   SetRateCall,
   SetRateReply,
 } from '../backend.js';
+import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
@@ -245,11 +246,6 @@ export class MemoryBackend implements Backend {
   #now(): number {
     return this.#epoch + this.clock.monotonic();
   }
-}
-
-/** No two semaphores have the same. */
-function placeOf({ prefix, name }: SemaphoreKey): string {
-  return `${prefix.length} ${prefix}${name}`;
 }
 
 function requestsIn(calls: readonly AcquireCall[]): number {

@@ -1,4 +1,5 @@
 import type { SemaphoreKey } from '../backend.js';
+import { placeOf } from '../place-of.js';
 
 export type HazardListener = (message: string) => void;
 
@@ -7,8 +8,8 @@ export class HazardListeners {
   readonly #listeners = new Map<string, Set<HazardListener>>();
 
   /** Gives what takes it off again. */
-  add({ prefix, name }: SemaphoreKey, listener: HazardListener): () => void {
-    const place = JSON.stringify([prefix, name]);
+  add(key: SemaphoreKey, listener: HazardListener): () => void {
+    const place = placeOf(key);
     const listeners = this.#listeners.get(place) ?? new Set();
     this.#listeners.set(place, listeners.add(listener));
     return () => {
@@ -19,9 +20,9 @@ export class HazardListeners {
     };
   }
 
-  notify({ prefix, name }: SemaphoreKey, message: string): void {
+  notify(key: SemaphoreKey, message: string): void {
     if (this.#listeners.size === 0) return;
-    const place = JSON.stringify([prefix, name]);
+    const place = placeOf(key);
     const listeners = this.#listeners.get(place) ?? [];
     this.#listeners.delete(place);
     for (const listener of listeners) listener(message);

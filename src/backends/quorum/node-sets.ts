@@ -1,4 +1,5 @@
 import type { SemaphoreKey } from '../backend.js';
+import { placeOf } from '../place-of.js';
 import type { Majorities } from './majorities.js';
 import { nodesWhere } from './majorities.js';
 import type { DropCall, RecordedSet, SetClaim } from './quorum-node.js';
@@ -131,8 +132,4 @@ export class NodeSets {
 
 function foreignIn(sets: readonly RecordedSet[], mine: string): string[] {
   return sets.flatMap(({ set }) => (haveCommonList(set, mine) ? [] : set));
-}
-
-function placeOf({ prefix, name }: SemaphoreKey): string {
-  return JSON.stringify([prefix, name]);
 }

@@ -14,6 +14,7 @@ import type {
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
+import { placeOf } from '../place-of.js';
 import { parseTicketId } from '../ticket-id.js';
 import { Acquisition } from './acquisition.js';
 import { MAX_PERMITS_PER_CALL } from './batch-size.js';
@@ -86,8 +87,8 @@ export class QuorumBackend implements Backend {
    * Each semaphore by itself: one that needs more rounds must not hold up the others. Below, calls
    * share the lanes of the nodes.
    */
-  laneOf({ prefix, name }: SemaphoreKey): string {
-    return JSON.stringify([prefix, name]);
+  laneOf(key: SemaphoreKey): string {
+    return placeOf(key);
   }
 
   onHazard(key: SemaphoreKey, listener: HazardListener): () => void {

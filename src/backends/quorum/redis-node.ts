@@ -1,5 +1,7 @@
 import { systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
+import { microseconds } from '../gcra.js';
+import { placeOf } from '../place-of.js';
 import type { Script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
@@ -178,20 +180,16 @@ function holdPart(
 
 /** See `quorum-hold.lua`. */
 function termsOf({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
-  const latest = notAfter === undefined ? '' : microseconds(notAfter);
+  const latest = notAfter === undefined ? '' : String(microseconds(notAfter));
   const claimed = claim === undefined ? '' : `${CLAIM_SIGNS[claim.record]}${claim.set}`;
-  return [String(limit), microseconds(ttl), latest, claimed];
+  return [String(limit), String(microseconds(ttl)), latest, claimed];
 }
 
 function laneItem(
-  { prefix, name }: SemaphoreKey,
+  key: SemaphoreKey,
   tickets: readonly { readonly id: string }[],
   timeoutMs: number = MAX_NODE_TIMEOUT_MS,
 ): LaneItem {
   const permits = tickets.reduce((sum, { id }) => sum + (parseTicketId(id)?.permits ?? 1), 0);
-  return { name: JSON.stringify([prefix, name]), permits, timeoutMs };
-}
-
-function microseconds(milliseconds: number): string {
-  return Math.round(milliseconds * 1000).toFixed(0);
+  return { name: placeOf(key), permits, timeoutMs };
 }

@@ -1,6 +1,7 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../../time/clock.js';
 import { nextTick, randomBy } from '../../time/clock.js';
+import { placeOf } from '../place-of.js';
 import { parseTicketId } from '../ticket-id.js';
 import { withTimeout } from '../../time/call-timeout.js';
 import { MAX_PERMITS_PER_CALL, MAX_TICKETS_PER_CALL } from './batch-size.js';
@@ -54,7 +55,7 @@ export class Rollback {
    * live.
    */
   add(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
-    const place = placeOf({ key, id });
+    const place = placeOfTicket({ key, id });
     const before = this.#pending.get(place);
     const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
     const highest = Math.max(before?.attempt ?? 0, attempt);
@@ -105,7 +106,7 @@ export class Rollback {
       );
     } catch {
       for (const ticket of tickets)
-        if (this.#remove(ticket)) this.#pending.set(placeOf(ticket), ticket);
+        if (this.#remove(ticket)) this.#pending.set(placeOfTicket(ticket), ticket);
       return false;
     }
     for (const ticket of tickets) this.#remove(ticket);
@@ -131,7 +132,7 @@ export class Rollback {
 
   /** Unless there is a later order for the same ticket. */
   #remove(ticket: PendingRollback): boolean {
-    const place = placeOf(ticket);
+    const place = placeOfTicket(ticket);
     return this.#pending.get(place) === ticket && this.#pending.delete(place);
   }
 
@@ -145,8 +146,7 @@ export class Rollback {
 function groupBySemaphore(tickets: readonly PendingRollback[]): PendingRollback[][] {
   const groups = new Map<string, PendingRollback[]>();
   for (const ticket of tickets) {
-    const { prefix, name } = ticket.key;
-    const place = JSON.stringify([prefix, name]);
+    const place = placeOf(ticket.key);
     const group = groups.get(place);
     if (group === undefined) groups.set(place, [ticket]);
     else group.push(ticket);
@@ -154,6 +154,6 @@ function groupBySemaphore(tickets: readonly PendingRollback[]): PendingRollback[
   return [...groups.values()];
 }
 
-function placeOf({ key, id }: Pick<PendingRollback, 'key' | 'id'>): string {
+function placeOfTicket({ key, id }: Pick<PendingRollback, 'key' | 'id'>): string {
   return JSON.stringify([key.prefix, key.name, id]);
 }

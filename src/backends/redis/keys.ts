@@ -1,4 +1,5 @@
 import type { SemaphoreKey } from '../backend.js';
+import { LONGEST_NAME } from '../protocol.js';
 
 /** The order in which every script declares its keys. */
 const PARTS = ['tickets', 'meta', 'queue'] as const;
@@ -56,9 +57,6 @@ export function nameOf(tag: string): string | undefined {
   const bytes = Buffer.from(tag.replace(/%7B|%7D|%25/g, (sign) => decodeURIComponent(sign)));
   return bytes.length > 0 && bytes.length <= LONGEST_NAME ? bytes.toString() : undefined;
 }
-
-/** In bytes, see `checkName`. */
-const LONGEST_NAME = 512;
 
 const ESCAPES: Record<string, string> = { '{': '%7B', '}': '%7D', '%': '%25' };
 

@@ -18,16 +18,16 @@ import type {
   TicketRequest,
   RequestOrder,
 } from '../backend.js';
+import { microseconds } from '../gcra.js';
 import { NO_ORDER } from '../request-order.js';
 import {
   parseAcquire,
   parseAddPermits,
   parseAdopt,
+  parseChange,
   parseExtend,
   parseRelease,
   parseRevoke,
-  parseSetLimit,
-  parseSetRate,
 } from './replies.js';
 import { rateText } from './rate-text.js';
 import type { Operation } from './script-call.js';
@@ -77,7 +77,7 @@ export const setLimitOperation: Operation<SetLimitCall, SetLimitReply> = {
   terms: ({ limit, newLimit }) => [String(limit), String(newLimit), ''],
   sameTerms: alone,
   argument: ({ notAfter }) => latest(notAfter),
-  parse: parseSetLimit,
+  parse: (part) => parseChange('set-limit', part),
 };
 
 export const setRateOperation: Operation<SetRateCall, SetRateReply> = {
@@ -88,7 +88,7 @@ export const setRateOperation: Operation<SetRateCall, SetRateReply> = {
   ],
   sameTerms: alone,
   argument: ({ notAfter }) => latest(notAfter),
-  parse: parseSetRate,
+  parse: (part) => parseChange('set-rate', part),
 };
 
 export const addPermitsOperation: Operation<AddPermitsCall, AddPermitsReply> = {
@@ -116,16 +116,12 @@ export const revokeOperation: Operation<RevokeCall, RevokeReply> = {
 };
 
 function life({ limit, ttl }: { readonly limit: number; readonly ttl: number }): string[] {
-  return [String(limit), microseconds(ttl)];
+  return [String(limit), String(microseconds(ttl))];
 }
 
 /** The last moment at which a call may act. Scripts compare it as text, with the server's time. */
 function latest(notAfter: number | undefined): string {
-  return notAfter === undefined ? '' : microseconds(notAfter).padStart(16, '0');
-}
-
-function microseconds(milliseconds: number): string {
-  return Math.round(milliseconds * 1000).toFixed(0);
+  return notAfter === undefined ? '' : String(microseconds(notAfter)).padStart(16, '0');
 }
 
 /** See `acquire.lua`. */

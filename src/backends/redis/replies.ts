@@ -71,13 +71,8 @@ export function parseRelease(part: ReplyPart, ids: readonly string[]): ReleaseRe
   return { serverTime, grants, storedLimit, otherLimit, released: isOne(body) };
 }
 
-export function parseSetLimit(part: ReplyPart): SetLimitReply {
-  const { common, body } = parsePart('set-limit', part);
-  return { ...common, late: body === 'l' };
-}
-
-export function parseSetRate(part: ReplyPart): SetRateReply {
-  const { common, body } = parsePart('set-rate', part);
+export function parseChange(script: string, part: ReplyPart): SetLimitReply & SetRateReply {
+  const { common, body } = parsePart(script, part);
   return { ...common, late: body === 'l' };
 }
 

@@ -88,6 +88,30 @@ describe('a subscription', () => {
     expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([0, 2]);
   });
 
+  it('that is still connecting is kept for the next waiter, for a second at most', async () => {
+    const stub = pushing();
+    const opened = spy(stub, 'listen');
+    const { backend, clock, acquire } = stubFixture({}, stub);
+    for (let wait = 0; wait < 3; wait += 1) {
+      acquire(100);
+      await clock.advance(1000);
+    }
+    expect([opened.callCount, backend.closedListeners]).to.deep.equal([1, 0]);
+    await clock.advance(100);
+    expect(backend.closedListeners).to.equal(1);
+    acquire(100);
+    await clock.advance(200);
+    backend.setHealth(true);
+    await clock.advance(9999);
+    expect([opened.callCount, backend.closedListeners]).to.deep.equal([2, 1]);
+    await clock.advance(1);
+    expect([backend.closedListeners, clock.timers]).to.deep.equal([2, 0]);
+    acquire(100);
+    await clock.advance(200);
+    backend.setHealth(false);
+    expect([backend.closedListeners, clock.timers]).to.deep.equal([3, 0]);
+  });
+
   for (const how of ['is refused', 'throws'] as const) {
     it(`that ${how} is made again every 5 s while anybody waits and polls`, async () => {
       const stub = pushing();

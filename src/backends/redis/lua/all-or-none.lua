@@ -1,39 +1,39 @@
--- Fragment of acquire.lua: the token of each semaphore and how many are held, where that is not now
--- and none; false where the slow path must grant it. Or the number of the first that is not free.
+-- Fragment of acquire.lua: whether each of several semaphores is free.
 
--- Nil where it is not free.
+-- Whether one is. In the usual case also its token and how many are held.
 local function look_at(tickets, meta, queue, text, run, period, slow_paths)
   local token, held, waiting = look(tickets, meta, queue, run.limit, run.ttl, run.now, period)
   if token and waiting == 0 and (held < 1 or held < run.limit + 0) then
-    return token, held
+    return true, token, held
   end
   -- A call that runs twice finds what it took.
   local id = string.match(text, '[^?]*$')
   local expiry = call('ZSCORE', tickets, id)
   if expiry and expiry + 0 > run.now + 0 then
-    return run.now, 0
+    return true, run.now, 0
   elseif token and held >= run.limit + 0 then
-    return nil
+    return false
   end
   -- Not the usual case: what has expired may hold the permit, or a dead client wait for it.
   local _, is_free = slow_paths()
-  return is_free(tickets, meta, queue, id, run) and 'slow', 0
+  return is_free(tickets, meta, queue, id, run)
 end
 
+-- The token of each and how many are held, where that is not now and none; false and 0 where the
+-- slow path must grant it. Or nil, and the number of the first that is not free.
 local function look_at_all(keys, args, inbox, now_text, period, slow_paths)
   local found, total, at = {}, 0, 2
   while args[at] do
-    local life = args[at + 1]
-    local run = { inbox = inbox, now = now_text, limit = args[at], ttl = life + 0, life = life, label = args[at + 2] }
+    local run = { inbox = inbox, now = now_text, limit = args[at], ttl = args[at + 1] + 0 }
     at = at + 5
     repeat
       local key = 3 * total + 1
-      local token, held = look_at(keys[key], keys[key + 1], keys[key + 2], args[at - 1], run, period, slow_paths)
+      local free, token, held = look_at(keys[key], keys[key + 1], keys[key + 2], args[at - 1], run, period, slow_paths)
       total = total + 1
-      if not token then
+      if not free then
         return nil, string.format('%d', total)
       elseif held ~= 0 or token ~= now_text then
-        found[2 * total - 1], found[2 * total] = token ~= 'slow' and token, held
+        found[2 * total - 1], found[2 * total] = token or false, held or 0
       end
       at = at + 1
     until (args[at - 1] or '') == ''

@@ -74,10 +74,11 @@ local cursor, place, held, waiting = ARGV[1], ARGV[2], '', ''
 if cursor ~= '' then
   held, cursor = holders(tickets, meta, cursor, ARGV[3], now)
 end
+-- Requests have an order, by the policy 'o', or the last call could not say: see write_state.
 if place == '0' and string.find(redis.call('HGET', meta, 'state') or '', ' [0%l]*[0o]%l*$') then
   place = '~0'
 end
-if string.byte(place) == 126 then
+if string.sub(place, 1, 1) == '~' then
   waiting, place = waiters_in_order(queue, meta, string.sub(place, 2), ARGV[3], now)
 elseif place ~= '' then
   waiting, place = waiters(queue, meta, place, ARGV[3], now)

@@ -1,4 +1,4 @@
--- Fragment: what is known of the limit, 's' and the stored one, 'o' and that of the last caller, or
+-- Fragment: the limit as far as it is known, 's' and the stored one, 'o' and the last caller's, or
 -- ''.
 local function known_limit(meta)
   local state = redis.call('HGET', meta, 'state') or ''

@@ -260,7 +260,7 @@ local function recount_order(s, fields)
   local requests, flows, others = {}, {}, 0
   for i = 1, #fields, 2 do
     local r = read_request(fields[i], fields[i + 1])
-    if string.byte(fields[i]) == 38 then
+    if string.sub(fields[i], 1, 1) == '&' then
       flows[#flows + 1] = fields[i]
     elseif r and redis.call('ZSCORE', s.queue, r.member) then
       requests[#requests + 1], s.last = r, math.max(s.last, r.place + 0)

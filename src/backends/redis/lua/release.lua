@@ -9,10 +9,8 @@
 
 -- include: time
 local call = redis.call
--- The usual case of a limit of 1: nobody waits. One count finds that there is a ticket, and that it
--- is live.
--- Nil where it does not apply; and for hand-over.lua how many are held, none of which has expired,
--- and the state.
+-- The usual case of a limit of 1: nobody waits, and one count finds a live ticket. Else nil, and
+-- for hand-over.lua how many are held, none of which has expired, and the state.
 local function release_mutex(tickets, meta, id, live)
   local held, state = call('ZCOUNT', tickets, live, '+inf') - 1, call('HGET', meta, 'state')
   if held ~= 1 or not state or #state ~= 18 or string.byte(state, 18) ~= 49 then

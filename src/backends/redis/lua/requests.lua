@@ -52,9 +52,9 @@ local function sweep(s)
   end
 end
 
--- Whether requests of dead clients must be looked for. A caller without a bound leaves that to the
--- next one that has one, by a lease of nobody. Whether a script may run at maxmemory is decided by
--- its first write: this one takes no memory.
+-- True where requests of dead clients must leave as well, to be counted right. A caller without a
+-- bound leaves that to the next one that has one, by a lease of nobody. Whether a script may run at
+-- maxmemory is decided by its first write: this one takes no memory.
 local function drop_dead_leases(s)
   local first = s.most and '-inf' or '(-9000000000000000'
   local found = redis.call('ZREMRANGEBYSCORE', s.queue, first, text_of(s.now - 9e15)) > 0

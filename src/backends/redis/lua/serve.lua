@@ -48,7 +48,7 @@ local function serve_heads(s, heads, alive, own)
     elseif permits > s.limit then
       s.skipped = s.skipped + 1
     elseif not fits(s, permits) then
-      s.blocked, s.turn = 1.26e15, s.held + permits <= s.limit and id
+      s.blocked, s.turn = 9 * 1.4e14, s.held + permits <= s.limit and id
       break
     else
       left[#left + 1] = id

@@ -1,5 +1,4 @@
--- Fragment of acquire.lua: usual cases besides one permit that is free. Each gives nil where it
--- does not apply.
+-- Fragment of acquire.lua: usual cases besides one free permit, each nil where it does not apply.
 
 -- Permits for many are free.
 local function grant_many(tickets, meta, ids, run, token, held)
