@@ -122,6 +122,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     );
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
+      if (this.#engine.closed) return;
       this.watchCalls();
       this.#listenForHazards();
       void this.#lookForHazards().catch(() => undefined);
