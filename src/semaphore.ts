@@ -122,6 +122,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     );
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
+      if (this.#engine.closed) return;
       this.watchCalls();
       this.#listenForHazards();
       void this.#lookForHazards().catch(() => undefined);
@@ -224,7 +225,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   static #keepEach(parts: readonly { readonly semaphore: Semaphore }[], leases: readonly Lease[]) {
-    const closed = parts.find(({ semaphore }) => semaphore.#closed !== undefined);
+    const closed = parts.find(({ semaphore }) => semaphore.#engine.closed);
     if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
     // Closed meanwhile: a lease without a handle would be extended for ever.
     for (const [i, { semaphore }] of parts.entries()) giveBack(semaphore.#engine, leases[i]);
@@ -418,7 +419,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #keep(lease: Lease | undefined): Handle {
     // Closed meanwhile: a lease without a handle would be extended for ever.
     if (lease === undefined) throw new ClosedError(this.name);
-    if (this.#closed !== undefined) this.#engine.renewer.lose(lease, 'closed');
+    if (this.#engine.closed) this.#engine.renewer.lose(lease, 'closed');
     this.#assertOpen();
     return new Handle(lease, this.#engine, this.#onReleaseFailed);
   }
@@ -477,7 +478,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #assertOpen(): void {
-    if (this.#closed !== undefined) throw new ClosedError(this.name);
+    if (this.#engine.closed) throw new ClosedError(this.name);
   }
 
   async #doClose(drain: number): Promise<void> {

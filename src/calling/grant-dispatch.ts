@@ -7,6 +7,7 @@ import type {
 } from '../backends/backend.js';
 import { placeOf } from '../backends/place-of.js';
 import type { LostReason } from '../errors.js';
+import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
 import { isRetryable, retryUntilDeadline } from './retry.js';
 import { OrphanSearch } from './orphan-search.js';
@@ -19,7 +20,10 @@ import { WeakGroups } from './weak-groups.js';
  */
 const MAX_ORPHANS = 1000;
 
-/** How long giving such back is tried, in milliseconds, and with what pauses. */
+/**
+ * How long a look for such may take, and giving them back with all its tries, in milliseconds; and
+ * the pauses between tries.
+ */
 const ORPHAN_TIMEOUT_MS = 5000;
 const ORPHAN_RETRY = { min: 10, max: 200, factor: 2, jitter: true };
 
@@ -102,7 +106,8 @@ export class GrantDispatch {
    */
   async #releaseOrphans(key: SemaphoreKey, limit: number): Promise<void> {
     try {
-      const { holders, waiters } = await this.#backend.inspect({ key, limit });
+      const call = this.#backend.inspect({ key, limit });
+      const { holders, waiters } = await withTimeout(this.#clock, ORPHAN_TIMEOUT_MS, call);
       const readers = this.#readers.of(placeOf(key));
       const ids = [...holders, ...waiters].map(({ id }) => id);
       this.#giveBack(

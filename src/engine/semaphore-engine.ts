@@ -34,6 +34,8 @@ export class SemaphoreEngine implements GrantReader {
   readonly renewer: LeaseRenewer;
   readonly operator: OperatorCalls;
   readonly drain: Drain;
+  /** Set before close() calls any listener, so that these find it closed. */
+  closed = false;
   readonly #clock: Clock;
   readonly #releaser: Releaser;
 
@@ -163,6 +165,7 @@ export class SemaphoreEngine implements GrantReader {
    * everything back. Never rejects.
    */
   async close(reason: () => Error, drain: number): Promise<void> {
+    this.closed = true;
     const operatorClosed = this.operator.close(reason());
     await Promise.all([this.waitLoop.abandonAll(reason), this.#loseAllAfter(drain)]);
     // At the same time, so that a server that hangs holds it up once.

@@ -90,6 +90,8 @@ export class SemaphorePool {
 
   async close(options: CloseOptions): Promise<void> {
     resolveClose(options);
+    // Before listeners are called: what they get under another key would stay open.
+    this.#closed ??= Promise.resolve();
     // Again also where it is closed: a second one may end the first one's drain.
     this.#closed = Promise.all([this.#closed, this.#closeAll(options)]);
     await this.#closed;

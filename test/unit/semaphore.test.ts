@@ -214,6 +214,22 @@ describe('warnings of a semaphore', () => {
     });
   }
 
+  it('are not looked for once it is closed: nobody would take the listener off [P8]', async () => {
+    const calls: string[] = [];
+    const backend = Object.assign(new StubBackend(), {
+      onHazard: () => {
+        calls.push('onHazard');
+        return () => {};
+      },
+      findHazard: async () => void calls.push('findHazard'),
+    });
+    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+    await semaphore.close();
+    semaphore.on('warning', () => {});
+    await backend.clock.advance(0);
+    expect(calls).to.deep.equal([]);
+  });
+
   it('are of a hazard also where the backend throws when it is asked to report others', async () => {
     const backend = Object.assign(new StubBackend(), {
       onHazard: () => thrown('onHazard'),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { ClosedError } from '../../../src/index.js';
-import { errorOf } from '../../support/rejection.js';
+import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import { expectLost, untilLost } from '../scope.js';
 
@@ -70,6 +70,16 @@ export const closeCases: CaseGroup = {
       expect(await handles[1]?.release()).to.equal(true);
       await close;
       expect(losses).to.equal(0);
+    },
+
+    'has begun for the listeners that it calls: they get nothing more [P8]': async (scope) => {
+      const [closing, there] = scope.pair({ limit: 2 });
+      const [handle] = [await closing.acquire(), await there.acquire()];
+      const again = new Promise<unknown>((resolve) => {
+        handle.on('lost', () => resolve(reasonOf(closing.acquire({ permits: 2, timeout: 0 }))));
+      });
+      await closing.close();
+      expect(await again).to.be.instanceOf(ClosedError);
     },
 
     'rejects what is under way or comes later, leaves nothing [P4]': async (scope) => {

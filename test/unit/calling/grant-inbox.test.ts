@@ -284,6 +284,19 @@ describe('a grant that nobody wants', () => {
     expect(backend.givenBack).to.have.members([released.id, givenUp]);
   });
 
+  it('is looked for after the next interruption, too, where a look got no answer [P5]', async () => {
+    const { backend, clock } = await listeningFixture();
+    // The stub's inspect never answers.
+    backend.setHealth(false);
+    backend.setHealth(true);
+    await clock.advance(10_000);
+    const names = looks(backend);
+    backend.setHealth(false);
+    backend.setHealth(true);
+    await clock.advance(1);
+    expect(names).to.deep.equal(['jobs']);
+  });
+
   it('is not looked for when a subscription comes for the first time', async () => {
     const { backend, clock } = await listeningFixture();
     const names = looks(backend);

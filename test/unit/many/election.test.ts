@@ -102,6 +102,19 @@ describe('an election', () => {
     expect(await leader.election.mutex.inspect()).to.include({ held: 1, waiting: 0 });
   });
 
+  it('leaves no candidate behind when a leader that would run again is closed [P8]', async () => {
+    const [first, other, last] = [candidate(true), candidate(), candidate()];
+    await first.election.campaign();
+    const next = other.election.campaign();
+    const waiting = reasonOf(last.election.campaign());
+    await clock.advance(0);
+    await first.election.close();
+    expect((await next).held).to.equal(true);
+    expect(await other.election.mutex.inspect()).to.include({ held: 1, waiting: 1 });
+    await Promise.all([other.election.close(), last.election.close()]);
+    expect(await waiting).to.be.instanceOf(ClosedError);
+  });
+
   it('is not won, or given up again, when it is resigned around the grant', async () => {
     const outcomes: string[] = [];
     for (let turns = 0; turns < 12; turns += 1) {

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 
 import type { SemaphoreEvents } from '../../../src/index.js';
-import { KeyedSemaphore, ManualClock, MemoryBackend } from '../../../src/index.js';
+import { ClosedError, KeyedSemaphore, ManualClock, MemoryBackend } from '../../../src/index.js';
 import { SemaphorePool } from '../../../src/many/semaphore-pool.js';
 import { collectUntil } from '../../support/garbage.js';
 import { reasonOf } from '../../support/rejection.js';
@@ -94,6 +94,16 @@ describe('a keyed semaphore', () => {
     await clock.advance(400);
     expect([b.held, closing.done]).to.deep.equal([false, true]);
     expect(await reasonOf(keyed.close({ drain: -1 }))).to.be.instanceOf(RangeError);
+  });
+
+  it('gives the listeners that its close calls no permit of another key [P8]', async () => {
+    const keyed = new KeyedSemaphore(backend, { limit: 1 });
+    const handle = await keyed.acquire('a');
+    const other = new Promise<unknown>((resolve) => {
+      handle.on('lost', () => resolve(reasonOf(keyed.acquire('b'))));
+    });
+    await keyed.close();
+    expect(await other).to.be.instanceOf(ClosedError);
   });
 });
 
