@@ -149,10 +149,14 @@ export class LeaseRenewer implements ExtendSender {
   extend(lease: Lease): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#extend(lease);
-      const others = this.#awaiting.get(lease) ?? [];
-      const asked = lease.extensions - 1;
-      this.#awaiting.set(lease, [...others, { asked, resolve, reject }]);
+      this.#await(lease, { asked: lease.extensions - 1, resolve, reject });
     });
+  }
+
+  #await(lease: Lease, one: Awaiting): void {
+    const others = this.#awaiting.get(lease);
+    if (others === undefined) this.#awaiting.set(lease, [one]);
+    else others.push(one);
   }
 
   onReply(
@@ -250,13 +254,11 @@ export class LeaseRenewer implements ExtendSender {
   #settle(lease: Lease, number: number, error?: Error): void {
     const awaiting = this.#awaiting.get(lease);
     if (awaiting === undefined) return;
-    const later = awaiting.filter(({ asked }) => asked >= number);
-    if (later.length > 0) this.#awaiting.set(lease, later);
-    else this.#awaiting.delete(lease);
-    for (const { asked, resolve, reject } of awaiting) {
-      if (asked >= number) continue;
-      if (error === undefined) resolve();
-      else reject(error);
+    this.#awaiting.delete(lease);
+    for (const one of awaiting) {
+      if (one.asked >= number) this.#await(lease, one);
+      else if (error === undefined) one.resolve();
+      else one.reject(error);
     }
   }
 

@@ -104,8 +104,6 @@ export class Releaser implements ReleaseSender {
   /** One for all callers that wait for an answer. */
   readonly #overdue: Wakeup;
   readonly #nextTry: Wakeup;
-  /** The first of the failed is under way, to show whether the others may follow. */
-  #probing = false;
   /** Pauses since the last call that worked. */
   #pauses = 0;
 
@@ -114,7 +112,8 @@ export class Releaser implements ReleaseSender {
     this.terms = parts.terms;
     this.#lane = parts.calls.releaseLane(parts.terms);
     this.#overdue = new Wakeup(parts.clock, true, () => this.#answerOverdue());
-    this.#nextTry = new Wakeup(parts.clock, false, () => this.#probe());
+    // The first of those that have failed goes alone; when it succeeds, the others follow.
+    this.#nextTry = new Wakeup(parts.clock, false, () => this.#retry(1));
   }
 
   /** See `Handle.release`. `remaining`: milliseconds of its lease left. */
@@ -196,15 +195,14 @@ export class Releaser implements ReleaseSender {
       this.#end(item, done || (item.unsure && this.#parts.clock.monotonic() < item.leaseEnd));
     }
     this.#pauses = 0;
-    this.#probing = false;
-    if (this.#failed.size > 0) this.#retryFailed();
+    this.#nextTry.stop();
+    if (this.#failed.size > 0) this.#retry(RETRIED_TOGETHER);
   }
 
   onFailure(items: readonly PendingRelease[], error: unknown): void {
     const { calls, clock, retry } = this.#parts;
     const refused = !calls.isRetryable(error);
     const now = clock.monotonic();
-    this.#probing = false;
     for (const item of items) this.#onError(item, error, refused, now);
     if (this.#failed.size === 0 || this.#nextTry.at < Infinity) return;
     const pause = backoffDelay(refused ? REFUSED : retry, this.#pauses, randomBy(clock));
@@ -216,47 +214,31 @@ export class Releaser implements ReleaseSender {
     if (item.done) return;
     item.lastError = error;
     if (now >= item.leaseEnd) this.#answer(item, false);
-    if (now >= item.until) this.#end(item, false);
-    else this.#keep(item, refused);
-  }
-
-  #keep(item: PendingRelease, refused: boolean): void {
     if (!refused) {
       item.unsure = true;
     } else if (!item.refused) {
       item.refused = true;
-      this.#answer(item, false, this.#error(item, 'was refused'));
+      this.#answer(item, this.#error(item, 'was refused'));
       this.#settleOne();
     }
     if (this.#failed.size < MOST_FAILED) this.#failed.add(item);
-    else this.#end(item, false, this.#unconfirmed(item));
+    else this.#end(item, this.#unconfirmed(item));
   }
 
-  /** The first of those that have failed goes alone; when it succeeds, the others follow. */
-  #probe(): void {
-    if (this.#probing) return;
-    const [first] = this.#takeFailed(1);
-    if (first === undefined) return;
-    this.#probing = true;
-    this.#lane.add(this, first);
-  }
-
-  #retryFailed(): void {
-    this.#nextTry.stop();
-    for (const item of this.#takeFailed(RETRIED_TOGETHER)) this.#lane.add(this, item);
-  }
-
-  /** What has surely expired meanwhile is not worth a call. */
-  #takeFailed(most: number): PendingRelease[] {
+  /** Tries the first of those that have failed. What has surely expired is not worth a call. */
+  #retry(most: number): void {
     const now = this.#parts.clock.monotonic();
-    const taken: PendingRelease[] = [];
+    let left = most;
     for (const item of this.#failed) {
-      if (taken.length >= most) break;
+      if (left === 0) break;
       this.#failed.delete(item);
-      if (item.until <= now) this.#end(item, false);
-      else taken.push(item);
+      if (item.until <= now) {
+        this.#end(item, false);
+      } else {
+        left -= 1;
+        this.#lane.add(this, item);
+      }
     }
-    return taken;
   }
 
   /** Answers callers that have waited for long enough; their releases are still retried. */
@@ -266,16 +248,16 @@ export class Releaser implements ReleaseSender {
     for (const item of this.#asked.toArray()) {
       if (item.answerBy > now) next = Math.min(next, item.answerBy);
       else if (item.leaseEnd <= now) this.#answer(item, false);
-      else this.#answer(item, false, this.#unconfirmed(item));
+      else this.#answer(item, this.#unconfirmed(item));
     }
-    if (this.#asked.size > 0) this.#overdue.wakeBy(next, now);
+    this.#overdue.wakeBy(next, now);
   }
 
-  #end(item: PendingRelease, released: boolean, error?: BackendError): void {
+  #end(item: PendingRelease, outcome: boolean | BackendError): void {
     if (item.done) return;
     item.done = true;
     this.#failed.delete(item);
-    this.#answer(item, released, error);
+    this.#answer(item, outcome);
     if (!item.refused) this.#settleOne();
   }
 
@@ -285,15 +267,15 @@ export class Releaser implements ReleaseSender {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  #answer(item: PendingRelease, released: boolean, error?: BackendError): void {
+  #answer(item: PendingRelease, outcome: boolean | BackendError): void {
     if (!this.#asked.remove(item)) return;
     if (this.#asked.size === 0) this.#overdue.stop();
     const { resolve, reject, lease } = item;
     item.resolve = undefined;
     item.reject = undefined;
     lease?.notifyReleased();
-    if (error === undefined) resolve?.(released);
-    else reject?.(error);
+    if (typeof outcome === 'boolean') resolve?.(outcome);
+    else reject?.(outcome);
   }
 
   #unconfirmed(item: PendingRelease): BackendError {

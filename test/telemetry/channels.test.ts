@@ -74,6 +74,7 @@ describe('diagnostics channels', () => {
   });
 
   it('carry a loss, and the release that comes after it, once', async () => {
+    await clock.advance(5000);
     const handle = await open({ ttl: 1000, extendEvery: 0 }).acquire();
     await clock.advance(1500);
     expect(await handle.release()).to.equal(false);
@@ -84,6 +85,33 @@ describe('diagnostics channels', () => {
     expect(lost[0]?.['heldFor']).to.be.within(900, 1000);
     const release = { released: false, heldFor: 1500, lost: 'expired', overrun: 500 };
     expect(log.of('redsem:release')).to.deep.equal([{ ...about, ...release, error: undefined }]);
+  });
+
+  it('carry a loss by close(), of which no time is too long', async () => {
+    const semaphore = open();
+    const handle = await semaphore.acquire();
+    await semaphore.close();
+    await clock.advance(500);
+    expect(await handle.release()).to.equal(false);
+    const [release] = log.of('redsem:release');
+    expect(release).to.include({ id: handle.id, lost: 'closed', overrun: 0 });
+  });
+
+  it('carry each extension, and why one failed', async () => {
+    const handle = await open({ extendEvery: 0 }).acquire();
+    const broken = new Error('read ECONNRESET');
+    const extend = backend.extend.bind(backend);
+    backend.extend = () => {
+      backend.extend = extend;
+      return Promise.reject(broken);
+    };
+    const extending = handle.extend();
+    await clock.advance(1000);
+    await extending;
+    const about = { name: NAME, id: handle.id };
+    const expected = [broken, undefined].map((error) => ({ ...about, error }));
+    expect(log.of('redsem:extend')).to.deep.equal(expected);
+    await handle.release();
   });
 
   it('carry an adopted ticket, a revocation, and another limit under the same name', async () => {

@@ -14,7 +14,7 @@ import { eventually } from '../support/eventually.js';
 import { reasonOf } from '../support/rejection.js';
 import { moment } from '../support/moment.js';
 import { StubBackend } from './stub-backend.js';
-import { heldFixture, lossesOf, promisesSettle } from './stub-fixture.js';
+import { heldFixture, lossesOf, promisesSettle, stubFixture } from './stub-fixture.js';
 
 describe('a handle', () => {
   it('counts down what is certain: its ttl less 1 % and 2 ms, by both local clocks', async () => {
@@ -79,6 +79,7 @@ describe('a handle', () => {
     expect(between).to.deep.equal([]);
     backend.onExtend = (call) => backend.extended(call, false);
     await clock.advance(1000);
+    expect(handle.held).to.equal(false);
     const after = lossesOf(handle, clock);
     expect(after).to.deep.equal([]);
     await clock.advance(60_000);
@@ -150,6 +151,32 @@ describe('ending what many hold or wait for', () => {
       expect(clock.timers).to.equal(0);
     });
   }
+
+  it('takes some at a time, and leaves nothing, where more leases run out meanwhile', async () => {
+    const { backend, clock, semaphore } = stubFixture({ ttl: 1000, extendEvery: 0 });
+    backend.onAcquire = (call) => backend.allGranted(call);
+    let ended = 0;
+    const hold = async (count: number): Promise<void> => {
+      const some = await Promise.all(Array.from({ length: count }, () => semaphore.acquire()));
+      for (const handle of some) handle.on('lost', () => (ended += 1));
+    };
+    await hold(2 * MANY);
+    await clock.advance(1);
+    await hold(100);
+    await clock.advance(986);
+    expect(ended).to.equal(0);
+    const passing = clock.advance(2);
+    const turns: number[] = [];
+    const left = (): number => 2 * MANY - ended;
+    for (let before = 0; left() > 0; before = ended) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns.push(ended - before);
+    }
+    expect(Math.max(...turns)).to.be.at.most(FEW);
+    await passing;
+    await clock.advance(0);
+    expect([ended, clock.timers]).to.deep.equal([2 * MANY + 100, 0]);
+  });
 });
 
 describe('a listener that ends what it hears of', () => {

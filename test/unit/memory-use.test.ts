@@ -110,6 +110,21 @@ describe('what is no longer used takes no memory', () => {
     backend.releases.length = 0;
   }
 
+  it('a permit that its holder has extended', async () => {
+    const backend = new StubBackend();
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
+    const extendOnce = async (): Promise<WeakRef<Handle>> => {
+      const handle = await semaphore.acquire();
+      await handle.extend();
+      await handle.release();
+      return new WeakRef(handle);
+    };
+    const gone = await extendOnce();
+    await collectUntil(() => gone.deref() === undefined);
+    await semaphore.close();
+  });
+
   function useOnce(backend: StubBackend): WeakRef<object> {
     const clock = new ManualClock();
     expect(new Semaphore(backend, 'jobs', { limit: 1, clock }).limit).to.equal(1);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
 import { StubBackend, watch } from './stub-backend.js';
-import { later, stubFixture } from './stub-fixture.js';
+import { heldFixture, later, stubFixture } from './stub-fixture.js';
 
 /** The longest that a call of an operator takes with all its tries, in milliseconds. */
 const PATIENCE = 5000;
@@ -40,6 +40,15 @@ describe('setLimit, adopt and revoke', () => {
       expect(call.error, method).to.be.instanceOf(BackendError);
       expect(String(call.error)).to.include(`this backend has no ${method}`);
     }
+  });
+
+  it('take no permit from its holder where the backend finds no such ticket', async () => {
+    const { backend: plain, semaphore: own, handle, losses } = await heldFixture();
+    const { serverTime } = plain;
+    const revoke = () => Promise.resolve({ serverTime, grants: [], revoked: false });
+    Object.assign(plain, { revoke });
+    expect(await own.revoke(handle.id)).to.equal(false);
+    expect([handle.held, losses]).to.deep.equal([true, []]);
   });
 
   it('fail when every try is too late, or silent, and say why', async () => {
@@ -213,6 +222,26 @@ describe('warnings of a semaphore', () => {
       expect(warnings).to.deep.equal(expected.map((message) => ({ code: 'EVICTION', message })));
     });
   }
+
+  it('are of another limit once, and once more when one is seen after setLimit', async () => {
+    const backend = Object.assign(new StubBackend(), {
+      setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
+    });
+    const { clock, semaphore } = stubFixture({ limit: 4 }, backend);
+    const warnings: string[] = [];
+    semaphore.on('warning', ({ message }) => warnings.push(message));
+    const useTwice = async (otherLimit: number): Promise<void> => {
+      backend.onAcquire = (call) => ({ ...backend.allGranted(call), otherLimit });
+      await semaphore.use(() => undefined);
+      await semaphore.use(() => undefined);
+    };
+    await useTwice(5);
+    await semaphore.setLimit(6);
+    await useTwice(7);
+    await clock.advance(0);
+    const others = warnings.map((message) => /and (\d) elsewhere/.exec(message)?.[1]);
+    expect(others).to.deep.equal(['5', '7']);
+  });
 
   it('are not looked for once it is closed: nobody would take the listener off [P8]', async () => {
     const calls: string[] = [];

@@ -1,31 +1,12 @@
 import { once } from 'node:events';
-import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import { eventually } from '../../support/eventually.js';
+import { uncaughtDuring } from '../../support/uncaught.js';
 import type { CaseGroup } from '../case-group.js';
 import { expectLost, type Scope, untilLost } from '../scope.js';
 
 const quick = { limit: 2, ttl: 20_000, extendEvery: 15 };
-
-/**
- * What is thrown and caught by nobody while `body` runs; mocha's own listener is away meanwhile.
- */
-async function uncaughtDuring(body: () => Promise<void>): Promise<unknown[]> {
-  const uncaught: unknown[] = [];
-  const note = (error: unknown): void => void uncaught.push(error);
-  const others = process.listeners('uncaughtException');
-  process.removeAllListeners('uncaughtException');
-  process.on('uncaughtException', note);
-  try {
-    await body();
-    await turn();
-  } finally {
-    process.off('uncaughtException', note);
-    for (const other of others) process.on('uncaughtException', other);
-  }
-  return uncaught;
-}
 
 /** Milliseconds that the ticket with the shortest life has left, by the backend's own clock. */
 async function leftThere(scope: Scope): Promise<number> {

@@ -180,6 +180,21 @@ describe('a pushed grant', () => {
       expect(waiting.value?.held).to.equal(true);
     });
   }
+
+  it('is extended with calls that may take as long as any once it is claimed', async () => {
+    const { backend, clock, waiting, id } = await listeningFixture({ ttl: 30_000 });
+    backend.push(id);
+    await clock.advance(60);
+    const gate = later<void>();
+    backend.onExtend = (call) => gate.promise.then(() => backend.extended(call));
+    watch(clock, waiting.value?.extend() ?? never());
+    await clock.advance(4900);
+    expect(backend.extends).to.have.length(2);
+    gate.resolve();
+    await clock.advance(0);
+    expect(waiting.value?.held).to.equal(true);
+    await waiting.value?.release();
+  });
 });
 
 describe('a ticket whose id was granted again, with a later fencing token', () => {
@@ -363,6 +378,7 @@ describe('a permit', () => {
       const acquiring = watch(clock, semaphore.acquire());
       await clock.advance(5);
       expect(acquiring.value).to.include({ held: true });
+      expect(backend.givenBack).to.deep.equal([]);
     });
   }
 });

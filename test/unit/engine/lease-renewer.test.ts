@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 
 import type { ExtendReply } from '../../../src/backends/backend.js';
+import { UnfitServerError } from '../../../src/backends/backend.js';
 import { BackendError, HandleLostError } from '../../../src/index.js';
 import { never, watch } from '../stub-backend.js';
-import { heldFixture, later, lossesOf, promisesSettle } from '../stub-fixture.js';
+import { heldFixture, later, lossesOf, PLAIN, promisesSettle, pushing } from '../stub-fixture.js';
 
 /** The ttl of 3000 ms less 1 % and 2 ms: certainty ends there. */
 const CERTAIN = 2968;
@@ -117,6 +118,65 @@ describe('extending', () => {
       await clock.advance(4000);
       expect([handle.held, losses]).to.deep.equal([true, []]);
     });
+
+    it('by a server that cannot keep permits is loss at once, with the cause', async () => {
+      const { backend, clock, losses } = await heldFixture();
+      const unfit = new UnfitServerError('no scripts');
+      backend.isRetryable = () => false;
+      backend.onExtend = () => Promise.reject(unfit);
+      await clock.advance(1000);
+      const [[at, error] = []] = losses;
+      expect([at, error?.reason, losses.length]).to.deep.equal([1000, 'expired', 1]);
+      expect(error?.cause).to.be.instanceOf(BackendError).with.property('cause', unfit);
+    });
+
+    it('and then works is not the cause of a later loss', async () => {
+      const { backend, clock, handle, losses } = await heldFixture({ extendEvery: 0 });
+      backend.onExtend = (call, index) =>
+        index === 0 ? Promise.reject(broken) : backend.extended(call);
+      const extending = watch(clock, handle.extend());
+      await clock.advance(5000);
+      expect(extending).to.include({ at: 10, error: undefined });
+      const causes = losses.map(([, { reason, cause }]) => [reason, cause]);
+      expect(causes).to.deep.equal([['expired', undefined]]);
+    });
+
+    it('is tried again after its own pause, also where another is tried before that', async () => {
+      const retry = { ...PLAIN, min: 100, max: 400, factor: 4 };
+      const { backend, clock, semaphore, handle } = await heldFixture({ retry });
+      backend.onExtend = () => Promise.reject(broken);
+      await clock.advance(700);
+      const other = await semaphore.acquire();
+      await clock.advance(450);
+      watch(clock, other.extend());
+      await clock.advance(400);
+      const triesOf = ({ id }: { id: string }): number[] =>
+        backend.extends.filter(({ call }) => call.ids.includes(id)).map(({ at }) => at);
+      expect(triesOf(handle)).to.deep.equal([1000, 1100, 1500]);
+      expect(triesOf(other)).to.deep.equal([1150, 1250]);
+    });
+  });
+
+  describe('that finds the ticket gone', () => {
+    for (const [reason, message] of [
+      ['missing', false],
+      ['revoked', true],
+    ] as const) {
+      it(`gives nothing back: ${reason}, after a message: ${message}`, async () => {
+        const { backend, clock, semaphore, handle, losses } = await heldFixture({}, pushing());
+        backend.onAcquire = (call) => backend.allQueued(call);
+        watch(clock, semaphore.acquire(500));
+        backend.onExtend = (call) => {
+          const revoked = reason === 'revoked' ? [handle.id] : [];
+          return { ...backend.extended(call, false), revoked };
+        };
+        await clock.advance(message ? 0 : 1000);
+        if (message) backend.endTicket(handle.id, reason);
+        await clock.advance(0);
+        expect(losses.map(([, loss]) => loss.reason)).to.deep.equal([reason]);
+        expect(backend.givenBack).not.to.include(handle.id);
+      });
+    }
   });
 
   describe('after a stall', () => {

@@ -138,6 +138,32 @@ describe('releasing', () => {
       expect(clock.timers).to.equal(0);
     });
 
+    it('is false when a refusal comes after the lease, before any timer ran', async () => {
+      const { backend, clock, handle } = await heldFixture();
+      const gate = later<never>();
+      backend.isRetryable = () => false;
+      backend.onRelease = () => gate.promise;
+      const releasing = watch(clock, handle.release());
+      await clock.advance(0);
+      clock.stall(3000);
+      gate.reject(away);
+      await clock.advance(0);
+      expect(releasing).to.include({ value: false, error: undefined });
+    });
+
+    it('is tried again at once when another one works, and leaves no timer', async () => {
+      const { backend, clock, semaphore, handle } = await heldFixture();
+      const other = await semaphore.acquire();
+      backend.onRelease = (call, index) =>
+        index === 0 ? Promise.reject(away) : backend.released(call);
+      const releasing = watch(clock, handle.release());
+      await clock.advance(0);
+      expect(releasing.done).to.equal(false);
+      expect(await other.release()).to.equal(true);
+      await clock.advance(0);
+      expect([releasing.value, clock.timers]).to.deep.equal([true, 0]);
+    });
+
     it('counts a late reply, rejects after 5 s, and does not keep others back for ever', async () => {
       const { backend, clock, semaphore, handle } = await heldFixture(LONG);
       const [other, third] = [await semaphore.acquire(), await semaphore.acquire()];
@@ -181,7 +207,10 @@ describe('releasing', () => {
     const [asked, sent] = [backend.ids, new Set(backend.givenBack)];
     expect([backend.givenBack.length, sent.size]).to.deep.equal([100_000, 100_000]);
     expect(asked.findIndex((id) => !sent.has(id))).to.equal(100_000);
-    expect(clock.timers).to.equal(0);
+    // It does not wait for those that are left to expire.
+    const closing = watch(clock, semaphore.close());
+    await clock.advance(0);
+    expect([closing.done, clock.timers]).to.deep.equal([true, 0]);
   });
 
   it('is waited for by use(), also beside an error', async () => {

@@ -4,6 +4,7 @@ import { useFakeTimers } from 'sinon';
 import { ManualClock } from '../../../src/index.js';
 import { systemClock } from '../../../src/time/clock.js';
 import { Wakeup } from '../../../src/time/shared-timer.js';
+import { uncaughtDuring } from '../../support/uncaught.js';
 
 describe('wake-ups', () => {
   function fixture() {
@@ -50,7 +51,7 @@ describe('wake-ups', () => {
     expect(rang.map(([name]) => name)).to.not.include('other');
   });
 
-  it('ring again when their callback sets them, and continue after one that throws', async () => {
+  it('ring again when their callback sets them', async () => {
     const { clock, rang, wakeup } = fixture();
     const again: Wakeup = new Wakeup(clock, true, () => {
       rang.push(['again', clock.monotonic()]);
@@ -63,6 +64,18 @@ describe('wake-ups', () => {
     expect(rang.map(([, at]) => at)).to.deep.equal([5, 10, 15]);
     await clock.advance(3_000_000_000);
     expect(rang.at(-1)?.[0]).to.equal('far');
+  });
+
+  it('ring beside one that throws, whose error is uncaught', async () => {
+    const { clock, rang, wakeup } = fixture();
+    const bug = new Error('bug');
+    const throwing = new Wakeup(clock, true, () => {
+      throw bug;
+    });
+    for (const one of [wakeup('before'), throwing, wakeup('after')]) one.wakeBy(5, 0);
+    wakeup('later').wakeBy(10, 0);
+    expect(await uncaughtDuring(() => clock.advance(10))).to.deep.equal([bug]);
+    expect(rang.map(([name]) => name)).to.have.members(['before', 'after', 'later']);
   });
 
   it('ring when their time comes though they were stopped and set again, to later and to earlier times', async () => {
