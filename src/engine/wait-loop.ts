@@ -331,7 +331,7 @@ export class WaitLoop implements InboxReader, AcquireSender {
         this.#giveUp(request);
       } else next = Math.min(next, request.deadline);
     }
-    if (this.#pending.size > 0) this.#deadlines.wakeBy(next, now);
+    this.#deadlines.wakeBy(next, now);
   }
 
   #forget(request: AcquireRequest): void {

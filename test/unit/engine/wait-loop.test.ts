@@ -2,15 +2,18 @@ import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
+import type { AcquireCall, AcquireReply } from '../../../src/backends/backend.js';
 import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
 import {
   firstCallLate,
   gaps,
+  later,
   listeningFixture,
   lossesOf,
   PLAIN,
+  pushing,
   stubFixture,
 } from '../stub-fixture.js';
 
@@ -234,6 +237,38 @@ describe('waiting', () => {
     expect(waiting.value?.held).to.equal(true);
   });
 
+  it('tries soon after a try that came too late or that had no reply, also where pushes are sure', async () => {
+    for (const spoil of ['late', 'no reply'] as const) {
+      const { backend, clock, waiting } = await listeningFixture();
+      const answer = backend.acquire.bind(backend);
+      backend.onAcquire = (call) => backend.verdicts(call, () => ({ kind: 'late' }));
+      if (spoil === 'no reply') backend.acquire = () => Promise.resolve([]);
+      await clock.advance(1500);
+      backend.acquire = answer;
+      backend.onAcquire = (call) => backend.allGranted(call);
+      await clock.advance(200);
+      expect(waiting.value?.held, spoil).to.equal(true);
+    }
+  });
+
+  it('listens for pushes also when its first call has failed', async () => {
+    const { backend, clock, acquire } = stubFixture({}, pushing());
+    backend.onAcquire = () => Promise.reject(new Error('the connection was reset'));
+    acquire();
+    await clock.advance(0);
+    expect(backend.listeners).to.have.length(1);
+  });
+
+  it('does not ask at once when the subscription breaks', async () => {
+    const { backend, clock } = await listeningFixture();
+    const before = backend.acquires.length;
+    backend.setHealth(false);
+    await clock.advance(9);
+    expect(backend.acquires).to.have.length(before);
+    await clock.advance(1);
+    expect(backend.acquires).to.have.length(before + 1);
+  });
+
   it('ends, each by its own deadline, with one listener on a signal that all share', async () => {
     const { backend, clock, acquire } = stubFixture();
     const { signal } = new AbortController();
@@ -275,6 +310,58 @@ describe('waiting', () => {
       await clock.advance(0);
       expect(waiting.value).to.include({ id, fencingToken: 9, slot: 3, held: true });
       expect(backend.acquires).to.have.length(calls);
+    });
+
+    it('by a reply that comes after the lease asks again, and gets no handle that is lost', async () => {
+      const { backend, clock, acquire } = stubFixture({ ttl: 1000 });
+      const answer = firstCallLate(backend, (call) => backend.allQueued(call));
+      const waiting = acquire(60_000);
+      await clock.advance(1100);
+      backend.onAcquire = (call) => backend.allGranted(call);
+      answer((call) => backend.allGranted(call));
+      await clock.advance(0);
+      expect(waiting.done).to.equal(false);
+      await clock.advance(200);
+      expect(waiting.value?.held).to.equal(true);
+      expect([backend.ids.length, backend.givenBack]).to.deep.equal([1, []]);
+    });
+
+    it('by a push asks for it again where pushes are confirmed, behind a call that is under way', async () => {
+      const backend = Object.assign(pushing(), { confirmsPushedGrants: true });
+      const { clock, acquire } = stubFixture({}, backend);
+      const waiting = acquire();
+      await clock.advance(0);
+      backend.setHealth(true);
+      const answer = later<AcquireReply>();
+      backend.onAcquire = () => answer.promise;
+      await clock.advance(0);
+      const [id = ''] = backend.ids;
+      const before = backend.acquires.length;
+      backend.push(id);
+      await clock.advance(0);
+      expect(backend.acquires, 'a call is under way').to.have.length(before);
+      backend.onAcquire = (call) => backend.allQueued(call);
+      answer.resolve(backend.allQueued(backend.acquires.at(-1)?.call as AcquireCall));
+      await clock.advance(0);
+      expect(backend.acquires).to.have.length(before + 1);
+      expect(waiting.done, 'a push grants nothing').to.equal(false);
+      backend.onAcquire = (call) => backend.allGranted(call);
+      backend.push(id);
+      await clock.advance(0);
+      expect(waiting.value?.held).to.equal(true);
+      expect(backend.givenBack).to.deep.equal([]);
+    });
+
+    it('by a push before any reply waits for its reply: the clock of the server is not known', async () => {
+      const { backend, clock, acquire } = stubFixture({}, pushing());
+      backend.onAcquire = () => Promise.reject(new Error('the connection was reset'));
+      const waiting = acquire();
+      await clock.advance(0);
+      backend.onAcquire = () => never();
+      backend.setHealth(true);
+      backend.push(backend.ids[0] ?? '');
+      await clock.advance(0);
+      expect([waiting.done, backend.givenBack]).to.deep.equal([false, []]);
     });
 
     it('with the reply to a release that is lost asks again after a short pause, also where pushes are sure', async () => {
