@@ -71,11 +71,10 @@ export class GrantDispatch {
   onGrants(key: SemaphoreKey, grants: readonly PushedGrant[]): void {
     const readers = this.#readers.of(placeOf(key));
     const unwanted = grants.filter((grant) => !readers.some((reader) => reader.onGrant(grant)));
-    if (unwanted.length > 0)
-      this.#giveBack(
-        key,
-        unwanted.map(({ id }) => id),
-      );
+    this.#giveBack(
+      key,
+      unwanted.map(({ id }) => id),
+    );
   }
 
   onEnded(key: SemaphoreKey, ended: readonly EndedTicket[]): void {

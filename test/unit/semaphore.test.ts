@@ -24,6 +24,7 @@ describe('setLimit, adopt and revoke', () => {
     // A backend need not know what is worth another try: then all is.
     delete backend.isRetryable;
     backend.setLimit = async () => onSetLimit();
+    backend.setRate = async () => onSetLimit();
     semaphore = new Semaphore(backend, 'jobs', { limit: 1, ttl: 30_000 });
   });
 
@@ -58,12 +59,15 @@ describe('setLimit, adopt and revoke', () => {
     ] as const) {
       onSetLimit = answer;
       const start = backend.clock.monotonic();
-      const setting = watch(backend.clock, semaphore.setLimit(2));
+      const limit = watch(backend.clock, semaphore.setLimit(2));
+      const rate = watch(backend.clock, semaphore.setRate(undefined));
       await backend.clock.advance(PATIENCE);
-      expect((setting.at ?? 0) - start).to.equal(PATIENCE);
-      expect(setting.error).to.be.instanceOf(BackendError);
-      expect(String(setting.error)).to.include('setting the limit of "jobs" failed');
-      expect(String((setting.error as BackendError).cause)).to.match(why);
+      for (const [what, { at, error }] of Object.entries({ limit, rate })) {
+        expect((at ?? 0) - start).to.equal(PATIENCE);
+        expect(error).to.be.instanceOf(BackendError);
+        expect(String(error)).to.include(`setting the ${what} of "jobs" failed`);
+        expect(String((error as BackendError).cause)).to.match(why);
+      }
     }
     await backend.clock.advance(PATIENCE);
     expect(backend.clock.timers).to.equal(0);

@@ -34,6 +34,28 @@ describe('a subscription', () => {
     expect(backend.acquires).to.have.length(1);
   });
 
+  it('that came while a first call was under way brings one try behind that call', async () => {
+    const { backend, clock } = await listeningFixture();
+    backend.setHealth(false);
+    await clock.advance(10);
+    const reply = later<void>();
+    backend.onAcquire = async (call) => {
+      if (call.key.name === 'other') await reply.promise;
+      return backend.allQueued(call);
+    };
+    const other = new Semaphore(backend, 'other', { limit: 1 });
+    watch(clock, other.acquire());
+    await clock.advance(0);
+    backend.setHealth(true);
+    await clock.advance(0);
+    const calls = (): number =>
+      backend.acquires.filter(({ call }) => call.key.name === 'other').length;
+    expect(calls()).to.equal(1);
+    reply.resolve();
+    await clock.advance(0);
+    expect(calls()).to.equal(2);
+  });
+
   it('does not hide an expiry: a dead holder wakes nobody', async () => {
     const { backend, clock, acquire } = stubFixture({}, pushing());
     acquire(60_000);
@@ -313,8 +335,11 @@ describe('a grant that nobody wants', () => {
   });
 
   it('is not looked for when a subscription comes for the first time', async () => {
-    const { backend, clock } = await listeningFixture();
+    const { backend, clock, acquire } = stubFixture({}, pushing());
     const names = looks(backend);
+    acquire();
+    await clock.advance(0);
+    backend.setHealth(true);
     await clock.advance(5000);
     expect(names).to.deep.equal([]);
   });

@@ -188,6 +188,25 @@ describe('a keyed mutex on a backend that a test decides', () => {
     await own.close();
   });
 
+  it('takes up to 100 keys in one call, and more than that one after the other', async () => {
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const acquireTogether = fake((calls: readonly AcquireCall[]) =>
+      Promise.resolve(calls.map((call) => backend.allGranted(call))),
+    );
+    const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+    for (const [count, together] of [
+      [100, 1],
+      [101, 0],
+    ] as const) {
+      acquireTogether.resetHistory();
+      const many = Array.from({ length: count }, (_, i) => `${count}-${i}`);
+      const taking = watch(backend.clock, own.tryAcquire(many));
+      await pass(backend.clock, 100);
+      expect(taking.value).to.include({ held: true });
+      expect(acquireTogether.callCount).to.equal(together);
+    }
+  });
+
   it('makes no call for keys that nobody wants any more', async () => {
     const acquireTogether = fake.rejects(new Error('unexpected'));
     const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
