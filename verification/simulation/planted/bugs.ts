@@ -253,8 +253,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: data that comes back a little older',
     what: 'A grant for a request that was served before the server lost data is left to its claim time',
     file: 'calling/grant-dispatch.ts',
-    find: 'if (unwanted.length > 0)',
-    replace: 'if (unwanted.length < 0)',
+    find: 'unwanted.map(({ id }) => id),',
+    replace: '[],',
   },
   {
     name: 'release-not-retried',
