@@ -181,9 +181,8 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
       replies = await withTimeout(clock, this.limit, call);
     } catch (error) {
       this.#onError(groups, error);
-      if (error instanceof CallTimeoutError) {
-        void call.then((late) => deliver(groups, late, sent, true)).catch(() => undefined);
-      }
+      // Where only its time was over, a reply may follow.
+      void call.then((late) => deliver(groups, late, sent, true)).catch(() => undefined);
       return;
     }
     deliver(groups, replies, sent, false);

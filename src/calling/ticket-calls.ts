@@ -6,7 +6,7 @@ import type { AcquireGroup } from './acquire-lane.js';
 import { acquireCall, AcquireLane, timeWanted } from './acquire-lane.js';
 import type { TermsOptions } from './call-terms.js';
 import { CallTerms } from './call-terms.js';
-import { callTimeout, CallTimeoutError, withTimeout } from '../time/call-timeout.js';
+import { callTimeout, withTimeout } from '../time/call-timeout.js';
 import { DamagedNames } from './damaged-names.js';
 import { ExtendLane } from './extend-lane.js';
 import { GrantDispatch } from './grant-dispatch.js';
@@ -140,7 +140,7 @@ export class TicketCalls {
     } catch (error) {
       const onLate = (replies: readonly AcquireReply[] = []): void =>
         deliver(groups, replies, sent, true);
-      if (error instanceof CallTimeoutError) void call.then(onLate).catch(() => undefined);
+      void call.then(onLate).catch(() => undefined);
       throw error;
     }
   }
