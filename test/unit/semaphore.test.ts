@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
+import { reasonOf } from '../support/rejection.js';
 import { StubBackend, watch } from './stub-backend.js';
 import { heldFixture, later, stubFixture } from './stub-fixture.js';
 
@@ -11,7 +12,7 @@ const PATIENCE = 5000;
 /** What the holder of a ticket sends to whom it hands it over. */
 const HANDED_OVER = { name: 'jobs', id: 'other.1', slots: [0], fencingToken: 3 };
 
-describe('setLimit, adopt and revoke', () => {
+describe('setLimit, setRate, adopt and revoke', () => {
   let backend: StubBackend & Backend;
   let semaphore: Semaphore;
   let onSetLimit: () => SetLimitReply | Promise<SetLimitReply>;
@@ -24,6 +25,7 @@ describe('setLimit, adopt and revoke', () => {
     // A backend need not know what is worth another try: then all is.
     delete backend.isRetryable;
     backend.setLimit = async () => onSetLimit();
+    backend.setRate = async () => onSetLimit();
     semaphore = new Semaphore(backend, 'jobs', { limit: 1, ttl: 30_000 });
   });
 
@@ -79,6 +81,7 @@ describe('setLimit, adopt and revoke', () => {
     backend.onInspect = () => Promise.reject(new Error('ECONNREFUSED'));
     const calls = [
       watch<unknown>(clock, semaphore.setLimit(2)),
+      watch<unknown>(clock, semaphore.setRate(undefined)),
       watch<unknown>(clock, semaphore.inspect()),
     ];
     await clock.advance(20);
@@ -223,9 +226,12 @@ describe('warnings of a semaphore', () => {
     });
   }
 
-  it('are of another limit once, and once more when one is seen after setLimit', async () => {
+  it('are of another limit once, and once more when one is seen after setLimit, not after a change that is refused', async () => {
     const backend = Object.assign(new StubBackend(), {
       setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
+      addPermits: async () => {
+        return { serverTime: backend.serverTime, grants: [], limit: 4, refused: true as const };
+      },
     });
     const { clock, semaphore } = stubFixture({ limit: 4 }, backend);
     const warnings: string[] = [];
@@ -236,6 +242,8 @@ describe('warnings of a semaphore', () => {
       await semaphore.use(() => undefined);
     };
     await useTwice(5);
+    expect(await reasonOf(semaphore.addPermits(-9))).to.be.instanceOf(RangeError);
+    await useTwice(6);
     await semaphore.setLimit(6);
     await useTwice(7);
     await clock.advance(0);

@@ -148,6 +148,22 @@ describe('a subscription', () => {
   }
 });
 
+describe('a request whose first call was under way while the subscription was away', () => {
+  it('is asked for once more at once: a grant may have been pushed while nobody listened', async () => {
+    const { backend, clock } = await listeningFixture();
+    const gate = later<void>();
+    backend.onAcquire = (call) => gate.promise.then(() => backend.allQueued(call));
+    watch(clock, new Semaphore(backend, 'other', { limit: 1, retry: PLAIN }).acquire(60_000));
+    await clock.advance(0);
+    backend.setHealth(false);
+    backend.setHealth(true);
+    gate.resolve();
+    await clock.advance(0);
+    const asked = backend.acquires.filter(({ call }) => call.key.name === 'other');
+    expect(asked).to.have.length(2);
+  });
+});
+
 describe('a pushed grant', () => {
   it('is taken at once, without another call, and needs none for a short task', async () => {
     const { backend, clock, waiting, id } = await listeningFixture();
