@@ -71,10 +71,7 @@ export class GrantDispatch {
   onGrants(key: SemaphoreKey, grants: readonly PushedGrant[]): void {
     const readers = this.#readers.of(placeOf(key));
     const unwanted = grants.filter((grant) => !readers.some((reader) => reader.onGrant(grant)));
-    this.#giveBack(
-      key,
-      unwanted.map(({ id }) => id),
-    );
+    this.#giveBack(key, unwanted);
   }
 
   onEnded(key: SemaphoreKey, ended: readonly EndedTicket[]): void {
@@ -108,19 +105,18 @@ export class GrantDispatch {
       const call = this.#backend.inspect({ key, limit });
       const { holders, waiters } = await withTimeout(this.#clock, ORPHAN_TIMEOUT_MS, call);
       const readers = this.#readers.of(placeOf(key));
-      const ids = [...holders, ...waiters].map(({ id }) => id);
-      this.#giveBack(
-        key,
-        ids.filter((id) => !readers.some((reader) => reader.wants(id))),
-      );
+      const known = [...holders, ...waiters];
+      const unwanted = known.filter(({ id }) => !readers.some((reader) => reader.wants(id)));
+      this.#giveBack(key, unwanted);
     } catch {
       // Each comes to light when it is granted.
     }
   }
 
-  #giveBack(key: SemaphoreKey, unwanted: readonly string[]): void {
-    const ids = unwanted.filter((id) => this.#numbers.made(id) && !this.#orphans.has(id));
-    const some = ids.slice(0, MAX_ORPHANS - this.#orphans.size);
+  #giveBack(key: SemaphoreKey, unwanted: readonly { readonly id: string }[]): void {
+    const ids = unwanted.map(({ id }) => id);
+    const ours = ids.filter((id) => this.#numbers.made(id) && !this.#orphans.has(id));
+    const some = ours.slice(0, MAX_ORPHANS - this.#orphans.size);
     for (const id of some) this.#orphans.add(id);
     if (some.length > 0) void this.#release(key, some);
   }

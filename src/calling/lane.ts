@@ -181,7 +181,7 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
       replies = await withTimeout(clock, this.limit, call);
     } catch (error) {
       this.#onError(groups, error);
-      // After its time a reply may yet come.
+      // Where only its time was over, a reply may follow.
       void call.then((late) => deliver(groups, late, sent, true)).catch(() => undefined);
       return;
     }

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import type { AdoptCall, Backend, SetLimitReply } from '../../src/backends/backend.js';
 import { BackendError, ClosedError, Semaphore } from '../../src/index.js';
+import { reasonOf } from '../support/rejection.js';
 import { StubBackend, watch } from './stub-backend.js';
 import { heldFixture, later, stubFixture } from './stub-fixture.js';
 
@@ -11,7 +12,7 @@ const PATIENCE = 5000;
 /** What the holder of a ticket sends to whom it hands it over. */
 const HANDED_OVER = { name: 'jobs', id: 'other.1', slots: [0], fencingToken: 3 };
 
-describe('setLimit, adopt and revoke', () => {
+describe('setLimit, setRate, adopt and revoke', () => {
   let backend: StubBackend & Backend;
   let semaphore: Semaphore;
   let onSetLimit: () => SetLimitReply | Promise<SetLimitReply>;
@@ -59,15 +60,12 @@ describe('setLimit, adopt and revoke', () => {
     ] as const) {
       onSetLimit = answer;
       const start = backend.clock.monotonic();
-      const limit = watch(backend.clock, semaphore.setLimit(2));
-      const rate = watch(backend.clock, semaphore.setRate(undefined));
+      const setting = watch(backend.clock, semaphore.setLimit(2));
       await backend.clock.advance(PATIENCE);
-      for (const [what, { at, error }] of Object.entries({ limit, rate })) {
-        expect((at ?? 0) - start).to.equal(PATIENCE);
-        expect(error).to.be.instanceOf(BackendError);
-        expect(String(error)).to.include(`setting the ${what} of "jobs" failed`);
-        expect(String((error as BackendError).cause)).to.match(why);
-      }
+      expect((setting.at ?? 0) - start).to.equal(PATIENCE);
+      expect(setting.error).to.be.instanceOf(BackendError);
+      expect(String(setting.error)).to.include('setting the limit of "jobs" failed');
+      expect(String((setting.error as BackendError).cause)).to.match(why);
     }
     await backend.clock.advance(PATIENCE);
     expect(backend.clock.timers).to.equal(0);
@@ -83,6 +81,7 @@ describe('setLimit, adopt and revoke', () => {
     backend.onInspect = () => Promise.reject(new Error('ECONNREFUSED'));
     const calls = [
       watch<unknown>(clock, semaphore.setLimit(2)),
+      watch<unknown>(clock, semaphore.setRate(undefined)),
       watch<unknown>(clock, semaphore.inspect()),
     ];
     await clock.advance(20);
@@ -227,9 +226,12 @@ describe('warnings of a semaphore', () => {
     });
   }
 
-  it('are of another limit once, and once more when one is seen after setLimit', async () => {
+  it('are of another limit once, and once more when one is seen after setLimit, not after a change that is refused', async () => {
     const backend = Object.assign(new StubBackend(), {
       setLimit: async () => ({ serverTime: backend.serverTime, grants: [] }),
+      addPermits: async () => {
+        return { serverTime: backend.serverTime, grants: [], limit: 4, refused: true as const };
+      },
     });
     const { clock, semaphore } = stubFixture({ limit: 4 }, backend);
     const warnings: string[] = [];
@@ -240,6 +242,8 @@ describe('warnings of a semaphore', () => {
       await semaphore.use(() => undefined);
     };
     await useTwice(5);
+    expect(await reasonOf(semaphore.addPermits(-9))).to.be.instanceOf(RangeError);
+    await useTwice(6);
     await semaphore.setLimit(6);
     await useTwice(7);
     await clock.advance(0);

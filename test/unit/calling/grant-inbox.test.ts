@@ -34,28 +34,6 @@ describe('a subscription', () => {
     expect(backend.acquires).to.have.length(1);
   });
 
-  it('that came while a first call was under way brings one try behind that call', async () => {
-    const { backend, clock } = await listeningFixture();
-    backend.setHealth(false);
-    await clock.advance(10);
-    const reply = later<void>();
-    backend.onAcquire = async (call) => {
-      if (call.key.name === 'other') await reply.promise;
-      return backend.allQueued(call);
-    };
-    const other = new Semaphore(backend, 'other', { limit: 1 });
-    watch(clock, other.acquire());
-    await clock.advance(0);
-    backend.setHealth(true);
-    await clock.advance(0);
-    const calls = (): number =>
-      backend.acquires.filter(({ call }) => call.key.name === 'other').length;
-    expect(calls()).to.equal(1);
-    reply.resolve();
-    await clock.advance(0);
-    expect(calls()).to.equal(2);
-  });
-
   it('does not hide an expiry: a dead holder wakes nobody', async () => {
     const { backend, clock, acquire } = stubFixture({}, pushing());
     acquire(60_000);
@@ -168,6 +146,22 @@ describe('a subscription', () => {
       expect([opened, clock.timers], 'nobody waits').to.deep.equal([3, 0]);
     });
   }
+});
+
+describe('a request whose first call was under way while the subscription was away', () => {
+  it('is asked for once more at once: a grant may have been pushed while nobody listened', async () => {
+    const { backend, clock } = await listeningFixture();
+    const gate = later<void>();
+    backend.onAcquire = (call) => gate.promise.then(() => backend.allQueued(call));
+    watch(clock, new Semaphore(backend, 'other', { limit: 1, retry: PLAIN }).acquire(60_000));
+    await clock.advance(0);
+    backend.setHealth(false);
+    backend.setHealth(true);
+    gate.resolve();
+    await clock.advance(0);
+    const asked = backend.acquires.filter(({ call }) => call.key.name === 'other');
+    expect(asked).to.have.length(2);
+  });
 });
 
 describe('a pushed grant', () => {

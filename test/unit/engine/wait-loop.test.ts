@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { spy } from 'sinon';
 
 import type { AcquireCall, AcquireReply } from '../../../src/backends/backend.js';
-import { AcquireTimeoutError, BackendError } from '../../../src/index.js';
+import { AcquireTimeoutError, BackendError, ClosedError } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { never, watch } from '../stub-backend.js';
 import {
@@ -286,6 +286,20 @@ describe('waiting', () => {
     expect([getEventListeners(signal, 'abort').length, clock.timers]).to.deep.equal([0, 0]);
   });
 
+  it('withdraws each request once, also one that is given up while close() ends many', async () => {
+    const { backend, clock, semaphore, acquire } = stubFixture();
+    const controller = new AbortController();
+    const many = Array.from({ length: 300 }, () => acquire());
+    const last = acquire({ signal: controller.signal });
+    await clock.advance(0);
+    const closing = semaphore.close();
+    controller.abort('enough');
+    await closing;
+    expect(last.error).to.equal('enough');
+    for (const { error } of many) expect(error).to.be.instanceOf(ClosedError);
+    expect(backend.givenBack.toSorted()).to.deep.equal(backend.ids.toSorted());
+  });
+
   describe('that is granted', () => {
     it('with the reply to another call is not asked for again, and only if it fits', async () => {
       const { backend, clock, acquire } = stubFixture();
@@ -324,6 +338,29 @@ describe('waiting', () => {
       await clock.advance(200);
       expect(waiting.value?.held).to.equal(true);
       expect([backend.ids.length, backend.givenBack]).to.deep.equal([1, []]);
+    });
+
+    it('by a push that comes after its time asks again soon, also where pushes are sure', async () => {
+      const { backend, clock, waiting, id } = await listeningFixture();
+      backend.onAcquire = (call) => backend.allGranted(call);
+      backend.push(id, 0);
+      await clock.advance(0);
+      expect(waiting.done).to.equal(false);
+      await clock.advance(200);
+      expect(waiting.value?.held).to.equal(true);
+    });
+
+    it('in a single try by a reply that comes after the lease fails, says why, and is given back', async () => {
+      const { backend, clock, semaphore } = stubFixture({ ttl: 1000 });
+      const answer = firstCallLate(backend, () => never());
+      const trying = watch(clock, semaphore.tryAcquire());
+      await clock.advance(999);
+      answer((call) => backend.allGranted(call));
+      await clock.advance(0);
+      expect(String((trying.error as BackendError).cause)).to.include(
+        'after its lease had expired',
+      );
+      expect(backend.givenBack).to.deep.equal(backend.ids);
     });
 
     it('by a push asks for it again where pushes are confirmed, behind a call that is under way', async () => {

@@ -188,25 +188,6 @@ describe('a keyed mutex on a backend that a test decides', () => {
     await own.close();
   });
 
-  it('takes up to 100 keys in one call, and more than that one after the other', async () => {
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const acquireTogether = fake((calls: readonly AcquireCall[]) =>
-      Promise.resolve(calls.map((call) => backend.allGranted(call))),
-    );
-    const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
-    for (const [count, together] of [
-      [100, 1],
-      [101, 0],
-    ] as const) {
-      acquireTogether.resetHistory();
-      const many = Array.from({ length: count }, (_, i) => `${count}-${i}`);
-      const taking = watch(backend.clock, own.tryAcquire(many));
-      await pass(backend.clock, 100);
-      expect(taking.value).to.include({ held: true });
-      expect(acquireTogether.callCount).to.equal(together);
-    }
-  });
-
   it('makes no call for keys that nobody wants any more', async () => {
     const acquireTogether = fake.rejects(new Error('unexpected'));
     const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
@@ -216,20 +197,48 @@ describe('a keyed mutex on a backend that a test decides', () => {
     expect(acquireTogether.callCount).to.equal(0);
   });
 
-  it('gives back what the one call took after its time', async () => {
-    const reply = later<void>();
+  for (const taken of [2, 0]) {
+    it(`gives back the ${taken} permits that the one call took after its time`, async () => {
+      const reply = later<void>();
+      const acquireTogether = async (calls: readonly AcquireCall[]) => {
+        await reply.promise;
+        return taken === 0 ? undefined : calls.map((call) => backend.allGranted(call));
+      };
+      const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+      const trying = watch(backend.clock, hanging.tryAcquire(['a', 'b']));
+      await backend.clock.advance(5000);
+      expect(trying.error).to.be.instanceOf(BackendError);
+      const before = backend.givenBack.length;
+      reply.resolve();
+      await backend.clock.advance(0);
+      expect(backend.givenBack.length - before, 'behind the late reply').to.equal(taken);
+    });
+  }
+
+  it('asks for each key by itself, under the same ids, when the one call came too late', async () => {
+    const ids: string[] = [];
     const acquireTogether = async (calls: readonly AcquireCall[]) => {
-      await reply.promise;
-      return calls.map((call) => backend.allGranted(call));
+      ids.push(...calls.flatMap(({ requests }) => requests.map(({ id }) => id)));
+      return calls.map((call) => backend.verdicts(call, () => ({ kind: 'late' })));
     };
-    const hanging = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
-    const trying = watch(backend.clock, hanging.tryAcquire(['a', 'b']));
-    await backend.clock.advance(5000);
-    expect(trying.error).to.be.instanceOf(BackendError);
-    const before = backend.givenBack.length;
-    reply.resolve();
-    await backend.clock.advance(0);
-    expect(backend.givenBack.length - before, 'once more, behind the late grants').to.equal(2);
+    const own = new KeyedMutex(Object.assign(backend, { acquireTogether }), { name });
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const trying = watch(backend.clock, own.tryAcquire(['a', 'b']));
+    await backend.clock.advance(200);
+    expect(trying.value).to.include({ held: true });
+    expect(backend.ids).to.deep.equal(ids);
+  });
+
+  it('makes the one call only for one permit each of 2 to 100 semaphores', async () => {
+    const acquireTogether = fake.rejects(new Error('unexpected'));
+    Object.assign(backend, { acquireTogether });
+    backend.onAcquire = (call) => backend.allGranted(call);
+    const semaphores = keys.slice(0, 2).map((key) => new Semaphore(backend, key, { limit: 2 }));
+    const many = Array.from({ length: 101 }, (_, i) => `key ${i}`);
+    await (await mutex.acquire(['a'])).release();
+    await (await mutex.acquire(many)).release();
+    await (await acquireAll(semaphores.map((semaphore) => ({ semaphore, permits: 2 })))).release();
+    expect([acquireTogether.callCount, backend.givenBack.length]).to.deep.equal([0, 104]);
   });
 
   it('holds nothing and leaves no rejection unhandled when the one call lacks verdicts', async () => {

@@ -253,8 +253,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own defect: data that comes back a little older',
     what: 'A grant for a request that was served before the server lost data is left to its claim time',
     file: 'calling/grant-dispatch.ts',
-    find: 'unwanted.map(({ id }) => id),',
-    replace: '[],',
+    find: 'reader.onGrant(grant)));\n    this.#giveBack(key, unwanted);',
+    replace: 'reader.onGrant(grant)));\n    this.#giveBack(key, unwanted.slice(0, 0));',
   },
   {
     name: 'release-not-retried',
