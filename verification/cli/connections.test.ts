@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { redsem } from '../../test/cli/cli-fixture.js';
-import { leastRights } from '../../test/support/least-rights.js';
+import { leastRights } from '../support/least-rights.js';
 import {
   describeStarted,
   describeWithServer,
   noServer,
 } from '../../test/support/require-server.js';
-import { describeWithCluster } from '../../test/support/require-topology.js';
-import { noTls, startTlsServer } from '../../test/support/tls-server.js';
+import { describeWithCluster } from '../support/require-topology.js';
+import { noTls, startTlsServer } from '../support/tls-server.js';
 
 const SCRIPT = ['--', 'sh', '-c', 'echo in slot $REDSEM_SLOT'];
 const SERVER_ARGS = 'me on >p@ss/word ~* &* +@all --unixsocket redis.sock --databases 4';

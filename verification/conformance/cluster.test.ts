@@ -1,4 +1,4 @@
-import { describeWithCluster } from '../../test/support/require-topology.js';
+import { describeWithCluster } from '../support/require-topology.js';
 import { acquireCases } from '../../test/conformance/cases/acquire-cases.js';
 import { nameCases } from '../../test/conformance/cases/name-cases.js';
 import { waitingCases } from '../../test/conformance/cases/waiting-cases.js';

@@ -9,7 +9,7 @@ import { memoryRow } from '../../test/conformance/rows/memory-row.js';
 import { redisRow } from '../../test/conformance/rows/redis-row.js';
 import { serverRows } from '../../test/conformance/rows/server-rows.js';
 import { allGroups, semaphoreSuite } from '../../test/conformance/semaphore-suite.js';
-import { leastRights } from '../../test/support/least-rights.js';
+import { leastRights } from '../support/least-rights.js';
 import { openClient } from '../../test/support/open-client.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { realPassage as passage } from './real-passage.js';

@@ -1,4 +1,4 @@
-import { describeWithSentinels } from '../../test/support/require-topology.js';
+import { describeWithSentinels } from '../support/require-topology.js';
 import { acquireCases } from '../../test/conformance/cases/acquire-cases.js';
 import { keyCases } from '../../test/conformance/cases/key-cases.js';
 import { permitCases } from '../../test/conformance/cases/permit-cases.js';

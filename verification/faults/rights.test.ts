@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { BackendError } from '../../src/index.js';
 import * as quorumScripts from '../../src/backends/quorum/scripts.js';
 import * as scripts from '../../src/backends/redis/scripts.js';
-import { leastRights } from '../../test/support/least-rights.js';
+import { leastRights } from '../support/least-rights.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { AT_ONCE_MS, timedRejection } from '../support/timed.js';
 import { type Fixture, throughBothClients, waysIn } from './fixture.js';

@@ -9,7 +9,7 @@ import { serverRows } from '../../test/conformance/rows/server-rows.js';
 import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import { describeWithCluster, describeWithSentinels } from '../../test/support/require-topology.js';
+import { describeWithCluster, describeWithSentinels } from '../support/require-topology.js';
 import { clusterRows } from '../conformance/rows/cluster-rows.js';
 import { sentinelRows } from '../conformance/rows/sentinel-rows.js';
 

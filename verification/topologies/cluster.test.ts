@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import { ManualClock } from '../../src/index.js';
 import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
-import { leastRights } from '../../test/support/least-rights.js';
+import { leastRights } from '../support/least-rights.js';
 import type { TestServer } from '../../test/support/redis-server.js';
-import { describeWithCluster } from '../../test/support/require-topology.js';
+import { describeWithCluster } from '../support/require-topology.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { clusterClient, type Fixture, meeting, throughBothClients } from './topology-fixture.js';
 

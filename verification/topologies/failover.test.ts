@@ -5,7 +5,7 @@ import { newName } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
 import { openClient } from '../../test/support/open-client.js';
 import type { TestServer } from '../../test/support/redis-server.js';
-import { describeWithCluster, describeWithSentinels } from '../../test/support/require-topology.js';
+import { describeWithCluster, describeWithSentinels } from '../support/require-topology.js';
 import { StoredSemaphore } from '../../test/support/stored-semaphore.js';
 import { LATE_MS, timedRejection } from '../support/timed.js';
 import {

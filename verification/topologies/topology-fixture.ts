@@ -10,8 +10,8 @@ import {
 } from '../../src/index.js';
 import { type BothKinds, bothKinds, type Login } from '../../test/support/client-fixture.js';
 import { eventually } from '../../test/support/eventually.js';
-import type { TestCluster } from '../../test/support/redis-cluster.js';
-import { MASTER_NAME, type TestSentinels } from '../../test/support/redis-sentinel.js';
+import type { TestCluster } from '../support/redis-cluster.js';
+import { MASTER_NAME, type TestSentinels } from '../support/redis-sentinel.js';
 import type { TestServer } from '../../test/support/redis-server.js';
 import { LATE_MS } from '../support/timed.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { type FaultProxy, startProxy } from '../../test/support/fault-proxy.js';
+import { type FaultProxy, startProxy } from '../support/fault-proxy.js';
 import { pickLoopbackPort } from '../../test/support/loopback-port.js';
 import { describeInBrowser, textOf, untilLink, untilText } from './page-fixture.js';
 import { stopUsers, UserProcess } from './user-process.js';

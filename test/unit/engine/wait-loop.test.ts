@@ -228,15 +228,6 @@ describe('waiting', () => {
     }
   });
 
-  it('asks again when a try came too late', async () => {
-    const { backend, clock, acquire } = stubFixture();
-    backend.onAcquire = (call, index) =>
-      index > 0 ? backend.allGranted(call) : backend.verdicts(call, () => ({ kind: 'late' }));
-    const waiting = acquire(5000);
-    await clock.advance(20);
-    expect(waiting.value?.held).to.equal(true);
-  });
-
   it('tries soon after a try that came too late or that had no reply, also where pushes are sure', async () => {
     for (const spoil of ['late', 'no reply'] as const) {
       const { backend, clock, waiting } = await listeningFixture();

@@ -1,4 +1,4 @@
-import { startCluster } from '../../../test/support/redis-cluster.js';
+import { startCluster } from '../../support/redis-cluster.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import { NAME } from '../semaphore-name.js';

@@ -6,7 +6,7 @@ import type { RedisTarget } from '../../../src/index.js';
 import { quorum } from '../../../src/index.js';
 import type { SingleTarget } from '../../../src/clients.js';
 import { openClient } from '../../../test/support/open-client.js';
-import { MASTER_NAME } from '../../../test/support/redis-sentinel.js';
+import { MASTER_NAME } from '../../support/redis-sentinel.js';
 import type { Address, Connection } from './topology.js';
 
 const CONNECT_TRIES = 100;

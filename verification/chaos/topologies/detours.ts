@@ -1,4 +1,4 @@
-import { type FaultProxy, startProxy } from '../../../test/support/fault-proxy.js';
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import { injectProxyFault } from './proxy-faults.js';
 import { type Undo, WORKERS } from './topology.js';

@@ -1,4 +1,4 @@
-import type { FaultProxy } from '../../../test/support/fault-proxy.js';
+import type { FaultProxy } from '../../support/fault-proxy.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import type { Undo } from './topology.js';

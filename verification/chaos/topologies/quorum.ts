@@ -1,4 +1,4 @@
-import { type FaultProxy, startProxy } from '../../../test/support/fault-proxy.js';
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.js';
 import { startServer, type TestServer } from '../../../test/support/redis-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';

@@ -1,4 +1,4 @@
-import { startSentinels } from '../../../test/support/redis-sentinel.js';
+import { startSentinels } from '../../support/redis-sentinel.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
 import { Detours } from './detours.js';
 import { Replicated } from './replicated.js';

@@ -1,5 +1,5 @@
 import { noFakeClock } from '../../../test/support/require-server.js';
-import { type FaultProxy, startProxy } from '../../../test/support/fault-proxy.js';
+import { type FaultProxy, startProxy } from '../../support/fault-proxy.js';
 import { startServer, type TestServer } from '../../../test/support/redis-server.js';
 import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
 import type { FaultKind } from '../history/fault-kinds.js';

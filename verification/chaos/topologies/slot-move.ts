@@ -1,4 +1,4 @@
-import type { TestCluster } from '../../../test/support/redis-cluster.js';
+import type { TestCluster } from '../../support/redis-cluster.js';
 import type { Undo } from './topology.js';
 
 /**

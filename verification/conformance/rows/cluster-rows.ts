@@ -4,7 +4,7 @@ import { createCluster } from 'redis';
 import { createCluster as createCluster4 } from 'redis-4';
 import { createCluster as createCluster5 } from 'redis-5';
 
-import type { TestCluster } from '../../../test/support/redis-cluster.js';
+import type { TestCluster } from '../../support/redis-cluster.js';
 import type { Row } from '../../../test/conformance/row.js';
 import {
   type Connected,

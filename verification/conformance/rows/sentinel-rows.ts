@@ -3,7 +3,7 @@ import { Redis as Redis6 } from 'ioredis-6';
 import { createSentinel } from 'redis';
 import { createSentinel as createSentinel5 } from 'redis-5';
 
-import { MASTER_NAME as name, type TestSentinels } from '../../../test/support/redis-sentinel.js';
+import { MASTER_NAME as name, type TestSentinels } from '../../support/redis-sentinel.js';
 import type { Row } from '../../../test/conformance/row.js';
 import {
   type Connected,

@@ -1,5 +1,5 @@
-import { eventually } from './eventually.js';
-import { startServer, type TestServer } from './redis-server.js';
+import { eventually } from '../../test/support/eventually.js';
+import { startServer, type TestServer } from '../../test/support/redis-server.js';
 
 const SLOTS = 16_384;
 const MASTERS = 3;

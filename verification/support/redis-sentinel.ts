@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { eventually } from './eventually.js';
+import { eventually } from '../../test/support/eventually.js';
 import { type FaultProxy, startProxy } from './fault-proxy.js';
-import { startServer, type TestServer } from './redis-server.js';
+import { startServer, type TestServer } from '../../test/support/redis-server.js';
 
 /** Longer than a client waits before it connects again, in ms. */
 const RETRY = 2500;

@@ -1,6 +1,6 @@
 import { startCluster, type TestCluster } from './redis-cluster.js';
 import { startSentinels, type TestSentinels } from './redis-sentinel.js';
-import { describeStarted, noServer } from './require-server.js';
+import { describeStarted, noServer } from '../../test/support/require-server.js';
 
 /** A `describe` with its own cluster; its tests are pending where there is no server program. */
 export function describeWithCluster(

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { findExecutable } from './find-executable.js';
-import { pickLoopbackPort } from './loopback-port.js';
-import { findServer, startServer, type TestServer } from './redis-server.js';
-import { makeTemporaryFolder } from './temporary-folder.js';
+import { findExecutable } from '../../test/support/find-executable.js';
+import { pickLoopbackPort } from '../../test/support/loopback-port.js';
+import { findServer, startServer, type TestServer } from '../../test/support/redis-server.js';
+import { makeTemporaryFolder } from '../../test/support/temporary-folder.js';
 
 /**
  * A server that speaks TLS on a separate port, beside the plain port of the tests; clients must
