@@ -13,7 +13,9 @@ const FIXED_SEED = 14;
 export async function check<T>(property: IAsyncProperty<T>, runs: number): Promise<void> {
   const parameters: Parameters<T> = {
     numRuns: Number(REDSEM_RUNS ?? runs),
-    endOnFailure: process.env['NOSHRINK'] !== undefined,
+    // Shrinking may take longer than a test has: a fresh seed is printed at once, and shrinks when it
+    // is set again.
+    endOnFailure: REDSEM_SEED === 'fresh' || process.env['NOSHRINK'] !== undefined,
     includeErrorInReport: true,
   };
   if (REDSEM_SEED !== 'fresh') parameters.seed = Number(REDSEM_SEED ?? FIXED_SEED);

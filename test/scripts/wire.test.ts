@@ -7,7 +7,7 @@ import * as redisScripts from '../../src/backends/redis/scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: '42e533ffe7e5ce4741303d9f1508fd8a1cb78e89',
+  acquire: '85f51f9be39738e8ca3b6b839bfd0ff5d85417c6',
   adopt: '708a4592670486a0089a1d2ebd8e9ec5b9d2f9f9',
   'check-server': '91aa6cff1634792d87b1ff7b1eea88e86ae6965c',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',

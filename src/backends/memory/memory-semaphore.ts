@@ -116,7 +116,7 @@ export class MemorySemaphore {
       return { serverTime: now, ...told, verdicts, grants, askAgainAt: undefined };
     }
     this.#rate.name(call, now);
-    for (const request of requests) this.#requeue(request, call);
+    for (const request of requests) this.#requeue(request, call, now);
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(call, now);
     const served = this.#serveQueue(limit, now);
@@ -239,24 +239,24 @@ export class MemorySemaphore {
   }
 
   /** A request that was dropped (claim or lease over) returns to its old place. */
-  #requeue(request: TicketRequest, call: AcquireCall): void {
+  #requeue(request: TicketRequest, call: AcquireCall, now: number): void {
     const { id, arrival } = request;
     if (arrival === undefined || this.#tickets.has(id) || this.#queue.has(id)) return;
     // Data may be lost while the clock is behind: new requests must come behind it.
     this.#numbers.keepAbove(arrival);
-    this.#queue.add(newWaiter(request, call, arrival));
+    this.#queue.add(newWaiter(request, call, arrival), now);
   }
 
   /** The caller is alive. Where it may be refused, those that are not must not be counted. */
   #renewLease({ client, maxWaiting }: AcquireCall, now: number): void {
     if (this.#queue.renewLease(client, now) && maxWaiting !== undefined) {
-      this.#queue.sweep(client, now);
+      this.#queue.sweep(now);
     }
   }
 
   #isFull({ client, maxWaiting = Infinity }: AcquireCall, now: number): boolean {
     if (this.#queue.size >= maxWaiting && this.#queue.keepLease(client, now)) {
-      this.#queue.sweep(client, now);
+      this.#queue.sweep(now);
     }
     return this.#queue.size >= maxWaiting;
   }
@@ -318,7 +318,7 @@ export class MemorySemaphore {
     if (this.#isFull(call, now)) return { kind: 'full', waiting: this.#queue.size };
     const arrival = this.#numbers.next(now);
     served.blocked = Math.min(served.blocked, this.#queue.rankOf(order));
-    this.#queue.add(newWaiter(request, call, arrival));
+    this.#queue.add(newWaiter(request, call, arrival), now);
     return { kind: 'queued', arrival };
   }
 

@@ -37,9 +37,10 @@ export class WaitingLine {
     return this.#waiters.has(id);
   }
 
-  /** No other may be there under its id. */
-  add(waiter: Waiter): void {
+  /** No other may be there under its id. Its client lives. */
+  add(waiter: Waiter, now: number): void {
     this.#waiters.set(waiter.id, waiter);
+    this.#leases.set(waiter.client, now + WAITER_LEASE_MS);
     if (flowOf(waiter.order) !== PLAIN_FLOW) {
       this.#others += 1;
       this.#ordered = true;
@@ -191,11 +192,11 @@ export class WaitingLine {
     return this.#unswept;
   }
 
-  /** Drops those that do not count; the caller lives. */
-  sweep(caller: string, now: number): void {
+  /** Drops those that do not count. */
+  sweep(now: number): void {
     this.#unswept = false;
     for (const waiter of this.#waiters.values()) {
-      if (waiter.client !== caller && !this.isAlive(waiter, now)) this.remove(waiter.id);
+      if (!this.isAlive(waiter, now)) this.remove(waiter.id);
     }
   }
 

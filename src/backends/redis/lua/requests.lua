@@ -32,10 +32,10 @@ local function write_comers(s)
   s.comers, s.fields = {}, {}
 end
 
--- Drops the requests of dead clients, so that the others can be counted. The caller lives. Heads
--- come last: their successors live.
+-- Drops the requests of dead clients, so that the others can be counted. Heads come last: their
+-- successors live.
 local function sweep(s)
-  local alive = { [s.client] = true }
+  local alive = {}
   local zones = { '-1600000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
   for zone = 1, 5, 2 do
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, zones[zone], zones[zone + 1])) do
@@ -164,7 +164,8 @@ local function is_full(s)
   end
   write_comers(s)
   s.waiting = count_waiting(s)
-  redis.call('ZADD', s.queue, 'XX', own_lease(s))
+  -- What its client left long ago is as dead as that of others, unless it is asked for again.
+  redis.call('ZADD', s.queue, s.arrived and 'CH' or 'XX', own_lease(s))
   if drop_dead_leases(s) then
     sweep(s)
   end
