@@ -13,8 +13,8 @@ const FIXED_SEED = 14;
 export async function check<T>(property: IAsyncProperty<T>, runs: number): Promise<void> {
   const parameters: Parameters<T> = {
     numRuns: Number(REDSEM_RUNS ?? runs),
-    // Shrinking may take longer than a test has: a fresh seed is printed at once, and shrinks when it
-    // is set again.
+    // Shrinking may take longer than a test has: a fresh seed is printed at once, and shrinks when
+    // it is set again.
     endOnFailure: REDSEM_SEED === 'fresh' || process.env['NOSHRINK'] !== undefined,
     includeErrorInReport: true,
   };
