@@ -93,7 +93,7 @@ export class LiveTickets {
     const ticket = this.#tickets.remove(id);
     if (ticket === undefined) return false;
     this.#slots.giveBack(ticket.ranges);
-    if (this.#adopted.size > 0 && this.#adoptedId(id) === id) this.#adopted.delete(firstId(id));
+    if (this.#adopted.size > 0 && firstId(id) !== id) this.#adopted.delete(firstId(id));
     return true;
   }
 
