@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { ClosedError } from '../../../src/index.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import { expectLost, untilLost } from '../scope.js';
+import { expectLost, untilLost, untilState } from '../scope.js';
 
 export const closeCases: CaseGroup = {
   title: 'close',
@@ -39,7 +39,7 @@ export const closeCases: CaseGroup = {
         expect({ name, code }).to.deep.equal({ name: 'ClosedError', code: 'CLOSED' });
         expect(error.message).to.include(scope.name);
       }
-      expect(await staying.inspect()).to.include({ held: 1, waiting: 1 });
+      await untilState(staying, { held: 1, waiting: 1 });
       await holder.release();
       expect(await waiting).to.include({ held: true });
       const elsewhere = scope.elsewhere().acquire();

@@ -50,10 +50,10 @@ export const limitCases: CaseGroup = {
       const late = here.acquire({ permits: 2 });
       await scope.untilWaiting(2);
       expect(await holder.release()).to.equal(true);
-      expect(await there.inspect()).to.include({ held: 0, waiting: 2 });
+      await untilState(there, { held: 0, waiting: 2 });
       await there.setLimit(2);
       const first = await early;
-      expect(await here.inspect()).to.include({ held: 2, waiting: 1 });
+      await untilState(here, { held: 2, waiting: 1 });
       await first.release();
       expect((await late).slots).to.deep.equal([0, 1]);
     },

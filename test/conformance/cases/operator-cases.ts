@@ -5,7 +5,7 @@ import { ClosedError, HandleLostError } from '../../../src/index.js';
 import { moment } from '../../support/moment.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { type CaseGroup, needing } from '../case-group.js';
-import { expectLost, type Scope, untilLost } from '../scope.js';
+import { expectLost, type Scope, untilLost, untilState } from '../scope.js';
 
 /** As it comes out of a queue's message. */
 function sent(handle: Handle): HandleData {
@@ -113,7 +113,7 @@ export const operatorCases: CaseGroup = {
       }
       expect(await there.revoke(first.id), 'adopted under another id').to.equal(false);
       await Promise.all([holder.extend(), adopted.extend()]);
-      expect(await there.inspect()).to.include({ held: 4, waiting: 1 });
+      await untilState(there, { held: 4, waiting: 1 });
       expect(await here.revoke(adopted.id)).to.equal(true);
       expect(await here.revoke(adopted.id), 'a second time').to.equal(true);
       await errorOf(here.adopt(sent(adopted)), HandleLostError);
