@@ -10,9 +10,16 @@ export interface Message {
   readonly data?: unknown;
 }
 
-/** Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. */
-export function startWorker(script: URL, args: unknown = null): WorkerProcess {
-  const child = spawnOwned(process.execPath, [...programOf(fileURLToPath(script))], {
+/**
+ * Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. `flags` are
+ * Node's.
+ */
+export function startWorker(
+  script: URL,
+  args: unknown = null,
+  flags: readonly string[] = [],
+): WorkerProcess {
+  const child = spawnOwned(process.execPath, [...flags, ...programOf(fileURLToPath(script))], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
