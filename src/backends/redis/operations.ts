@@ -50,7 +50,7 @@ export const acquireOperation: Operation<AcquireCall, AcquireReply> = {
     one.notAfter === other.notAfter &&
     one.label === other.label,
   argument: requestsText,
-  parse: (part, { requests }) => parseAcquire(part, requests.length),
+  parse: (part, { requests }) => parseAcquire(part, requests),
 };
 
 export const extendOperation: Operation<ExtendCall, ExtendReply> = {

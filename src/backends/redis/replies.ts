@@ -12,6 +12,7 @@ import type {
   RevokeReply,
   SetLimitReply,
   SetRateReply,
+  TicketRequest,
 } from '../backend.js';
 import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
@@ -49,10 +50,12 @@ export function saysBusy([part, ...more]: readonly ReplyPart[]): boolean {
   return part !== undefined && more.length === 0 && /^\d{1,15}$/.test(part.text);
 }
 
-export function parseAcquire(part: ReplyPart, requests: number): AcquireReply {
+export function parseAcquire(part: ReplyPart, requests: readonly TicketRequest[]): AcquireReply {
   const { common, body, nearest } = parsePart('acquire', part);
   const verdicts = parseVerdicts(body);
-  if (verdicts.length !== requests) throw new UnexpectedReplyError('acquire', part.text);
+  if (verdicts.length !== requests.length || !verdicts.every((one, i) => fits(one, requests[i]))) {
+    throw new UnexpectedReplyError('acquire', part.text);
+  }
   const askAgainAt = nearest === '' ? undefined : milliseconds(nearest);
   // Field by field, here and below: a spread costs several times as much on this path.
   const { serverTime, grants, storedLimit, otherLimit } = common;
@@ -192,6 +195,12 @@ export function parseLimit(text: string): Pick<Reply, 'storedLimit' | 'otherLimi
     storedLimit: text.startsWith('s') ? limit : undefined,
     otherLimit: text.startsWith('o') ? limit : undefined,
   };
+}
+
+/** A request is refused only for more permits than the limit. */
+function fits(verdict: AcquireVerdict, request: TicketRequest | undefined): boolean {
+  if (verdict.kind !== 'over') return true;
+  return verdict.limit < (parseTicketId(request?.id ?? '')?.permits ?? 1);
 }
 
 function parseVerdicts(body: string): AcquireVerdict[] {

@@ -12,6 +12,7 @@ import {
   partsOf,
   UnexpectedReplyError,
 } from '../../../../src/backends/redis/replies.js';
+import { request } from '../../../scripts/port-fixture.js';
 
 /** What may come back from something that is not our script; more is in test/random. */
 const GARBAGE = [null, '', 'OK', 12n, [], Symbol('x'), '||||||||', 'now||b|', '1.5||b|'] as const;
@@ -33,9 +34,15 @@ describe('replies', () => {
   });
 
   it('with another number of verdicts than was asked for, or odd ones, are refused', () => {
-    for (const verdicts of ['', 'b;b;b', 'x;b', '+;b', '1;b', 'q1.5;b', 'o0;b', 'n7', 'n1-2 3']) {
-      expect(() => parseAcquire(part(verdicts), 2), verdicts).to.throw(UnexpectedReplyError);
+    const requests = [request('a.1', 'wait'), request('a.2.3', 'wait')];
+    const oddVerdicts = ['x;b', '+;b', '1;b', 'q1.5;b', 'o0;b', 'o1;b', 'b;o3', 'n7', 'n1-2 3'];
+    for (const verdicts of ['', 'b;b;b', ...oddVerdicts]) {
+      expect(() => parseAcquire(part(verdicts), requests), verdicts).to.throw(UnexpectedReplyError);
     }
+    expect(parseAcquire(part('b;o2'), requests).verdicts[1]).to.deep.equal({
+      kind: 'over',
+      limit: 2,
+    });
     for (const digits of ['1', '101', '11/x//']) {
       const ids = ['a.1', 'a.2'];
       expect(() => parseExtend(part(digits), ids)).to.throw(UnexpectedReplyError);
