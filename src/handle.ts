@@ -1,5 +1,5 @@
 import type { HandleLostError } from './errors.js';
-import type { Lease } from './engine/lease.js';
+import type { Lease } from './core/lease.js';
 import { LossEmitter } from './loss-emitter.js';
 
 /** A ticket as plain data: another process takes it over with `adopt`. */
@@ -14,46 +14,35 @@ export interface HandleData {
   readonly fencingToken: number;
 }
 
-/** What a handle asks of the semaphore that made it. */
-export interface HandleKeeper {
-  look(lease: Lease): number;
-  extend(lease: Lease): Promise<void>;
-  release(lease: Lease): Promise<boolean>;
-}
-
-// A held lease is kept by the lease renewer, its handle by the caller alone. A handle that was
+// A held lease is kept by its semaphore, its handle by the caller alone. A handle that was
 // dropped without release can report a loss to nobody: its ticket is no longer extended and expires
 // by itself.
-const dropped = new FinalizationRegistry<{ lease: Lease; onCollected: (lease: Lease) => void }>(
-  ({ lease, onCollected }) => {
-    if (lease.state.kind !== 'held') return;
-    onCollected(lease);
-    process.emitWarning(
-      `a handle of ${JSON.stringify(lease.name)} was garbage collected without release(); ` +
-        `its permit comes back within ${lease.ttl} ms`,
-      { type: 'RedsemWarning', code: 'REDSEM_HANDLE_DROPPED' },
-    );
-  },
-);
+const dropped = new FinalizationRegistry<Lease>((lease) => {
+  if (lease.stage !== 'held') return;
+  lease.letExpire();
+  process.emitWarning(
+    `a handle of ${JSON.stringify(lease.name)} was garbage collected without release(); ` +
+      `its permit comes back within ${lease.ttl} ms`,
+    { type: 'RedsemWarning', code: 'REDSEM_HANDLE_DROPPED' },
+  );
+});
 
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
   readonly #lease: Lease;
-  readonly #keeper: HandleKeeper;
   readonly #onReleaseFailed: (error: unknown) => void;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
 
   /** @internal */
-  constructor(lease: Lease, keeper: HandleKeeper, onReleaseFailed: (error: unknown) => void) {
+  constructor(lease: Lease, onReleaseFailed: (error: unknown) => void) {
     super();
     this.#lease = lease;
-    this.#keeper = keeper;
     this.#onReleaseFailed = onReleaseFailed;
     lease.observe(this);
     // Its observer comes too late, but its listeners need not.
-    if (lease.state.kind === 'lost') this.watchListeners();
+    if (lease.loss !== undefined) this.watchListeners();
   }
 
   /** The ticket's id. */
@@ -91,12 +80,12 @@ export class Handle extends LossEmitter {
 
   /** Aborts when the permit is lost, with the `HandleLostError` as its reason. */
   get signal(): AbortSignal {
-    this.#keeper.look(this.#lease);
+    this.#lease.look();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
-      const { state } = this.#lease;
-      if (state.kind === 'lost') this.#abort.abort(state.error);
+      const { loss } = this.#lease;
+      if (loss !== undefined) this.#abort.abort(loss);
     }
     return this.#abort.signal;
   }
@@ -106,7 +95,7 @@ export class Handle extends LossEmitter {
    * event loop. Once false it stays false.
    */
   get held(): boolean {
-    return this.#keeper.look(this.#lease) > 0;
+    return this.#lease.look() > 0;
   }
 
   /**
@@ -114,7 +103,7 @@ export class Handle extends LossEmitter {
    * or released.
    */
   get expiresIn(): number {
-    return this.#keeper.look(this.#lease);
+    return this.#lease.look();
   }
 
   /**
@@ -133,7 +122,7 @@ export class Handle extends LossEmitter {
    */
   async extend(): Promise<void> {
     this.assertHeld();
-    await this.#keeper.extend(this.#lease);
+    await this.#lease.extend();
   }
 
   /**
@@ -163,14 +152,14 @@ export class Handle extends LossEmitter {
   }
 
   /**
-   * @internal Called by the lease renewer's first extension: from then on the caller's references
+   * @internal Called by the lease's first extension: from then on the caller's references
    *   alone keep this alive.
    */
-  holdWeakly(onCollected: (lease: Lease) => void): void {
+  holdWeakly(): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;
     this.#lease.observe(new WeakRef(this));
-    dropped.register(this, { lease: this.#lease, onCollected }, this);
+    dropped.register(this, this.#lease, this);
     this.watchListeners();
   }
 
@@ -196,13 +185,12 @@ export class Handle extends LossEmitter {
   /** @internal */
   protected override onLossListener(): HandleLostError | undefined {
     this.#keepAlive();
-    const { state } = this.#lease;
-    return state.kind === 'lost' ? state.error : undefined;
+    return this.#lease.loss;
   }
 
   #doRelease(): Promise<boolean> {
     // Its listeners are called when that has ended, whoever refers to it until then.
     this.#keepAlive();
-    return this.#keeper.release(this.#lease);
+    return this.#lease.release();
   }
 }

@@ -1,6 +1,6 @@
 import type { Backend } from './backends/backend.js';
-import type { RetryOptions } from './calling/retry.js';
-import { isRetryable, retryUntilDeadline } from './calling/retry.js';
+import type { RetryOptions } from './core/retry.js';
+import { retryUntilDeadline } from './core/retry.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
 import { BackendError } from './errors.js';
@@ -41,8 +41,8 @@ async function* names(backend: Backend, prefix: string): AsyncGenerator<string, 
   const patience: RetryOptions = {
     clock,
     retry: DEFAULT_RETRY,
-    limit: PAGE_TIMEOUT_MS,
-    isRetryable: (error) => isRetryable(backend, error),
+    timeoutMs: PAGE_TIMEOUT_MS,
+    isRetryable: (error) => backend.isRetryable?.(error) ?? true,
   };
   const listNames = backend.listNames?.bind(backend);
   if (listNames === undefined)

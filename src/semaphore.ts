@@ -1,14 +1,20 @@
 import { EventEmitter } from 'node:events';
 import type { Backend, InspectReply, RequestOrder, SemaphoreKey } from './backends/backend.js';
-import { checkTicketId } from './backends/ticket-id.js';
+import { adoptedId, checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
-import { acquireTogether, giveBack } from './engine/acquire-together.js';
-import type { AcquireParams } from './engine/acquire-request.js';
-import type { Lease } from './engine/lease.js';
-import { outageMessage } from './engine/outage-watch.js';
-import { SemaphoreEngine } from './engine/semaphore-engine.js';
-import { runAndRelease } from './engine/use.js';
+import { Admin } from './core/admin.js';
+import { Client } from './core/client.js';
+import { Inbox } from './core/inbox.js';
+import type { Lease } from './core/lease.js';
+import { Leases } from './core/lease.js';
+import { outageMessage } from './core/outage-watch.js';
+import { Releases } from './core/release.js';
+import type { AcquireParams } from './core/request.js';
+import { Waiters } from './core/request.js';
+import { SemaphoreLink } from './core/semaphore-link.js';
+import { acquireTogether } from './core/together.js';
+import { runAndRelease } from './core/use.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData } from './handle.js';
 import { Handle } from './handle.js';
@@ -28,6 +34,7 @@ import {
   resolveOptions,
   resolveTry,
 } from './options.js';
+import { nextTick } from './time/clock.js';
 import { onceListened } from './once-listened.js';
 import { telemetry, traceEach } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
@@ -93,9 +100,16 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
-  readonly #engine: SemaphoreEngine;
+  readonly #link: SemaphoreLink;
+  readonly #inbox: Inbox;
+  readonly #waiters: Waiters;
+  readonly #leases: Leases;
+  readonly #releases: Releases;
+  readonly #admin: Admin;
   readonly #onReleaseFailed = (cause: unknown): void => this.#warnOfRelease(cause);
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
+  /** Set before close() calls any listener, so that listeners find it closed. */
+  #isClosed = false;
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
 
@@ -115,14 +129,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#refuseWithoutQueue('maxWaiting', this.#options.maxWaiting);
     this.#key = { prefix: this.#options.prefix, name: this.name };
     if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
-    this.#engine = new SemaphoreEngine(
-      withReplicas(this.#backend, this.#options),
-      this.#key,
-      this.#options,
-    );
+    const { clock, prefix, extendEvery } = this.#options;
+    const client = Client.of(withReplicas(this.#backend, this.#options), clock);
+    // The life of a permit, from its end to its beginning.
+    this.#link = new SemaphoreLink(client, this.#key, this.#options);
+    this.#releases = new Releases(this.#link);
+    this.#leases = new Leases(this.#link, this.#releases, extendEvery);
+    this.#inbox = Inbox.of(client, prefix);
+    this.#waiters = new Waiters(this.#link, this.#leases, this.#inbox);
+    this.#admin = new Admin(this.#link);
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
-      if (this.#engine.closed) return;
+      if (this.#isClosed) return;
       this.watchCalls();
       this.#listenForHazards();
       void this.#lookForHazards().catch(() => undefined);
@@ -134,7 +152,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * the one given to the constructor.
    */
   get limit(): number {
-    return this.#engine.terms.limit;
+    return this.#link.limit;
   }
 
   /**
@@ -173,7 +191,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#engine.acquire(params).then(this.#toHandle);
+    return this.#waiters.acquire(params).then(this.#toHandle);
   }
 
   /**
@@ -195,7 +213,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     const permits = resolveTry(options);
     this.#checkPermits(permits);
-    const lease = await this.#engine.acquire({ permits, timeout: undefined, signal: undefined });
+    const lease = await this.#waiters.acquire({ permits, timeout: undefined, signal: undefined });
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -211,7 +229,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       semaphore.#assertOpen();
       semaphore.#checkPermits(permits);
     }
-    const wanted = parts.map(({ semaphore, permits }) => ({ engine: semaphore.#engine, permits }));
+    const wanted = parts.map(({ semaphore, permits }) => {
+      return { waiters: semaphore.#waiters, permits };
+    });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
     const handles = leases.then((taken) =>
@@ -225,10 +245,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   static #keepEach(parts: readonly { readonly semaphore: Semaphore }[], leases: readonly Lease[]) {
-    const closed = parts.find(({ semaphore }) => semaphore.#engine.closed);
+    const closed = parts.find(({ semaphore }) => semaphore.#isClosed);
     if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
     // Closed meanwhile: a lease without a handle would be extended for ever.
-    for (const [i, { semaphore }] of parts.entries()) giveBack(semaphore.#engine, leases[i]);
+    for (const lease of leases) lease.drop();
     throw new ClosedError(closed.semaphore.name);
   }
 
@@ -271,7 +291,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async inspect(): Promise<SemaphoreState> {
     this.#assertOpen();
-    return { name: this.name, ...(await this.#engine.inspect()) };
+    return { name: this.name, ...(await this.#admin.inspect()) };
   }
 
   /**
@@ -287,7 +307,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setLimit(limit: number): Promise<void> {
     integer('limit', limit, 0);
     this.#assertOpen();
-    await this.#engine.operator.setLimit(limit);
+    await this.#admin.setLimit(limit);
   }
 
   /**
@@ -305,7 +325,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
     this.#assertOpen();
-    const { limit = 0, refused } = await this.#engine.addPermits(delta);
+    const { limit = 0, refused } = await this.#admin.addPermits(
+      delta,
+      this.#link.client.newTicketId(1),
+    );
     if (refused !== true) return limit;
     throw rangeError(
       `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,
@@ -325,7 +348,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const resolved = rate === undefined ? undefined : resolveRate(rate);
     checkRateTarget(this.#backend);
     this.#assertOpen();
-    await this.#engine.operator.setRate(resolved);
+    await this.#admin.setRate(resolved);
   }
 
   /**
@@ -342,12 +365,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { id, slots } = checkHandleData(ticket, this.name);
     this.#assertOpen();
     const adopting = this.#adopt(id, slots.length);
-    this.#engine.closeAfter(adopting);
+    this.#releases.drainAfter(adopting);
     return adopting;
   }
 
   async #adopt(id: string, permits: number): Promise<Handle> {
-    const lease = await this.#engine.adopt(id, permits);
+    const { client } = this.#link;
+    const newId = adoptedId(client.newTicketId(permits), id);
+    const adopted = await this.#admin.adopt(id, newId);
+    const lease = adopted && this.#leases.adopt(newId, adopted.ticket, adopted.sent);
+    // A call that ran twice found the ticket under its new id already.
+    if (adopted !== undefined && lease !== undefined && adopted.ticket.before !== newId)
+      client.registry.lose(this.#key, adopted.ticket.before, 'missing');
     if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
     return this.#keep(lease);
   }
@@ -365,7 +394,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async revoke(ticketId: string): Promise<boolean> {
     checkTicketId(ticketId);
     this.#assertOpen();
-    return this.#engine.revoke(ticketId);
+    const revoked = await this.#admin.revoke(ticketId);
+    if (revoked) this.#link.client.registry.lose(this.#key, ticketId, 'revoked');
+    return revoked;
   }
 
   /**
@@ -387,7 +418,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#engine.drain.end();
+    if (this.#closed !== undefined && drain === 0) this.#leases.endDrain();
     this.#closed ??= this.#doClose(drain);
     return this.#closed;
   }
@@ -419,18 +450,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #keep(lease: Lease | undefined): Handle {
     // Closed meanwhile: a lease without a handle would be extended for ever.
     if (lease === undefined) throw new ClosedError(this.name);
-    if (this.#engine.closed) this.#engine.renewer.lose(lease, 'closed');
+    if (this.#isClosed) lease.lose('closed');
     this.#assertOpen();
-    return new Handle(lease, this.#engine, this.#onReleaseFailed);
+    return new Handle(lease, this.#onReleaseFailed);
   }
 
   /** @internal From now on it warns of what failed calls and replies show. */
   protected watchCalls(): void {
-    this.#engine.waitLoop.outage.listener = {
+    this.#waiters.outage.listener = {
       onOutage: (cause) => this.#warnOfOutage(cause),
       onReply: () => this.onReply(),
     };
-    this.#engine.terms.onceOtherLimit((otherLimit) => {
+    this.#link.onceOtherLimit((otherLimit) => {
       const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`;
       this.warn({ code: 'LIMIT_MISMATCH', message });
     });
@@ -478,12 +509,29 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 
   #assertOpen(): void {
-    if (this.#engine.closed) throw new ClosedError(this.name);
+    if (this.#isClosed) throw new ClosedError(this.name);
   }
 
+  /**
+   * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives
+   * everything back. Never rejects.
+   */
   async #doClose(drain: number): Promise<void> {
+    this.#isClosed = true;
     this.#stopHazards?.();
-    await this.#engine.close(() => new ClosedError(this.name), drain);
+    const reason = (): ClosedError => new ClosedError(this.name);
+    const adminClosed = this.#admin.close(reason());
+    await Promise.all([this.#waiters.abandonAll(reason), this.#loseAllAfter(drain)]);
+    // At the same time, so that a server that hangs holds it up once.
+    await Promise.all([adminClosed, this.#inbox.close(), this.#releases.drained()]);
+    // The timer that all semaphores share ends a tick after its last user.
+    await new Promise<void>((resolve) => nextTick(resolve));
+  }
+
+  /** The first leases at once, if there is no time. */
+  async #loseAllAfter(drain: number): Promise<void> {
+    if (drain > 0) await this.#leases.drain(drain);
+    await this.#leases.loseAll('closed');
   }
 }
 

@@ -5,7 +5,7 @@ import type { DeadlineOptions } from '../options.js';
 import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runAndRelease } from '../engine/use.js';
+import { runAndRelease } from '../core/use.js';
 import { Semaphore } from '../semaphore.js';
 import { formatValue, typeError } from '../arguments/validation.js';
 import type { OptionNames } from '../arguments/known-options.js';

@@ -1,4 +1,4 @@
-import { onceAborted } from '../calling/abort-fanout.js';
+import { onceAborted } from '../core/abort-fanout.js';
 import { HandleLostError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { LossEmitter } from '../loss-emitter.js';

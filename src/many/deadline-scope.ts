@@ -1,4 +1,4 @@
-import { forgetAbort, onceAborted } from '../calling/abort-fanout.js';
+import { forgetAbort, onceAborted } from '../core/abort-fanout.js';
 import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 

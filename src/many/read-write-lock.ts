@@ -6,7 +6,7 @@ import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from '../options.js';
 import { checkFunction, resolveAcquire } from '../options.js';
 import { integer } from '../arguments/numbers.js';
-import { runAndRelease } from '../engine/use.js';
+import { runAndRelease } from '../core/use.js';
 import { onceListened } from '../once-listened.js';
 import type { SemaphoreEvents } from '../semaphore.js';
 import { Semaphore } from '../semaphore.js';

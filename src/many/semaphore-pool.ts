@@ -1,5 +1,5 @@
 import type { Backend } from '../backends/backend.js';
-import { WeakGroups } from '../calling/weak-groups.js';
+import { WeakGroups } from '../core/weak-groups.js';
 import type { RedisTarget } from '../clients.js';
 import { ClosedError } from '../errors.js';
 import type { CloseOptions, SemaphoreOptions } from '../options.js';

@@ -1,9 +1,8 @@
 import type { Clock, Timer } from './clock.js';
-import { LONGEST_TIMER, timerSource } from './clock.js';
+import { LONGEST_TIMER, nextTick, timerSource } from './clock.js';
 import { Heap } from './heap.js';
 
-/** By clock: the timer that keeps the process alive, and the one that does not. */
-const shared = new WeakMap<Clock, readonly [SharedTimer, SharedTimer]>();
+const shared = new WeakMap<Clock, SharedTimer>();
 
 /**
  * How much earlier than asked a wake-up may come that does not need its exact moment: a part of its
@@ -14,7 +13,7 @@ const EARLIEST_MS = 2500;
 
 const NOWHERE = -1;
 
-/** How many that were stopped are kept in the heap beside as many as are set. */
+/** How many stopped wake-ups are kept in the heap beside as many as are set. */
 const MOST_STOPPED = 64;
 
 /** A place in the heap. It outlives a stop, and keeps nobody in memory then. */
@@ -36,41 +35,43 @@ class Slot {
  * turn of the event loop, so that the calls it makes travel together: Node runs ticks between two
  * of its timers.
  *
- * Most are stopped and set to a later time with each call. So they keep their place in the heap,
- * which is put right when that comes up.
+ * Most wake-ups are stopped and set to a later time with each call. So they keep their place in the
+ * heap, which is put right when that comes up. And the timer ends a tick after the last wake-up was
+ * stopped: mostly the next one has been set by then.
  */
 class SharedTimer {
   readonly #clock: Clock;
-  readonly #keepAlive: boolean;
   readonly #slots = new Heap<Slot>(({ rank }) => rank);
-  /** How many are set. */
+  /** How many are set, and how many of these keep the process alive. */
   #count = 0;
+  #keeping = 0;
   #timer: Timer | undefined;
   #at = Infinity;
+  /** Whether the timer keeps the process alive. */
+  #keepsAlive = false;
+  #isChecking = false;
   /** What was the process's timer function then: a fake one may be gone, or there, by now. */
   #setBy: unknown;
 
-  static of(clock: Clock, keepAlive: boolean): SharedTimer {
-    let both = shared.get(clock);
-    if (both === undefined) {
-      both = [new SharedTimer(clock, true), new SharedTimer(clock, false)];
-      shared.set(clock, both);
-    }
-    return both[keepAlive ? 0 : 1];
+  static of(clock: Clock): SharedTimer {
+    let timer = shared.get(clock);
+    if (timer === undefined) shared.set(clock, (timer = new SharedTimer(clock)));
+    return timer;
   }
 
-  constructor(clock: Clock, keepAlive: boolean) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#keepAlive = keepAlive;
   }
 
   /** It is set, or set to an earlier time than it was. */
   onSet(wakeup: Wakeup, isNew: boolean, now: number): void {
     if (isNew) this.#count += 1;
+    if (isNew && wakeup.keepAlive) this.#keeping += 1;
     const slot = this.#slotOf(wakeup);
-    // One that should have fired may belong to a fake clock that is gone.
+    // A timer that should have fired may belong to a fake clock that is gone.
     const isLate = this.#at <= now || this.#setBy !== timerSource();
     if (slot.rank < this.#at || isLate) this.#set(now);
+    else if (this.#keeping > 0 && !this.#keepsAlive) this.#keepAlive(true);
   }
 
   #slotOf(wakeup: Wakeup): Slot {
@@ -89,11 +90,32 @@ class SharedTimer {
     return slot;
   }
 
-  onStopped(slot: Slot): void {
+  onStopped(slot: Slot, wakeup: Wakeup): void {
     slot.wakeup = undefined;
     this.#count -= 1;
-    if (this.#count === 0) this.#stop();
+    if (wakeup.keepAlive) this.#keeping -= 1;
+    this.#checkSoon();
+    if (this.#count > 0) this.#sweep();
+  }
+
+  #checkSoon(): void {
+    if (this.#isChecking || (this.#count > 0 && this.#keepsAlive === this.#keeping > 0)) return;
+    this.#isChecking = true;
+    nextTick(this.#check);
+  }
+
+  readonly #check = (): void => {
+    this.#isChecking = false;
+    if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
+    if (this.#count > 0) return;
+    this.#stop();
     this.#sweep();
+  };
+
+  #keepAlive(on: boolean): void {
+    this.#keepsAlive = on;
+    if (this.#timer?.keepAlive !== undefined) this.#timer.keepAlive(on);
+    else this.#set(this.#clock.monotonic());
   }
 
   #sweep(): void {
@@ -114,7 +136,8 @@ class SharedTimer {
     this.#setBy = timerSource();
     // Timers may fire a little early, and long ones are set in parts.
     const delay = Math.min(Math.ceil(at - now), LONGEST_TIMER);
-    this.#timer = this.#clock.schedule(this.#onTimer, delay, this.#keepAlive);
+    this.#keepsAlive = this.#keeping > 0;
+    this.#timer = this.#clock.schedule(this.#onTimer, delay, this.#keepsAlive);
   }
 
   #stop(): void {
@@ -128,13 +151,16 @@ class SharedTimer {
     const due = this.#due(now);
     this.#count -= due.length;
     const wakeups = due.map(({ wakeup }) => wakeup);
-    for (const slot of due) this.#remove(slot);
+    for (const slot of due) {
+      if (slot.wakeup?.keepAlive === true) this.#keeping -= 1;
+      this.#remove(slot);
+    }
     this.#sweep();
     this.#set(now);
     for (const wakeup of wakeups) wakeup?.ring();
   };
 
-  /** Once one must be woken, those that may be woken are, too. */
+  /** Once one wake-up must ring, all ring that may. */
   #due(now: number): Slot[] {
     let lowest = this.#slots.lowest;
     for (; lowest !== undefined && lowest.rank <= now; lowest = this.#slots.lowest) {
@@ -162,12 +188,14 @@ export class Wakeup {
   at: number = Infinity;
   /** It may come from then on, together with others. */
   from: number = Infinity;
+  /** Whether the process stays alive for it. */
+  readonly keepAlive: boolean;
   readonly #timer: SharedTimer;
   readonly #callback: () => void;
 
-  /** `keepAlive`: whether the process stays alive for it. */
   constructor(clock: Clock, keepAlive: boolean, callback: () => void) {
-    this.#timer = SharedTimer.of(clock, keepAlive);
+    this.keepAlive = keepAlive;
+    this.#timer = SharedTimer.of(clock);
     this.#callback = callback;
   }
 
@@ -194,7 +222,7 @@ export class Wakeup {
     this.at = Infinity;
     this.from = Infinity;
     const slot = this.#placed();
-    if (slot !== undefined) this.#timer.onStopped(slot);
+    if (slot !== undefined) this.#timer.onStopped(slot, this);
   }
 
   #placed(): Slot | undefined {

@@ -188,7 +188,7 @@ describe('a listener that ends what it hears of', () => {
   ] as const) {
     for (const how of ['close', 'abort'] as const) {
       // A permit that is granted is past its signal.
-      if (how === 'abort' && when === 'a permit is granted') continue;
+      if (how === 'abort' && channel !== 'redsem:wait') continue;
       it(`by ${how} when ${when} leaves no permit, timer or subscription`, async () => {
         const clock = new ManualClock();
         const backend = new MemoryBackend({ clock });

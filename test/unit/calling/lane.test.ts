@@ -262,25 +262,4 @@ describe('a lane', () => {
     expect(backend.portCalls.acquire).to.equal(2);
     for (const { value } of asking) await value?.release();
   });
-
-  it('stays free where the backend throws when it is asked whether to try again', async () => {
-    const backend = new StubBackend();
-    backend.isRetryable = () => {
-      throw new Error('asked');
-    };
-    backend.onAcquire = () => Promise.reject(damaged);
-    backend.onInspect = () => Promise.reject(damaged);
-    const all = semaphores(backend, 3);
-    for (let round = 0; round < 3; round += 1) {
-      const calls: Promise<unknown>[] = all.flatMap((one) => [one.acquire(), one.inspect()]);
-      const failing = calls.map((call) => watch(backend.clock, call));
-      await backend.clock.advance(0);
-      for (const { error } of failing)
-        expect(error).to.be.instanceOf(BackendError).with.property('cause', damaged);
-    }
-    backend.onAcquire = (call) => backend.allGranted(call);
-    const asking = all.map((one) => watch(backend.clock, one.acquire()));
-    await backend.clock.advance(0);
-    for (const { value } of asking) expect(await value?.release()).to.equal(true);
-  });
 });

@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 
-import { isRetryable, type RetryOptions, retryUntilDeadline } from '../../../src/calling/retry.js';
-import { BackendError, ManualClock, MemoryBackend } from '../../../src/index.js';
+import { type RetryOptions, retryUntilDeadline } from '../../../src/core/retry.js';
+import { BackendError, ManualClock } from '../../../src/index.js';
 import { CallTimeoutError } from '../../../src/time/call-timeout.js';
 import { errorOf, reasonOf } from '../../support/rejection.js';
 import { gaps, PLAIN } from '../stub-fixture.js';
@@ -18,7 +18,7 @@ describe('a call that is retried until its deadline', () => {
       if (typeof answer !== 'number') return answer;
       return new Promise((resolve) => clock.schedule(() => resolve('late'), answer));
     };
-    const all = { clock, retry: PLAIN, limit: 1000, isRetryable: () => true, ...options };
+    const all = { clock, retry: PLAIN, timeoutMs: 1000, isRetryable: () => true, ...options };
     return { clock, tries, outcome: retryUntilDeadline(all, 'a look', call) };
   }
 
@@ -66,20 +66,5 @@ describe('a call that is retried until its deadline', () => {
     expect([aborted.tries.length, aborted.clock.timers]).to.deep.equal([1, 0]);
     const before = retrying([down], { signal: AbortSignal.abort('before') });
     expect(await reasonOf(before.outcome)).to.equal('before');
-  });
-
-  it('is not tried again where the backend throws when it is asked', () => {
-    const backend = new MemoryBackend();
-    const asking = (said: () => boolean) =>
-      isRetryable(Object.assign(backend, { isRetryable: said }), down);
-    const bad = (): never => {
-      throw new Error('broken');
-    };
-    expect([asking(bad), asking(() => true), asking(() => false)]).to.deep.equal([
-      false,
-      true,
-      false,
-    ]);
-    expect(isRetryable(new MemoryBackend(), down)).to.equal(true);
   });
 });

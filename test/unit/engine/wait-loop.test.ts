@@ -274,6 +274,7 @@ describe('waiting', () => {
     backend.onAcquire = (call) => backend.allGranted(call);
     await clock.advance(200);
     await endless.value?.release();
+    await clock.advance(0);
     expect([getEventListeners(signal, 'abort').length, clock.timers]).to.deep.equal([0, 0]);
   });
 

@@ -293,6 +293,7 @@ describe('a keyed mutex in memory', () => {
     await clock.advance(0);
     for (const key of ['a', 'c']) expect(await under(key).inspect()).to.include({ held: 0 });
     await b.release();
+    await clock.advance(0);
     expect(clock.timers).to.be.at.most(before);
   });
 });

@@ -1,4 +1,3 @@
-import type { Backend } from '../backends/backend.js';
 import type { ErrorSubject } from '../error-causes.js';
 import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
@@ -11,22 +10,13 @@ import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 export interface RetryOptions {
   readonly clock: Clock;
   readonly retry: BackoffOptions;
-  /** How long it may take with all its tries, in milliseconds. */
-  readonly limit: number;
-  /** The one that the call is about, for errors. */
+  /** How long it may take with all its tries. */
+  readonly timeoutMs: number;
+  /** The semaphore that the call is about, for errors. */
   readonly subject?: ErrorSubject;
   /** Once it has aborted there are no more tries. */
   readonly signal?: AbortSignal;
   isRetryable(error: unknown): boolean;
-}
-
-/** Whether another try can help. A backend that throws when it is asked gets no other try. */
-export function isRetryable(backend: Backend, error: unknown): boolean {
-  try {
-    return backend.isRetryable?.(error) ?? true;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -39,8 +29,8 @@ export async function retryUntilDeadline<R>(
   what: string,
   call: () => Promise<R>,
 ): Promise<R> {
-  const { clock, retry, limit } = options;
-  const deadline = clock.monotonic() + limit;
+  const { clock, retry, timeoutMs } = options;
+  const deadline = clock.monotonic() + timeoutMs;
   let lastError: unknown;
   for (let round = 0; ; round += 1) {
     const left = deadline - clock.monotonic();

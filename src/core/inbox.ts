@@ -1,12 +1,8 @@
-import type {
-  Backend,
-  EndedTicket,
-  Listening,
-  PushedGrant,
-  PushedTurn,
-} from '../backends/backend.js';
+import type { EndedTicket, Listening, PushedGrant, PushedTurn } from '../backends/backend.js';
 import type { Clock, Timer } from '../time/clock.js';
-import type { GrantDispatch } from './grant-dispatch.js';
+import type { Client } from './client.js';
+import type { Registry } from './registry.js';
+import { WeakGroups } from './weak-groups.js';
 
 /**
  * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
@@ -24,49 +20,54 @@ const CONNECTING_LINGER_MS = 1000;
  */
 const RESUBSCRIBE_DELAY_MS = 5000;
 
-/** Requests of one semaphore object that wait for grants. */
+/** The waiters of one semaphore object. */
 export interface InboxReader {
   onHealth(healthy: boolean): void;
 }
 
+// Its readers, its subscription and its timers keep an inbox alive: unused prefixes take no memory.
+const inboxes = new WeakMap<Client, WeakGroups<Inbox>>();
+
 /**
  * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client
- * object, made when somebody first waits and gone some time after nobody does.
+ * object, made when a request first waits, and gone some time after the last waiter.
  */
-export class GrantInbox {
+export class Inbox {
   readonly #clock: Clock;
   readonly #open: (() => Listening) | undefined;
-  readonly #dispatch: GrantDispatch;
+  readonly #registry: Registry;
   readonly #prefix: string;
-  /** Those for whom something will be pushed. */
+  /** Semaphores with requests that wait for a push. */
   readonly #waiting = new Set<InboxReader>();
   #listening: Listening | undefined;
   #linger: Timer | undefined;
   #retry: Timer | undefined;
   /** By the monotonic clock: when a subscription may be opened again. */
   #opensAt = -Infinity;
-  /** Settles when all that were given up have ended. */
+  /** Settles when all subscriptions that were given up have ended. */
   #ended: Promise<void> = Promise.resolve();
   #healthy = false;
   #healthChanges = 0;
   #interruptions = 0;
   #interrupted = false;
 
-  constructor(
-    backend: Backend,
-    client: string,
-    prefix: string,
-    clock: Clock,
-    dispatch: GrantDispatch,
-  ) {
-    this.#clock = clock;
-    this.#dispatch = dispatch;
-    this.#prefix = prefix;
-    const listen = backend.listen?.bind(backend);
-    this.#open = listen && (() => listen(client, prefix, this.#listener));
+  static of(client: Client, prefix: string): Inbox {
+    let byPrefix = inboxes.get(client);
+    if (byPrefix === undefined) inboxes.set(client, (byPrefix = new WeakGroups()));
+    let [inbox] = byPrefix.of(prefix);
+    if (inbox === undefined) byPrefix.add(prefix, (inbox = new Inbox(client, prefix)));
+    return inbox;
   }
 
-  /** Whether a grant is sure to be pushed. */
+  constructor({ backend, name, clock, registry }: Client, prefix: string) {
+    this.#clock = clock;
+    this.#registry = registry;
+    this.#prefix = prefix;
+    const listen = backend.listen?.bind(backend);
+    this.#open = listen && (() => listen(name, prefix, this.#listener));
+  }
+
+  /** The subscription is confirmed: grants are pushed. */
   get healthy(): boolean {
     return this.#healthy;
   }
@@ -76,13 +77,13 @@ export class GrantInbox {
     return this.#healthChanges;
   }
 
-  /** How often it was away and came back. */
+  /** How often the subscription was interrupted. */
   get interruptions(): number {
     return this.#interruptions;
   }
 
-  /** Lets `reader` know of the subscription's health, and sees to it that there is one. */
-  await(reader: InboxReader): void {
+  /** Lets `reader` know of the subscription's health, and opens one if there is none. */
+  add(reader: InboxReader): void {
     this.#linger?.cancel();
     this.#linger = undefined;
     this.#waiting.add(reader);
@@ -141,18 +142,18 @@ export class GrantInbox {
 
   readonly #listener = {
     onGrants: (grants: readonly PushedGrant[], name: string): void =>
-      this.#dispatch.onGrants({ prefix: this.#prefix, name }, grants),
+      this.#registry.onGrants({ prefix: this.#prefix, name }, grants),
     onEnded: (ended: readonly EndedTicket[], name: string): void =>
-      this.#dispatch.onEnded({ prefix: this.#prefix, name }, ended),
+      this.#registry.onEnded({ prefix: this.#prefix, name }, ended),
     onTurn: (turn: PushedTurn, name: string): void =>
-      this.#dispatch.onTurn({ prefix: this.#prefix, name }, turn),
+      this.#registry.onTurn({ prefix: this.#prefix, name }, turn),
     onHealth: (healthy: boolean): void => {
       const wasHealthy = this.#healthy;
       this.#healthy = healthy && this.#listening !== undefined;
       if (this.#healthy !== wasHealthy) this.#healthChanges += 1;
       if (!healthy && this.#waiting.size === 0) return void this.close();
       if (this.#healthy && this.#waiting.size === 0) this.#closeLater();
-      // Each notification makes them poll as often as at first: not worth it without news.
+      // Each notification makes waiters poll as often as at first: not worth it without news.
       if (!this.#healthy && !wasHealthy) return;
       if (this.#healthy && this.#interrupted) this.#interruptions += 1;
       this.#interrupted = !this.#healthy;

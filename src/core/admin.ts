@@ -1,17 +1,15 @@
 import type {
   AddPermitsReply,
   AdoptedTicket,
-  Backend,
   InspectReply,
   Rate,
   Reply,
 } from '../backends/backend.js';
 import { BackendError } from '../errors.js';
-import type { Clock, Instant } from '../time/clock.js';
+import type { Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
-import type { CallTerms } from './call-terms.js';
-import type { RetryOptions } from './retry.js';
 import { retryUntilDeadline } from './retry.js';
+import type { SemaphoreLink } from './semaphore-link.js';
 
 interface Adopted {
   readonly ticket: AdoptedTicket;
@@ -20,52 +18,50 @@ interface Adopted {
 }
 
 /**
- * What is asked of a semaphore as a whole, or of one ticket by its id: tried again until it
+ * Calls about a semaphore as a whole, or about one ticket by its id: each is tried again until it
  * succeeds or its time is over.
  */
-export class OperatorCalls {
-  readonly #backend: Backend;
-  readonly #terms: CallTerms;
-  readonly #clock: Clock;
-  readonly #retry: RetryOptions;
+export class Admin {
+  readonly #link: SemaphoreLink;
   readonly #closing = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(backend: Backend, terms: CallTerms, retry: RetryOptions) {
-    this.#backend = backend;
-    this.#terms = terms;
-    this.#clock = retry.clock;
-    this.#retry = retry;
+  constructor(link: SemaphoreLink) {
+    this.#link = link;
   }
 
   async setLimit(newLimit: number): Promise<void> {
-    const setLimit = this.#backend.setLimit?.bind(this.#backend) ?? this.#unable('setLimit');
-    const call = { ...this.#terms.call, newLimit };
+    const { backend } = this.#link.client;
+    const setLimit = backend.setLimit?.bind(backend) ?? this.#unable('setLimit');
+    const call = { ...this.#link.call, newLimit };
     await this.#untilDone('setting the limit of', (notAfter) => setLimit({ ...call, notAfter }));
-    this.#terms.forgetOtherLimit();
+    this.#link.forgetOtherLimit();
   }
 
   async setRate(newRate: Rate | undefined): Promise<void> {
-    const setRate = this.#backend.setRate?.bind(this.#backend) ?? this.#unable('setRate');
-    const call = { ...this.#terms.call, newRate };
+    const { backend } = this.#link.client;
+    const setRate = backend.setRate?.bind(backend) ?? this.#unable('setRate');
+    const call = { ...this.#link.call, newRate };
     await this.#untilDone('setting the rate of', (notAfter) => setRate({ ...call, notAfter }));
   }
 
   /** `id`: of the change, which is made once however often it is sent. */
   async addPermits(delta: number, id: string): Promise<AddPermitsReply> {
-    const addPermits = this.#backend.addPermits?.bind(this.#backend) ?? this.#unable('addPermits');
-    const call = { ...this.#terms.call, delta, id };
+    const { backend } = this.#link.client;
+    const addPermits = backend.addPermits?.bind(backend) ?? this.#unable('addPermits');
+    const call = { ...this.#link.call, delta, id };
     const { reply } = await this.#untilDone('changing the limit of', (notAfter) =>
       addPermits({ ...call, notAfter }),
     );
-    if (reply.refused !== true) this.#terms.forgetOtherLimit();
+    if (reply.refused !== true) this.#link.forgetOtherLimit();
     return reply;
   }
 
   /** Undefined when the ticket is gone. `newId` is its id from now on. */
   async adopt(id: string, newId: string): Promise<Adopted | undefined> {
-    const adopt = this.#backend.adopt?.bind(this.#backend) ?? this.#unable('adopt');
-    const { call, ttl, label } = this.#terms;
+    const { backend } = this.#link.client;
+    const adopt = backend.adopt?.bind(backend) ?? this.#unable('adopt');
+    const { call, ttl, label } = this.#link;
     const { sent, reply } = await this.#untilDone('adopting a ticket of', (notAfter) =>
       adopt({ ...call, ttl, label, id, newId, notAfter }),
     );
@@ -73,42 +69,41 @@ export class OperatorCalls {
   }
 
   async revoke(id: string): Promise<boolean> {
-    const revoke = this.#backend.revoke?.bind(this.#backend) ?? this.#unable('revoke');
-    const call = { ...this.#terms.call, id };
+    const { backend } = this.#link.client;
+    const revoke = backend.revoke?.bind(backend) ?? this.#unable('revoke');
+    const call = { ...this.#link.call, id };
     const { reply } = await this.#untilDone('revoking a ticket of', () => revoke(call));
     return reply.revoked;
   }
 
   async inspect(): Promise<InspectReply> {
     const reply = await this.#retried('inspecting', () =>
-      this.#backend.inspect({ ...this.#terms.call, rate: this.#terms.rate }),
+      this.#link.client.backend.inspect({ ...this.#link.call, rate: this.#link.rate }),
     );
-    this.#terms.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
+    this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;
   }
 
   /**
-   * Nothing is tried again from now on: what was to be tried again rejects with `reason`. Resolves
-   * when no try is under way; never rejects.
+   * No call is tried again from now on: a call that would be rejects with `reason`. Resolves when
+   * no try is under way; never rejects.
    */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
     await Promise.allSettled(this.#underWay);
   }
 
-  /**
-   * `call` gets the server time after which it must do nothing: by then its caller has an error.
-   */
+  /** `call` gets the server time after which it must do nothing: by then its caller has an error. */
   async #untilDone<R extends Reply & { readonly late?: boolean }>(
     what: string,
     call: (notAfter: number | undefined) => Promise<R>,
   ) {
-    const over = this.#clock.monotonic() + this.#retry.limit;
+    const { clock, callTimeoutMs, serverClock } = this.#link;
+    const over = clock.monotonic() + callTimeoutMs;
     return this.#retried(what, async () => {
-      const sent = instant(this.#clock);
-      const left = Math.max(over - sent.monotonic, 0);
-      const reply = await call(this.#terms.serverClock.latestIn(left));
-      this.#terms.observe(sent, reply);
+      const sent = instant(clock);
+      const reply = await call(serverClock.latestIn(Math.max(over - sent.monotonic, 0)));
+      this.#link.observe(reply, sent);
       // The server's clock was stepped, or the call was delayed: again, now that its time is known
       // better.
       if (reply.late === true) {
@@ -119,7 +114,10 @@ export class OperatorCalls {
   }
 
   async #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
-    const options = { ...this.#retry, signal: this.#closing.signal };
+    const { clock, retry, callTimeoutMs, client, key } = this.#link;
+    const isRetryable = (error: unknown): boolean => client.isRetryable(error);
+    const { signal } = this.#closing;
+    const options = { clock, retry, timeoutMs: callTimeoutMs, subject: key, signal, isRetryable };
     const done = retryUntilDeadline(options, `${what} ${this.#quoted}`, call);
     this.#underWay.add(done);
     try {
@@ -131,14 +129,14 @@ export class OperatorCalls {
 
   /** As messages show it. */
   get #quoted(): string {
-    return JSON.stringify(this.#terms.name);
+    return JSON.stringify(this.#link.name);
   }
 
   #unable(method: string): never {
     throw new BackendError(
       `${method} of ${this.#quoted} is not available: this backend has no ${method}, nor have several independent masters`,
       undefined,
-      this.#terms.key,
+      this.#link.key,
     );
   }
 }

@@ -1,0 +1,327 @@
+import { CallTimeoutError } from '../time/call-timeout.js';
+import type { Clock, Instant } from '../time/clock.js';
+import { instant, nextTick } from '../time/clock.js';
+import { Wakeup } from '../time/shared-timer.js';
+
+/**
+ * Most ids, and most semaphores, in one call, so that it keeps the server for no longer than some
+ * milliseconds.
+ */
+export const MOST_IDS = 100;
+
+/**
+ * Most ids in a call for one semaphore alone: released in smaller parts, they leave holes between
+ * its slots, which cost the server more.
+ */
+const MOST_IDS_OF_ONE = 1000;
+
+/** How many calls are under way at once: one runs while the next is on its way. */
+const MOST_UNDER_WAY = 2;
+
+/** How long a semaphore whose call was refused stays out of the calls of others, in milliseconds. */
+const ALONE_MS = 5000;
+
+/** A call of the backend, as the items in it know it. */
+export interface Call {
+  readonly operation: string;
+  /** Rises with every call of the process. */
+  readonly number: number;
+  /** The moment before it left. */
+  readonly sent: Instant;
+  /** Its time was over before the reply came, and its items have failed. */
+  readonly late: boolean;
+}
+
+/** What travels in calls. It enters a bundle by itself, and the batcher answers it. */
+export interface Item<Verdict> {
+  /** It leaves in this call. False when it is no longer wanted: then it stays behind unanswered. */
+  leave(call: Call): boolean;
+  answer(verdict: Verdict, call: Call): void;
+  /** With a `CallTimeoutError` when the call's time is over; an answer may follow. */
+  fail(error: unknown, call: Call): void;
+}
+
+/** What a bundle belongs to: a semaphore. */
+export interface Owner {
+  /** The semaphore's, among all of a backend. */
+  readonly place: string;
+  /** A call has failed, and with its reply the grants that it had for others of this process. */
+  onReplyLost(): void;
+}
+
+/** What one owner has in one call. */
+export interface Part<O, I> {
+  readonly owner: O;
+  readonly items: readonly I[];
+}
+
+/** One of the calls of the backend's port. */
+export interface Operation<O, I, R> {
+  readonly name: string;
+  /** Most ids in a call for several semaphores. */
+  readonly mostIds: number;
+  /** As how many ids items count in a call for several semaphores. */
+  weightOf(items: readonly I[]): number;
+  /** Sends one call. Gives a reply for each part, in their order. */
+  run(parts: readonly Part<O, I>[]): Promise<readonly R[]>;
+  /** Takes what a reply says, and answers the items. */
+  deliver(part: Part<O, I>, reply: R, call: Call): void;
+}
+
+export interface BatcherOptions {
+  readonly clock: Clock;
+  /** How long one call may take, in milliseconds. */
+  readonly callTimeoutMs: number;
+  isRetryable(error: unknown): boolean;
+}
+
+/** The items of one owner that leave with the next call of a batcher. */
+export class Bundle<O extends Owner, I> {
+  readonly owner: O;
+  items: I[] = [];
+  readonly #batcher: { gather(bundle: Bundle<O, I>): void };
+
+  constructor(owner: O, batcher: { gather(bundle: Bundle<O, I>): void }) {
+    this.owner = owner;
+    this.#batcher = batcher;
+  }
+
+  add(item: I): void {
+    this.items.push(item);
+    if (this.items.length === 1) this.#batcher.gather(this);
+  }
+}
+
+interface CallUnderWay<O, I> extends Call {
+  late: boolean;
+  readonly deadline: number;
+  parts: readonly Part<O, I>[];
+  /** It counts towards `MOST_UNDER_WAY`. */
+  readonly isShared: boolean;
+  isOver: boolean;
+}
+
+let lastNumber = 0;
+
+/**
+ * Calls of one kind that travel together, whatever semaphores they are of: what is added in one
+ * turn of the event loop leaves in that turn; while two calls are under way the next one gathers.
+ * The client's own promise is the only one of a call, and one timer watches the time limits of all
+ * calls.
+ *
+ * One damaged semaphore makes a shared call fail. So each is then sent again alone, which ids make
+ * harmless, and what fails alone stays alone for a while.
+ */
+export class Batcher<O extends Owner, I extends Item<never>, R> {
+  readonly #operation: Operation<O, I, R>;
+  readonly #options: BatcherOptions;
+  readonly #overdue: Wakeup;
+  #gathered: Bundle<O, I>[] = [];
+  /** In the order of their deadlines, for all have the same time. */
+  readonly #calls: CallUnderWay<O, I>[] = [];
+  #underWay = 0;
+  #flushing = false;
+  /** Monotonic times until when semaphores stay alone, the earliest first. */
+  readonly #alone = new Map<string, number>();
+
+  constructor(operation: Operation<O, I, R>, options: BatcherOptions) {
+    this.#operation = operation;
+    this.#options = options;
+    this.#overdue = new Wakeup(options.clock, false, () => this.#endOverdue());
+  }
+
+  bundleOf(owner: O): Bundle<O, I> {
+    return new Bundle<O, I>(owner, this);
+  }
+
+  /** @internal A bundle has its first item. */
+  gather(bundle: Bundle<O, I>): void {
+    this.#gathered.push(bundle);
+    this.#flushSoon();
+  }
+
+  // After a reply, too, on the next tick: by then its callers have added what they want next.
+  #flushSoon(): void {
+    if (this.#flushing || this.#underWay >= MOST_UNDER_WAY) return;
+    this.#flushing = true;
+    // From now on, so that the timer is kept from call to call.
+    const now = this.#options.clock.monotonic();
+    this.#overdue.wakeBy(now + this.#options.callTimeoutMs, now);
+    nextTick(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#flushing = false;
+    while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendNext();
+    this.#settle();
+  };
+
+  /** The bundles that have gathered for longest, as many as a call has room for. */
+  #sendNext(): void {
+    const call = this.#newCall(true);
+    const parts: Part<O, I>[] = [];
+    let [ids, taken] = [0, 0];
+    for (const bundle of this.#gathered) {
+      // What leaves alone takes no room from its neighbours.
+      const isAlone = this.#isAlone(bundle.owner, call.sent.monotonic);
+      const weight = isAlone ? 0 : this.#operation.weightOf(bundle.items);
+      if (ids > 0 && ids + weight > this.#operation.mostIds) break;
+      ids += weight;
+      taken += 1;
+      if (isAlone) this.#sendAlone(bundle);
+      else this.#take(bundle, call, parts);
+      if (parts.length === MOST_IDS) break;
+    }
+    this.#gathered.splice(0, taken);
+    if (parts.length > 0) this.#send(call, parts);
+  }
+
+  #sendAlone(bundle: Bundle<O, I>): void {
+    const call = this.#newCall(false);
+    const parts: Part<O, I>[] = [];
+    this.#take(bundle, call, parts);
+    if (parts.length > 0) this.#send(call, parts);
+  }
+
+  #take(bundle: Bundle<O, I>, call: Call, parts: Part<O, I>[]): void {
+    const { owner } = bundle;
+    let { items } = bundle;
+    bundle.items = [];
+    if (items.length > MOST_IDS_OF_ONE) {
+      // Behind the others: a bundle that always has more would keep them from leaving.
+      bundle.items = items.slice(MOST_IDS_OF_ONE);
+      this.#gathered.push(bundle);
+      items = items.slice(0, MOST_IDS_OF_ONE);
+    }
+    const leaving = leavingOf(items, call);
+    if (leaving.length > 0) parts.push({ owner, items: leaving });
+  }
+
+  #newCall(isShared: boolean): CallUnderWay<O, I> {
+    const { clock, callTimeoutMs } = this.#options;
+    const sent = instant(clock);
+    lastNumber += 1;
+    return {
+      operation: this.#operation.name,
+      number: lastNumber,
+      sent,
+      late: false,
+      deadline: sent.monotonic + callTimeoutMs,
+      parts: [],
+      isShared,
+      isOver: false,
+    };
+  }
+
+  #send(call: CallUnderWay<O, I>, parts: readonly Part<O, I>[]): void {
+    call.parts = parts;
+    this.#calls.push(call);
+    if (call.isShared) this.#underWay += 1;
+    let replies: Promise<readonly R[]>;
+    try {
+      replies = this.#operation.run(parts);
+    } catch (error) {
+      // A backend may throw instead of rejecting.
+      replies = Promise.reject(error);
+    }
+    replies.then(
+      (all) => this.#onReplies(call, all),
+      (error: unknown) => this.#onError(call, error),
+    );
+  }
+
+  /** A reply that its items cannot read keeps no other from its own. */
+  #onReplies(call: CallUnderWay<O, I>, replies: readonly R[]): void {
+    this.#end(call);
+    let place = 0;
+    for (const part of call.parts) {
+      try {
+        const reply = replies[place++];
+        if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
+        this.#operation.deliver(part, reply, call);
+      } catch (error) {
+        if (!call.late) for (const item of part.items) item.fail(error, call);
+      }
+    }
+  }
+
+  #onError(call: CallUnderWay<O, I>, error: unknown): void {
+    if (call.isOver) return;
+    this.#end(call);
+    this.#fail(call, error, this.#options.isRetryable(error));
+  }
+
+  #end(call: CallUnderWay<O, I>): void {
+    if (call.isOver) return;
+    call.isOver = true;
+    if (call.isShared) this.#underWay -= 1;
+    if (this.#gathered.length > 0) this.#flushSoon();
+    else this.#settle();
+  }
+
+  /** Nothing is watched while nothing is under way. */
+  #settle(): void {
+    while (this.#calls[0]?.isOver === true) this.#calls.shift();
+    if (this.#calls.length === 0 && !this.#flushing) this.#overdue.stop();
+  }
+
+  #endOverdue(): void {
+    const now = this.#options.clock.monotonic();
+    for (let [call] = this.#calls; call !== undefined; [call] = this.#calls) {
+      if (!call.isOver && call.deadline > now) return this.#overdue.wakeBy(call.deadline, now);
+      this.#calls.shift();
+      if (call.isOver) continue;
+      this.#end(call);
+      this.#fail(call, new CallTimeoutError(this.#options.callTimeoutMs), true);
+      call.late = true;
+    }
+  }
+
+  /** `passes`: the error says nothing of the semaphores in the call. */
+  #fail(call: CallUnderWay<O, I>, error: unknown, passes: boolean): void {
+    // It may have run all the same, and granted what others of this process wait for.
+    for (const { owner } of call.parts) owner.onReplyLost();
+    const isAlone = call.parts.length === 1;
+    for (const part of call.parts) {
+      if (!passes && !isAlone) this.#repeat(part, call, error);
+      else {
+        if (!passes) this.#keepAlone(part.owner);
+        for (const item of part.items) item.fail(error, call);
+      }
+    }
+  }
+
+  #repeat({ owner, items }: Part<O, I>, failed: Call, error: unknown): void {
+    const call = this.#newCall(false);
+    const again = items.filter((item) => {
+      const leaves = item.leave(call);
+      if (!leaves) item.fail(error, failed);
+      return leaves;
+    });
+    if (again.length > 0) this.#send(call, [{ owner, items: again }]);
+  }
+
+  #isAlone({ place }: Owner, now: number): boolean {
+    return this.#alone.size > 0 && now < (this.#alone.get(place) ?? -Infinity);
+  }
+
+  #keepAlone({ place }: Owner): void {
+    const now = this.#options.clock.monotonic();
+    this.#alone.delete(place);
+    this.#alone.set(place, now + ALONE_MS);
+    for (const [other, until] of this.#alone) {
+      if (until > now) break;
+      this.#alone.delete(other);
+    }
+  }
+}
+
+/** Mostly all leave, and then no copy is made. */
+function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
+  const stays = items.findIndex((item) => !item.leave(call));
+  if (stays < 0) return items;
+  return [
+    ...items.slice(0, stays),
+    ...items.slice(stays + 1).filter((item) => item.leave(call)),
+  ];
+}

@@ -1,0 +1,516 @@
+import type { PushedGrant } from '../backends/backend.js';
+import { UnfitServerError } from '../backends/backend.js';
+import type { LostReason } from '../errors.js';
+import { BackendError, HandleLostError } from '../errors.js';
+import { telemetry } from '../telemetry.js';
+import type { Instant } from '../time/clock.js';
+import { elapsedSince, randomBy } from '../time/clock.js';
+import { inSlices } from '../time/in-slices.js';
+import type { ValidityWindow } from '../time/server-clock.js';
+import { validityLeft } from '../time/server-clock.js';
+import { Wakeup } from '../time/shared-timer.js';
+import { backoffDelay } from './backoff.js';
+import type { Call } from './batcher.js';
+import type { ExtendItem } from './operations.js';
+import type { Releases } from './release.js';
+import { Release } from './release.js';
+import type { SemaphoreLink } from './semaphore-link.js';
+
+/**
+ * After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call
+ * for that.
+ */
+const CLAIM_DELAY_MS = 50;
+
+export type Stage =
+  /** A request: its next call is gathering or under way. */
+  | 'sent'
+  /** A request: the backend has it in its queue, or its last call failed. It asks again. */
+  | 'waiting'
+  | 'held'
+  | 'lost'
+  /** A request that was refused or abandoned, or a lease that was given back. */
+  | 'over';
+
+export interface LeaseTicket {
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+}
+
+/** Gets notice of what becomes of a lease. */
+export interface LeaseObserver {
+  onLost(error: HandleLostError): void;
+  /** Its release has ended. */
+  onReleased(): void;
+  /** Asked to observe through a WeakRef from now on, if only its own holder would miss it. */
+  holdWeakly(): void;
+}
+
+/** A caller of `extend`. */
+interface ExtendCaller {
+  /** The last call with an extension of the lease before: it does not count. */
+  readonly after: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Keeps the held tickets of one semaphore object alive, all with one wake-up, and notifies a holder
+ * when its lease ran out without a confirmed extension. It does not keep the process alive, and no
+ * timer is set while nothing is held.
+ */
+export class Leases {
+  readonly link: SemaphoreLink;
+  readonly releases: Releases;
+  /** 0: tickets are never extended, only watched. In milliseconds. */
+  readonly extendEvery: number;
+  #held = 0;
+  readonly #nextBeat: Wakeup;
+  /** Holders whose leases ran out are being notified. */
+  #isExpiring = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(link: SemaphoreLink, releases: Releases, extendEvery: number) {
+    this.link = link;
+    this.releases = releases;
+    this.extendEvery = extendEvery;
+    this.#nextBeat = new Wakeup(link.clock, false, () => this.#beat());
+  }
+
+  /** A ticket that was taken over from its holder. Undefined when it is no longer valid. */
+  adopt(id: string, ticket: LeaseTicket, sent: Instant): Lease | undefined {
+    const lease = new Lease(this, id);
+    if (!lease.hold(ticket, { from: sent, duration: this.link.ttl }, true)) return undefined;
+    this.releases.permits.set(id, lease);
+    if (telemetry.grant.active) publishGrant(lease, 0, 0);
+    return lease;
+  }
+
+  /** Resolves when nothing is held any more, after `duration` milliseconds, or by `endDrain`. */
+  drain(duration: number): Promise<void> {
+    if (this.#held === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      // It keeps the process alive, for whoever awaits `close` must get to what follows it.
+      const timer = this.link.clock.schedule(() => this.endDrain(), duration, true);
+      this.#onEmpty = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  endDrain(): void {
+    this.#onEmpty?.();
+  }
+
+  loseAll(reason: LostReason): Promise<void> {
+    return inSlices(this.#all(), (lease) => lease.lose(reason));
+  }
+
+  #all(): Lease[] {
+    const leases: Lease[] = [];
+    for (const permit of this.releases.permits.values()) {
+      if (permit instanceof Lease && permit.stage === 'held') leases.push(permit);
+    }
+    return leases;
+  }
+
+  /** @internal */
+  onHeld(lease: Lease, now: number): void {
+    this.#held += 1;
+    this.wakeFor(lease, now);
+  }
+
+  /** @internal */
+  onEnded(): void {
+    this.#held -= 1;
+    if (this.#held > 0) return;
+    this.#nextBeat.stop();
+    this.endDrain();
+  }
+
+  /** @internal When it is due, or over, whatever comes first. */
+  wakeFor(lease: Lease, now: number): void {
+    const over = now + lease.remaining;
+    if (over <= lease.dueAt) this.#nextBeat.wakeBy(over, now);
+    else this.#nextBeat.wakeAround(lease.dueAt, now);
+  }
+
+  #beat(): void {
+    const now = this.link.clock.monotonic();
+    const over: Lease[] = [];
+    for (const lease of this.#all()) {
+      const { remaining } = lease;
+      if (remaining <= 0) over.push(lease);
+      // What is soon due travels with what is due.
+      else if (!lease.isRenewing && lease.dueAt > now + lease.earliness) this.wakeFor(lease, now);
+      else {
+        if (!lease.isRenewing) lease.renew();
+        this.#nextBeat.wakeBy(now + remaining, now);
+      }
+    }
+    if (over.length > 0) void this.#expire(over);
+  }
+
+  /**
+   * At a look they are lost already. Leases that run out meanwhile are found by the beat after
+   * them.
+   */
+  async #expire(over: readonly Lease[]): Promise<void> {
+    if (this.#isExpiring) return;
+    this.#isExpiring = true;
+    await inSlices(over, (lease) => {
+      // Confirmed before its turn came, it is held after all.
+      if (lease.remaining <= 0) lease.lose('expired', lease.lastError);
+    });
+    this.#isExpiring = false;
+    const now = this.link.clock.monotonic();
+    if (this.#held > 0) this.#nextBeat.wakeBy(now, now);
+  }
+}
+
+/**
+ * One held ticket and for how long it is valid. That time counts from the moment before the last
+ * confirmed call was *sent*: its reply may be late. A safety margin of 1 % + 2 ms is taken off
+ * for clocks that run apart, as Redlock does
+ * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
+ */
+export class Lease extends Release implements ExtendItem {
+  stage: Stage = 'over';
+  slots: readonly number[] = [];
+  fencingToken = 0;
+  /** Monotonic time since which it is held, or a little earlier. */
+  heldSince = 0;
+  /** Monotonic time of the next extension. */
+  dueAt: number = Infinity;
+  readonly #leases: Leases;
+  /** False while its ticket has its claim time only: until it is first extended. */
+  #isClaimed = true;
+  #validFrom: Instant | undefined;
+  #validFor = 0;
+  /** Its next extension has not left yet. */
+  #isGathering = false;
+  /** The call of its last extension, until it is answered; and the number of the last one. */
+  #renewal: Call | undefined;
+  #lastRenewal = 0;
+  /** Extensions that failed in a row. */
+  #failures = 0;
+  #extendCallers: ExtendCaller[] | undefined;
+  /** A message says that its ticket is gone: the next extension shows whether that is true. */
+  #isReportedGone = false;
+  #loss: HandleLostError | undefined;
+  #lostAt = 0;
+  /** Its holder has stopped. */
+  #isGivenBack = false;
+  #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
+
+  constructor(leases: Leases, id: string) {
+    super(leases.releases, id);
+    this.#leases = leases;
+  }
+
+  /** From now on it is extended and watched. False when it is no longer valid. */
+  hold(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): boolean {
+    const { extendEvery } = this.#leases;
+    this.slots = ticket.slots;
+    this.fencingToken = ticket.fencingToken;
+    this.#validFrom = window.from;
+    this.#validFor = window.duration;
+    const remaining = this.#left();
+    if (remaining <= 0) return false;
+    this.stage = 'held';
+    this.lastError = undefined;
+    this.heldSince = window.from.monotonic;
+    this.#isClaimed = isClaimed;
+    const now = this.link.clock.monotonic();
+    const every = extendEvery === 0 ? Infinity : extendEvery;
+    // A grant that was pushed lives for its claim time only, until it is first extended.
+    const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
+    this.dueAt = isClaimed ? this.heldSince + every : now + claimIn;
+    this.#leases.onHeld(this, now);
+    return true;
+  }
+
+  get name(): string {
+    return this.link.name;
+  }
+
+  get ttl(): number {
+    return this.link.ttl;
+  }
+
+  /** Why it was lost, if it was. */
+  get loss(): HandleLostError | undefined {
+    return this.#loss;
+  }
+
+  /**
+   * Milliseconds for which it is still valid, read off the clocks now: right even when no timer
+   * could run.
+   */
+  get remaining(): number {
+    return this.stage === 'held' ? this.#left() : 0;
+  }
+
+  #left(): number {
+    if (this.#validFrom === undefined) return 0;
+    return Math.max(0, validityLeft(this.#validFrom, this.#validFor, this.link.clock));
+  }
+
+  /**
+   * As `remaining`, and a lease that is found over is lost from then on, also when a wall clock is
+   * set back.
+   */
+  look(): number {
+    const { remaining } = this;
+    if (remaining > 0) return remaining;
+    // Notified on the next tick: this is called from getters.
+    const error = this.#markLost('expired', this.lastError);
+    if (error !== undefined) process.nextTick(() => this.#notifyLost(error));
+    return 0;
+  }
+
+  /** Its extension is gathering or under way. */
+  get isRenewing(): boolean {
+    return this.#isGathering || this.#renewal !== undefined;
+  }
+
+  /** How much earlier than due it is extended, to travel with others; not after a failure. */
+  get earliness(): number {
+    return this.#failures === 0 ? this.#leases.extendEvery / 2 : 0;
+  }
+
+  renew(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    (this.#isClaimed ? this.link.renewals : this.link.claims).add(this);
+  }
+
+  /**
+   * Settles with the first extension that is sent from now on and confirmed, or when the lease
+   * ends.
+   */
+  extend(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#extendCallers ??= [];
+      this.#extendCallers.push({ after: this.#lastRenewal, resolve, reject });
+      this.renew();
+    });
+  }
+
+  override leave(call: Call): boolean {
+    if (call.operation !== 'extend') return super.leave(call);
+    this.#isGathering = false;
+    if (this.stage !== 'held') return false;
+    this.#renewal = call;
+    this.#lastRenewal = call.number;
+    return true;
+  }
+
+  override answer(verdict: unknown, call: Call): void {
+    if (call.operation !== 'extend') return super.answer(verdict, call);
+    if (this.#renewal === call) this.#renewal = undefined;
+    if (verdict === 'extended') this.#onExtended(call);
+    else this.#onGone(verdict === 'revoked' ? verdict : 'missing');
+  }
+
+  #onExtended(call: Call): void {
+    this.#isReportedGone = false;
+    // It was extended after its holder had given up: its ticket has no holder any more.
+    if (this.stage === 'lost') return this.withdraw();
+    if (this.stage !== 'held') return;
+    this.#confirm(call.sent);
+    if (telemetry.extend.active) this.#publishExtend(undefined);
+    if (this.remaining <= 0) return this.lose('expired');
+    const { extendEvery } = this.#leases;
+    // A whole period after the extension that was just confirmed was sent: on a slow network, too.
+    this.dueAt = extendEvery === 0 ? Infinity : call.sent.monotonic + extendEvery;
+    if (!(this.#observer instanceof WeakRef)) this.#observer?.holdWeakly();
+    this.#leases.wakeFor(this, this.link.clock.monotonic());
+    this.#settle(call.number);
+  }
+
+  /** A late reply never shortens what is known. */
+  #confirm(sent: Instant): void {
+    const { clock, ttl } = this.link;
+    this.#isClaimed = true;
+    this.#failures = 0;
+    this.lastError = undefined;
+    const left =
+      this.#validFrom === undefined ? 0 : this.#validFor - elapsedSince(this.#validFrom, clock);
+    if (ttl - elapsedSince(sent, clock) <= left) return;
+    this.#validFrom = sent;
+    this.#validFor = ttl;
+  }
+
+  #onGone(reason: 'missing' | 'revoked'): void {
+    // Under its id there may be another ticket by now, which has no holder.
+    if (this.#isReportedGone && reason === 'missing') this.withdraw();
+    this.#isReportedGone = false;
+    this.lose(reason);
+  }
+
+  /** One failure is not loss: it is tried again after a pause. */
+  override fail(error: unknown, call: Call): void {
+    if (call.operation !== 'extend') return super.fail(error, call);
+    if (this.#renewal === call) this.#renewal = undefined;
+    const { clock, retry, client, key, name } = this.link;
+    if (telemetry.extend.active) this.#publishExtend(error);
+    if (this.stage !== 'held') return;
+    const pause = backoffDelay(retry, this.#failures, randomBy(clock));
+    this.#failures += 1;
+    this.lastError = error;
+    const now = clock.monotonic();
+    this.dueAt = now + pause;
+    this.#leases.wakeFor(this, now);
+    if (client.isRetryable(error)) return;
+    const message = `extending a permit of ${JSON.stringify(name)} failed`;
+    const failure = new BackendError(message, error, key);
+    this.#settle(Infinity, failure);
+    // At once, and not at the end of its lease: its holder has that long to stop.
+    if (error instanceof UnfitServerError) this.lose('expired', failure);
+  }
+
+  /**
+   * `number`: of the call that settles them; callers that asked after it was sent wait for the
+   * next one.
+   */
+  #settle(number: number, error?: Error): void {
+    const callers = this.#extendCallers;
+    if (callers === undefined) return;
+    const waiting = callers.filter(({ after }) => after >= number);
+    this.#extendCallers = waiting.length > 0 ? waiting : undefined;
+    for (const { after, resolve, reject } of callers) {
+      if (after >= number) continue;
+      if (error === undefined) resolve();
+      else reject(error);
+    }
+  }
+
+  override lose(reason: LostReason, cause?: unknown): void {
+    const error = this.#markLost(reason, cause);
+    if (error !== undefined) this.#notifyLost(error);
+  }
+
+  /** From now on it is lost, whatever the clocks say later. Undefined when it was over already. */
+  #markLost(reason: LostReason, cause: unknown): HandleLostError | undefined {
+    if (this.stage !== 'held') return undefined;
+    const { clock, name } = this.link;
+    const error = new HandleLostError(name, this.id, reason, cause);
+    this.#loss = error;
+    this.#lostAt = clock.monotonic();
+    this.#stop('lost');
+    // A lease that ran out is left to expire in the backend: the margin is its holder's time to
+    // stop. A lease that close() gave up goes at once.
+    if (reason === 'closed') this.withdraw();
+    if (telemetry.lost.active) {
+      const heldFor = this.#lostAt - this.heldSince;
+      telemetry.lost.publish({ name, id: this.id, reason, heldFor });
+    }
+    return error;
+  }
+
+  #notifyLost(error: HandleLostError): void {
+    // A holder that has stopped gets no notice of a loss that was found a moment ago.
+    if (!this.#isGivenBack) this.#getObserver()?.onLost(error);
+  }
+
+  /** `staysKnown`: until its release has ended. */
+  #stop(stage: 'lost' | 'over', staysKnown = false): void {
+    const wasHeld = this.stage === 'held';
+    if (this.stage !== 'lost') this.stage = stage;
+    if (wasHeld && !staysKnown) this.#leases.releases.forget(this);
+    if (wasHeld) this.#leases.onEnded();
+    // Only for callers that wait: an error with its stack costs more than all else here.
+    if (this.#extendCallers !== undefined) this.#settle(Infinity, this.lossError());
+  }
+
+  /** What `assertHeld` throws, once it is over. */
+  lossError(): HandleLostError {
+    return this.#loss ?? new HandleLostError(this.name, this.id, 'released');
+  }
+
+  /** See `Handle.release`. */
+  release(): Promise<boolean> {
+    // Nothing is left of a lease that was lost: its holder has stopped now, so the ticket need not
+    // be left to expire.
+    const { remaining } = this;
+    const about = telemetry.release.active ? this.#aboutRelease() : undefined;
+    this.#isGivenBack = true;
+    this.#stop('over', remaining > 0);
+    const released = this.giveBack(remaining);
+    if (about !== undefined) {
+      released.then(
+        (done) => telemetry.release.publish({ ...about, released: done, error: undefined }),
+        (error: unknown) => telemetry.release.publish({ ...about, released: false, error }),
+      );
+    }
+    return released;
+  }
+
+  /** Gives it back for a caller that never got it. What fails is retried. */
+  drop(): void {
+    void this.release().catch(() => undefined);
+  }
+
+  /** Its handle was garbage collected: it is left to expire. */
+  letExpire(): void {
+    this.#stop('over');
+    if (telemetry.drop.active) telemetry.drop.publish({ name: this.name, id: this.id });
+  }
+
+  observe(observer: LeaseObserver | WeakRef<LeaseObserver>): void {
+    this.#observer = observer;
+  }
+
+  #getObserver(): LeaseObserver | undefined {
+    return this.#observer instanceof WeakRef ? this.#observer.deref() : this.#observer;
+  }
+
+  protected override onReleased(): void {
+    this.#getObserver()?.onReleased();
+  }
+
+  /**
+   * A later token under the id of a held ticket: a call that was late was granted again. The ticket
+   * that is held was lost with the server's data, and its slots may belong to another holder.
+   */
+  override onGrant({ fencingToken }: PushedGrant): void {
+    if (this.stage === 'held' && fencingToken > this.fencingToken) this.onReportedGone();
+  }
+
+  /** Any program may send a message: an extension shows whether it is true. */
+  override onReportedGone(): void {
+    if (this.stage !== 'held' || this.#isReportedGone) return;
+    this.#isReportedGone = true;
+    this.renew();
+  }
+
+  #publishExtend(error: unknown): void {
+    telemetry.extend.publish({ name: this.name, id: this.id, error });
+  }
+
+  #aboutRelease() {
+    const { name, id } = this;
+    const heldFor = this.link.clock.monotonic() - this.heldSince;
+    return { name, id, heldFor, lost: this.#loss?.reason, overrun: this.#overrun() };
+  }
+
+  /**
+   * Milliseconds since its ticket was gone, or can have expired; 0 while neither is so, and after
+   * `close()`.
+   */
+  #overrun(): number {
+    const { clock } = this.link;
+    const reason = this.#loss?.reason ?? 'expired';
+    if (reason === 'closed' || this.#validFrom === undefined) return 0;
+    if (reason !== 'expired') return clock.monotonic() - this.#lostAt;
+    return Math.max(0, elapsedSince(this.#validFrom, clock) - this.#validFor);
+  }
+}
+
+/** Call it only where the channel is active. `waited` in milliseconds. */
+export function publishGrant(lease: Lease, waited: number, attempts: number): void {
+  const { name, id, slots, fencingToken } = lease;
+  telemetry.grant.publish({ name, id, slots, fencingToken, waited, attempts });
+}
