@@ -1,6 +1,6 @@
 export type { AcquireAllOptions, SemaphoreShare } from './many/acquire-all.js';
 export { acquireAll, useAll } from './many/acquire-all.js';
-export type { BackoffOptions } from './core/backoff.js';
+export type { BackoffOptions } from './time/backoff.js';
 export type {
   Backend,
   HolderState,

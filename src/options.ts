@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { QueueProgress, RequestOrder } from './backends/backend.js';
 import { LONGEST_NAME, MOST_PERMITS } from './backends/protocol.js';
-import type { BackoffOptions } from './core/backoff.js';
+import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
 import type { OptionNames } from './arguments/known-options.js';

@@ -237,7 +237,8 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     for (const part of call.parts) {
       try {
         const reply = replies[place++];
-        if (reply === undefined) throw new Error('the backend sent fewer replies than it got calls');
+        if (reply === undefined)
+          throw new Error('the backend sent fewer replies than it got calls');
         this.#operation.deliver(part, reply, call);
       } catch (error) {
         if (!call.late) for (const item of part.items) item.fail(error, call);
@@ -320,8 +321,5 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
   const stays = items.findIndex((item) => !item.leave(call));
   if (stays < 0) return items;
-  return [
-    ...items.slice(0, stays),
-    ...items.slice(stays + 1).filter((item) => item.leave(call)),
-  ];
+  return [...items.slice(0, stays), ...items.slice(stays + 1).filter((item) => item.leave(call))];
 }

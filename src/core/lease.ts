@@ -9,7 +9,7 @@ import { inSlices } from '../time/in-slices.js';
 import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
-import { backoffDelay } from './backoff.js';
+import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
 import type { ExtendItem } from './operations.js';
 import type { Releases } from './release.js';

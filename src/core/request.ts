@@ -18,7 +18,7 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import { forgetAbort, onceAborted } from './abort-fanout.js';
-import { backoffDelay } from './backoff.js';
+import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
 import type { Inbox, InboxReader } from './inbox.js';
 import type { Leases, LeaseTicket } from './lease.js';
@@ -101,7 +101,12 @@ export class Waiters implements InboxReader, LocalSemaphore {
   /** A request that has not asked yet; see also `acquireTogether`. */
   newRequest(params: AcquireParams): Request {
     const { clock, client } = this.link;
-    const request = new Request(this, client.newTicketId(params.permits), params, clock.monotonic());
+    const request = new Request(
+      this,
+      client.newTicketId(params.permits),
+      params,
+      clock.monotonic(),
+    );
     if (this.#count === 0) this.#interruptions = this.inbox.interruptions;
     this.#count += 1;
     this.leases.releases.permits.set(request.id, request);
@@ -378,8 +383,7 @@ export class Request extends Lease implements AcquireItem {
     const askedAt = this.#askedAt;
     this.#onReply(call);
     this.#onError(error);
-    if (this.isPending)
-      this.#waiters.outage.onFailure(askedAt, this.link.clock.monotonic(), error);
+    if (this.isPending) this.#waiters.outage.onFailure(askedAt, this.link.clock.monotonic(), error);
     this.#waiters.schedule();
   }
 

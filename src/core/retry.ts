@@ -3,8 +3,8 @@ import { BackendError } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { randomBy } from '../time/clock.js';
 import { forgetAbort, onceAborted } from './abort-fanout.js';
-import type { BackoffOptions } from './backoff.js';
-import { backoffDelay } from './backoff.js';
+import type { BackoffOptions } from '../time/backoff.js';
+import { backoffDelay } from '../time/backoff.js';
 import { CallTimeoutError, withTimeout } from '../time/call-timeout.js';
 
 export interface RetryOptions {

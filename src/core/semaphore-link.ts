@@ -5,7 +5,7 @@ import { telemetry } from '../telemetry.js';
 import { callTimeout } from '../time/call-timeout.js';
 import type { Clock, Instant } from '../time/clock.js';
 import type { ServerClock } from '../time/server-clock.js';
-import type { BackoffOptions } from './backoff.js';
+import type { BackoffOptions } from '../time/backoff.js';
 import type { Bundle } from './batcher.js';
 import type { Client } from './client.js';
 import type { AcquireItem, Caller, ExtendItem, ReleaseItem } from './operations.js';

@@ -25,15 +25,14 @@ function roomOf(file: string): string {
   return file.startsWith('backends/redis/adapters/') ? 'adapters' : inner;
 }
 
-const BELOW = ['engine', 'calling', 'port', 'time', 'common'];
+const BELOW = ['core', 'port', 'time', 'common'];
 
 /** Which room may import which: design §2. A room may always import its own files. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  common: ['port', 'time', 'calling'],
+  common: ['port', 'time'],
   time: [],
   port: ['common', 'time'],
-  calling: ['port', 'time', 'common'],
-  engine: ['calling', 'port', 'time', 'common'],
+  core: ['port', 'time', 'common'],
   many: ['root', ...BELOW],
   root: ['many', ...BELOW, 'memory', 'redis', 'quorum', 'adapters'],
   memory: ['port', 'time', 'common'],

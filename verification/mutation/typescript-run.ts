@@ -6,14 +6,13 @@ import type { Mutant, Result } from './mutant.js';
 import { filesBelow, ROOT, ScratchTree } from './scratch-tree.js';
 import { instrument } from './typescript-mutants.js';
 
-/** The code that holds permits and the code that talks to the scripts. */
-const HOLDING = filesBelow(join(ROOT, 'src/engine')).map((file) => `engine/${file}`);
-const CALLING = filesBelow(join(ROOT, 'src/calling')).map((file) => `calling/${file}`);
+/** The life of a permit, and the code that talks to the scripts. */
+const CORE = filesBelow(join(ROOT, 'src/core')).map((file) => `core/${file}`);
 const AROUND_IT = ['handle', 'loss-emitter', 'time/server-clock', 'time/shared-timer'];
 const REDIS = ['replies', 'redis-backend', 'script-call', 'script-runner', 'redis-errors', 'keys'];
 
 export const TYPESCRIPT_FILES: readonly string[] = [
-  ...[...HOLDING, ...CALLING].map((file) => `src/${file}`),
+  ...CORE.map((file) => `src/${file}`),
   ...AROUND_IT.map((name) => `src/${name}.ts`),
   ...REDIS.map((name) => `src/backends/redis/${name}.ts`),
 ];
