@@ -64,6 +64,8 @@ export interface Operation<O, I, R> {
   weightOf(items: readonly I[]): number;
   /** Sends one call. Gives a reply for each part, in their order. */
   run(parts: readonly Part<O, I>[]): Promise<readonly R[]>;
+  /** How long a call of them may take, in milliseconds. Left out: as the batcher's options say. */
+  timeoutOf?(parts: readonly Part<O, I>[]): number;
   /** Takes what a reply says, and answers the items. */
   deliver(part: Part<O, I>, reply: R, call: Call): void;
 }
@@ -94,7 +96,8 @@ export class Bundle<O extends Owner, I> {
 
 interface CallUnderWay<O, I> extends Call {
   late: boolean;
-  readonly deadline: number;
+  /** Monotonic. */
+  deadline: number;
   parts: readonly Part<O, I>[];
   /** It counts towards `MOST_UNDER_WAY`. */
   readonly isShared: boolean;
@@ -117,8 +120,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #options: BatcherOptions;
   readonly #overdue: Wakeup;
   #gathered: Bundle<O, I>[] = [];
-  /** In the order of their deadlines, for all have the same time. */
-  readonly #calls: CallUnderWay<O, I>[] = [];
+  #calls: CallUnderWay<O, I>[] = [];
   #underWay = 0;
   #flushing = false;
   /** Monotonic times until when semaphores stay alone, the earliest first. */
@@ -215,7 +217,10 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   #send(call: CallUnderWay<O, I>, parts: readonly Part<O, I>[]): void {
     call.parts = parts;
+    const timeoutMs = this.#operation.timeoutOf?.(parts);
+    if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
     this.#calls.push(call);
+    this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
     if (call.isShared) this.#underWay += 1;
     let replies: Promise<readonly R[]>;
     try {
@@ -260,7 +265,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     else this.#settle();
   }
 
-  /** Nothing is watched while nothing is under way. */
+  /** No timer is set while no call is under way. */
   #settle(): void {
     while (this.#calls[0]?.isOver === true) this.#calls.shift();
     if (this.#calls.length === 0 && !this.#flushing) this.#overdue.stop();
@@ -268,14 +273,18 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   #endOverdue(): void {
     const now = this.#options.clock.monotonic();
-    for (let [call] = this.#calls; call !== undefined; [call] = this.#calls) {
-      if (!call.isOver && call.deadline > now) return this.#overdue.wakeBy(call.deadline, now);
-      this.#calls.shift();
-      if (call.isOver) continue;
+    let next = Infinity;
+    for (const call of this.#calls.filter(({ isOver }) => !isOver)) {
+      if (call.deadline > now) {
+        next = Math.min(next, call.deadline);
+        continue;
+      }
       this.#end(call);
-      this.#fail(call, new CallTimeoutError(this.#options.callTimeoutMs), true);
+      this.#fail(call, new CallTimeoutError(call.deadline - call.sent.monotonic), true);
       call.late = true;
     }
+    this.#calls = this.#calls.filter(({ isOver }) => !isOver);
+    this.#overdue.wakeBy(next, now);
   }
 
   /** `passes`: the error says nothing of the semaphores in the call. */

@@ -1,17 +1,13 @@
-import type { Clock } from '../../time/clock.js';
-import { nextTick } from '../../time/clock.js';
+import type { Item, Owner } from '../../core/batcher.js';
+import { Batcher } from '../../core/batcher.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
+import type { Clock } from '../../time/clock.js';
 
 /**
  * Permits of several items in one call: a node needs a millisecond or so for them, in which it does
  * nothing else.
  */
 const MAX_SHARED_PERMITS = 100;
-
-const MAX_CALLS_UNDER_WAY = 2;
-
-/** How long an item that failed by itself stays out of shared calls. */
-const ALONE_MS = 5000;
 
 /** What a call carries for one semaphore. */
 export interface LaneItem {
@@ -33,141 +29,79 @@ export interface LaneOptions<Item, Reply> {
   readonly isRetryable: (error: unknown) => boolean;
 }
 
-interface Waiting<Item, Reply> {
-  readonly item: Item;
-  /** Monotonic. */
-  readonly deadline: number;
-  resolve(reply: Reply): void;
-  reject(error: unknown): void;
-}
-
 /**
- * What is ready in one turn of the event loop for one node travels in one call. A call without a
- * reply makes room for the next one when the first of its callers stops waiting. What one item may
- * have spoiled is repeated item by item: ids and attempts make that harmless.
+ * What is ready in one turn of the event loop for one node travels in one call, see `Batcher`. A
+ * call without a reply makes room for the next one when the first of its callers stops waiting.
  */
-export class NodeLane<Item extends LaneItem, Reply> {
-  readonly #options: LaneOptions<Item, Reply>;
-  #waiting: Waiting<Item, Reply>[] = [];
-  /** Monotonic times until which items travel alone, by name; the earliest first. */
-  readonly #alone = new Map<string, number>();
-  #underWay = 0;
-  #isWoken = false;
+export class NodeLane<I extends LaneItem, Reply> {
+  readonly #clock: Clock;
+  readonly #batcher: Batcher<NodeCall<I, Reply>, NodeCall<I, Reply>, Reply | Error>;
 
-  constructor(options: LaneOptions<Item, Reply>) {
-    this.#options = options;
+  constructor({ clock, send, isRetryable }: LaneOptions<I, Reply>) {
+    this.#clock = clock;
+    this.#batcher = new Batcher(
+      {
+        name: 'node',
+        mostIds: MAX_SHARED_PERMITS,
+        weightOf: (calls) => calls.reduce((sum, { item }) => sum + item.permits, 0),
+        run: (parts) => send(parts.map(({ owner }) => owner.item)),
+        timeoutOf: (parts) => Math.min(...parts.map(({ owner }) => owner.item.timeoutMs)),
+        deliver: ({ owner }, reply) => owner.answer(reply),
+      },
+      { clock, callTimeoutMs: Infinity, isRetryable },
+    );
   }
 
   /** Settles after the timeout, too, when the reply comes late. */
-  add(item: Item): Promise<Reply> {
+  add(item: I): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, deadline: this.#now + item.timeoutMs, resolve, reject });
-      this.#wake();
+      const call = new NodeCall(item, this.#clock, resolve, reject);
+      this.#batcher.bundleOf(call).add(call);
     });
-  }
-
-  get #now(): number {
-    return this.#options.clock.monotonic();
-  }
-
-  /** On the next tick all callers that the same reply woke have added what they want next. */
-  #wake(): void {
-    if (this.#isWoken) return;
-    this.#isWoken = true;
-    nextTick(() => {
-      this.#isWoken = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    this.#rejectOverdue();
-    while (this.#underWay < MAX_CALLS_UNDER_WAY && this.#waiting.length > 0) {
-      void this.#send(this.#waiting.splice(0, this.#nextLength()));
-    }
-  }
-
-  /** What was never sent cannot run late. */
-  #rejectOverdue(): void {
-    const now = this.#now;
-    const overdue = this.#waiting.filter(({ deadline }) => deadline < now);
-    if (overdue.length === 0) return;
-    this.#waiting = this.#waiting.filter(({ deadline }) => deadline >= now);
-    for (const waiting of overdue) waiting.reject(new CallTimeoutError(waiting.item.timeoutMs));
-  }
-
-  /** How many items make the next call: the oldest, in their order. */
-  #nextLength(): number {
-    let permits = 0;
-    let isShared = true;
-    const end = this.#waiting.findIndex(({ item }, i) => {
-      permits += item.permits;
-      isShared &&= !this.#isAlone(item);
-      return i > 0 && (permits > MAX_SHARED_PERMITS || !isShared);
-    });
-    return end < 0 ? this.#waiting.length : end;
-  }
-
-  #isAlone({ name }: Item): boolean {
-    return (this.#alone.get(name) ?? -Infinity) > this.#now;
-  }
-
-  async #send(batch: readonly Waiting<Item, Reply>[]): Promise<void> {
-    const makeRoom = this.#takeRoom(Math.min(...batch.map(({ deadline }) => deadline)));
-    try {
-      const items = batch.map(({ item }) => item);
-      const replies = await this.#options.send(items).finally(makeRoom);
-      batch.forEach((waiting, i) => settle(waiting, replies[i]));
-    } catch (error) {
-      this.#onError(batch, error);
-    }
-  }
-
-  /** Until the function is called that it gives, or until `deadline`. */
-  #takeRoom(deadline: number): () => void {
-    this.#underWay += 1;
-    let isTaken = true;
-    const makeRoom = (): void => {
-      if (!isTaken) return;
-      isTaken = false;
-      timer.cancel();
-      this.#underWay -= 1;
-      // What cannot grow any more leaves at once: the node need not wait until the reply has been
-      // dealt with.
-      if (this.#nextLength() < this.#waiting.length) this.#flush();
-      else this.#wake();
-    };
-    const timer = this.#options.clock.schedule(makeRoom, deadline - this.#now, false);
-    return makeRoom;
-  }
-
-  #onError(batch: readonly Waiting<Item, Reply>[], error: unknown): void {
-    const isRetryable = this.#options.isRetryable(error);
-    if (!isRetryable && batch.length > 1) {
-      for (const waiting of batch) void this.#send([waiting]);
-      return;
-    }
-    for (const waiting of batch) {
-      if (!isRetryable) this.#keepAlone(waiting.item);
-      waiting.reject(error);
-    }
-  }
-
-  #keepAlone({ name }: Item): void {
-    const now = this.#now;
-    this.#alone.delete(name);
-    this.#alone.set(name, now + ALONE_MS);
-    for (const [old, until] of this.#alone) {
-      if (until > now) break;
-      this.#alone.delete(old);
-    }
   }
 }
 
-function settle<Reply>(
-  waiting: Pick<Waiting<unknown, Reply>, 'resolve' | 'reject'>,
-  reply: Reply | Error | undefined,
-): void {
-  if (reply === undefined || reply instanceof Error) waiting.reject(reply);
-  else waiting.resolve(reply);
+/** One item on its way, and the semaphore that it is of. */
+class NodeCall<I extends LaneItem, Reply> implements Item<Reply | Error>, Owner {
+  readonly item: I;
+  readonly #clock: Clock;
+  readonly #deadline: number;
+  readonly #resolve: (reply: Reply) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    item: I,
+    clock: Clock,
+    resolve: (reply: Reply) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.item = item;
+    this.#clock = clock;
+    this.#deadline = clock.monotonic() + item.timeoutMs;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  get place(): string {
+    return this.item.name;
+  }
+
+  /** What was never sent cannot run late. */
+  leave(): boolean {
+    const isWanted = this.#deadline >= this.#clock.monotonic();
+    if (!isWanted) this.#reject(new CallTimeoutError(this.item.timeoutMs));
+    return isWanted;
+  }
+
+  answer(reply: Reply | Error): void {
+    if (reply instanceof Error) this.#reject(reply);
+    else this.#resolve(reply);
+  }
+
+  /** Its caller has a time limit of its own, and still takes a reply that is late. */
+  fail(error: unknown): void {
+    if (!(error instanceof CallTimeoutError)) this.#reject(error);
+  }
+
+  onReplyLost(): void {}
 }
