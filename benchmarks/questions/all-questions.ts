@@ -1,3 +1,4 @@
+import { client } from './client.js';
 import { command } from './command.js';
 import { contended } from './contended.js';
 import { crowd } from './crowd.js';
@@ -14,6 +15,7 @@ import { waiting } from './waiting.js';
 
 export const questions: readonly Question[] = [
   instructions,
+  client,
   uncontended,
   contended,
   fairness,

@@ -77,10 +77,13 @@ export interface BatcherOptions {
   isRetryable(error: unknown): boolean;
 }
 
+/** Never written to. */
+const NONE: never[] = [];
+
 /** The items of one owner that leave with the next call of a batcher. */
 export class Bundle<O extends Owner, I> {
   readonly owner: O;
-  items: I[] = [];
+  #gathered: I[] = NONE;
   readonly #batcher: { gather(bundle: Bundle<O, I>): void };
 
   constructor(owner: O, batcher: { gather(bundle: Bundle<O, I>): void }) {
@@ -88,9 +91,24 @@ export class Bundle<O extends Owner, I> {
     this.#batcher = batcher;
   }
 
+  get items(): readonly I[] {
+    return this.#gathered;
+  }
+
   add(item: I): void {
-    this.items.push(item);
-    if (this.items.length === 1) this.#batcher.gather(this);
+    // A literal has room for one, where V8 makes room for 17 at a first push. So below.
+    if (this.items.length > 0) this.#gathered.push(item);
+    else {
+      this.#gathered = [item];
+      this.#batcher.gather(this);
+    }
+  }
+
+  /** Takes what has gathered, but for what one call has no room for. */
+  take(): readonly I[] {
+    const items = this.#gathered;
+    this.#gathered = items.length > MOST_IDS_OF_ONE ? items.splice(MOST_IDS_OF_ONE) : NONE;
+    return items;
   }
 }
 
@@ -119,7 +137,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #operation: Operation<O, I, R>;
   readonly #options: BatcherOptions;
   readonly #overdue: Wakeup;
-  #gathered: Bundle<O, I>[] = [];
+  #gathered: Bundle<O, I>[] = NONE;
   #calls: CallUnderWay<O, I>[] = [];
   #underWay = 0;
   #flushing = false;
@@ -138,7 +156,8 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   /** @internal A bundle has its first item. */
   gather(bundle: Bundle<O, I>): void {
-    this.#gathered.push(bundle);
+    if (this.#gathered.length > 0) this.#gathered.push(bundle);
+    else this.#gathered = [bundle];
     this.#flushSoon();
   }
 
@@ -161,42 +180,39 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   /** The bundles that have gathered for longest, as many as a call has room for. */
   #sendNext(): void {
     const call = this.#newCall(true);
-    const parts: Part<O, I>[] = [];
-    let [ids, taken] = [0, 0];
-    for (const bundle of this.#gathered) {
+    let parts: Part<O, I>[] = NONE;
+    const bundles = this.#gathered;
+    this.#gathered = NONE;
+    let ids = 0;
+    let taken = 0;
+    for (; taken < bundles.length && parts.length < MOST_IDS; taken += 1) {
+      const bundle = bundles[taken];
+      if (bundle === undefined) break;
       // What leaves alone takes no room from its neighbours.
       const isAlone = this.#isAlone(bundle.owner, call.sent.monotonic);
       const weight = isAlone ? 0 : this.#operation.weightOf(bundle.items);
       if (ids > 0 && ids + weight > this.#operation.mostIds) break;
       ids += weight;
-      taken += 1;
-      if (isAlone) this.#sendAlone(bundle);
-      else this.#take(bundle, call, parts);
-      if (parts.length === MOST_IDS) break;
+      const part = isAlone ? this.#sendAlone(bundle) : this.#take(bundle, call);
+      if (part === undefined) continue;
+      if (parts.length > 0) parts.push(part);
+      else parts = [part];
     }
-    this.#gathered.splice(0, taken);
+    if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
     if (parts.length > 0) this.#send(call, parts);
   }
 
-  #sendAlone(bundle: Bundle<O, I>): void {
+  #sendAlone(bundle: Bundle<O, I>): undefined {
     const call = this.#newCall(false);
-    const parts: Part<O, I>[] = [];
-    this.#take(bundle, call, parts);
-    if (parts.length > 0) this.#send(call, parts);
+    const part = this.#take(bundle, call);
+    if (part !== undefined) this.#send(call, [part]);
   }
 
-  #take(bundle: Bundle<O, I>, call: Call, parts: Part<O, I>[]): void {
-    const { owner } = bundle;
-    let { items } = bundle;
-    bundle.items = [];
-    if (items.length > MOST_IDS_OF_ONE) {
-      // Behind the others: a bundle that always has more would keep them from leaving.
-      bundle.items = items.slice(MOST_IDS_OF_ONE);
-      this.#gathered.push(bundle);
-      items = items.slice(0, MOST_IDS_OF_ONE);
-    }
-    const leaving = leavingOf(items, call);
-    if (leaving.length > 0) parts.push({ owner, items: leaving });
+  #take(bundle: Bundle<O, I>, call: Call): Part<O, I> | undefined {
+    const items = leavingOf(bundle.take(), call);
+    // Behind the others: a bundle that always has more would keep them from leaving.
+    if (bundle.items.length > 0) this.#gathered = [...this.#gathered, bundle];
+    return items.length > 0 ? { owner: bundle.owner, items } : undefined;
   }
 
   #newCall(isShared: boolean): CallUnderWay<O, I> {
@@ -209,7 +225,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
       sent,
       late: false,
       deadline: sent.monotonic + callTimeoutMs,
-      parts: [],
+      parts: NONE,
       isShared,
       isOver: false,
     };
@@ -327,8 +343,12 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 }
 
 /** Mostly all leave, and then no copy is made. */
-function leavingOf<I extends Item<never>>(items: I[], call: Call): I[] {
-  const stays = items.findIndex((item) => !item.leave(call));
-  if (stays < 0) return items;
-  return [...items.slice(0, stays), ...items.slice(stays + 1).filter((item) => item.leave(call))];
+function leavingOf<I extends Item<never>>(items: readonly I[], call: Call): readonly I[] {
+  let leaving: I[] | undefined;
+  for (let i = 0; i < items.length; i += 1) {
+    const item = items[i];
+    if (item?.leave(call) !== true) leaving ??= items.slice(0, i);
+    else leaving?.push(item);
+  }
+  return leaving ?? items;
 }

@@ -5,16 +5,13 @@ import { BackendError, HandleLostError } from '../errors.js';
 import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
 import { elapsedSince, randomBy } from '../time/clock.js';
-import { inSlices } from '../time/in-slices.js';
 import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
-import { Wakeup } from '../time/shared-timer.js';
 import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
-import type { ExtendItem } from './operations.js';
+import type { ExtendItem, Verdict } from './operations.js';
 import type { Releases } from './release.js';
 import { Release } from './release.js';
-import type { SemaphoreLink } from './semaphore-link.js';
 
 /**
  * After how long a pushed grant is claimed, in milliseconds: a task that is shorter needs no call
@@ -54,119 +51,16 @@ interface ExtendCaller {
   readonly reject: (error: Error) => void;
 }
 
-/**
- * Keeps the held tickets of one semaphore object alive, all with one wake-up, and notifies a holder
- * when its lease ran out without a confirmed extension. It does not keep the process alive, and no
- * timer is set while nothing is held.
- */
-export class Leases {
-  readonly link: SemaphoreLink;
+/** What the leases of one semaphore object share: their wake-up. */
+export interface LeaseWatch {
   readonly releases: Releases;
   /** 0: tickets are never extended, only watched. In milliseconds. */
   readonly extendEvery: number;
-  #held = 0;
-  readonly #nextBeat: Wakeup;
-  /** Holders whose leases ran out are being notified. */
-  #isExpiring = false;
-  #onEmpty: (() => void) | undefined;
-
-  constructor(link: SemaphoreLink, releases: Releases, extendEvery: number) {
-    this.link = link;
-    this.releases = releases;
-    this.extendEvery = extendEvery;
-    this.#nextBeat = new Wakeup(link.clock, false, () => this.#beat());
-  }
-
-  /** A ticket that was taken over from its holder. Undefined when it is no longer valid. */
-  adopt(id: string, ticket: LeaseTicket, sent: Instant): Lease | undefined {
-    const lease = new Lease(this, id);
-    if (!lease.hold(ticket, { from: sent, duration: this.link.ttl }, true)) return undefined;
-    this.releases.permits.set(id, lease);
-    if (telemetry.grant.active) publishGrant(lease, 0, 0);
-    return lease;
-  }
-
-  /** Resolves when nothing is held any more, after `duration` milliseconds, or by `endDrain`. */
-  drain(duration: number): Promise<void> {
-    if (this.#held === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      // It keeps the process alive, for whoever awaits `close` must get to what follows it.
-      const timer = this.link.clock.schedule(() => this.endDrain(), duration, true);
-      this.#onEmpty = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-  }
-
-  endDrain(): void {
-    this.#onEmpty?.();
-  }
-
-  loseAll(reason: LostReason): Promise<void> {
-    return inSlices(this.#all(), (lease) => lease.lose(reason));
-  }
-
-  #all(): Lease[] {
-    const leases: Lease[] = [];
-    for (const permit of this.releases.permits.values()) {
-      if (permit instanceof Lease && permit.stage === 'held') leases.push(permit);
-    }
-    return leases;
-  }
-
-  /** @internal */
-  onHeld(lease: Lease, now: number): void {
-    this.#held += 1;
-    this.wakeFor(lease, now);
-  }
-
-  /** @internal */
-  onEnded(): void {
-    this.#held -= 1;
-    if (this.#held > 0) return;
-    this.#nextBeat.stop();
-    this.endDrain();
-  }
-
-  /** @internal When it is due, or over, whatever comes first. */
-  wakeFor(lease: Lease, now: number): void {
-    const over = now + lease.remaining;
-    if (over <= lease.dueAt) this.#nextBeat.wakeBy(over, now);
-    else this.#nextBeat.wakeAround(lease.dueAt, now);
-  }
-
-  #beat(): void {
-    const now = this.link.clock.monotonic();
-    const over: Lease[] = [];
-    for (const lease of this.#all()) {
-      const { remaining } = lease;
-      if (remaining <= 0) over.push(lease);
-      // What is soon due travels with what is due.
-      else if (!lease.isRenewing && lease.dueAt > now + lease.earliness) this.wakeFor(lease, now);
-      else {
-        if (!lease.isRenewing) lease.renew();
-        this.#nextBeat.wakeBy(now + remaining, now);
-      }
-    }
-    if (over.length > 0) void this.#expire(over);
-  }
-
-  /**
-   * At a look they are lost already. Leases that run out meanwhile are found by the beat after
-   * them.
-   */
-  async #expire(over: readonly Lease[]): Promise<void> {
-    if (this.#isExpiring) return;
-    this.#isExpiring = true;
-    await inSlices(over, (lease) => {
-      // Confirmed before its turn came, it is held after all.
-      if (lease.remaining <= 0) lease.lose('expired', lease.lastError);
-    });
-    this.#isExpiring = false;
-    const now = this.link.clock.monotonic();
-    if (this.#held > 0) this.#nextBeat.wakeBy(now, now);
-  }
+  onHeld(lease: Lease, now: number): void;
+  /** A lease is held no more. */
+  onEnded(): void;
+  /** Wakes when the lease is due, or over, whatever comes first. */
+  wakeFor(lease: Lease, now: number): void;
 }
 
 /**
@@ -183,7 +77,7 @@ export class Lease extends Release implements ExtendItem {
   heldSince = 0;
   /** Monotonic time of the next extension. */
   dueAt: number = Infinity;
-  readonly #leases: Leases;
+  readonly #watch: LeaseWatch;
   /** False while its ticket has its claim time only: until it is first extended. */
   #isClaimed = true;
   #validFrom: Instant | undefined;
@@ -204,14 +98,14 @@ export class Lease extends Release implements ExtendItem {
   #isGivenBack = false;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
-  constructor(leases: Leases, id: string) {
-    super(leases.releases, id);
-    this.#leases = leases;
+  constructor(watch: LeaseWatch, id: string) {
+    super(watch.releases, id);
+    this.#watch = watch;
   }
 
   /** From now on it is extended and watched. False when it is no longer valid. */
   hold(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): boolean {
-    const { extendEvery } = this.#leases;
+    const { extendEvery } = this.#watch;
     this.slots = ticket.slots;
     this.fencingToken = ticket.fencingToken;
     this.#validFrom = window.from;
@@ -227,7 +121,7 @@ export class Lease extends Release implements ExtendItem {
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
     this.dueAt = isClaimed ? this.heldSince + every : now + claimIn;
-    this.#leases.onHeld(this, now);
+    this.#watch.onHeld(this, now);
     return true;
   }
 
@@ -277,7 +171,7 @@ export class Lease extends Release implements ExtendItem {
 
   /** How much earlier than due it is extended, to travel with others; not after a failure. */
   get earliness(): number {
-    return this.#failures === 0 ? this.#leases.extendEvery / 2 : 0;
+    return this.#failures === 0 ? this.#watch.extendEvery / 2 : 0;
   }
 
   renew(): void {
@@ -307,8 +201,8 @@ export class Lease extends Release implements ExtendItem {
     return true;
   }
 
-  override answer(verdict: unknown, call: Call): void {
-    if (call.operation !== 'extend') return super.answer(verdict, call);
+  override answer(verdict: Verdict, call: Call): void {
+    if (typeof verdict !== 'string') return super.answer(verdict, call);
     if (this.#renewal === call) this.#renewal = undefined;
     if (verdict === 'extended') this.#onExtended(call);
     else this.#onGone(verdict === 'revoked' ? verdict : 'missing');
@@ -322,11 +216,11 @@ export class Lease extends Release implements ExtendItem {
     this.#confirm(call.sent);
     if (telemetry.extend.active) this.#publishExtend(undefined);
     if (this.remaining <= 0) return this.lose('expired');
-    const { extendEvery } = this.#leases;
+    const { extendEvery } = this.#watch;
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
     this.dueAt = extendEvery === 0 ? Infinity : call.sent.monotonic + extendEvery;
     if (!(this.#observer instanceof WeakRef)) this.#observer?.holdWeakly();
-    this.#leases.wakeFor(this, this.link.clock.monotonic());
+    this.#watch.wakeFor(this, this.link.clock.monotonic());
     this.#settle(call.number);
   }
 
@@ -362,7 +256,7 @@ export class Lease extends Release implements ExtendItem {
     this.lastError = error;
     const now = clock.monotonic();
     this.dueAt = now + pause;
-    this.#leases.wakeFor(this, now);
+    this.#watch.wakeFor(this, now);
     if (client.isRetryable(error)) return;
     const message = `extending a permit of ${JSON.stringify(name)} failed`;
     const failure = new BackendError(message, error, key);
@@ -419,8 +313,8 @@ export class Lease extends Release implements ExtendItem {
   #stop(stage: 'lost' | 'over', staysKnown = false): void {
     const wasHeld = this.stage === 'held';
     if (this.stage !== 'lost') this.stage = stage;
-    if (wasHeld && !staysKnown) this.#leases.releases.forget(this);
-    if (wasHeld) this.#leases.onEnded();
+    if (wasHeld && !staysKnown) this.link.permits.remove(this);
+    if (wasHeld) this.#watch.onEnded();
     // Only for callers that wait: an error with its stack costs more than all else here.
     if (this.#extendCallers !== undefined) this.#settle(Infinity, this.lossError());
   }

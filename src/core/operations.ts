@@ -38,6 +38,9 @@ export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
 /** Whether a release found a live ticket. */
 export type ReleaseVerdict = boolean;
 
+/** The kinds differ by their types. */
+export type Verdict = AcquireVerdict | ExtendVerdict | ReleaseVerdict;
+
 export interface AcquireItem extends TicketRequest, Item<AcquireVerdict> {
   /** Monotonic time until which its caller wants it. */
   readonly deadline: number;

@@ -21,6 +21,11 @@ const SEARCH_PAUSE_MS = 20;
 
 /** A request, a lease, or a ticket that is given back. */
 export interface Permit {
+  readonly id: string;
+  /** Where it is among the permits of its semaphore. */
+  place: number;
+  /** Answers a caller of `release` if it is time; else gives the monotonic time of that. */
+  answerIfDue(now: number): number;
   /** Its ticket was granted, as a message or the reply to another call says. */
   onGrant(grant: PushedGrant): void;
   /** A message says that the rate will allow it. */

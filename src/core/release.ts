@@ -6,7 +6,7 @@ import { Wakeup } from '../time/shared-timer.js';
 import type { BackoffOptions } from '../time/backoff.js';
 import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
-import type { ReleaseItem } from './operations.js';
+import type { ReleaseItem, Verdict } from './operations.js';
 import type { Permit } from './registry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
@@ -36,8 +36,6 @@ const MOST_STRAYS = 1000;
  */
 export class Releases {
   readonly link: SemaphoreLink;
-  /** Requests, leases and releases by id, until no reply or message about them matters. */
-  readonly permits: Map<string, Release> = new Map();
   /** What waits for another try, in the order of the first failures. */
   readonly #failed = new Set<Release>();
   readonly #strays = new Set<Release>();
@@ -67,7 +65,7 @@ export class Releases {
     if (this.#strays.size === MOST_STRAYS) return;
     const stray = new Release(this, id);
     this.#strays.add(stray);
-    this.permits.set(id, stray);
+    this.link.permits.add(stray);
     stray.withdraw();
   }
 
@@ -124,7 +122,7 @@ export class Releases {
 
   /** @internal Its caller has an answer. */
   onAnswered(release: Release): void {
-    this.forget(release);
+    this.link.permits.remove(release);
     this.#callers -= 1;
     if (this.#callers === 0) this.#overdue.stop();
   }
@@ -132,17 +130,13 @@ export class Releases {
   /** @internal `isSettled`: `drained` waits for it no more already. */
   onEnded(release: Release, isSettled: boolean): void {
     this.#failed.delete(release);
-    if (this.#strays.delete(release)) this.forget(release);
+    if (this.#strays.delete(release)) this.link.permits.remove(release);
     if (!isSettled) this.#settleOne();
   }
 
   /** @internal It is refused: `drained` does not wait for it. */
   onRefused(): void {
     this.#settleOne();
-  }
-
-  forget(release: Release): void {
-    if (this.permits.get(release.id) === release) this.permits.delete(release.id);
   }
 
   /** What has surely expired is not worth a call. */
@@ -163,7 +157,7 @@ export class Releases {
   #answerOverdue(): void {
     const now = this.link.clock.monotonic();
     let next = Infinity;
-    for (const release of this.permits.values()) next = Math.min(next, release.answerIfDue(now));
+    for (const permit of this.link.permits.all()) next = Math.min(next, permit.answerIfDue(now));
     this.#overdue.wakeBy(next, now);
   }
 
@@ -180,6 +174,7 @@ export class Releases {
  */
 export class Release implements ReleaseItem, Permit {
   readonly id: string;
+  place = -1;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
   readonly #releases: Releases;
@@ -246,7 +241,7 @@ export class Release implements ReleaseItem, Permit {
   }
 
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
-  answer(isReleased: unknown, _call: Call): void {
+  answer(isReleased: Verdict, _call: Call): void {
     this.#isUnderWay = false;
     const isHeld = this.link.clock.monotonic() < this.#leaseEnd;
     this.#end(isReleased === true || (this.#isUnsure && isHeld));
@@ -282,7 +277,6 @@ export class Release implements ReleaseItem, Permit {
     return true;
   }
 
-  /** @internal Answers its caller if it is time; else gives the monotonic time of that. */
   answerIfDue(now: number): number {
     if (this.#answerBy > now) return this.#answerBy;
     this.#answer(this.#leaseEnd <= now ? false : this.#error(UNCONFIRMED));

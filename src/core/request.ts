@@ -12,27 +12,15 @@ import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js'
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
-import { randomBy } from '../time/clock.js';
-import { inSlices, SLICE } from '../time/in-slices.js';
 import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
-import { Wakeup } from '../time/shared-timer.js';
 import { forgetAbort, onceAborted } from './abort-fanout.js';
-import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
-import type { Inbox, InboxReader } from './inbox.js';
-import type { Leases, LeaseTicket } from './lease.js';
+import type { Inbox } from './inbox.js';
+import type { LeaseTicket, LeaseWatch } from './lease.js';
 import { Lease, publishGrant } from './lease.js';
-import type { AcquireItem } from './operations.js';
-import { OutageWatch } from './outage-watch.js';
-import type { LocalSemaphore, Permit } from './registry.js';
-import type { SemaphoreLink } from './semaphore-link.js';
-
-/**
- * Pause between tries while pushes are sure to arrive, in milliseconds: well inside the waiter
- * lease.
- */
-const SAFETY_PAUSE_MS = 1500;
+import type { AcquireItem, Verdict } from './operations.js';
+import type { OutageWatch } from './outage-watch.js';
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
 const SLOW_CALL_MS = 50;
@@ -54,189 +42,27 @@ export interface AcquireParams {
   readonly onWaiting?: ((progress: QueueProgress) => void) | undefined;
 }
 
-/**
- * All waiters of one semaphore object. A new request leaves at once; requests that were queued, or
- * whose call failed, ask again together, after pauses that grow. A pushed grant cuts the pause
- * short. Polling is authoritative, pushes only save time: losing every push costs time, never a
- * permit.
- */
-export class Waiters implements InboxReader, LocalSemaphore {
-  readonly link: SemaphoreLink;
-  readonly leases: Leases;
+/** What the requests of one semaphore object share: their pauses, their subscription. */
+export interface WaitingRoom {
+  readonly watch: LeaseWatch;
   readonly inbox: Inbox;
-  readonly outage: OutageWatch = new OutageWatch();
+  readonly outage: OutageWatch;
   /** The last call failed: pushes are not relied on until one succeeds. */
-  isFailing = false;
-  #count = 0;
-  readonly #nextTry: Wakeup;
-  readonly #deadlines: Wakeup;
-  #pauses = 0;
-  /** Drawn once for each pause, however many replies ask for its length. */
-  #random = 0;
-  /** Whether the inbox knows that a request waits. */
-  #isListening = false;
-  /** Interruptions of the subscription that it has seen, or in which no request waited. */
-  #interruptions = 0;
-
-  constructor(link: SemaphoreLink, leases: Leases, inbox: Inbox) {
-    this.link = link;
-    this.leases = leases;
-    this.inbox = inbox;
-    this.#nextTry = new Wakeup(link.clock, true, () => this.tryAgain());
-    this.#deadlines = new Wakeup(link.clock, true, () => this.#endOverdue());
-    link.client.registry.add(link.key, this);
-  }
-
-  /** Undefined when it was refused, which is an answer to `tryAcquire`. */
-  acquire(params: AcquireParams): Promise<Lease | undefined> {
-    const request = this.newRequest(params);
-    // A telemetry subscriber may have ended it.
-    if (request.isPending) {
-      this.#deadlines.wakeBy(request.deadline, request.started);
-      request.ask();
-    }
-    return request.outcome;
-  }
-
-  /** A request that has not asked yet; see also `acquireTogether`. */
-  newRequest(params: AcquireParams): Request {
-    const { clock, client } = this.link;
-    const request = new Request(
-      this,
-      client.newTicketId(params.permits),
-      params,
-      clock.monotonic(),
-    );
-    if (this.#count === 0) this.#interruptions = this.inbox.interruptions;
-    this.#count += 1;
-    this.leases.releases.permits.set(request.id, request);
-    this.#publishCount();
-    return request;
-  }
-
-  abandonAll(reason: () => Error): Promise<void> {
-    return inSlices(this.#all(), (request) => request.abandon(reason()));
-  }
-
-  #all(): Request[] {
-    const requests: Request[] = [];
-    if (this.#count === 0) return requests;
-    for (const permit of this.leases.releases.permits.values()) {
-      if (permit instanceof Request && permit.isPending) requests.push(permit);
-    }
-    return requests;
-  }
-
-  find(id: string): Permit | undefined {
-    return this.leases.releases.permits.get(id);
-  }
-
-  giveBack(id: string): void {
-    this.leases.releases.giveBack(id);
-  }
-
-  /** After the pause that follows a try which failed. */
-  askSoon(): void {
-    this.isFailing = true;
-    this.schedule();
-  }
-
-  /** After a (re)subscription one try at once: a grant may have been pushed before it. */
-  onHealth(isHealthy: boolean): void {
-    this.#startPause(0);
-    if (!isHealthy) return this.schedule();
-    // A try that is under way may have run before the subscription: once more behind it.
-    for (const request of this.#all()) request.repeatIfSent();
-    this.tryAgain();
-  }
-
-  /** @internal A call was answered in time. */
-  onReply(): void {
-    this.outage.onReply();
-    // Once after each interruption: the server may have been restarted with older data.
-    if (this.#interruptions === this.inbox.interruptions) return;
-    this.#interruptions = this.inbox.interruptions;
-    this.link.client.registry.searchStrays(this.link.key, this.link.call.limit);
-  }
-
-  /** @internal It waits for a grant from now on. */
-  listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
-    this.inbox.add(this);
-  }
-
-  /** @internal It became a lease: those behind it may be next. */
-  onGranted(): void {
-    this.forget();
-    this.#startPause(0);
-  }
-
-  /** @internal A request has ended. */
-  forget(): void {
-    this.#count -= 1;
-    this.#publishCount();
-    if (this.#count > 0) return;
-    this.#nextTry.stop();
-    this.#deadlines.stop();
-    this.#startPause(0);
-    this.link.askAgainAt = undefined;
-    this.outage.onIdle();
-    if (!this.#isListening) return;
-    this.#isListening = false;
-    this.inbox.remove(this);
-  }
-
-  tryAgain(): void {
-    this.#nextTry.stop();
-    this.#startPause(this.#pauses + 1);
-    for (const request of this.#all()) if (request.stage === 'waiting') request.ask();
-  }
-
-  /** Sets the next try for the waiters, unless an earlier one is set. */
-  schedule(): void {
-    if (this.#count === 0) return;
-    const { clock, retry, askAgainAt } = this.link;
-    const now = clock.monotonic();
-    if (this.isFailing || !this.inbox.healthy) {
-      return this.#nextTry.wakeAround(now + backoffDelay(retry, this.#pauses, this.#random), now);
-    }
-    this.#nextTry.wakeAround(now + SAFETY_PAUSE_MS, now);
-    // A holder that died wakes no waiter, nor does a rate: they look again when the next ticket
-    // expires, or the rate allows another permit.
-    if (askAgainAt !== undefined) this.wakeAt(askAgainAt);
-  }
-
-  /** `time`: of the server. */
-  wakeAt(time: number): void {
-    const { clock, serverClock } = this.link;
-    const now = clock.monotonic();
-    this.#nextTry.wakeBy(now + Math.max(1, serverClock.delayUntil(time)), now);
-  }
-
-  #startPause(number: number): void {
-    if (number === 0 && this.#pauses === 0) return;
-    this.#pauses = number;
-    this.#random = randomBy(this.link.clock);
-  }
-
-  #endOverdue(): void {
-    const now = this.link.clock.monotonic();
-    let next = Infinity;
-    let ended = 0;
-    for (const request of this.#all()) {
-      if (request.deadline <= now && ended < SLICE) {
-        ended += 1;
-        request.giveUp();
-      } else next = Math.min(next, request.deadline);
-    }
-    this.#deadlines.wakeBy(next, now);
-  }
-
-  #publishCount(): void {
-    if (!telemetry.queue.active) return;
-    telemetry.queue.publish({ name: this.link.name, waiting: this.#count });
-  }
+  isFailing: boolean;
+  /** A call was answered in time. */
+  onReply(): void;
+  /** A request was granted, and waits no more. */
+  onGranted(): void;
+  /** A request waits no more. */
+  onEnded(): void;
+  /** A request waits for a grant from now on. */
+  listen(): void;
+  /** All that wait ask again. */
+  tryAgain(): void;
+  /** Sets the next try, unless an earlier one is set. */
+  schedule(): void;
+  /** The next try comes at that time of the server, or earlier. */
+  wakeAt(time: number): void;
 }
 
 /**
@@ -250,7 +76,7 @@ export class Request extends Lease implements AcquireItem {
   readonly started: number;
   readonly deadline: number;
   arrival: number | undefined = undefined;
-  readonly #waiters: Waiters;
+  readonly #room: WaitingRoom;
   readonly #params: AcquireParams;
   /** How many calls it has left in. */
   #attempts = 0;
@@ -262,21 +88,20 @@ export class Request extends Lease implements AcquireItem {
   #healthSeen = 0;
   #askedAt = 0;
   /** What its `onWaiting` heard last, and when. */
-  #progress: QueueProgress | undefined;
-  #reportedAt = -Infinity;
+  #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
   #wasQueued = false;
   #onAbort: (() => void) | undefined;
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(waiters: Waiters, id: string, params: AcquireParams, now: number) {
-    super(waiters.leases, id);
+  constructor(room: WaitingRoom, id: string, params: AcquireParams, now: number) {
+    super(room.watch, id);
     this.stage = 'sent';
-    this.#waiters = waiters;
+    this.#room = room;
     this.#params = params;
     this.started = now;
     // A single try may take as long as one call.
-    this.deadline = now + (this.wait ? (params.timeout ?? 0) : waiters.link.callTimeoutMs);
+    this.deadline = now + (this.wait ? (params.timeout ?? 0) : this.link.callTimeoutMs);
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -313,7 +138,7 @@ export class Request extends Lease implements AcquireItem {
     this.#askedAt = this.link.clock.monotonic();
     this.#isUnanswered = false;
     this.#repeats = false;
-    this.#healthSeen = this.#waiters.inbox.healthChanges;
+    this.#healthSeen = this.#room.inbox.healthChanges;
     this.link.acquires.add(this);
   }
 
@@ -329,12 +154,12 @@ export class Request extends Lease implements AcquireItem {
     return true;
   }
 
-  override answer(verdict: unknown, call: Call): void {
-    if (call.operation !== 'acquire') return super.answer(verdict, call);
-    if (!call.late) this.#waiters.onReply();
+  override answer(verdict: Verdict, call: Call): void {
+    if (typeof verdict !== 'object') return super.answer(verdict, call);
+    if (!call.late) this.#room.onReply();
     this.#onReply(call);
-    this.#onVerdict(verdict as AcquireVerdict, call);
-    this.#waiters.schedule();
+    this.#onVerdict(verdict, call);
+    this.#room.schedule();
   }
 
   #onReply(call: Call): void {
@@ -344,7 +169,7 @@ export class Request extends Lease implements AcquireItem {
   }
 
   #onVerdict(verdict: AcquireVerdict, call: Call): void {
-    this.#waiters.isFailing = false;
+    this.#room.isFailing = false;
     if (!this.isPending) return this.#onLateVerdict(verdict);
     const { kind } = verdict;
     if (kind === 'granted') {
@@ -358,7 +183,7 @@ export class Request extends Lease implements AcquireItem {
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
       // known better.
-      this.#waiters.isFailing = true;
+      this.#room.isFailing = true;
       this.#park();
     }
   }
@@ -383,14 +208,14 @@ export class Request extends Lease implements AcquireItem {
     const askedAt = this.#askedAt;
     this.#onReply(call);
     this.#onError(error);
-    if (this.isPending) this.#waiters.outage.onFailure(askedAt, this.link.clock.monotonic(), error);
-    this.#waiters.schedule();
+    if (this.isPending) this.#room.outage.onFailure(askedAt, this.link.clock.monotonic(), error);
+    this.#room.schedule();
   }
 
   #onError(error: unknown): void {
     // Its call may have run behind its withdrawal, and its reply is lost.
     if (!this.isPending) return this.#withdrawUnheld();
-    this.#waiters.isFailing = true;
+    this.#room.isFailing = true;
     this.lastError = error;
     const { client, key } = this.link;
     if (!client.isRetryable(error)) this.abandon(acquiringFailed(key, error));
@@ -409,10 +234,11 @@ export class Request extends Lease implements AcquireItem {
     const { onWaiting } = this.#params;
     const now = this.link.clock.monotonic();
     const { position, waiting } = progress;
-    const isNews = this.#progress?.position !== position || this.#progress.waiting !== waiting;
-    if (onWaiting === undefined || !isNews || now - this.#reportedAt < REPORT_EVERY_MS) return;
-    this.#progress = progress;
-    this.#reportedAt = now;
+    const last = this.#reported;
+    const isNews = last?.progress.position !== position || last.progress.waiting !== waiting;
+    const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
+    if (onWaiting === undefined || !isNews || isSoon) return;
+    this.#reported = { progress, at: now };
     try {
       onWaiting(progress);
     } catch (error) {
@@ -424,14 +250,14 @@ export class Request extends Lease implements AcquireItem {
     // What came late, of an earlier call or by a push, changes nothing for the call that is under
     // way; and its `onWaiting` may have ended it.
     if (this.stage !== 'waiting') return;
-    const { inbox } = this.#waiters;
+    const { inbox } = this.#room;
     // Behind a change of the subscription, too: a grant may have been pushed while nothing
     // listened.
     if (this.#repeats || this.#healthSeen !== inbox.healthChanges) return this.ask();
     if (this.#attempts === 1 && telemetry.wait.active) {
       telemetry.wait.publish({ name: this.name, id: this.id, permits: this.permits });
     }
-    if (this.isPending) this.#waiters.listen();
+    if (this.isPending) this.#room.listen();
   }
 
   /** A grant that was pushed, or that came with the reply to another call. */
@@ -441,7 +267,7 @@ export class Request extends Lease implements AcquireItem {
     if (client.backend.confirmsPushedGrants === true) {
       // Behind its own call, if that is under way: its reply was made before the grant.
       this.repeatIfSent();
-      return this.#waiters.tryAgain();
+      return this.#room.tryAgain();
     }
     // It was granted before now, so its claim time is over at most that much later, whatever the
     // server's clock says.
@@ -454,13 +280,13 @@ export class Request extends Lease implements AcquireItem {
   }
 
   override onTurn({ at }: PushedTurn): void {
-    if (this.isPending) this.#waiters.wakeAt(at);
+    if (this.isPending) this.#room.wakeAt(at);
   }
 
   #grant(ticket: LeaseTicket, window: ValidityWindow, isClaimed: boolean): void {
     if (!this.hold(ticket, window, isClaimed)) return this.#onLateGrant();
     this.#settle();
-    this.#waiters.onGranted();
+    this.#room.onGranted();
     if (telemetry.grant.active) {
       publishGrant(this, this.link.clock.monotonic() - this.started, this.#attempts);
     }
@@ -469,7 +295,7 @@ export class Request extends Lease implements AcquireItem {
 
   #onLateGrant(): void {
     this.#onError(new Error('the grant arrived after its lease had expired'));
-    this.#waiters.schedule();
+    this.#room.schedule();
   }
 
   /** No permit is free. */
@@ -504,8 +330,8 @@ export class Request extends Lease implements AcquireItem {
   #end(): void {
     this.stage = 'over';
     this.#settle();
-    this.#waiters.leases.releases.forget(this);
-    this.#waiters.forget();
+    this.link.permits.remove(this);
+    this.#room.onEnded();
   }
 
   #settle(): void {

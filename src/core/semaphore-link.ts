@@ -8,6 +8,8 @@ import type { ServerClock } from '../time/server-clock.js';
 import type { BackoffOptions } from '../time/backoff.js';
 import type { Bundle } from './batcher.js';
 import type { Client } from './client.js';
+import { Permits } from './permits.js';
+import type { Permit } from './registry.js';
 import type { AcquireItem, Caller, ExtendItem, ReleaseItem } from './operations.js';
 
 /** How long an extension of a fresh grant may take: several fit into its claim time. */
@@ -48,6 +50,8 @@ export class SemaphoreLink implements Caller {
   /** The first extensions of pushed grants. */
   readonly claims: Bundle<Caller, ExtendItem>;
   readonly releases: Bundle<Caller, ReleaseItem>;
+  /** Requests, leases and releases, until no reply or message about them matters. */
+  readonly permits: Permits<Permit> = new Permits();
   askAgainAt: number | undefined = undefined;
   #limit: number;
   #otherLimit: number | undefined;

@@ -6,7 +6,8 @@ import { MOST_IDS } from './batcher.js';
 import type { Lease } from './lease.js';
 import type { AcquireItem, Caller } from './operations.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
-import type { Request, Waiters } from './request.js';
+import type { Request } from './request.js';
+import type { Waiters } from './waiters.js';
 
 /** One semaphore of several, and how many of its permits are wanted. */
 export interface TogetherPart {

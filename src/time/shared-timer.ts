@@ -10,6 +10,16 @@ const shared = new WeakMap<Clock, SharedTimer>();
 const EARLY = 1 / 4;
 const EARLIEST_MS = 2500;
 
+/** How many slots of stopped wake-ups stay listed beside as many as are set. */
+const MOST_STOPPED = 64;
+
+/** Outlives a stop, so that a wake-up which is set again is listed already. Keeps no owner alive. */
+interface Slot {
+  /** Undefined: it was stopped. */
+  wakeup: Wakeup | undefined;
+  isListed: boolean;
+}
+
 /**
  * One timer of a clock for all that must be woken. What is due at the same moment wakes in the same
  * turn of the event loop, so that the calls it makes travel together: Node runs ticks between two
@@ -20,8 +30,9 @@ const EARLIEST_MS = 2500;
  */
 class SharedTimer {
   readonly #clock: Clock;
-  readonly #wakeups = new Set<Wakeup>();
-  /** How many of them keep the process alive. */
+  readonly #slots = new Set<Slot>();
+  /** How many wake-ups are set, and how many of these keep the process alive. */
+  #count = 0;
   #keeping = 0;
   #timer: Timer | undefined;
   #at = Infinity;
@@ -42,28 +53,36 @@ class SharedTimer {
   }
 
   /** It is set to `wakeup.at`, or set to an earlier time than it was. */
-  add(wakeup: Wakeup, isNew: boolean, now: number): void {
-    if (isNew) this.#wakeups.add(wakeup);
-    if (isNew && wakeup.keepAlive) this.#keeping += 1;
+  add(wakeup: Wakeup, slot: Slot, now: number): void {
+    if (slot.wakeup === undefined) {
+      slot.wakeup = wakeup;
+      this.#count += 1;
+      if (wakeup.keepAlive) this.#keeping += 1;
+      if (!slot.isListed) this.#slots.add(slot);
+      slot.isListed = true;
+    }
     // A timer that should have fired may belong to a fake clock that is gone.
     const isLate = this.#at <= now || this.#setBy !== timerSource();
     if (wakeup.at < this.#at || isLate) this.#set(isLate ? this.#earliest() : wakeup.at, now);
     else if (this.#keeping > 0 && !this.#keepsAlive) this.#keepAlive(true);
   }
 
-  remove(wakeup: Wakeup): void {
-    this.#wakeups.delete(wakeup);
-    if (wakeup.keepAlive) this.#keeping -= 1;
-    const isInUse = this.#wakeups.size > 0 && this.#keepsAlive === this.#keeping > 0;
-    if (isInUse || this.#isChecking) return;
+  remove({ keepAlive }: Wakeup, slot: Slot): void {
+    slot.wakeup = undefined;
+    this.#count -= 1;
+    if (keepAlive) this.#keeping -= 1;
+    if (this.#slots.size > 2 * this.#count + MOST_STOPPED) this.#sweep();
+    if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
+    if (this.#count > 0 || this.#isChecking) return;
     this.#isChecking = true;
     nextTick(this.#check);
   }
 
   readonly #check = (): void => {
     this.#isChecking = false;
-    if (this.#wakeups.size === 0) this.#stop();
-    else if (this.#keeping === 0 && this.#keepsAlive) this.#keepAlive(false);
+    if (this.#count > 0) return;
+    this.#stop();
+    this.#sweep();
   };
 
   #keepAlive(on: boolean): void {
@@ -92,20 +111,26 @@ class SharedTimer {
   readonly #onTimer = (): void => {
     const now = this.#clock.monotonic();
     // Once one wake-up must ring, all ring that may, the earliest first.
-    const mayRing = this.#earliest() <= now ? [...this.#wakeups] : [];
-    const due = mayRing.filter(({ from }) => from <= now).toSorted((a, b) => a.at - b.at);
-    for (const wakeup of due) {
-      wakeup.isDue = true;
-      this.remove(wakeup);
-    }
+    const set = this.#earliest() <= now ? [...this.#slots] : [];
+    const due = set
+      .flatMap(({ wakeup }) => (wakeup !== undefined && wakeup.from <= now ? wakeup : []))
+      .toSorted((a, b) => a.at - b.at);
+    for (const wakeup of due) wakeup.takeOff();
     this.#set(this.#earliest(), now);
     for (const wakeup of due) wakeup.ring();
   };
 
   #earliest(): number {
     let earliest = Infinity;
-    for (const { at } of this.#wakeups) earliest = Math.min(earliest, at);
+    for (const { wakeup } of this.#slots) earliest = Math.min(earliest, wakeup?.at ?? Infinity);
     return earliest;
+  }
+
+  #sweep(): void {
+    for (const slot of this.#slots) {
+      slot.isListed = slot.wakeup !== undefined;
+      if (!slot.isListed) this.#slots.delete(slot);
+    }
   }
 }
 
@@ -116,7 +141,8 @@ export class Wakeup {
   /** It may come from then on, together with others. */
   from: number = Infinity;
   /** Its timer has taken it off, and it has not rung yet: another that rings may stop it. */
-  isDue = false;
+  #isDue = false;
+  readonly #slot: Slot = { wakeup: undefined, isListed: false };
   /** Whether the process stays alive for it. */
   readonly keepAlive: boolean;
   readonly #timer: SharedTimer;
@@ -131,11 +157,10 @@ export class Wakeup {
   /** Wakes at the monotonic time `at` or earlier; `now` is that time now. */
   wakeBy(at: number, now: number, from: number = at): void {
     if (at >= this.at) return;
-    const isNew = this.at === Infinity || this.isDue;
-    this.isDue = false;
+    this.#isDue = false;
     this.at = at;
     this.from = from;
-    this.#timer.add(this, isNew, now);
+    this.#timer.add(this, this.#slot, now);
   }
 
   /**
@@ -151,14 +176,20 @@ export class Wakeup {
     if (this.at === Infinity) return;
     this.at = Infinity;
     this.from = Infinity;
-    if (this.isDue) this.isDue = false;
-    else this.#timer.remove(this);
+    if (this.#isDue) this.#isDue = false;
+    else this.#timer.remove(this, this.#slot);
+  }
+
+  /** For its timer, before any rings. */
+  takeOff(): void {
+    this.#isDue = true;
+    this.#timer.remove(this, this.#slot);
   }
 
   /** For its timer. What it throws keeps none of the others asleep. */
   ring(): void {
-    if (!this.isDue) return;
-    this.isDue = false;
+    if (!this.#isDue) return;
+    this.#isDue = false;
     this.at = Infinity;
     this.from = Infinity;
     try {

@@ -18,13 +18,13 @@ export interface LaneItem {
   readonly timeoutMs: number;
 }
 
-export interface LaneOptions<Item, Reply> {
+export interface LaneOptions<I, Reply> {
   readonly clock: Clock;
   /**
    * One call. Gives a reply for each item, in their order, or the error that it alone had; rejects
    * where the call failed.
    */
-  readonly send: (items: readonly Item[]) => Promise<readonly (Reply | Error)[]>;
+  readonly send: (items: readonly I[]) => Promise<readonly (Reply | Error)[]>;
   /** Whether an error of a call passes by itself; then no item is the reason. */
   readonly isRetryable: (error: unknown) => boolean;
 }

@@ -1,0 +1,17 @@
+import { startWorker } from '../../test/support/worker-process.js';
+import type { ClientCost, ClientCostTask } from '../workers/client-cost.js';
+
+/** A nursery so large that nothing is collected while bytes are counted. */
+const FLAGS = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
+
+/** What one lone pair costs in a process of its own. */
+export async function clientCostOf(kind: ClientCostTask['kind'], url: string): Promise<ClientCost> {
+  const program = new URL('../workers/client-cost.ts', import.meta.url);
+  const worker = startWorker(program, { kind, url } satisfies ClientCostTask, FLAGS);
+  try {
+    const cost = await worker.next('cost');
+    return cost.data as ClientCost;
+  } finally {
+    worker.kill();
+  }
+}

@@ -1,0 +1,22 @@
+import { expect } from 'chai';
+
+import { clientCostOf } from '../../benchmarks/measure/client-cost-run.js';
+import { describeWithServer } from '../support/require-server.js';
+
+/** Of one lone pair, as `npm run bench -- client` shows them beside the client's own. */
+const BARS = [
+  { kind: 'redsem-ioredis', promises: 14, bytes: 16_000, ownTimers: 0 },
+  { kind: 'redsem-node-redis', promises: 22, bytes: 26_000, ownTimers: 2 },
+  { kind: 'redsem-memory', promises: 10, bytes: 9000, ownTimers: 0 },
+] as const;
+
+describeWithServer('what a lone pair makes in its process', (server) => {
+  for (const { kind, promises, bytes, ownTimers } of BARS) {
+    it(`is at most ${promises} promises and ${bytes} bytes, and no timer: ${kind}`, async () => {
+      const cost = await clientCostOf(kind, server().url);
+      expect(cost.promises).to.be.at.most(promises);
+      expect(cost.timers).to.be.at.most(ownTimers + 0.1);
+      expect(cost.bytes).to.be.at.most(bytes);
+    });
+  }
+});
