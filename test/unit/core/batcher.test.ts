@@ -21,7 +21,7 @@ function semaphores(backend: StubBackend, count: number): Semaphore[] {
   return Array.from({ length: count }, (_, i) => new Semaphore(backend, `s${i}`, OPTIONS));
 }
 
-describe('a lane', () => {
+describe('a batcher', () => {
   it('sends at most 100 ids a call, 1000 of one semaphore alone, and two calls at once; the rest follows them', async () => {
     const backend = new StubBackend();
     const gate = later<void>();
