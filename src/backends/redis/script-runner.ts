@@ -1,7 +1,7 @@
 import { UnfitServerError } from '../backend.js';
-import type { RedisConnection } from './connection.js';
 import type { Script } from './compose-script.js';
-import { argsFor, scriptFor } from './dialect.js';
+import { linesOf, script as composed } from './compose-script.js';
+import type { RedisConnection } from './connection.js';
 
 /**
  * The server does not know a command, of a client or of a script; the last is from servers older
@@ -16,36 +16,58 @@ const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
  * EVALSHA, and on NOSCRIPT alone EVAL: any other error may mean that the script ran. A cluster's
  * nodes have separate caches and a promoted replica has none, so nothing is remembered between
  * calls. See https://redis.io/docs/latest/commands/evalsha/.
- * @throws {UnfitServerError} where the server's answer shows that it is none that redsem can use
+ *
+ * Not async, and one `then` on the client's own promise: each call passes here.
+ * @throws {UnfitServerError} where the server's answer shows that redsem cannot use it
  */
-export async function runScript(
+export function runScript<R>(
   connection: RedisConnection,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
-): Promise<unknown> {
+  read: (reply: unknown) => R,
+): Promise<R> {
+  let sent: Promise<unknown>;
   try {
     const { sha1 } = scriptFor(connection, script);
-    return await connection.runBySha(sha1, keys, argsFor(connection, args));
+    sent = connection.runBySha(sha1, keys, argsFor(connection, args));
   } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw named(error);
-    return runText(connection, script, keys, args);
+    sent = Promise.reject(error);
   }
+  return sent.then(read, (error: unknown) => {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw named(error);
+    return runText(connection, script, keys, args, read);
+  });
 }
 
 /** EVAL. */
-export async function runText(
+export function runText<R>(
   connection: RedisConnection,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
-): Promise<unknown> {
-  try {
-    const { text } = scriptFor(connection, script);
-    return await connection.runByText(text, keys, argsFor(connection, args));
-  } catch (error) {
+  read: (reply: unknown) => R,
+): Promise<R> {
+  const { text } = scriptFor(connection, script);
+  const sent = (async () => connection.runByText(text, keys, argsFor(connection, args)))();
+  return sent.then(read, (error: unknown) => {
     throw named(error);
-  }
+  });
+}
+
+const inDialect = new Map<Script, Script>();
+
+/** Behind a prelude where something replaces the server's clock, see `dialect.lua`. */
+function scriptFor({ serverClock }: RedisConnection, original: Script): Script {
+  if (serverClock === undefined) return original;
+  const made = inDialect.get(original) ?? composed(original.name, linesOf('dialect'));
+  inDialect.set(original, made);
+  return made;
+}
+
+/** With the time, where something replaces the server's clock. */
+function argsFor({ serverClock }: RedisConnection, args: readonly string[]): readonly string[] {
+  return serverClock === undefined ? args : [...args, Math.round(serverClock() * 1000).toFixed(0)];
 }
 
 function named(error: unknown): unknown {

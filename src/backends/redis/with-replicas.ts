@@ -1,45 +1,5 @@
-import type {
-  AcquireCall,
-  AcquireReply,
-  AddPermitsCall,
-  AddPermitsReply,
-  AdoptCall,
-  AdoptReply,
-  Backend,
-  ExtendCall,
-  ExtendReply,
-  InspectCall,
-  InspectReply,
-  NamePage,
-  ReleaseCall,
-  ReleaseReply,
-  ReplicaRequirement,
-  RevokeCall,
-  RevokeReply,
-  SemaphoreKey,
-  SetLimitCall,
-  SetLimitReply,
-  SetRateCall,
-  SetRateReply,
-} from '../backend.js';
+import type { AcquireCall, AcquireReply, ReleaseCall, ReplicaRequirement } from '../backend.js';
 import type { RedisConnection } from './connection.js';
-
-type Inner = Backend &
-  Required<
-    Pick<
-      Backend,
-      | 'acquireTogether'
-      | 'addPermits'
-      | 'adopt'
-      | 'findHazard'
-      | 'isRetryable'
-      | 'listNames'
-      | 'noteStripes'
-      | 'revoke'
-      | 'setLimit'
-      | 'setRate'
-    >
-  >;
 
 /** Permits were granted but too few replicas acknowledged them. */
 class TooFewReplicasError extends Error {
@@ -52,90 +12,27 @@ class TooFewReplicasError extends Error {
 }
 
 /**
- * A backend where a permit counts once enough replicas have it: WAIT follows each call that granted
- * one. What too few have is given back, and the call rejects.
+ * Lets a permit count once enough replicas have it: WAIT follows each call that granted one. What
+ * too few replicas have is given back, and the call rejects.
  */
-export class WithReplicas implements Backend {
-  /**
-   * WAIT speaks of what its own connection wrote, and a grant that is pushed was written by
-   * another's.
-   */
-  readonly confirmsPushedGrants = true;
-  readonly listen?: NonNullable<Backend['listen']>;
-  readonly #inner: Inner;
+export class WithReplicas {
   readonly #replication: NonNullable<RedisConnection['replication']>;
   readonly #required: ReplicaRequirement;
+  readonly #release: (calls: readonly ReleaseCall[]) => Promise<unknown>;
   /** By id, of the calls under way: the one that asked for it last. */
   readonly #latest = new Map<string, object>();
 
   constructor(
-    inner: Inner,
     replication: NonNullable<RedisConnection['replication']>,
     required: ReplicaRequirement,
+    release: (calls: readonly ReleaseCall[]) => Promise<unknown>,
   ) {
-    this.#inner = inner;
     this.#replication = replication;
     this.#required = required;
-    if (inner.listen !== undefined) this.listen = inner.listen.bind(inner);
+    this.#release = release;
   }
 
-  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
-    return this.#confirm(calls, () => this.#inner.acquire(calls));
-  }
-
-  acquireTogether(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined> {
-    return this.#confirm(calls, () => this.#inner.acquireTogether(calls));
-  }
-
-  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
-    return this.#inner.extend(calls);
-  }
-
-  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
-    return this.#inner.release(calls);
-  }
-
-  inspect(call: InspectCall): Promise<InspectReply> {
-    return this.#inner.inspect(call);
-  }
-
-  listNames(prefix: string, cursor: string): Promise<NamePage> {
-    return this.#inner.listNames(prefix, cursor);
-  }
-
-  setLimit(call: SetLimitCall): Promise<SetLimitReply> {
-    return this.#inner.setLimit(call);
-  }
-
-  setRate(call: SetRateCall): Promise<SetRateReply> {
-    return this.#inner.setRate(call);
-  }
-
-  addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
-    return this.#inner.addPermits(call);
-  }
-
-  adopt(call: AdoptCall): Promise<AdoptReply> {
-    return this.#inner.adopt(call);
-  }
-
-  revoke(call: RevokeCall): Promise<RevokeReply> {
-    return this.#inner.revoke(call);
-  }
-
-  findHazard(key: SemaphoreKey): Promise<string | undefined> {
-    return this.#inner.findHazard(key);
-  }
-
-  noteStripes(key: SemaphoreKey, stripes: number): Promise<readonly number[]> {
-    return this.#inner.noteStripes(key, stripes);
-  }
-
-  isRetryable(error: unknown): boolean {
-    return this.#inner.isRetryable(error);
-  }
-
-  async #confirm<R extends readonly AcquireReply[] | undefined>(
+  async confirm<R extends readonly AcquireReply[] | undefined>(
     calls: readonly AcquireCall[],
     acquire: () => Promise<R>,
   ): Promise<R> {
@@ -165,11 +62,11 @@ export class WithReplicas implements Backend {
       const gone = requests.filter(
         ({ id }, j) => replies[i]?.verdicts[j]?.kind === 'granted' && this.#latest.get(id) === own,
       );
-      // In nobody's name: what comes free is pushed to all waiters, here too.
+      // In no client's name: what comes free is pushed to all waiters, here too.
       return { key, limit, client: '', ids: gone.map(({ id }) => id) };
     });
     const some = granted.filter(({ ids }) => ids.length > 0);
-    if (some.length > 0) await this.#inner.release(some);
+    if (some.length > 0) await this.#release(some);
   }
 }
 

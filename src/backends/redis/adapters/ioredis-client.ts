@@ -2,7 +2,6 @@ import type { RedisConnection, Subscription, SubscriptionEvents } from '../conne
 import type { SentinelLed } from './ioredis-sentinel.js';
 import type { Attempt } from './moving-subscription.js';
 import { movingSubscription } from './moving-subscription.js';
-import { withText } from './shape.js';
 
 type CopyOptions = Record<string, boolean | number | (() => null)>;
 
@@ -44,13 +43,11 @@ export const COPY_OPTIONS: CopyOptions = {
   failoverDetector: false,
 };
 
+/** Nothing async, and no promise beside the client's own: each call passes here. */
 export function scriptsOf(client: IoredisClient): Pick<RedisConnection, 'runBySha' | 'runByText'> {
   return {
-    // async, for ioredis-mock throws at once where ioredis rejects.
-    runBySha: async (sha1, keys, args) =>
-      withText(await client.evalsha(sha1, keys.length, ...keys, ...args)),
-    runByText: async (script, keys, args) =>
-      withText(await client.eval(script, keys.length, ...keys, ...args)),
+    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    runByText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
   };
 }
 
@@ -64,74 +61,44 @@ export function subscribeOnCopies(
   events: SubscriptionEvents,
   led?: SentinelLed,
 ): Subscription {
-  return movingSubscription(
-    (onLost) => new CopyAttempt(copy, channel, events, onLost, led),
-    events,
-  );
+  return movingSubscription((onLost) => open(copy, channel, events, onLost, led), events);
 }
 
-/** The life of one copy of a client, which connects by itself and can be ended at any moment. */
-class CopyAttempt implements Attempt {
-  readonly subscribed: Promise<void>;
-  readonly #onLost: () => void;
-  readonly #led: SentinelLed | undefined;
-  readonly #made: Promise<Subscriber>;
-  #ended: Promise<void> | undefined;
-
-  constructor(
-    copy: () => Subscriber,
-    channel: string,
-    events: SubscriptionEvents,
-    onLost: () => void,
-    led: SentinelLed | undefined,
-  ) {
-    this.#onLost = onLost;
-    this.#led = led;
-    led?.on('close', onLost);
-    // A client that somebody has changed may throw, or give a promise.
-    this.#made = Promise.resolve().then(copy);
-    this.subscribed = this.#open(channel, events);
-  }
-
-  close(): Promise<void> {
-    this.#led?.removeListener('close', this.#onLost);
-    this.#ended ??= this.#made.then(endOf, () => undefined);
-    return this.#ended;
-  }
-
-  async #open(channel: string, events: SubscriptionEvents): Promise<void> {
-    const made = await this.#made;
+/** A copy of a client, which connects by itself and can be ended at any moment. */
+function open(
+  copy: () => Subscriber,
+  channel: string,
+  events: SubscriptionEvents,
+  onLost: () => void,
+  led: SentinelLed | undefined,
+): Attempt {
+  let made: Subscriber | undefined;
+  const subscribe = async (): Promise<void> => {
+    const copied = copy();
+    made = copied;
+    const unref = (): void => copied.stream?.unref?.();
     // A connection that breaks is closed; other errors leave it as it is.
-    made.on('error', () => undefined);
-    made.on('close', this.#onLost);
-    made.on('end', this.#onLost);
-    for (const event of ['connect', 'ready']) made.on(event, () => unref(made));
-    made.on('message', (_channel, message) => {
+    copied.on('error', () => undefined);
+    for (const event of ['close', 'end']) copied.on(event, onLost);
+    for (const event of ['connect', 'ready']) copied.on(event, unref);
+    copied.on('message', (_channel, message) => {
       if (message !== undefined) events.onMessage(message);
     });
-    await made.subscribe(channel);
-    unref(made);
-  }
-}
-
-function unref(copy: Subscriber): void {
-  try {
-    copy.stream?.unref?.();
-  } catch {
-    // Then it keeps the process alive until it is closed.
-  }
-}
-
-async function endOf(copy: Subscriber): Promise<void> {
-  try {
-    if (copy.status === 'end') return;
-  } catch {
-    // Whether it has ended it cannot say.
-  }
-  try {
-    copy.disconnect();
-    await new Promise<void>((resolve) => void copy.on('end', () => resolve()));
-  } catch {
-    // What cannot be ended was not begun.
-  }
+    await copied.subscribe(channel);
+    unref();
+  };
+  led?.on('close', onLost);
+  const subscribed = subscribe();
+  return {
+    subscribed,
+    close: async () => {
+      led?.removeListener('close', onLost);
+      if (made === undefined || made.status === 'end') return;
+      const client = made;
+      await new Promise<void>((resolve) => {
+        client.on('end', () => resolve());
+        client.disconnect();
+      });
+    },
+  };
 }

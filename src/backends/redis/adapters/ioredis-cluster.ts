@@ -1,5 +1,5 @@
 import type { Subscription, SubscriptionEvents } from '../connection.js';
-import type { Duplicable, IoredisClient, Subscriber } from './ioredis-client.js';
+import type { Duplicable, IoredisClient } from './ioredis-client.js';
 import { COPY_OPTIONS, subscribeOnCopies } from './ioredis-client.js';
 import { anyReady } from './moving-subscription.js';
 import { hasMethods } from './shape.js';
@@ -23,10 +23,7 @@ export function subscribeOnNode(
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  const copy = (): Subscriber => {
-    const node = anyReady(cluster.nodes('master'), ({ status }) => status === 'ready');
-    if (node === undefined) throw new Error('the cluster client knows no node that is ready');
-    return node.duplicate(COPY_OPTIONS);
-  };
+  const copy = () =>
+    anyReady(cluster.nodes('master'), ({ status }) => status === 'ready').duplicate(COPY_OPTIONS);
   return subscribeOnCopies(copy, channel, events);
 }

@@ -37,7 +37,7 @@ export function subscribeOnCopies(
   channel: string,
   events: SubscriptionEvents,
 ): Subscription {
-  return movingSubscription((onLost) => new CopyAttempt(copy, channel, events, onLost), events);
+  return movingSubscription((onLost) => new Copy(copy, channel, events, onLost), events);
 }
 
 /**
@@ -46,15 +46,15 @@ export function subscribeOnCopies(
  * mark it as closed, and the socket that comes then is nobody's. So a client that is closed while
  * it connects ends once it reports its socket, or that there is none.
  */
-class CopyAttempt implements Attempt {
+class Copy implements Attempt {
   readonly subscribed: Promise<void>;
   readonly #onLost: () => void;
-  #copy: Subscriber | undefined;
+  #setEnded: () => void = () => undefined;
+  readonly #ended = new Promise<void>((resolve) => (this.#setEnded = resolve));
+  #client: Subscriber | undefined;
   #connecting = false;
   #closed = false;
   #ending = false;
-  #setEnded: () => void = () => undefined;
-  readonly #ended = new Promise<void>((resolve) => (this.#setEnded = resolve));
 
   constructor(
     copy: () => Subscriber | Promise<Subscriber>,
@@ -80,32 +80,23 @@ class CopyAttempt implements Attempt {
     channel: string,
     events: SubscriptionEvents,
   ): Promise<void> {
-    const made = await copy();
+    const client = await copy();
     if (this.#closed) return;
-    this.#copy = made;
+    this.#client = client;
     // A copy has no listeners yet; without this one, a lost connection would end the process.
-    made.on('error', () => {
+    client.on('error', () => {
       // After its end: that has failed, and it lives on.
       this.#ending = false;
       this.#lose();
     });
-    made.on('end', () => this.#lose());
+    client.on('end', () => this.#lose());
     // Version 4 rejects what nobody listens to yet when it is ended before it has written its first
     // commands.
-    made.on('connect', () => queueMicrotask(() => this.#settle()));
-    made.unref?.();
-    await this.#connect(made);
-    if (this.#closed) return;
-    await made.subscribe(channel, (message) => events.onMessage(message));
-  }
-
-  async #connect(made: Subscriber): Promise<void> {
+    client.on('connect', () => queueMicrotask(() => this.#settle()));
+    client.unref?.();
     this.#connecting = true;
-    try {
-      await made.connect();
-    } finally {
-      this.#settle();
-    }
+    await client.connect().finally(() => this.#settle());
+    if (!this.#closed) await client.subscribe(channel, (message) => events.onMessage(message));
   }
 
   #lose(): void {
@@ -120,20 +111,16 @@ class CopyAttempt implements Attempt {
     if (this.#closed) void this.#end();
   }
 
+  /** Version 4 knows no `destroy`. Rejected: it was not open, or would not be ended. */
   async #end(): Promise<void> {
     if (this.#ending) return;
     this.#ending = true;
-    this.#ending = await endOf(this.#copy);
+    const client = this.#client;
+    try {
+      await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
+    } catch {
+      this.#ending = false;
+    }
     this.#setEnded();
-  }
-}
-
-/** Version 4 knows no `destroy`. False where it was not open, or would not be ended. */
-async function endOf(copy: Subscriber | undefined): Promise<boolean> {
-  try {
-    await (copy?.destroy === undefined ? copy?.disconnect?.() : copy.destroy());
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -41,7 +41,6 @@ export function subscribeOnNode(
 ): Subscription {
   const copy = async (): Promise<Subscriber> => {
     const node = anyReady(cluster.masters, ({ client }) => client?.isReady === true);
-    if (node === undefined) throw new Error('the cluster client knows no node that is ready');
     return (await cluster.nodeClient(node)).duplicate();
   };
   return subscribeOnCopies(copy, channel, events);

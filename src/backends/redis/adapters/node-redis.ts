@@ -5,7 +5,7 @@ import type { NodeRedisCluster } from './node-redis-cluster.js';
 import { isCluster, routesScriptsWrongly, subscribeOnNode } from './node-redis-cluster.js';
 import { isSentinel, subscribeOnSentinel } from './node-redis-sentinel.js';
 import { canWait, replicationOf } from './replication.js';
-import { hasMethods, withText } from './shape.js';
+import { hasMethods } from './shape.js';
 
 /** A single client of them. */
 interface OneConnection {
@@ -47,32 +47,6 @@ function isOneConnection(client: object): boolean {
 
 type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
 
-function scriptsOf(client: NodeRedisClient): Scripts {
-  const one = oneConnection(client);
-  return {
-    runBySha: async (sha1, keys, args) =>
-      withText(
-        one?.isReady === true
-          ? await one.sendCommand(evalSha(sha1, keys, args), NO_TIMEOUT)
-          : await client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
-      ),
-    runByText: async (script, keys, args) =>
-      withText(await client.eval(script, { keys: [...keys], arguments: [...args] })),
-  };
-}
-
-function evalSha(sha1: string, keys: readonly string[], args: readonly string[]): string[] {
-  return ['EVALSHA', sha1, String(keys.length), ...keys, ...args];
-}
-
-function oneConnection(client: object): OneConnection | undefined {
-  return isOneConnection(client) && canSend(client) ? client : undefined;
-}
-
-function canSend(client: object): client is OneConnection {
-  return hasMethods(client, 'sendCommand');
-}
-
 /**
  * How long a command may wait to be written is limited to 5 s since version 6, by an AbortSignal
  * for each, which takes longer than all the rest of a call. A connection that is ready writes at
@@ -80,14 +54,38 @@ function canSend(client: object): client is OneConnection {
  */
 const NO_TIMEOUT = { timeout: undefined };
 
+/** Nothing async, and no promise beside the client's own: each call passes here. */
+function scriptsOf(client: NodeRedisClient): Scripts {
+  const one = isOneConnection(client) && canSend(client) ? client : undefined;
+  return {
+    runBySha: (sha1, keys, args) =>
+      one?.isReady === true
+        ? one.sendCommand(whole('EVALSHA', sha1, keys, args), NO_TIMEOUT)
+        : client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
+    runByText: (script, keys, args) =>
+      client.eval(script, { keys: [...keys], arguments: [...args] }),
+  };
+}
+
+function canSend(client: object): client is OneConnection {
+  return hasMethods(client, 'sendCommand');
+}
+
 function routed(cluster: NodeRedisCluster): Scripts {
   const run =
     (command: string): Scripts['runBySha'] =>
-    async (script, keys, args) => {
-      const whole = [command, script, String(keys.length), ...keys, ...args];
-      return withText(await cluster.sendCommand(keys[0] ?? '', false, whole));
-    };
+    (script, keys, args) =>
+      cluster.sendCommand(keys[0] ?? '', false, whole(command, script, keys, args));
   return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
+}
+
+function whole(
+  command: string,
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+): string[] {
+  return [command, script, String(keys.length), ...keys, ...args];
 }
 
 function subscriberOf(client: object): RedisConnection['subscribe'] {

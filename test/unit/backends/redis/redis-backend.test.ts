@@ -3,8 +3,8 @@ import { useFakeTimers } from 'sinon';
 
 import type { RedisConnection } from '../../../../src/index.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
-import { UnexpectedReplyError } from '../../../../src/backends/redis/replies.js';
-import { checkServerScript } from '../../../../src/backends/redis/scripts.js';
+import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
+import { script } from '../../../../src/backends/redis/compose-script.js';
 import { errorOf } from '../../../support/rejection.js';
 
 describe('redis backend', () => {
@@ -12,7 +12,7 @@ describe('redis backend', () => {
   function backend(reply: unknown, rest: Partial<RedisConnection> = {}) {
     const runBySha = () => Promise.resolve(reply);
     const runByText = (text: string) =>
-      text === checkServerScript.text ? Promise.resolve('1') : runBySha();
+      text === script('check-server').text ? Promise.resolve('1') : runBySha();
     return new RedisBackend({ runBySha, runByText, ...rest });
   }
 
