@@ -6,7 +6,7 @@ import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
 import type { IoredisClient } from './backends/redis/adapters/ioredis-client.js';
 import { ioredisConnection, isIoredis } from './backends/redis/adapters/ioredis.js';
-import type { NodeRedisClient } from './backends/redis/adapters/node-redis-client.js';
+import type { NodeRedisClient } from './backends/redis/adapters/node-redis.js';
 import { isNodeRedis, nodeRedisConnection } from './backends/redis/adapters/node-redis.js';
 import { hasMethods } from './backends/redis/adapters/shape.js';
 import type { RedisConnection } from './backends/redis/connection.js';

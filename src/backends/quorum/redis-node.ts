@@ -6,7 +6,7 @@ import type { Script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
 import { RedisBackend } from '../redis/redis-backend.js';
-import { runScript, runText } from '../redis/script-runner.js';
+import { runScript } from '../redis/script-runner.js';
 import { ServerCheck } from '../redis/server-check.js';
 import { parseTicketId } from '../ticket-id.js';
 import type { LaneItem } from './node-lane.js';
@@ -157,11 +157,12 @@ export class RedisQuorumNode implements QuorumNode {
     args: readonly string[],
     read: (reply: unknown) => R,
   ): Promise<R> {
-    if (this.#known.has(script)) return runScript(this.#connection, script, keys, args, read);
-    return runText(this.#connection, script, keys, args, (reply) => {
+    const isNew = !this.#known.has(script);
+    const noted = (reply: unknown): R => {
       this.#known.add(script);
       return read(reply);
-    });
+    };
+    return runScript(this.#connection, script, keys, args, noted, isNew);
   }
 }
 

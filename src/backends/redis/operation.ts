@@ -42,10 +42,10 @@ export function scriptCalls<C extends Call>(
   operation: Operation<C, unknown>,
   sign = '',
 ): readonly ScriptCall<C>[] {
-  const [first] = calls;
-  const isOneRun = calls.every((call) => call === first || fits(call, first, operation));
-  // Mostly, and then nothing is sorted.
-  if (isOneRun) return [scriptCall(calls, [calls], operation, sign)];
+  // Mostly all are one run, and nothing is sorted.
+  if (calls.every((call) => fits(call, calls[0], operation))) {
+    return calls.length === 0 ? [] : [scriptCall(calls, [calls], operation, sign)];
+  }
   const byPrefix = new Map<string, C[][]>();
   for (const call of calls) {
     const runs = byPrefix.get(call.key.prefix) ?? [];
@@ -65,11 +65,9 @@ function addToRun<C extends Call>(call: C, runs: C[][], operation: Operation<C, 
 }
 
 function fits<C extends Call>(call: C, first: C | undefined, operation: Operation<C, unknown>) {
-  return (
-    first !== undefined &&
-    call.key.prefix === first.key.prefix &&
-    operation.sameTerms?.(call, first) === true
-  );
+  if (call === first) return true;
+  const isOfPrefix = call.key.prefix === first?.key.prefix;
+  return isOfPrefix && first !== undefined && operation.sameTerms?.(call, first) === true;
 }
 
 function scriptCall<C extends Call>(

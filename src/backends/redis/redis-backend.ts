@@ -1,3 +1,5 @@
+import type { Timer } from '../../time/clock.js';
+import { systemClock } from '../../time/clock.js';
 import { allOrNone } from '../all-or-none.js';
 import type * as port from '../backend.js';
 import { UnfitServerError } from '../backend.js';
@@ -18,7 +20,7 @@ import { release } from './release.js';
 import { runScript } from './script-runner.js';
 import { ServerCheck } from './server-check.js';
 import { UnexpectedReplyError } from './wire-text.js';
-import { WithReplicas } from './with-replicas.js';
+import { confirmedByReplicas } from './with-replicas.js';
 
 const evictionScript = script('eviction');
 
@@ -33,7 +35,7 @@ export class RedisBackend implements port.Backend {
   readonly #connection: RedisConnection;
   readonly #readOnly = new ReadOnlyRule();
   readonly #check: ServerCheck;
-  readonly #replicas: WithReplicas | undefined;
+  readonly #confirm: ReturnType<typeof confirmedByReplicas> | undefined;
   /**
    * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot
    * by chance alone. Elsewhere all share.
@@ -56,7 +58,7 @@ export class RedisBackend implements port.Backend {
     }
     const replication = connection.replication?.bind(connection);
     if (replication !== undefined && required !== undefined) {
-      this.#replicas = new WithReplicas(replication, required, (calls) => this.release(calls));
+      this.#confirm = confirmedByReplicas(replication, required, (calls) => this.release(calls));
     } else if (replication !== undefined) {
       this.withReplicas = backendsWithReplicas(connection);
     }
@@ -73,21 +75,19 @@ export class RedisBackend implements port.Backend {
   }
 
   acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
-    if (this.#replicas === undefined) return this.#run(acquire, calls);
-    return this.#replicas.confirm(calls, () => this.#run(acquire, calls));
+    if (this.#confirm === undefined) return this.#run(acquire, calls);
+    return this.#confirm(calls, () => this.#run(acquire, calls));
   }
 
   acquireTogether(
     calls: readonly port.AcquireCall[],
   ): Promise<readonly port.AcquireReply[] | undefined> {
-    const together = allOrNone(calls);
-    const [call, ...others] = together === undefined ? [] : scriptCalls(together, acquire, '*');
+    const [call, ...others] = scriptCalls(allOrNone(calls) ?? [], acquire, '*');
     if (call === undefined || others.length > 0) return Promise.resolve(undefined);
-    const send = () =>
-      this.#send(acquire.script, call, (reply) =>
-        saysBusy(reply) ? undefined : readReplies(reply, call, acquire),
-      );
-    return this.#replicas === undefined ? send() : this.#replicas.confirm(calls, send);
+    const read = (reply: unknown): port.AcquireReply[] | undefined =>
+      saysBusy(reply) ? undefined : readReplies(reply, call, acquire);
+    const send = () => this.#send(acquire.script, call, read);
+    return this.#confirm === undefined ? send() : this.#confirm(calls, send);
   }
 
   extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
@@ -207,13 +207,13 @@ function backendsWithReplicas(
   };
 }
 
-/** Never takes long. */
+/** Never takes long, and never rejects. */
 async function ended(subscription: Subscription): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   // It keeps the process alive, for whoever waits for the end must get to it.
-  const goodbye = new Promise<void>(
-    (resolve) => (timer = setTimeout(resolve, UNSUBSCRIBE_TIMEOUT_MS)),
-  );
-  await Promise.race([subscription.close(), goodbye]);
-  clearTimeout(timer);
+  const goodbye = new Promise<void>((resolve) => {
+    timer = systemClock.schedule(resolve, UNSUBSCRIBE_TIMEOUT_MS, true);
+  });
+  await Promise.race([subscription.close(), goodbye]).catch(() => undefined);
+  timer?.cancel();
 }

@@ -18,6 +18,7 @@ const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
  * calls. See https://redis.io/docs/latest/commands/evalsha/.
  *
  * Not async, and one `then` on the client's own promise: each call passes here.
+ * @param byText EVAL at once
  * @throws {UnfitServerError} where the server's answer shows that redsem cannot use it
  */
 export function runScript<R>(
@@ -26,32 +27,20 @@ export function runScript<R>(
   keys: readonly string[],
   args: readonly string[],
   read: (reply: unknown) => R,
+  byText = false,
 ): Promise<R> {
+  const { sha1, text } = scriptFor(connection, script);
+  const all = argsFor(connection, args);
   let sent: Promise<unknown>;
   try {
-    const { sha1 } = scriptFor(connection, script);
-    sent = connection.runBySha(sha1, keys, argsFor(connection, args));
+    sent = byText ? connection.runByText(text, keys, all) : connection.runBySha(sha1, keys, all);
   } catch (error) {
     sent = Promise.reject(error);
   }
   return sent.then(read, (error: unknown) => {
-    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw named(error);
-    return runText(connection, script, keys, args, read);
-  });
-}
-
-/** EVAL. */
-export function runText<R>(
-  connection: RedisConnection,
-  script: Script,
-  keys: readonly string[],
-  args: readonly string[],
-  read: (reply: unknown) => R,
-): Promise<R> {
-  const { text } = scriptFor(connection, script);
-  const sent = (async () => connection.runByText(text, keys, argsFor(connection, args)))();
-  return sent.then(read, (error: unknown) => {
-    throw named(error);
+    const isUnknown = error instanceof Error && error.message.startsWith('NOSCRIPT');
+    if (byText || !isUnknown) throw named(error);
+    return runScript(connection, script, keys, args, read, true);
   });
 }
 
@@ -74,11 +63,8 @@ function named(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
   const time = NO_TIME.exec(message)?.[1];
-  if (time !== undefined) {
-    return new UnfitServerError(`the time that it gives to scripts is ${time}`, error);
-  }
-  if (UNKNOWN.test(message))
-    return new UnfitServerError(`it does not know a command (${message})`, error);
-  if (!FORBIDDEN.test(message)) return error;
-  return new UnfitServerError(`it allows scripts too few commands (${message})`, error);
+  let what = time && `the time that it gives to scripts is ${time}`;
+  if (UNKNOWN.test(message)) what ??= `it does not know a command (${message})`;
+  if (FORBIDDEN.test(message)) what ??= `it allows scripts too few commands (${message})`;
+  return what === undefined ? error : new UnfitServerError(what, error);
 }

@@ -2,7 +2,7 @@ import { systemClock } from '../../time/clock.js';
 import { UnfitServerError } from '../backend.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
-import { runText } from './script-runner.js';
+import { runScript } from './script-runner.js';
 import { milliseconds, textOf, TIME, UnexpectedReplyError } from './wire-text.js';
 
 /** A clock that has not moved after this time has stopped. */
@@ -35,7 +35,7 @@ export class ServerCheck {
    */
   async confirm<R>(
     call: Promise<R>,
-    timeOf: (reply: R) => number | undefined,
+    timeIn: (reply: R) => number | undefined,
     keys: readonly string[],
   ): Promise<R> {
     const look = this.#time(keys);
@@ -43,7 +43,7 @@ export class ServerCheck {
     // after that.
     await Promise.allSettled([call, look]);
     const [reply, time] = await Promise.all([call, look]);
-    const before = timeOf(reply);
+    const before = timeIn(reply);
     if (before === undefined) return reply;
     // The two ran one after the other. A clock may be coarse: by round trips, so that no timer is
     // needed.
@@ -57,9 +57,11 @@ export class ServerCheck {
   }
 
   #time(keys: readonly string[]): Promise<number> {
-    return runText(this.#connection, checkServerScript, keys.slice(0, 1), [], (reply) => {
-      if (TIME.test(textOf(reply))) return milliseconds(textOf(reply));
-      throw new UnexpectedReplyError('check-server', reply);
-    });
+    return runScript(this.#connection, checkServerScript, keys.slice(0, 1), [], timeOf, true);
   }
+}
+
+function timeOf(reply: unknown): number {
+  if (TIME.test(textOf(reply))) return milliseconds(textOf(reply));
+  throw new UnexpectedReplyError('check-server', reply);
 }

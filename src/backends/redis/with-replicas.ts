@@ -11,63 +11,52 @@ class TooFewReplicasError extends Error {
   }
 }
 
+type Confirm = <R extends readonly AcquireReply[] | undefined>(
+  calls: readonly AcquireCall[],
+  acquire: () => Promise<R>,
+) => Promise<R>;
+
 /**
  * Lets a permit count once enough replicas have it: WAIT follows each call that granted one. What
  * too few replicas have is given back, and the call rejects.
  */
-export class WithReplicas {
-  readonly #replication: NonNullable<RedisConnection['replication']>;
-  readonly #required: ReplicaRequirement;
-  readonly #release: (calls: readonly ReleaseCall[]) => Promise<unknown>;
+export function confirmedByReplicas(
+  replication: NonNullable<RedisConnection['replication']>,
+  required: ReplicaRequirement,
+  release: (calls: readonly ReleaseCall[]) => Promise<unknown>,
+): Confirm {
   /** By id, of the calls under way: the one that asked for it last. */
-  readonly #latest = new Map<string, object>();
-
-  constructor(
-    replication: NonNullable<RedisConnection['replication']>,
-    required: ReplicaRequirement,
-    release: (calls: readonly ReleaseCall[]) => Promise<unknown>,
-  ) {
-    this.#replication = replication;
-    this.#required = required;
-    this.#release = release;
-  }
-
-  async confirm<R extends readonly AcquireReply[] | undefined>(
-    calls: readonly AcquireCall[],
-    acquire: () => Promise<R>,
-  ): Promise<R> {
+  const latest = new Map<string, object>();
+  return async (calls, acquire) => {
     const ids = calls.flatMap(({ requests }) => requests.map(({ id }) => id));
     const own = {};
-    for (const id of ids) this.#latest.set(id, own);
+    for (const id of ids) latest.set(id, own);
     try {
-      const acknowledged = this.#replication();
+      const acknowledged = replication();
       const replies = await acquire();
       if (!replies?.some(hasGrant)) return replies;
-      const count = await acknowledged(this.#required.atLeast, this.#required.timeout);
-      if (count >= this.#required.atLeast) return replies;
-      await this.#giveBack(calls, replies, own);
-      throw new TooFewReplicasError(count, this.#required);
+      const count = await acknowledged(required.atLeast, required.timeout);
+      if (count >= required.atLeast) return replies;
+      // An id that was asked for again since is that call's ticket, and may be held.
+      const isOurs = (id: string): boolean => latest.get(id) === own;
+      const granted = calls.map((call, i) => grantedOf(call, replies[i], isOurs));
+      const some = granted.filter(({ ids: gone }) => gone.length > 0);
+      if (some.length > 0) await release(some);
+      throw new TooFewReplicasError(count, required);
     } finally {
-      for (const id of ids) if (this.#latest.get(id) === own) this.#latest.delete(id);
+      for (const id of ids) if (latest.get(id) === own) latest.delete(id);
     }
-  }
+  };
+}
 
-  /** Where an id has been asked for again since, the ticket is that call's, and may be held. */
-  async #giveBack(
-    calls: readonly AcquireCall[],
-    replies: readonly AcquireReply[],
-    own: object,
-  ): Promise<void> {
-    const granted = calls.map(({ key, limit, requests }, i): ReleaseCall => {
-      const gone = requests.filter(
-        ({ id }, j) => replies[i]?.verdicts[j]?.kind === 'granted' && this.#latest.get(id) === own,
-      );
-      // In no client's name: what comes free is pushed to all waiters, here too.
-      return { key, limit, client: '', ids: gone.map(({ id }) => id) };
-    });
-    const some = granted.filter(({ ids }) => ids.length > 0);
-    if (some.length > 0) await this.#release(some);
-  }
+/** In no client's name: what comes free is pushed to all waiters, here too. */
+function grantedOf(
+  { key, limit, requests }: AcquireCall,
+  reply: AcquireReply | undefined,
+  isOurs: (id: string) => boolean,
+): ReleaseCall {
+  const granted = requests.filter((_one, i) => reply?.verdicts[i]?.kind === 'granted');
+  return { key, limit, client: '', ids: granted.map(({ id }) => id).filter(isOurs) };
 }
 
 function hasGrant({ verdicts }: AcquireReply): boolean {

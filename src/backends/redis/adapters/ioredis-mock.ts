@@ -1,7 +1,6 @@
 import type { RedisConnection } from '../connection.js';
 import type { Duplicable, IoredisClient } from './ioredis-client.js';
-import { scriptsOf } from './ioredis-client.js';
-import { hasMethods } from './shape.js';
+import { canSubscribe, scriptsOf } from './ioredis-client.js';
 
 /**
  * Its own fields, none of which ioredis has: a real server must never be given a client's clock.
@@ -20,10 +19,6 @@ export function mockConnection(client: IoredisClient): RedisConnection {
   };
 }
 
-function canSubscribe(client: object): client is Duplicable {
-  return hasMethods(client, 'duplicate', 'subscribe');
-}
-
 /** It has no connection that could be lost, and keeps the listeners of one that is gone. */
 function subscriberOf(client: Duplicable): NonNullable<RedisConnection['subscribe']> {
   return (channel, events) => {
@@ -32,9 +27,10 @@ function subscriberOf(client: Duplicable): NonNullable<RedisConnection['subscrib
     copy.on('message', (_channel, message) => {
       if (message !== undefined) events.onMessage(message);
     });
-    void copy.subscribe(channel).then(() => {
+    const onSubscribed = (): void => {
       if (!isClosed) events.onHealth(true);
-    });
+    };
+    void copy.subscribe(channel).then(onSubscribed);
     return {
       close: async () => {
         isClosed = true;

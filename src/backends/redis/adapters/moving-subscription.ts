@@ -35,12 +35,11 @@ export function movingSubscription(
   let current: Attempt | undefined;
   /** Settles when the one before has ended. */
   let left: Promise<void> | undefined;
-  let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
-  let pause = RESUBSCRIBE_DELAY_MS;
+  let [isClosed, pause] = [false, RESUBSCRIBE_DELAY_MS];
 
   const move = (): void => {
-    const attempt = open(() => lose(attempt));
+    const attempt = opened(open, () => lose(attempt));
     current = attempt;
     timer = setTimeout(() => lose(attempt), SUBSCRIBE_TIMEOUT_MS).unref();
     attempt.subscribed.then(
@@ -77,6 +76,15 @@ export function movingSubscription(
       await Promise.all([left, last?.close()]);
     },
   };
+}
+
+/** One that cannot be opened has failed. */
+function opened(open: (onLost: () => void) => Attempt, onLost: () => void): Attempt {
+  try {
+    return open(onLost);
+  } catch (error) {
+    return { subscribed: Promise.reject(error), close: () => Promise.resolve() };
+  }
 }
 
 /**

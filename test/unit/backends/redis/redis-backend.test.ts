@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import type { RedisConnection } from '../../../../src/index.js';
+import { BackendError, type RedisConnection, Semaphore } from '../../../../src/index.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
 import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
 import { script } from '../../../../src/backends/redis/compose-script.js';
@@ -73,5 +73,35 @@ describe('redis backend', () => {
       onFailed: () => told.push('failed'),
     });
     expect(told).to.deep.equal(['p:inbox:client', true, 'failed']);
+  });
+
+  it('ends a subscription soon, whatever its close does', async () => {
+    const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const rejects = (): Promise<void> => Promise.reject(new Error('the client failed'));
+    for (const close of [rejects, () => new Promise<void>(() => {})]) {
+      const heard = backend('', { subscribe: () => ({ close }) });
+      const listening = heard.listen?.('client', 'p', { onGrants: () => {}, onHealth: () => {} });
+      let closed = false;
+      void listening?.close().then(() => (closed = true));
+      await clock.tickAsync(500);
+      expect(closed).to.equal(true);
+    }
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('makes a BackendError of what a connection throws at once', async () => {
+    const fail = (): never => {
+      throw new Error('WRONGTYPE thrown at once');
+    };
+    const semaphore = new Semaphore({ runBySha: fail, runByText: fail }, 'throws', { limit: 1 });
+    for (const call of [
+      () => semaphore.acquire(),
+      () => semaphore.tryAcquire(),
+      () => semaphore.setLimit(2),
+      () => semaphore.inspect(),
+    ]) {
+      expect((await errorOf(call(), BackendError)).message).to.match(/WRONGTYPE/);
+    }
+    await semaphore.close();
   });
 });
