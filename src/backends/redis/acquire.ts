@@ -55,7 +55,7 @@ function requestsText({ requests, maxWaiting, rate }: AcquireCall): string {
   // A request that only tries is never queued.
   const most = waits ? (maxWaiting ?? '') : '';
   const named = rate === undefined ? '' : rateText(rate);
-  const [first] = requests;
+  const first = requests[0];
   const isPlain = most === '' && named === '' && requests.every(isPlainRequest);
   if (isPlain && first !== undefined && requests.length === 1) {
     return waits ? first.id : `?${first.id}`;

@@ -160,7 +160,7 @@ export class RedisBackend implements port.Backend {
     calls: readonly C[],
   ): Promise<readonly R[]> {
     const sent = scriptCalls(calls, operation);
-    const [first] = sent;
+    const first = sent[0];
     if (sent.length === 1 && first !== undefined) {
       return this.#send(operation.script, first, (reply) => {
         this.#readOnly.onReply();

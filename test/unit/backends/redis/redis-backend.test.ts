@@ -94,13 +94,13 @@ describe('redis backend', () => {
       throw new Error('WRONGTYPE thrown at once');
     };
     const semaphore = new Semaphore({ runBySha: fail, runByText: fail }, 'throws', { limit: 1 });
-    for (const call of [
+    for (const way of [
       () => semaphore.acquire(),
       () => semaphore.tryAcquire(),
       () => semaphore.setLimit(2),
       () => semaphore.inspect(),
     ]) {
-      expect((await errorOf(call(), BackendError)).message).to.match(/WRONGTYPE/);
+      expect((await errorOf(way(), BackendError)).message).to.match(/WRONGTYPE/);
     }
     await semaphore.close();
   });
