@@ -14,7 +14,6 @@ const ALLOWED = [
   // It runs in a browser.
   /^web\/page\/app\//,
   /^backends\/redis\/adapters\//,
-  /^backends\/redis\/guarded-connection\.ts$/,
 ];
 /**
  * Names are made by Node's own source of chance where no other is given; the shape of a skip list

@@ -6,11 +6,10 @@ import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
 import type { IoredisClient } from './backends/redis/adapters/ioredis-client.js';
 import { ioredisConnection, isIoredis } from './backends/redis/adapters/ioredis.js';
-import type { NodeRedisClient } from './backends/redis/adapters/node-redis-client.js';
+import type { NodeRedisClient } from './backends/redis/adapters/node-redis.js';
 import { isNodeRedis, nodeRedisConnection } from './backends/redis/adapters/node-redis.js';
 import { hasMethods } from './backends/redis/adapters/shape.js';
 import type { RedisConnection } from './backends/redis/connection.js';
-import { guardedConnection } from './backends/redis/guarded-connection.js';
 import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
@@ -168,9 +167,9 @@ function isQuorumNode(target: object): target is QuorumNode {
 }
 
 function connectionOf(target: object): RedisConnection {
-  if (isNodeRedis(target)) return guardedConnection(nodeRedisConnection(target));
-  if (isIoredis(target)) return guardedConnection(ioredisConnection(target));
-  if (isConnection(target)) return guardedConnection(target);
+  if (isNodeRedis(target)) return nodeRedisConnection(target);
+  if (isIoredis(target)) return ioredisConnection(target);
+  if (isConnection(target)) return target;
   throw unknownTarget(target);
 }
 

@@ -93,7 +93,9 @@ export class Admin {
     await Promise.allSettled(this.#underWay);
   }
 
-  /** `call` gets the server time after which it must do nothing: by then its caller has an error. */
+  /**
+   * `call` gets the server time after which it must do nothing: by then its caller has an error.
+   */
   async #untilDone<R extends Reply & { readonly late?: boolean }>(
     what: string,
     call: (notAfter: number | undefined) => Promise<R>,

@@ -18,7 +18,9 @@ const MOST_IDS_OF_ONE = 1000;
 /** How many calls are under way at once: one runs while the next is on its way. */
 const MOST_UNDER_WAY = 2;
 
-/** How long a semaphore whose call was refused stays out of the calls of others, in milliseconds. */
+/**
+ * How long a semaphore whose call was refused stays out of the calls of others, in milliseconds.
+ */
 const ALONE_MS = 5000;
 
 /** A call of the backend, as the items in it know it. */

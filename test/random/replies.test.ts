@@ -115,6 +115,8 @@ describeWithServer('a server that answers at random', (server) => {
     const clock = new ManualClock();
     let asked = 0;
     const run = (): Promise<unknown> => {
+      // An `inspect` whose pages go in circles asks for ever.
+      if (asked > 10_000) return new Promise<never>(() => {});
       const { how, reply = 0, twist, error } = answers[asked++ % answers.length] ?? {};
       if (how === 'throw') throw error;
       if (how === 'reject') return Promise.reject(error);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { acquireScript } from '../../src/backends/redis/scripts.js';
+import { acquire as acquireOperation } from '../../src/backends/redis/acquire.js';
 import { KeyedMutex, Semaphore } from '../../src/index.js';
 import { clientKinds, type OpenClient, openClient } from '../support/open-client.js';
 import { reasonOf } from '../support/rejection.js';
@@ -69,7 +69,7 @@ describeWithServer('what goes over the wire', (server) => {
         await watched.names();
         const acquires = async (): Promise<number> => {
           const commands = await watched.commands();
-          return commands.filter(({ rest }) => rest.includes(acquireScript.sha1)).length;
+          return commands.filter(({ rest }) => rest.includes(acquireOperation.script.sha1)).length;
         };
         expect(await round()).to.deep.equal([50]);
         expect(await acquires(), 'all in one, then each alone').to.equal(101);

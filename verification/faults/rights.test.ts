@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 
 import { BackendError } from '../../src/index.js';
-import * as quorumScripts from '../../src/backends/quorum/scripts.js';
-import * as scripts from '../../src/backends/redis/scripts.js';
 import { leastRights } from '../support/least-rights.js';
+import { redisScripts } from '../../test/support/redis-scripts.js';
 import { describeWithServer } from '../../test/support/require-server.js';
 import { AT_ONCE_MS, timedRejection } from '../support/timed.js';
 import { type Fixture, throughBothClients, waysIn } from './fixture.js';
@@ -29,9 +28,9 @@ describeWithServer("a user's rights", (server) => {
 
   it('are no more than the scripts and the subscriber use', () => {
     // Those are questions which the user may be refused: the eviction policy, and the names in use.
-    const refusable: readonly unknown[] = [scripts.evictionScript, scripts.listNamesScript];
-    const used = [...Object.values(scripts), ...Object.values(quorumScripts)]
-      .filter((script) => !refusable.includes(script))
+    const refusable = ['eviction', 'list-names'];
+    const used = redisScripts
+      .filter(({ name }) => !refusable.includes(name))
       .flatMap(({ text }) => [...text.matchAll(/(?<!p)call\('([A-Z]+)'/g)])
       .map(([, command = '']) => `+${command.toLowerCase()}`);
     const listed = leastRights.filter((right) => right.startsWith('+'));

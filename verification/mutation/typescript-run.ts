@@ -9,7 +9,18 @@ import { instrument } from './typescript-mutants.js';
 /** The life of a permit, and the code that talks to the scripts. */
 const CORE = filesBelow(join(ROOT, 'src/core')).map((file) => `core/${file}`);
 const AROUND_IT = ['handle', 'loss-emitter', 'time/server-clock', 'time/shared-timer'];
-const REDIS = ['replies', 'redis-backend', 'script-call', 'script-runner', 'redis-errors', 'keys'];
+const REDIS = [
+  'acquire',
+  'extend',
+  'release',
+  'admin',
+  'operation',
+  'wire-text',
+  'redis-backend',
+  'script-runner',
+  'redis-errors',
+  'keys',
+];
 
 export const TYPESCRIPT_FILES: readonly string[] = [
   ...CORE.map((file) => `src/${file}`),

@@ -6,7 +6,7 @@ import type { Script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
 import { RedisBackend } from '../redis/redis-backend.js';
-import { runScript, runText } from '../redis/script-runner.js';
+import { runScript } from '../redis/script-runner.js';
 import { ServerCheck } from '../redis/server-check.js';
 import { parseTicketId } from '../ticket-id.js';
 import type { LaneItem } from './node-lane.js';
@@ -107,8 +107,8 @@ export class RedisQuorumNode implements QuorumNode {
     const tickets = new Map<string, NodeTicket>();
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
-      const reply = await this.#run(quorumListScript, keys, [cursor, String(INSPECT_PAGE)]);
-      const page = parseList(reply);
+      const args = [cursor, String(INSPECT_PAGE)];
+      const page = await this.#run(quorumListScript, keys, args, parseList);
       for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
       ({ cursor, time } = page);
     }
@@ -138,15 +138,11 @@ export class RedisQuorumNode implements QuorumNode {
     return this.#check.confirm(sent, ({ time }) => time, parts[0]?.keys ?? []);
   }
 
-  async #send<Reply>(script: Script, parts: readonly ScriptPart<Reply>[]): Promise<Sent<Reply>> {
+  #send<Reply>(script: Script, parts: readonly ScriptPart<Reply>[]): Promise<Sent<Reply>> {
     const keys = parts.flatMap((part) => part.keys);
     const args = parts.flatMap((part) => [String(part.args.length), ...part.args]);
-    const reply = await this.#run(script, keys, args);
-    return parseReplies(
-      script.name,
-      reply,
-      parts.map(({ parse }) => parse),
-    );
+    const parsers = parts.map(({ parse }) => parse);
+    return this.#run(script, keys, args, (reply) => parseReplies(script.name, reply, parsers));
   }
 
   /**
@@ -155,11 +151,18 @@ export class RedisQuorumNode implements QuorumNode {
    * confirmed behind the take of the next holder, which the third then refuses, and where one of
    * the two hangs, the next holder waits for it.
    */
-  async #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    if (this.#known.has(script)) return runScript(this.#connection, script, keys, args);
-    const reply = await runText(this.#connection, script, keys, args);
-    this.#known.add(script);
-    return reply;
+  #run<R>(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    read: (reply: unknown) => R,
+  ): Promise<R> {
+    const isNew = !this.#known.has(script);
+    const noted = (reply: unknown): R => {
+      this.#known.add(script);
+      return read(reply);
+    };
+    return runScript(this.#connection, script, keys, args, noted, isNew);
   }
 }
 

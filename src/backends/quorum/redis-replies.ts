@@ -7,7 +7,7 @@ import type {
   TakeReply,
 } from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
-import { UnexpectedReplyError } from '../redis/replies.js';
+import { textOf, UnexpectedReplyError } from '../redis/wire-text.js';
 
 /** What is read from the line of one semaphore; undefined where that is no line of the script. */
 export type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
@@ -25,7 +25,7 @@ export function parseReplies<Reply>(
   reply: unknown,
   parsers: readonly ParseLine<Reply>[],
 ): Replies<Reply> {
-  const [now = '', ...lines] = typeof reply === 'string' ? reply.split('\n') : [];
+  const [now = '', ...lines] = textOf(reply).split('\n');
   if (!/^\d+$/.test(now) || lines.length !== parsers.length) {
     throw new UnexpectedReplyError(script, reply);
   }
@@ -68,7 +68,7 @@ export interface ListPage extends ListReply {
 }
 
 export function parseList(reply: unknown): ListPage {
-  const [now = '', cursor = '', lines] = typeof reply === 'string' ? reply.split('|') : [];
+  const [now = '', cursor = '', lines] = textOf(reply).split('|');
   if (!/^\d+$/.test(now) || lines === undefined) {
     throw new UnexpectedReplyError('quorum-list', reply);
   }

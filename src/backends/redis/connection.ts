@@ -38,7 +38,7 @@ export interface RedisConnection {
   readonly serverClock?: (() => number) | undefined;
 }
 
-/** What a subscription reports. */
+/** What a subscription reports, neither before `subscribe` has returned nor after `close`. */
 export interface SubscriptionEvents {
   /** A message on its channel. */
   onMessage(message: string): void;
@@ -48,8 +48,7 @@ export interface SubscriptionEvents {
   onHealth(healthy: boolean): void;
   /**
    * It will not come back by itself: the server refused it, or its client gave up. It is closed
-   * then, and another is opened after a pause. Neither before `subscribe` has returned nor after
-   * `close`.
+   * then, and another is opened after a pause.
    */
   onFailed(): void;
 }

@@ -1,12 +1,11 @@
-import type { EndedTicket, PushedGrant, PushedTurn } from '../backend.js';
+import type { EndedTicket, GrantListener, PushedGrant, PushedTurn } from '../backend.js';
 import { nameOf } from './keys.js';
-import { parseTurn } from './rate-text.js';
-import { parseEnded, parseGrants } from './replies.js';
+import { grantsOf, milliseconds } from './wire-text.js';
 
 /**
- * Any user with the right to publish can send anything: what is longer is not looked at, in
- * characters. Scripts send less, but for a ticket of ten thousand slots or more that lie apart; its
- * waiter finds it by asking.
+ * Any user with the right to publish can send anything: a longer message is dropped, in characters.
+ * Scripts send less, but for a ticket of ten thousand slots or more that lie apart; its waiter
+ * finds it by asking.
  */
 const LONGEST_MESSAGE = 2 ** 17;
 /** How many lines of a message are read. Scripts send fewer. */
@@ -14,27 +13,27 @@ const MOST_LINES = 1000;
 /** Of a ticket that was adopted: two ids of a name, a number and permits each. */
 const LONGEST_ID = 128;
 
-export interface PushMessage {
-  /** The semaphore's. */
-  readonly name: string;
-  readonly grants: readonly PushedGrant[];
-  readonly ended: readonly EndedTicket[];
-  readonly turns: readonly PushedTurn[];
-}
-
 /**
  * `line;line…|name`, a line being a grant as a reply has it, `id revoked`, `id adopted`, or
- * `id at time`. Of the lines only those are read whose id was made by `client`. Undefined when it
- * is no such message.
+ * `id at time`. Only lines are read whose id `client` made; other messages are dropped.
  */
-export function parsePush(message: string, client: string): PushMessage | undefined {
-  if (message.length > LONGEST_MESSAGE) return undefined;
+export function hearPush(message: string, client: string, listener: GrantListener): void {
+  if (message.length > LONGEST_MESSAGE) return;
   const end = message.indexOf('|');
   const name = end < 0 ? undefined : nameOf(message.slice(end + 1));
-  if (name === undefined) return undefined;
-  const lines = ownLines(message, end, `${client}.`);
-  const [grants, ended] = [lines.flatMap(parseGrants), lines.flatMap(parseEnded)];
-  return { name, grants, ended, turns: lines.flatMap(parseTurn) };
+  if (name === undefined) return;
+  const grants: PushedGrant[] = [];
+  const ended: EndedTicket[] = [];
+  const turns: PushedTurn[] = [];
+  for (const line of ownLines(message, end, `${client}.`)) {
+    const [, id, what, time] = /^(\S+) (?:(revoked|adopted)|at (\d{1,16}))$/.exec(line) ?? [];
+    if (id === undefined) grants.push(...grantsOf(line));
+    else if (time !== undefined) turns.push({ id, at: milliseconds(time) });
+    else ended.push({ id, reason: what === 'revoked' ? 'revoked' : 'missing' });
+  }
+  if (grants.length > 0) listener.onGrants(grants, name);
+  if (ended.length > 0) listener.onEnded?.(ended, name);
+  for (const turn of turns) listener.onTurn?.(turn, name);
 }
 
 function ownLines(message: string, end: number, start: string): string[] {

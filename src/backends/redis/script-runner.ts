@@ -1,7 +1,7 @@
 import { UnfitServerError } from '../backend.js';
-import type { RedisConnection } from './connection.js';
 import type { Script } from './compose-script.js';
-import { argsFor, scriptFor } from './dialect.js';
+import { linesOf, script as composed } from './compose-script.js';
+import type { RedisConnection } from './connection.js';
 
 /**
  * The server does not know a command, of a client or of a script; the last is from servers older
@@ -16,47 +16,55 @@ const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
  * EVALSHA, and on NOSCRIPT alone EVAL: any other error may mean that the script ran. A cluster's
  * nodes have separate caches and a promoted replica has none, so nothing is remembered between
  * calls. See https://redis.io/docs/latest/commands/evalsha/.
- * @throws {UnfitServerError} where the server's answer shows that it is none that redsem can use
+ *
+ * Not async, and one `then` on the client's own promise: each call passes here.
+ * @param byText EVAL at once
+ * @throws {UnfitServerError} where the server's answer shows that redsem cannot use it
  */
-export async function runScript(
+export function runScript<R>(
   connection: RedisConnection,
   script: Script,
   keys: readonly string[],
   args: readonly string[],
-): Promise<unknown> {
+  read: (reply: unknown) => R,
+  byText = false,
+): Promise<R> {
+  const { sha1, text } = scriptFor(connection, script);
+  const all = argsFor(connection, args);
+  let sent: Promise<unknown>;
   try {
-    const { sha1 } = scriptFor(connection, script);
-    return await connection.runBySha(sha1, keys, argsFor(connection, args));
+    sent = byText ? connection.runByText(text, keys, all) : connection.runBySha(sha1, keys, all);
   } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw named(error);
-    return runText(connection, script, keys, args);
+    sent = Promise.reject(error);
   }
+  return sent.then(read, (error: unknown) => {
+    const isUnknown = error instanceof Error && error.message.startsWith('NOSCRIPT');
+    if (byText || !isUnknown) throw named(error);
+    return runScript(connection, script, keys, args, read, true);
+  });
 }
 
-/** EVAL. */
-export async function runText(
-  connection: RedisConnection,
-  script: Script,
-  keys: readonly string[],
-  args: readonly string[],
-): Promise<unknown> {
-  try {
-    const { text } = scriptFor(connection, script);
-    return await connection.runByText(text, keys, argsFor(connection, args));
-  } catch (error) {
-    throw named(error);
-  }
+const inDialect = new Map<Script, Script>();
+
+/** Behind a prelude where something replaces the server's clock, see `dialect.lua`. */
+function scriptFor({ serverClock }: RedisConnection, original: Script): Script {
+  if (serverClock === undefined) return original;
+  const made = inDialect.get(original) ?? composed(original.name, linesOf('dialect'));
+  inDialect.set(original, made);
+  return made;
+}
+
+/** With the time, where something replaces the server's clock. */
+function argsFor({ serverClock }: RedisConnection, args: readonly string[]): readonly string[] {
+  return serverClock === undefined ? args : [...args, Math.round(serverClock() * 1000).toFixed(0)];
 }
 
 function named(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
   const time = NO_TIME.exec(message)?.[1];
-  if (time !== undefined) {
-    return new UnfitServerError(`the time that it gives to scripts is ${time}`, error);
-  }
-  if (UNKNOWN.test(message))
-    return new UnfitServerError(`it does not know a command (${message})`, error);
-  if (!FORBIDDEN.test(message)) return error;
-  return new UnfitServerError(`it allows scripts too few commands (${message})`, error);
+  let what = time && `the time that it gives to scripts is ${time}`;
+  if (UNKNOWN.test(message)) what ??= `it does not know a command (${message})`;
+  if (FORBIDDEN.test(message)) what ??= `it allows scripts too few commands (${message})`;
+  return what === undefined ? error : new UnfitServerError(what, error);
 }

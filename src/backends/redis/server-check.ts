@@ -1,13 +1,14 @@
-import { UnfitServerError } from '../backend.js';
 import { systemClock } from '../../time/clock.js';
+import { UnfitServerError } from '../backend.js';
+import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
-import { UnexpectedReplyError } from './replies.js';
-import { runText } from './script-runner.js';
-import { checkServerScript } from './scripts.js';
+import { runScript } from './script-runner.js';
+import { milliseconds, textOf, TIME, UnexpectedReplyError } from './wire-text.js';
 
-/** A clock that has not moved after this time, or in this many looks, has stopped. */
+/** A clock that has not moved after this time has stopped. */
 const STANDSTILL_MS = 20;
-const MOST_LOOKS = 1000;
+
+const checkServerScript = script('check-server');
 
 /**
  * Whether the server behind a connection knows the commands that are needed, and has a clock that
@@ -17,8 +18,6 @@ const MOST_LOOKS = 1000;
 export class ServerCheck {
   readonly #connection: RedisConnection;
   #passed: boolean;
-  /** Shared by the calls of one turn only: it may never settle. */
-  #look: Promise<number> | undefined;
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
@@ -36,43 +35,33 @@ export class ServerCheck {
    */
   async confirm<R>(
     call: Promise<R>,
-    timeOf: (reply: R) => number | undefined,
+    timeIn: (reply: R) => number | undefined,
     keys: readonly string[],
   ): Promise<R> {
-    const look = this.#lookOnce(keys);
+    const look = this.#time(keys);
     // Also where the look has failed: what is withdrawn before its call has run would be granted
     // after that.
     await Promise.allSettled([call, look]);
     const [reply, time] = await Promise.all([call, look]);
-    // The two ran one after the other.
-    if (timeOf(reply) === time) await this.#expectOtherThan(time, keys);
+    const before = timeIn(reply);
+    if (before === undefined) return reply;
+    // The two ran one after the other. A clock may be coarse: by round trips, so that no timer is
+    // needed.
+    const began = systemClock.monotonic();
+    for (let now = time; now === before; now = await this.#time(keys)) {
+      if (systemClock.monotonic() - began <= STANDSTILL_MS) continue;
+      throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
+    }
     this.#passed = true;
     return reply;
   }
 
-  #lookOnce(keys: readonly string[]): Promise<number> {
-    if (this.#look === undefined) {
-      this.#look = this.#time(keys);
-      queueMicrotask(() => {
-        this.#look = undefined;
-      });
-    }
-    return this.#look;
+  #time(keys: readonly string[]): Promise<number> {
+    return runScript(this.#connection, checkServerScript, keys.slice(0, 1), [], timeOf, true);
   }
+}
 
-  /** A clock may be coarse: by round trips, so that no timer is needed. */
-  async #expectOtherThan(time: number, keys: readonly string[]): Promise<void> {
-    const began = systemClock.monotonic();
-    for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
-      if ((await this.#time(keys)) !== time) return;
-      if (systemClock.monotonic() - began > STANDSTILL_MS) break;
-    }
-    throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
-  }
-
-  async #time(keys: readonly string[]): Promise<number> {
-    const reply = await runText(this.#connection, checkServerScript, keys.slice(0, 1), []);
-    if (!/^\d+$/.test(String(reply))) throw new UnexpectedReplyError('check-server', reply);
-    return Number(reply) / 1000;
-  }
+function timeOf(reply: unknown): number {
+  if (TIME.test(textOf(reply))) return milliseconds(textOf(reply));
+  throw new UnexpectedReplyError('check-server', reply);
 }

@@ -1,14 +1,6 @@
-import type { RedisConnection, Subscription, SubscriptionEvents } from '../connection.js';
-import type { IoredisClient, Subscriber } from './ioredis-client.js';
-import { scriptsOf } from './ioredis-client.js';
-import type { Attempt } from './moving-subscription.js';
-import { movingSubscription } from './moving-subscription.js';
-import { hasMethods } from './shape.js';
-
-/** What is used of `ioredis-mock` beyond its commands. */
-interface Mock extends IoredisClient {
-  duplicate(): Subscriber;
-}
+import type { RedisConnection } from '../connection.js';
+import type { Duplicable, IoredisClient } from './ioredis-client.js';
+import { canSubscribe, scriptsOf } from './ioredis-client.js';
 
 /**
  * Its own fields, none of which ioredis has: a real server must never be given a client's clock.
@@ -23,34 +15,28 @@ export function mockConnection(client: IoredisClient): RedisConnection {
     ...scriptsOf(client),
     isClosed: () => false,
     serverClock: () => Date.now(),
-    ...(canSubscribe(client) && {
-      subscribe: (channel: string, events: SubscriptionEvents): Subscription =>
-        movingSubscription(() => new MockAttempt(client, channel, events), events),
-    }),
+    ...(canSubscribe(client) && { subscribe: subscriberOf(client) }),
   };
 }
 
-function canSubscribe(client: object): client is Mock {
-  return hasMethods(client, 'duplicate', 'subscribe');
-}
-
 /** It has no connection that could be lost, and keeps the listeners of one that is gone. */
-class MockAttempt implements Attempt {
-  readonly subscribed: Promise<unknown>;
-  readonly #copy: Subscriber;
-  readonly #channel: string;
-
-  constructor(client: Mock, channel: string, events: SubscriptionEvents) {
-    this.#copy = client.duplicate();
-    this.#channel = channel;
-    this.#copy.on('message', (_channel, message) => {
+function subscriberOf(client: Duplicable): NonNullable<RedisConnection['subscribe']> {
+  return (channel, events) => {
+    const copy = client.duplicate();
+    let isClosed = false;
+    copy.on('message', (_channel, message) => {
       if (message !== undefined) events.onMessage(message);
     });
-    this.subscribed = this.#copy.subscribe(channel);
-  }
-
-  async close(): Promise<void> {
-    await this.#copy.unsubscribe(this.#channel).catch(() => undefined);
-    this.#copy.disconnect();
-  }
+    const onSubscribed = (): void => {
+      if (!isClosed) events.onHealth(true);
+    };
+    void copy.subscribe(channel).then(onSubscribed);
+    return {
+      close: async () => {
+        isClosed = true;
+        await copy.unsubscribe(channel);
+        copy.disconnect();
+      },
+    };
+  };
 }

@@ -1,11 +1,50 @@
-import type { RedisConnection } from '../connection.js';
-import type { Duplicable, NodeRedisClient } from './node-redis-client.js';
-import { subscribeOnCopies } from './node-redis-client.js';
-import type { NodeRedisCluster } from './node-redis-cluster.js';
-import { isCluster, routesScriptsWrongly, subscribeOnNode } from './node-redis-cluster.js';
+import type { RedisConnection, SubscriptionEvents } from '../connection.js';
+import type { Attempt } from './moving-subscription.js';
+import { anyReady, movingSubscription } from './moving-subscription.js';
 import { isSentinel, subscribeOnSentinel } from './node-redis-sentinel.js';
-import { canWait, replicationOf } from './replication.js';
-import { hasMethods, withText } from './shape.js';
+import { canWait, hasMethods, replicationOf } from './shape.js';
+
+interface ScriptArguments {
+  keys: string[];
+  arguments: string[];
+}
+
+/**
+ * What is used of a `redis` client, cluster, sentinel or pool (4, 5, 6; RESP2 and RESP3), by shape,
+ * so that every version's own type fits.
+ */
+export interface NodeRedisClient {
+  evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
+  eval(script: string, options: ScriptArguments): Promise<unknown>;
+  readonly isOpen?: boolean;
+}
+
+/** What is used of a single `redis` client (4, 5, 6) beyond its commands. */
+interface Duplicable {
+  duplicate(): Subscriber;
+}
+
+interface Subscriber {
+  on(event: string, listener: (...args: never[]) => void): unknown;
+  connect(): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  destroy?(): unknown;
+  disconnect?(): Promise<unknown>;
+  unref?(): void;
+}
+
+interface Node {
+  readonly client?: { readonly isReady?: boolean } | undefined;
+}
+
+type NodeClient = Duplicable & NodeRedisClient;
+
+/** What is used of `createCluster` (4, 5, 6) beyond its commands. */
+interface NodeRedisCluster {
+  readonly masters: readonly Node[];
+  nodeClient(node: Node): NodeClient | Promise<NodeClient>;
+  sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>;
+}
 
 /** A single client of them. */
 interface OneConnection {
@@ -47,32 +86,6 @@ function isOneConnection(client: object): boolean {
 
 type Scripts = Pick<RedisConnection, 'runBySha' | 'runByText'>;
 
-function scriptsOf(client: NodeRedisClient): Scripts {
-  const one = oneConnection(client);
-  return {
-    runBySha: async (sha1, keys, args) =>
-      withText(
-        one?.isReady === true
-          ? await one.sendCommand(evalSha(sha1, keys, args), NO_TIMEOUT)
-          : await client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
-      ),
-    runByText: async (script, keys, args) =>
-      withText(await client.eval(script, { keys: [...keys], arguments: [...args] })),
-  };
-}
-
-function evalSha(sha1: string, keys: readonly string[], args: readonly string[]): string[] {
-  return ['EVALSHA', sha1, String(keys.length), ...keys, ...args];
-}
-
-function oneConnection(client: object): OneConnection | undefined {
-  return isOneConnection(client) && canSend(client) ? client : undefined;
-}
-
-function canSend(client: object): client is OneConnection {
-  return hasMethods(client, 'sendCommand');
-}
-
 /**
  * How long a command may wait to be written is limited to 5 s since version 6, by an AbortSignal
  * for each, which takes longer than all the rest of a call. A connection that is ready writes at
@@ -80,26 +93,153 @@ function canSend(client: object): client is OneConnection {
  */
 const NO_TIMEOUT = { timeout: undefined };
 
+/** Nothing async, and no promise beside the client's own: each call passes here. */
+function scriptsOf(client: NodeRedisClient): Scripts {
+  const one = isOneConnection(client) && canSend(client) ? client : undefined;
+  return {
+    runBySha: (sha1, keys, args) =>
+      one?.isReady === true
+        ? one.sendCommand(['EVALSHA', sha1, ...counted(keys, args)], NO_TIMEOUT)
+        : client.evalSha(sha1, { keys: [...keys], arguments: [...args] }),
+    runByText: (script, keys, args) =>
+      client.eval(script, { keys: [...keys], arguments: [...args] }),
+  };
+}
+
+function canSend(client: object): client is OneConnection {
+  return hasMethods(client, 'sendCommand');
+}
+
 function routed(cluster: NodeRedisCluster): Scripts {
   const run =
     (command: string): Scripts['runBySha'] =>
-    async (script, keys, args) => {
-      const whole = [command, script, String(keys.length), ...keys, ...args];
-      return withText(await cluster.sendCommand(keys[0] ?? '', false, whole));
-    };
+    (script, keys, args) =>
+      cluster.sendCommand(keys[0] ?? '', false, [command, script, ...counted(keys, args)]);
   return { runBySha: run('EVALSHA'), runByText: run('EVAL') };
 }
 
+function counted(keys: readonly string[], args: readonly string[]): string[] {
+  return [String(keys.length), ...keys, ...args];
+}
+
+/**
+ * What one node publishes goes to all of a cluster, so one connection to one of them is enough. A
+ * copy of the whole cluster client would connect to every master, not report the loss of its
+ * subscriber, and keep the process alive.
+ */
 function subscriberOf(client: object): RedisConnection['subscribe'] {
-  if (isCluster(client)) return (...wanted) => subscribeOnNode(client, ...wanted);
   if (isSentinel(client)) return (...wanted) => subscribeOnSentinel(client, ...wanted);
+  let copy: (() => Subscriber | Promise<Subscriber>) | undefined;
+  if (isCluster(client)) {
+    copy = async () => {
+      const node = anyReady(client.masters, ({ client: one }) => one?.isReady === true);
+      return (await client.nodeClient(node)).duplicate();
+    };
+  } else if (canSubscribe(client)) copy = () => client.duplicate();
   // A pool has no `duplicate`: there waiting is by polling alone.
-  if (canSubscribe(client)) {
-    return (...wanted) => subscribeOnCopies(() => client.duplicate(), ...wanted);
-  }
-  return undefined;
+  if (copy === undefined) return undefined;
+  const made = copy;
+  return (channel, events) =>
+    movingSubscription((onLost) => new Copy(made, channel, events, onLost), events);
 }
 
 function canSubscribe(client: object): client is Duplicable {
   return hasMethods(client, 'duplicate', 'subscribe');
+}
+
+function isCluster(client: object): client is NodeRedisCluster {
+  return hasMethods(client, 'nodeClient', 'sendCommand') && 'masters' in client;
+}
+
+/**
+ * Version 4 takes the key of EVAL and EVALSHA from the wrong argument, and so asks a node by
+ * chance.
+ */
+function routesScriptsWrongly(client: object): client is NodeRedisCluster {
+  return isCluster(client) && !hasMethods(client, 'destroy');
+}
+
+/**
+ * The life of one copy of a client: it connects, it is connected, it has ended. Its first error
+ * ends it, before it reconnects. While it makes its socket it cannot be ended: 4 and 5 would only
+ * mark it as closed, and the socket that comes then is nobody's. So a client that is closed while
+ * it connects ends once it reports its socket, or that there is none.
+ */
+class Copy implements Attempt {
+  readonly subscribed: Promise<void>;
+  readonly #onLost: () => void;
+  #setEnded: () => void = () => undefined;
+  readonly #ended = new Promise<void>((resolve) => (this.#setEnded = resolve));
+  #client: Subscriber | undefined;
+  #connecting = false;
+  #closed = false;
+  #ending = false;
+
+  constructor(
+    copy: () => Subscriber | Promise<Subscriber>,
+    channel: string,
+    events: SubscriptionEvents,
+    onLost: () => void,
+  ) {
+    this.#onLost = onLost;
+    this.subscribed = this.#open(copy, channel, events);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    // Not while it reads: version 4 forgets its subscription at once, and the next message of the
+    // same packet ends the process.
+    await Promise.resolve();
+    if (!this.#connecting) void this.#end();
+    await this.#ended;
+  }
+
+  async #open(
+    copy: () => Subscriber | Promise<Subscriber>,
+    channel: string,
+    events: SubscriptionEvents,
+  ): Promise<void> {
+    const client = await copy();
+    if (this.#closed) return;
+    this.#client = client;
+    // A copy has no listeners yet; without this one, a lost connection would end the process.
+    client.on('error', () => {
+      // After its end: that has failed, and it lives on.
+      this.#ending = false;
+      this.#lose();
+    });
+    client.on('end', () => this.#lose());
+    // Version 4 rejects what nobody listens to yet when it is ended before it has written its first
+    // commands.
+    client.on('connect', () => queueMicrotask(() => this.#settle()));
+    client.unref?.();
+    this.#connecting = true;
+    await client.connect().finally(() => this.#settle());
+    if (!this.#closed) await client.subscribe(channel, (message) => events.onMessage(message));
+  }
+
+  #lose(): void {
+    this.#closed = true;
+    this.#settle();
+    this.#onLost();
+  }
+
+  /** Its socket is there, or there is none. */
+  #settle(): void {
+    this.#connecting = false;
+    if (this.#closed) void this.#end();
+  }
+
+  /** Version 4 knows no `destroy`. Rejected: it was not open, or would not be ended. */
+  async #end(): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    const client = this.#client;
+    try {
+      await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
+    } catch {
+      this.#ending = false;
+    }
+    this.#setEnded();
+  }
 }

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { useFakeTimers } from 'sinon';
 
-import type { RedisConnection } from '../../../../src/index.js';
+import { BackendError, type RedisConnection, Semaphore } from '../../../../src/index.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
-import { UnexpectedReplyError } from '../../../../src/backends/redis/replies.js';
-import { checkServerScript } from '../../../../src/backends/redis/scripts.js';
+import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
+import { script } from '../../../../src/backends/redis/compose-script.js';
 import { errorOf } from '../../../support/rejection.js';
 
 describe('redis backend', () => {
@@ -12,7 +12,7 @@ describe('redis backend', () => {
   function backend(reply: unknown, rest: Partial<RedisConnection> = {}) {
     const runBySha = () => Promise.resolve(reply);
     const runByText = (text: string) =>
-      text === checkServerScript.text ? Promise.resolve('1') : runBySha();
+      text === script('check-server').text ? Promise.resolve('1') : runBySha();
     return new RedisBackend({ runBySha, runByText, ...rest });
   }
 
@@ -73,5 +73,35 @@ describe('redis backend', () => {
       onFailed: () => told.push('failed'),
     });
     expect(told).to.deep.equal(['p:inbox:client', true, 'failed']);
+  });
+
+  it('ends a subscription soon, whatever its close does', async () => {
+    const clock = useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const rejects = (): Promise<void> => Promise.reject(new Error('the client failed'));
+    for (const close of [rejects, () => new Promise<void>(() => {})]) {
+      const heard = backend('', { subscribe: () => ({ close }) });
+      const listening = heard.listen?.('client', 'p', { onGrants: () => {}, onHealth: () => {} });
+      let closed = false;
+      void listening?.close().then(() => (closed = true));
+      await clock.tickAsync(500);
+      expect(closed).to.equal(true);
+    }
+    expect(clock.countTimers()).to.equal(0);
+  });
+
+  it('makes a BackendError of what a connection throws at once', async () => {
+    const fail = (): never => {
+      throw new Error('WRONGTYPE thrown at once');
+    };
+    const semaphore = new Semaphore({ runBySha: fail, runByText: fail }, 'throws', { limit: 1 });
+    for (const way of [
+      () => semaphore.acquire(),
+      () => semaphore.tryAcquire(),
+      () => semaphore.setLimit(2),
+      () => semaphore.inspect(),
+    ]) {
+      expect((await errorOf(way(), BackendError)).message).to.match(/WRONGTYPE/);
+    }
+    await semaphore.close();
   });
 });

@@ -1,94 +1,135 @@
 import { expect } from 'chai';
 
-import { parseRate, parseTurn } from '../../../../src/backends/redis/rate-text.js';
-import { parseInspect } from '../../../../src/backends/redis/inspect-replies.js';
-import type { ReplyPart } from '../../../../src/backends/redis/replies.js';
+import type { ExtendCall, RateState } from '../../../../src/backends/backend.js';
+import { acquire } from '../../../../src/backends/redis/acquire.js';
+import { extend } from '../../../../src/backends/redis/extend.js';
+import { inspect } from '../../../../src/backends/redis/inspect.js';
+import { readReplies } from '../../../../src/backends/redis/operation.js';
+import { hearPush } from '../../../../src/backends/redis/push-message.js';
+import { release } from '../../../../src/backends/redis/release.js';
 import {
-  parseAcquire,
-  parseExtend,
-  parseGrants,
-  parseRelease,
-  parseSlots,
-  partsOf,
+  grantsOf,
+  slotsOf,
+  ticketOf,
   UnexpectedReplyError,
-} from '../../../../src/backends/redis/replies.js';
+} from '../../../../src/backends/redis/wire-text.js';
+import { errorOf } from '../../../support/rejection.js';
 import { request } from '../../../scripts/port-fixture.js';
 
 /** What may come back from something that is not our script; more is in test/random. */
 const GARBAGE = [null, '', 'OK', 12n, [], Symbol('x'), '||||||||', 'now||b|', '1.5||b|'] as const;
 
 const NOW = '1700000000000001';
+const HOLDER = 'a.1 1700000005000001 0,2-3 1699999999000001';
 
-const part = (text: string): ReplyPart => ({ text, serverTime: 1 });
+const terms = { key: { prefix: 'p', name: 'n' }, limit: 3, client: 'c', ttl: 1, label: 'l' };
+const acquireCall = { ...terms, notAfter: undefined, requests: [] };
+
+/** What a script's reply says of a semaphore. */
+function inspected(reply: unknown) {
+  const run = () => Promise.resolve(reply);
+  return inspect({ runBySha: run, runByText: run }, terms);
+}
 
 describe('replies', () => {
-  it('that are garbage are refused, and shown, but not at full length', () => {
+  it('that are garbage are refused, and shown, but not at full length', async () => {
+    const sent = { keys: [], args: [], calls: [acquireCall] };
     for (const reply of [...GARBAGE, 'x'.repeat(100_000)]) {
-      for (const parse of [() => partsOf('acquire', reply), () => parseInspect(reply)]) {
-        expect(parse)
-          .to.throw(UnexpectedReplyError, /^the script \w+ got an unexpected reply/)
-          .with.property('message')
-          .with.length.below(300);
-      }
+      expect(() => readReplies(reply, sent, acquire))
+        .to.throw(UnexpectedReplyError, /^the script \w+ got an unexpected reply/)
+        .with.property('message')
+        .with.length.below(300);
+      await errorOf(inspected(reply), UnexpectedReplyError);
     }
+  });
+
+  it('are read as texts where a client gives Buffers', async () => {
+    const call = { ...acquireCall, requests: [request('a.1', 'wait')] };
+    const [reply] = readReplies(
+      Buffer.from(`${NOW}|b`),
+      { keys: [], args: [], calls: [call] },
+      acquire,
+    );
+    expect(reply?.verdicts).to.deep.equal([{ kind: 'busy' }]);
+    const { holders } = await inspected(Buffer.from(`${NOW}||||${HOLDER} naïve||/`));
+    expect(holders[0]?.label).to.equal('naïve');
   });
 
   it('with another number of verdicts than was asked for, or odd ones, are refused', () => {
     const requests = [request('a.1', 'wait'), request('a.2.3', 'wait')];
+    const read = (text: string) => acquire.read(text, 1, { ...acquireCall, requests });
     const oddVerdicts = ['x;b', '+;b', '1;b', 'q1.5;b', 'o0;b', 'o1;b', 'b;o3', 'n7', 'n1-2 3'];
     for (const verdicts of ['', 'b;b;b', ...oddVerdicts]) {
-      expect(() => parseAcquire(part(verdicts), requests), verdicts).to.throw(UnexpectedReplyError);
+      expect(() => read(verdicts), verdicts).to.throw(UnexpectedReplyError);
     }
-    expect(parseAcquire(part('b;o2'), requests).verdicts[1]).to.deep.equal({
-      kind: 'over',
-      limit: 2,
-    });
+    expect(read('b;o2').verdicts[1]).to.deep.equal({ kind: 'over', limit: 2 });
+    const ids: ExtendCall = { ...terms, ids: ['a.1', 'a.2'] };
     for (const digits of ['1', '101', '11/x//']) {
-      const ids = ['a.1', 'a.2'];
-      expect(() => parseExtend(part(digits), ids)).to.throw(UnexpectedReplyError);
-      expect(() => parseRelease(part(digits), ids)).to.throw(UnexpectedReplyError);
+      expect(() => extend.read(digits, 1, ids)).to.throw(UnexpectedReplyError);
+      expect(() => release.read(digits, 1, ids)).to.throw(UnexpectedReplyError);
     }
     for (const slots of ['', 'x', '9-7', '1,,2', '0-999999999999', '1-']) {
-      expect(() => parseSlots(slots), slots).to.throw(UnexpectedReplyError);
+      expect(slotsOf(slots), slots).to.equal(undefined);
+      expect(() => ticketOf('acquire', `${slots} 7`), slots).to.throw(UnexpectedReplyError);
     }
   });
 
-  it('leave out, part by part, what is no grant', () => {
-    const whole = `b.1 4 9 ${NOW}`;
+  it('leave out what is no grant', () => {
+    expect(grantsOf(`b.1 4 9 ${NOW}`)).to.have.length(1);
     for (const broken of ['b.1 4 9', `b.1 x 9 ${NOW}`, `b.1 4 9.5 ${NOW}`, 'b.1 4 9 soon']) {
-      expect(parseGrants(`${broken};${whole}`), broken).to.have.length(1);
+      expect(grantsOf(broken), broken).to.deep.equal([]);
     }
   });
 
-  it('name the rate that counts, and when it allows the next permit', () => {
-    const now = Number(NOW) / 1000;
+  it('name the rate that counts, and when it allows the next permit', async () => {
+    const now = Number(NOW);
+    const rateAt = async (text: string, time = now): Promise<RateState | undefined> =>
+      (await inspected(`${time}||||||${text}`)).rate;
     const [tat, granted] = ['1700000000600001', NOW];
     const rate = { permits: 100, per: 60_000, burst: 1 };
-    expect([parseRate('/', now), parseRate('none/', now)]).to.deep.equal([undefined, null]);
+    expect([await rateAt('/'), await rateAt('none/')]).to.deep.equal([undefined, undefined]);
     const stored = { ...rate, from: 'setRate', nextIn: 0 };
-    expect(parseRate(`100 60000000 1/`, now)).to.deep.equal(stored);
+    expect(await rateAt(`100 60000000 1/`)).to.deep.equal(stored);
     const waits = { ...rate, from: 'caller', nextIn: 600 };
     const named = '100 60000000 1 1700000060000001';
-    expect(parseRate(`${named}/${tat} ${granted}`, now)).to.deep.equal(waits);
+    expect(await rateAt(`${named}/${tat} ${granted}`)).to.deep.equal(waits);
     // The clock was set back by an hour: as long as at the last grant.
-    expect(parseRate(`${named}/${tat} ${granted}`, now - 3_600_000)).to.deep.equal(waits);
-    expect(parseRate(`${named}/${tat} ${granted}`, now + 60_000), 'long ago').to.equal(undefined);
+    expect(await rateAt(`${named}/${tat} ${granted}`, now - 3_600_000_000)).to.deep.equal(waits);
+    expect(await rateAt(`${named}/${tat} ${granted}`, now + 60_000_000)).to.equal(undefined);
     for (const broken of ['', 'x/', '100/', '100 1/', '1 1 1 1 1/', '1 1 1/5', 'none']) {
-      expect(() => parseRate(broken, now), broken).to.throw(UnexpectedReplyError);
+      await errorOf(rateAt(broken), UnexpectedReplyError);
     }
   });
 
-  it('of a push name a time, or nothing', () => {
-    expect(parseTurn(`b.1 at ${NOW}`)).to.deep.equal([{ id: 'b.1', at: Number(NOW) / 1000 }]);
-    for (const broken of ['', 'b.1 at', 'b.1 at soon', 'b.1 at 5 6', 'b.1 by 5']) {
-      expect(parseTurn(broken), broken).to.deep.equal([]);
-    }
+  it('of a push name grants, ends and turns of the client, and nothing else', () => {
+    const heard: unknown[] = [];
+    const listener = {
+      onGrants: (grants: readonly { id: string }[]) => heard.push(...grants.map(({ id }) => id)),
+      onEnded: (ended: readonly unknown[]) => heard.push(...ended),
+      onTurn: (turn: unknown) => heard.push(turn),
+      onHealth: () => {},
+    };
+    const lines = [
+      `b.1 at ${NOW}`,
+      'b.2 revoked',
+      'b.3 adopted',
+      `b.4 0 9 ${NOW}`,
+      `c.5 at ${NOW}`,
+    ];
+    const broken = ['', 'b.1 at', 'b.1 at soon', 'b.1 at 5 6', 'b.1 by 5', 'b.1 revoked x'];
+    hearPush(`${[...broken, ...lines].join(';')}|n`, 'b', listener);
+    expect(heard).to.deep.equal([
+      'b.4',
+      { id: 'b.2', reason: 'revoked' },
+      { id: 'b.3', reason: 'missing' },
+      { id: 'b.1', at: Number(NOW) / 1000 },
+    ]);
   });
 
-  it('show labels as they are where another program wrote them', () => {
-    const holder = 'a.1 1700000005000001 0,2-3 1699999999000001 50%%3B';
-    const page = parseInspect(`${NOW}|o4|||${holder}|b.1 1700000000000009 50%%3B|/`);
-    expect(page.holders[0]?.label).to.equal('50%%3B');
-    expect(page.waiters[0]).to.include({ id: 'b.1', waitingFor: 0, label: '50%%3B' });
+  it('show labels as they are where another program wrote them', async () => {
+    const waiter = 'b.1 1700000000000009 50%%3B';
+    const state = await inspected(`${NOW}|o4|||${HOLDER} 50%%3B|${waiter}|/`);
+    expect(state.holders[0]?.label).to.equal('50%%3B');
+    expect(state.waiters[0]).to.include({ id: 'b.1', waitingFor: 0, label: '50%%3B' });
   });
 });

@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { expect } from 'chai';
 
 import { UnfitServerError } from '../../../../src/backends/backend.js';
@@ -27,17 +28,43 @@ describe('running a script', () => {
   ]) {
     it(`names what is needed, for good, after: ${message}`, async () => {
       const port = connection(() => Promise.reject(new Error(message)));
-      const outcome = await errorOf(runScript(port, script, [], []), UnfitServerError);
+      const outcome = await errorOf(runScript(port, script, [], [], String), UnfitServerError);
       expect(String(outcome)).to.match(/redsem needs Redis 6\.2 or newer, or Valkey/);
       expect(outcome).to.have.nested.property('cause.message', message);
       expect(new RedisBackend(port).isRetryable(outcome)).to.equal(false);
     });
   }
 
+  it('takes what its client throws at once as a rejection', async () => {
+    const port = connection(() => {
+      throw new TypeError('at once');
+    });
+    await errorOf(runScript(port, script, [], [], String), TypeError);
+    const unknown = connection(() => {
+      throw new Error('NOSCRIPT x');
+    });
+    expect(await runScript(unknown, script, [], [], String)).to.equal('by text');
+    const runByText = (): never => {
+      throw new TypeError('at once');
+    };
+    await errorOf(runScript({ ...unknown, runByText }, script, [], [], String), TypeError);
+  });
+
+  it('adds one promise to that of its client', async () => {
+    const counts: string[] = [];
+    const hook = createHook({ init: (_id, type) => void counts.push(type) });
+    const sent = Promise.resolve('1');
+    const port = { runBySha: () => sent, runByText: () => sent };
+    hook.enable();
+    const ran = runScript(port, script, [], [], String);
+    hook.disable();
+    expect([await ran, counts]).to.deep.equal(['1', ['PROMISE']]);
+  });
+
   it('does not run it a second time after any other error', async () => {
     for (const error of [new Error('ERR something NOSCRIPT'), new TypeError('Invalid argument')]) {
       const port = connection(() => Promise.reject(error));
-      const outcome = await reasonOf(runScript(port, script, [], []));
+      const outcome = await reasonOf(runScript(port, script, [], [], String));
       expect([outcome, port.calls.length]).to.deep.equal([error, 1]);
     }
   });

@@ -23,11 +23,10 @@ describe('check of a server', () => {
     return { check, looks, confirm };
   }
 
-  it('takes one look for all calls of a turn, more where a clock is coarse, none where something replaces it', async () => {
+  it('takes one look beside a call, more where a clock is coarse, none where something replaces it', async () => {
     const { check, looks, confirm } = server(5);
     expect(check.passed).to.equal(false);
-    const replies = await Promise.all([confirm(1), confirm(2)]);
-    expect(replies).to.deep.equal([{ time: 1 }, { time: 2 }]);
+    expect(await confirm(1)).to.deep.equal({ time: 1 });
     expect([check.passed, looks]).to.deep.equal([true, [['p:{n}:tickets']]]);
     const coarse = server(5, 5, 5, 4);
     expect(await coarse.confirm(5)).to.deep.equal({ time: 5 });
@@ -35,6 +34,12 @@ describe('check of a server', () => {
     const refuse = () => Promise.reject(new Error('not to be called'));
     const connection = { runBySha: refuse, runByText: refuse, serverClock: () => 0 };
     expect(new ServerCheck(connection).passed).to.equal(true);
+  });
+
+  it('is not passed by a call that reports no time', async () => {
+    const { check } = server(5);
+    await check.confirm(Promise.resolve('busy'), () => undefined, KEYS);
+    expect(check.passed).to.equal(false);
   });
 
   it('refuses one that has stopped, at each call', async () => {

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 
 import type { AcquireCall, AcquireVerdict } from '../../../../src/backends/backend.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
-import type { WithReplicas } from '../../../../src/backends/redis/with-replicas.js';
-import { acquireScript, releaseScript } from '../../../../src/backends/redis/scripts.js';
+import { acquire } from '../../../../src/backends/redis/acquire.js';
+import { release } from '../../../../src/backends/redis/release.js';
 import { errorOf } from '../../../support/rejection.js';
 import { turn } from './adapters/fake-clients.js';
 
@@ -18,8 +18,8 @@ class Server {
   answers: ((count: number) => void)[] | undefined;
   readonly backend = new RedisBackend({
     runBySha: (sha1, keys, args) => {
-      if (sha1 === releaseScript.sha1) this.releases.push(args);
-      const acquired = sha1 === acquireScript.sha1;
+      if (sha1 === release.script.sha1) this.releases.push(args);
+      const acquired = sha1 === acquire.script.sha1;
       const reply = acquired
         ? this.#next()
         : keys.filter((key) => key.endsWith('meta')).map(() => '1');
@@ -34,8 +34,8 @@ class Server {
     },
   });
 
-  open(atLeast: number): WithReplicas {
-    return this.backend.withReplicas?.({ atLeast, timeout: 100 }) as WithReplicas;
+  open(atLeast: number): RedisBackend {
+    return this.backend.withReplicas?.({ atLeast, timeout: 100 }) as RedisBackend;
   }
 
   #next(): string[] {

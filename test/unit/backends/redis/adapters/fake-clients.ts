@@ -60,6 +60,7 @@ export class FakeSubscriber extends EventEmitter {
 /** A client, or a cluster of clients of which one is away, whose calls are noted. */
 export class FakeClient {
   readonly calls: unknown[][] = [];
+  readonly replies: Promise<unknown>[] = [];
   readonly subscribers: FakeSubscriber[] = [];
   /** With what it was copied. */
   readonly copies: unknown[] = [];
@@ -68,12 +69,14 @@ export class FakeClient {
   /** Of its subscribers. */
   onSubscribe: () => Promise<void> = () => Promise.resolve();
 
-  constructor(kind: Kind, cluster = false, reply: unknown = 'reply') {
+  constructor(kind: Kind, cluster = false) {
     const run =
       (name: string) =>
       (...call: unknown[]) => {
         this.calls.push([name, ...call]);
-        return Promise.resolve(reply);
+        const promise = Promise.resolve('reply');
+        this.replies.push(promise);
+        return promise;
       };
     const duplicate = (options: unknown): FakeSubscriber => {
       const subscriber = new FakeSubscriber();

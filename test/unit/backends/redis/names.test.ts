@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 
 import type { RedisConnection } from '../../../../src/backends/redis/connection.js';
-import { namePage } from '../../../../src/backends/redis/name-pages.js';
-import { UnexpectedReplyError } from '../../../../src/backends/redis/replies.js';
+import { listNames } from '../../../../src/backends/redis/names.js';
+import { UnexpectedReplyError } from '../../../../src/backends/redis/wire-text.js';
 import { errorOf } from '../../../support/rejection.js';
 
 /** Whose scripts get these replies, one after the other. */
@@ -19,7 +19,7 @@ async function allOf(connection: RedisConnection): Promise<readonly string[]> {
   const names: string[] = [];
   let cursor = '';
   do {
-    const page = await namePage(connection, 'p', cursor);
+    const page = await listNames(connection, 'p', cursor);
     names.push(...page.names);
     ({ cursor } = page);
   } while (cursor !== '');
@@ -41,11 +41,11 @@ describe('names, page by page', () => {
 
   it('are not read off the reply of something else, and a right that is missing is named', async () => {
     for (const reply of [undefined, ['0'], '', 'OK', '-1}a']) {
-      await errorOf(namePage(server(reply).connection, 'p', ''), UnexpectedReplyError);
+      await errorOf(listNames(server(reply).connection, 'p', ''), UnexpectedReplyError);
     }
     const said = "ERR The user executing the script can't run this command or subcommand";
     const runBySha = () => Promise.reject(new Error(said));
     const refused = { ...server().connection, runBySha };
-    expect((await errorOf(namePage(refused, 'p', ''), Error)).message).to.match(/^NOPERM .*SCAN/);
+    expect((await errorOf(listNames(refused, 'p', ''), Error)).message).to.match(/^NOPERM .*SCAN/);
   });
 });

@@ -1,0 +1,69 @@
+import type * as port from '../backend.js';
+import { microseconds } from '../gcra.js';
+import { script } from './compose-script.js';
+import type { Operation } from './operation.js';
+import { lettersOf, tailOf } from './operation.js';
+import { latestText, rateText, ticketOf, UnexpectedReplyError } from './wire-text.js';
+
+// Each script takes one semaphore.
+const setLimitScript = script('set-limit');
+
+export const setLimit: Operation<port.SetLimitCall, port.SetLimitReply> = {
+  script: setLimitScript,
+  addTerms: (args, { limit, newLimit }) => args.push(String(limit), String(newLimit), ''),
+  argument: ({ notAfter }) => latestText(notAfter),
+  read: (text, serverTime) => changeOf('set-limit', text, serverTime),
+};
+
+export const addPermits: Operation<port.AddPermitsCall, port.AddPermitsReply> = {
+  script: setLimitScript,
+  addTerms: (args, { limit, delta, id }) =>
+    args.push(String(limit), delta < 0 ? String(delta) : `+${delta}`, id),
+  argument: ({ notAfter }) => latestText(notAfter),
+  read: (text, serverTime) => {
+    const { common, body } = tailOf('set-limit', text, serverTime);
+    if (body === 'l') return { ...common, limit: undefined, late: true };
+    const [, refused = '', limit] = /^(x?)(\d{1,16})$/.exec(body) ?? [];
+    if (limit === undefined) throw new UnexpectedReplyError('set-limit', text);
+    return { ...common, limit: Number(limit), ...(refused !== '' && { refused: true }) };
+  },
+};
+
+export const setRate: Operation<port.SetRateCall, port.SetRateReply> = {
+  script: script('set-rate'),
+  addTerms: (args, { limit, newRate }) =>
+    args.push(String(limit), newRate === undefined ? 'none' : rateText(newRate)),
+  argument: ({ notAfter }) => latestText(notAfter),
+  read: (text, serverTime) => changeOf('set-rate', text, serverTime),
+};
+
+export const adopt: Operation<port.AdoptCall, port.AdoptReply> = {
+  script: script('adopt'),
+  addTerms: (args, { limit, ttl, label, notAfter, id }) => {
+    const life = String(microseconds(ttl));
+    args.push(String(limit), life, encodeURIComponent(label), latestText(notAfter), id);
+  },
+  argument: ({ newId }) => newId,
+  read: (text, serverTime) => {
+    const { common, body } = tailOf('adopt', text, serverTime);
+    if (body === '') return { ...common, ticket: undefined };
+    if (body === 'l') return { ...common, ticket: undefined, late: true };
+    const [ticket = '', before = ''] = body.split(':');
+    return { ...common, ticket: { ...ticketOf('adopt', ticket), before } };
+  },
+};
+
+export const revoke: Operation<port.RevokeCall, port.RevokeReply> = {
+  script: script('revoke'),
+  addTerms: (args, { limit }) => args.push(String(limit)),
+  argument: ({ id }) => id,
+  read: (text, serverTime) => {
+    const { common, body } = lettersOf('revoke', text, serverTime, 1);
+    return { ...common, revoked: body === '1' };
+  },
+};
+
+function changeOf(name: string, text: string, serverTime: number): port.SetLimitReply {
+  const { common, body } = tailOf(name, text, serverTime);
+  return { ...common, late: body === 'l' };
+}

@@ -1,0 +1,60 @@
+import type { NamePage, SemaphoreKey } from '../backend.js';
+import { LIST_PAGE } from '../protocol.js';
+import { script } from './compose-script.js';
+import type { RedisConnection } from './connection.js';
+import { keysStart, nameOfTag, stripesKeyOf } from './keys.js';
+import { runScript } from './script-runner.js';
+import { textOf, UnexpectedReplyError } from './wire-text.js';
+
+const listNamesScript = script('list-names');
+const noteStripesScript = script('note-stripes');
+
+/**
+ * A page of SCAN over one server, or over one master of a cluster after the other: a cursor is
+ * `master cursor` there.
+ */
+export async function listNames(
+  connection: RedisConnection,
+  prefix: string,
+  cursor: string,
+): Promise<NamePage> {
+  const start = keysStart(prefix);
+  const count = String(LIST_PAGE);
+  if (connection.eachMaster === undefined) {
+    const { names, next } = await scan(connection, [start], [cursor || '0', count]);
+    return { names, cursor: next === '0' ? '' : next };
+  }
+  const [place = 0, from = '0'] = cursor.split(' ');
+  const master = (await connection.eachMaster())[Number(place)];
+  if (master === undefined) return { names: [], cursor: '' };
+  const { names, next } = await scan(master, [], [from, count, start]);
+  return { names, cursor: next === '0' ? `${Number(place) + 1} 0` : `${place} ${next}` };
+}
+
+/** Names are between braces: `cursor}tag}tag…`. */
+function scan(connection: RedisConnection, keys: readonly string[], args: readonly string[]) {
+  return runScript(connection, listNamesScript, keys, args, (reply) => {
+    const [next = '', ...tags] = textOf(reply).split('}');
+    if (!/^\d{1,20}$/.test(next)) throw new UnexpectedReplyError('list-names', reply);
+    return { next, names: tags.flatMap((tag) => nameOfTag(tag) ?? []) };
+  }).catch(rethrowNamed);
+}
+
+/** Redis does not say which command of a script its user may not use. */
+function rethrowNamed(error: unknown): never {
+  if (!(error instanceof Error && error.message.includes('user executing the script'))) throw error;
+  throw new Error(`NOPERM the user has no right to SCAN (${error.message})`, { cause: error });
+}
+
+/** Numbers with spaces between. */
+export function noteStripes(
+  connection: RedisConnection,
+  key: SemaphoreKey,
+  stripes: number,
+): Promise<readonly number[]> {
+  return runScript(connection, noteStripesScript, stripesKeyOf(key), [String(stripes)], (reply) => {
+    const text = textOf(reply);
+    if (/^\d{1,15}(?: \d{1,15})*$/.test(text)) return text.split(' ').map(Number);
+    throw new UnexpectedReplyError('note-stripes', reply);
+  });
+}

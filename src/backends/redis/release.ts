@@ -1,0 +1,35 @@
+import type { ReleaseCall, ReleaseReply } from '../backend.js';
+import { script } from './compose-script.js';
+import type { Operation } from './operation.js';
+import { lettersOf } from './operation.js';
+import { listText } from './wire-text.js';
+
+/** See `release.lua`. */
+export const release: Operation<ReleaseCall, ReleaseReply> = {
+  script: script('release'),
+  addTerms: (args, { limit }) => args.push(String(limit)),
+  sameTerms: (one, other) => one.limit === other.limit,
+  argument: ({ ids }) => {
+    const once = eachOnce(ids);
+    // The script reads a single id faster as it is.
+    return (once.length === 1 && once[0]) || listText(once);
+  },
+  read: (text, serverTime, { ids }) => {
+    const once = eachOnce(ids);
+    const { body, common } = lettersOf('release', text, serverTime, once.length);
+    const { grants, storedLimit, otherLimit } = common;
+    const live = once.map((_id, i) => body[i] === '1');
+    const released = once.length === ids.length ? live : firstLive(ids, once, live);
+    return { serverTime, grants, storedLimit, otherLimit, released };
+  },
+};
+
+function eachOnce(ids: readonly string[]): readonly string[] {
+  return ids.length === 1 ? ids : [...new Set(ids)];
+}
+
+/** An id that is named twice is given back once. */
+function firstLive(ids: readonly string[], once: readonly string[], live: readonly boolean[]) {
+  const left = new Set(once.filter((_id, i) => live[i] === true));
+  return ids.map((id) => left.delete(id));
+}
