@@ -79,7 +79,7 @@ describe('the sampler', () => {
   it('looks only while somebody watches, or has asked a moment ago', async () => {
     const { clock, backend, sampler } = onMemory();
     const { timers } = clock;
-    await sampler.ask('asked');
+    await sampler.ask('asked', new AbortController().signal);
     expect(sampler.semaphore('asked')?.detail).to.include({ held: 0, waiting: 0 });
     await clock.advance(12_000);
     expect(clock.timers).to.equal(timers);
