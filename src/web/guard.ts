@@ -41,7 +41,8 @@ export function checkChange(request: Request, { actions, origin }: ResolvedView)
   if (!/^application\/json(?:\s*;|$)/i.test(type)) {
     throw new Refusal(415, 'expected content-type application/json');
   }
-  if (!isSameOrigin(request, origin)) throw new Refusal(403, 'changes are made from the page itself');
+  if (!isSameOrigin(request, origin))
+    throw new Refusal(403, 'changes are made from the page itself');
 }
 
 /** Browsers say where a request comes from; what says neither is none of the page. */

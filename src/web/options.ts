@@ -40,8 +40,8 @@ export interface WebViewOptions {
   readonly origin?: string;
   /**
    * Told what failed: what `authorize` threw, a change that the server did not make, a stream that
-   * broke. A server that is away is no failure of the view: its answers say so. What `onError` itself
-   * throws goes to `console.error`. Default: `console.error`, once a minute at most.
+   * broke. A server that is away is no failure of the view: its answers say so. What `onError`
+   * itself throws goes to `console.error`. Default: `console.error`, once a minute at most.
    */
   readonly onError?: (error: unknown) => void;
   /** Always in the list: needed on several masters, which have no list of names. */
