@@ -317,7 +317,7 @@ export class Sampler {
 }
 
 function tell(watch: Watch | undefined): void {
-  for (const listener of [...(watch?.listeners ?? [])]) listener();
+  for (const listener of watch?.listeners ?? []) listener();
 }
 
 /**

@@ -17,7 +17,7 @@ export interface WebViewOptions {
   /**
    * Asked before every request is served, page and style included: `true` lets it in, `false`
    * refuses it with 403, a `Response` is sent instead, to a login for example. If it throws, the
-   * answer is 500 and `onError` is told. Default: everybody who reaches the handler.
+   * answer is 500 and `onError` gets the error. Default: everybody who reaches the handler.
    */
   readonly authorize?: (request: Request) => boolean | Response | Promise<boolean | Response>;
   /**
@@ -32,18 +32,18 @@ export interface WebViewOptions {
    */
   readonly hosts?: readonly string[];
   /**
-   * The scheme and host under which browsers see the view, `https://ops.example.com`, where a proxy
-   * stands before it: `request.url` in `authorize` has them, and changes come from there. Default:
+   * The scheme and host under which browsers see the view, `https://ops.example.com`, behind a
+   * proxy: `request.url` in `authorize` has them, and changes come from there. Default:
    * those of the request; the bridges of `redsem/web/node` take them from `Host` and the
    * connection.
    */
   readonly origin?: string;
   /**
-   * Told what failed: what `authorize` threw, a change that the server did not make, a stream that
+   * Gets what failed: what `authorize` threw, a change that the server did not make, a stream that
    * broke. A server that is away is no failure of the view: its answers say so. What `onError`
    * itself throws goes to `console.error`. Default: `console.error`, once a minute at most.
    */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: (error: unknown) => unknown;
   /** Always in the list: needed on several masters, which have no list of names. */
   readonly names?: readonly string[];
   /** For tests. Default: the backend's own clock if it has one, else the process's. */

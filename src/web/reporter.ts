@@ -1,11 +1,11 @@
 import type { Clock } from '../time/clock.js';
 
-/** The default tells of one failure in this time, in milliseconds. */
+/** The default writes one failure in this time, in milliseconds. */
 const SILENCE_MS = 60_000;
 
 /**
- * Tells `onError` of a failure, or `console.error` once a minute at most. It never throws, whatever
- * `onError` does.
+ * Gives a failure to `onError`, or to `console.error` once a minute at most. It never throws,
+ * whatever `onError` does.
  */
 export function reporter(
   onError: ((error: unknown) => unknown) | undefined,
@@ -15,11 +15,15 @@ export function reporter(
   const complain = (error: unknown): void => {
     if (clock.monotonic() < silentUntil) return;
     silentUntil = clock.monotonic() + SILENCE_MS;
+    // oxlint-disable-next-line no-console -- the default of an option, as its docs say
     console.error('redsem: the web view failed:', error);
   };
-  return (error) => {
-    void Promise.resolve(error)
-      .then(onError ?? complain)
-      .catch(complain);
+  const tell = async (error: unknown): Promise<void> => {
+    try {
+      await (onError ?? complain)(error);
+    } catch (failure) {
+      complain(failure);
+    }
   };
+  return (error) => void tell(error);
 }

@@ -23,7 +23,7 @@ const MOST_STREAMS = 100;
 /** What serves a request in the way of `fetch`; that of `webView` never rejects. */
 export interface WebHandler {
   (request: Request): Promise<Response>;
-  /** Told by a bridge what fails after the handler has answered. Default: `console.error`. */
+  /** Gets from a bridge what fails after the handler has answered. Default: `console.error`. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -50,7 +50,7 @@ export function webView(target: RedisTarget | Backend, options: WebViewOptions =
 }
 
 class ViewServer {
-  /** Tells what failed. */
+  /** Gives what failed to `onError`. */
   readonly report: (error: unknown) => void;
   readonly #target: RedisTarget | Backend;
   readonly #view: ResolvedView;

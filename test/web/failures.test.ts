@@ -127,7 +127,7 @@ describe('what fails in the web view', () => {
           await silent.clock.advance(20_000);
         }
       }),
-    ).to.deep.equal(Array(3).fill(['redsem: the web view failed:', broken]));
+    ).to.deep.equal(Array.from({ length: 3 }, () => ['redsem: the web view failed:', broken]));
     for (const onError of [
       () => Promise.reject(second),
       () => {

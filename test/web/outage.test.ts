@@ -25,7 +25,7 @@ const BACK = {
   'is gone': (server: TestServer) => server.restart(),
 };
 
-/** What became of each route: whether the server was reached, for what is shown. */
+/** What became of each route: its status, or whether the reply says that the server was reached. */
 interface Outcomes {
   readonly page: number;
   readonly shown: readonly boolean[];
