@@ -36,6 +36,7 @@ import type { Grantee, Ticket } from './live-tickets.js';
 import { LiveTickets } from './live-tickets.js';
 import { Notices } from './notices.js';
 import { RateRecord } from './rate-record.js';
+import { Recent } from './recent.js';
 import type { RisingNumbers } from './rising-numbers.js';
 import { clientOf, grantedVerdict, holderState } from './ticket-views.js';
 import type { Waiter } from './waiting-flow.js';
@@ -68,6 +69,8 @@ export class MemorySemaphore {
   readonly #pace = new GrantPace();
   readonly #rate = new RateRecord();
   readonly #notices: Notices;
+  /** Revoked tickets, until they would have expired. */
+  readonly #revoked = new Recent<true>();
   #lastUse = -Infinity;
 
   constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
@@ -91,7 +94,7 @@ export class MemorySemaphore {
     this.#purge(now);
     if (this.#tickets.size + this.#queue.size > 0) return false;
     if (this.#limits.stored !== undefined || !this.#rate.isEmptyAt(now)) return false;
-    return !this.#tickets.remembersRevoked(now);
+    return this.#revoked.isEmptyAt(now);
   }
 
   /**
@@ -146,7 +149,7 @@ export class MemorySemaphore {
       return this.#tickets.renew(id, now + ttl);
     });
     const revoked = ids.filter(
-      (id, i) => extended[i] === false && this.#tickets.wasRevoked(id, now),
+      (id, i) => extended[i] === false && this.#revoked.get(id, now) === true,
     );
     const grants = this.#grantFreed(call, limit, now);
     return { serverTime: now, ...told, extended, grants, ...(revoked.length > 0 && { revoked }) };
@@ -196,10 +199,11 @@ export class MemorySemaphore {
     const { id } = call;
     const ticket = this.#tickets.get(id);
     if (ticket !== undefined) {
-      this.#tickets.revoke(ticket, now);
+      this.#tickets.drop(id);
+      this.#revoked.remember(id, true, ticket.expiresAt, now);
       this.#inboxes.pushEnded(this.#key, clientOf(id), { id, reason: 'revoked' });
     }
-    const revoked = this.#tickets.wasRevoked(id, now);
+    const revoked = this.#revoked.get(id, now) === true;
     return { serverTime: now, ...told, revoked, grants: this.#grantFreed(call, limit, now) };
   }
 

@@ -7,7 +7,7 @@
 -- waiter, below zero by 9e15; '@' alone, at -9e15: other leases were over.
 -- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting
 -- request's id -> 'ttl;label'; 'pace', see pace.lua; '~' and the first id of an adopted ticket
--- -> its id now; 'revoked', 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where
+-- -> its id now; 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where
 -- somebody waits, ';waiting'; or, unless all permits are held by tickets of one each on the lowest
 -- slots, within the limit, and no policy is in use, ';stored top held gaps count waiting' and then
 -- the policies in use, a letter each, behind a space. last: the last token or place, 16 digits.
