@@ -149,8 +149,9 @@ describeWithServer('keys of a semaphore', (server) => {
     async function restored(
       before: (one: RedisFixture) => Promise<unknown>,
       since: (one: RedisFixture) => Promise<unknown>,
+      limit = 1,
     ): Promise<RedisFixture> {
-      const one = make({ limit: 1 });
+      const one = make({ limit });
       await before(one);
       const old = await one.redis.dumpBuffer(one.keyOf('meta'));
       await since(one);
@@ -200,6 +201,31 @@ describeWithServer('keys of a semaphore', (server) => {
       await unknown.release('b.1');
       expect(await unknown.holders()).to.deep.equal(['c.1']);
     });
+
+    const three = (one: RedisFixture): Promise<unknown> => one.acquire(['a.1', 'a.2', 'c.1.2']);
+    const giveBack = (one: RedisFixture): Promise<unknown> => one.release('a.1');
+    const counts: [string, (one: RedisFixture) => Promise<unknown>, Call[1]][] = [
+      [
+        'one free slot more and one ticket less',
+        async (one) => three(one).then(() => giveBack(one)),
+        (one) => one.take('b.1'),
+      ],
+      ['one ticket more and one free slot less', three, giveBack],
+    ];
+    for (const [what, before, since] of counts) {
+      it(`${what} in it are found by any call, and no permit is lost`, async () => {
+        for (const [, call] of CALLS) {
+          const one = await restored(before, since, 5);
+          await call(one);
+          await expectSound(one);
+          const holders = await one.holders();
+          expect(holders).to.include.members(['a.2', 'c.1.2']);
+          await one.release([...holders, 'z.1', 'z.1.4']);
+          expect(kinds(await one.acquire('x.1.5'))).to.deep.equal(['granted']);
+          await expectSound(one);
+        }
+      });
+    }
   });
 
   describe('whose state in meta nobody can read', () => {

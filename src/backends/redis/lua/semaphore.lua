@@ -60,16 +60,19 @@ local function read_state(s)
     return false
   end
   s.state, s.last, s.configured, s.short = state, last + 0, limit, top == ''
+  -- An old `meta` that was restored alone may count as many tickets and free ranges together, but
+  -- others of each.
+  local free_ranges = redis.call('ZCOUNT', s.tickets, '-inf', '(0')
   if not s.short and waiting == '' then
     return false
   end
   if s.short then
     s.top, s.held, s.count, s.waiting = others, others, others, stored == '' and 0 or stored + 0
-    return others >= 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
+    return others >= 0 and free_ranges == 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
   end
   s.stored, s.top, s.held, s.gaps = stored, top + 0, held + 0, gaps + 0
   s.count, s.waiting, s.policy = count + 0, waiting + 0, policy
-  return others == s.count + s.gaps
+  return free_ranges == s.gaps and others == s.count + s.gaps
 end
 
 -- Gives back those of the ids that are tickets, by their records: which ones, and how many.
