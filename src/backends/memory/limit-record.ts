@@ -13,7 +13,7 @@ const NOTHING: Limits = {};
 const CHANGE_LIFE_MS = 60_000;
 
 /**
- * Which limit counts for one semaphore, and what its callers hear of it; as `slow.lua` has it.
+ * Which limit counts for one semaphore, and what its callers hear of it; as `semaphore.lua` has it.
  */
 export class LimitRecord {
   /** What `setLimit` stored. */
