@@ -71,7 +71,7 @@ export class MemorySemaphore {
     key: SemaphoreKey,
     numbers: RisingNumbers,
     inboxes: Inboxes,
-    record = new SemaphoreRecord(),
+    record: SemaphoreRecord = new SemaphoreRecord(),
   ) {
     this.#key = key;
     this.#record = record;

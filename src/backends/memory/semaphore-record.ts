@@ -12,7 +12,7 @@ export class SemaphoreRecord {
   /** The last call, or the latest end of a ticket. */
   #lastUse = -Infinity;
 
-  /** It is used, or a ticket is to expire, at that time. */
+  /** It is used, or a ticket may live until then. */
   use(at: number): void {
     this.#lastUse = Math.max(this.#lastUse, at);
   }

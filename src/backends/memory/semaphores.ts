@@ -10,7 +10,7 @@ import type { SemaphoreRecord } from './semaphore-record.js';
 /** Names that stay in use without tickets and requests: a call costs less for these. */
 const MOST_IDLE = 1000;
 
-/** Records that have ended, of which each call drops so many: more than it can add. */
+/** Records that have ended, of which each call drops that many: more than it can add. */
 const MOST_DROPPED = 10;
 
 interface Rest extends Named {
