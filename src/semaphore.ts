@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, InspectReply, RequestOrder, SemaphoreKey } from './backends/backend.js';
+import type { Backend, RequestOrder, SemaphoreKey } from './backends/backend.js';
+import { checkRateTarget, withReplicas } from './backend-abilities.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
@@ -7,10 +8,11 @@ import { acquireTogether, giveBack } from './engine/acquire-together.js';
 import type { AcquireParams } from './engine/acquire-request.js';
 import type { Lease } from './engine/lease.js';
 import { outageMessage } from './engine/outage-watch.js';
+import { describe } from './error-causes.js';
 import { SemaphoreEngine } from './engine/semaphore-engine.js';
-import { runAndRelease } from './engine/use.js';
+import type { LostReason } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
-import type { HandleData } from './handle.js';
+import type { HandleData, HandleWarnings } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
 import type {
@@ -28,60 +30,21 @@ import {
   resolveOptions,
   resolveTry,
 } from './options.js';
+import { runHolding } from './run-holding.js';
 import { onceListened } from './once-listened.js';
+import type {
+  SemaphoreEvents,
+  SemaphoreState,
+  SemaphoreWarning,
+  TryUseResult,
+} from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
+import { mismatchMessage, storedLimitMessage, unnoticedMessage } from './warning-texts.js';
 import { integer } from './arguments/numbers.js';
 import { resolveRate } from './arguments/rate-option.js';
-import { formatValue, rangeError, typeError } from './arguments/validation.js';
-
-/** What `inspect` gives: permits held, requests waiting, and their labels. */
-export interface SemaphoreState extends InspectReply {
-  /** The semaphore's name. */
-  readonly name: string;
-}
-
-/** Something that somebody should know, though the semaphore works, or still tries to. */
-export interface SemaphoreWarning {
-  /** What it is, for programs: see the event. */
-  readonly code:
-    'BACKEND_UNREACHABLE' | 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED';
-  /** What it is, for people, and what to do. */
-  readonly message: string;
-  /** The error behind it, if there is one. */
-  readonly cause?: unknown;
-}
-
-/** Every event and what its listeners get. */
-export interface SemaphoreEvents {
-  /**
-   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no
-   * reply; waiting continues. Once per outage; `cause` is the last error.
-   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is
-   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name
-   * with another limit, and none is stored by `setLimit`. `NODE_SET`: on several independent
-   * masters, somebody else uses the nodes in another set. Each of them once. `RELEASE_FAILED`: a
-   * permit could not be given back at once, and nobody got the error, because `use` gave the result
-   * of its function, or the handle was disposed of; each time.
-   */
-  warning: [warning: SemaphoreWarning];
-}
-
-/** Whether a permit was free, and what the function gave. */
-export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
-
-/** A permit was free and the function has run. */
-export interface TryUseRan<T> {
-  /** Distinguishes it from the other result. */
-  readonly ran: true;
-  /** What the function gave. */
-  readonly result: T;
-}
-
-/** No permit was free, and the function was not called. */
-export interface TryUseSkipped {
-  /** Distinguishes it from the other result. */
-  readonly ran: false;
-}
+import { safeCause } from './arguments/safe-cause.js';
+import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
+import { rangeError, typeError } from './arguments/validation.js';
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
@@ -94,10 +57,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
   readonly #engine: SemaphoreEngine;
-  readonly #onReleaseFailed = (cause: unknown): void => this.#warnOfRelease(cause);
+  readonly #warnings: HandleWarnings = {
+    onReleaseFailed: (cause) => this.#warnOfRelease(cause),
+    onUnnoticedLoss: (reason) => this.#warnOfLoss(reason),
+  };
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
+  /** Whether its user knows that a limit is stored: from a warning, or by storing one here. */
+  #knowsStored = false;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
@@ -170,10 +138,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       this.#checkPermits(params.permits);
       if (params.order !== undefined) this.#checkOrder(params.order);
       this.#refuseWithoutQueue('onWaiting', params.onWaiting);
+      // A clock of the user's own may throw.
+      return this.#engine.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#engine.acquire(params).then(this.#toHandle);
   }
 
   /**
@@ -245,7 +214,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     options?: number | AcquireOptions,
   ): Promise<T> {
     checkFunction('fn', fn);
-    return runAndRelease(await this.acquire(options), fn);
+    return runHolding(await this.acquire(options), fn);
   }
 
   /**
@@ -260,7 +229,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
     if (handle === null) return { ran: false };
-    return { ran: true, result: await runAndRelease(handle, fn) };
+    return { ran: true, result: await runHolding(handle, fn) };
   }
 
   /**
@@ -287,6 +256,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setLimit(limit: number): Promise<void> {
     integer('limit', limit, 0);
     this.#assertOpen();
+    this.#knowsStored = true;
     await this.#engine.operator.setLimit(limit);
   }
 
@@ -305,6 +275,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
     this.#assertOpen();
+    this.#knowsStored = true;
     const { limit = 0, refused } = await this.#engine.addPermits(delta);
     if (refused !== true) return limit;
     throw rangeError(
@@ -421,19 +392,35 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (lease === undefined) throw new ClosedError(this.name);
     if (this.#engine.closed) this.#engine.renewer.lose(lease, 'closed');
     this.#assertOpen();
-    return new Handle(lease, this.#engine, this.#onReleaseFailed);
+    return new Handle(lease, this.#engine, this.#warnings);
   }
 
   /** @internal From now on it warns of what failed calls and replies show. */
   protected watchCalls(): void {
     this.#engine.waitLoop.outage.listener = {
       onOutage: (cause) => this.#warnOfOutage(cause),
-      onReply: () => this.onReply(),
+      onReply: () => {
+        this.onReply();
+        this.#noteStoredLimit();
+      },
     };
+    this.#noteStoredLimit();
     this.#engine.terms.onceOtherLimit((otherLimit) => {
-      const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`;
-      this.warn({ code: 'LIMIT_MISMATCH', message });
+      this.#tell('LIMIT_MISMATCH', mismatchMessage(this.name, this.#options.limit, otherLimit));
     });
+  }
+
+  #noteStoredLimit(): void {
+    const stored = this.#engine.terms.limit;
+    const { limit } = this.#options;
+    if (this.#knowsStored || stored === limit) return;
+    this.#knowsStored = this.#tell('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
+  }
+
+  /** No warning has credentials. */
+  #tell(code: SemaphoreWarning['code'], message: string, cause?: unknown): boolean {
+    const told = { code, message: withoutCredentials(message) };
+    return this.warn(cause === undefined ? told : { ...told, cause: safeCause(cause) });
   }
 
   /** @internal A call has succeeded. */
@@ -452,7 +439,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #listenForHazards(): void {
     try {
       this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
-        this.warn({ code: 'NODE_SET', message });
+        this.#tell('NODE_SET', message);
       });
     } catch {
       // As where the backend cannot report any: it may throw instead.
@@ -462,19 +449,22 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** A backend may throw instead of rejecting. */
   async #lookForHazards(): Promise<void> {
     const hazard = await this.#backend.findHazard?.(this.#key);
-    if (hazard !== undefined) this.warn({ code: 'EVICTION', message: hazard });
+    if (hazard !== undefined) this.#tell('EVICTION', hazard);
   }
 
   #warnOfOutage(cause: unknown): boolean {
-    const message = outageMessage(this.name, cause);
-    return this.warn({ code: 'BACKEND_UNREACHABLE', message, cause });
+    return this.#tell('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause);
   }
 
   /** A permit could not be given back at once, and nobody got the error. */
   #warnOfRelease(cause: unknown): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `a permit of ${JSON.stringify(this.name)} is not given back yet: ${why}`;
-    this.warn({ code: 'RELEASE_FAILED', message, cause });
+    const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(cause)}`;
+    this.#tell('RELEASE_FAILED', message, cause);
+  }
+
+  /** The function of `use` had not looked. */
+  #warnOfLoss(reason: LostReason = 'missing'): void {
+    this.#tell('LOST_UNNOTICED', unnoticedMessage(this.name, reason));
   }
 
   #assertOpen(): void {
@@ -485,22 +475,4 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#stopHazards?.();
     await this.#engine.close(() => new ClosedError(this.name), drain);
   }
-}
-
-/** @throws {TypeError} where there is no queue in which a rate could be kept */
-function checkRateTarget(backend: Backend): void {
-  if (backend.setRate !== undefined) return;
-  throw typeError(
-    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
-  );
-}
-
-/** @throws {TypeError} where replicas are wanted and the backend has none */
-function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
-  if (replicas === undefined) return backend;
-  const wrapped = backend.withReplicas?.(replicas);
-  if (wrapped !== undefined) return wrapped;
-  throw typeError(
-    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
-  );
 }

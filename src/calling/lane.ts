@@ -167,7 +167,8 @@ export abstract class Lane<Item extends LaneItem, R extends Reply> {
 
   async #send(groups: readonly LaneGroup<Item, R>[]): Promise<void> {
     this.#underWay += 1;
-    await this.#serve(groups);
+    // A clock of the user's own may throw.
+    await this.#serve(groups).catch((error: unknown) => this.#onError(groups, error));
     this.#underWay -= 1;
     if (this.#gathered.length > 0) this.#flushSoon();
   }

@@ -32,7 +32,7 @@ export interface AcquireParams {
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
   /** Hears how long it may have to wait. */
-  readonly onWaiting?: ((progress: QueueProgress) => void) | undefined;
+  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
 }
 
 /** What errors say of the semaphore. */
@@ -89,6 +89,7 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
   /** Monotonic time of its last call. */
   sentAt = 0;
   #onAbort: (() => void) | undefined;
+  #onEnded: ((reason: unknown) => void) | undefined;
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
 
@@ -124,8 +125,10 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
     return this.state === 'sent' || this.state === 'waiting';
   }
 
+  /** Its signal, or an async `onWaiting` that rejects, has ended it. */
   onAbort(listener: (reason: unknown) => void): void {
     const { signal } = this.params;
+    this.#onEnded = listener;
     if (signal === undefined) return;
     this.#onAbort = () => listener(signal.reason);
     onceAborted(signal, this.#onAbort);
@@ -153,9 +156,13 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
     this.progress = progress;
     this.#reportedAt = now;
     try {
-      onWaiting(progress);
+      const given: unknown = onWaiting(progress);
+      // Not for every value: a promise costs as much as the rest of a call.
+      if (typeof given === 'object' && given !== null) {
+        Promise.resolve(given).catch((error: unknown) => this.#onEnded?.(thrown(error)));
+      }
     } catch (error) {
-      this.listenerError = error ?? new Error('onWaiting threw nothing');
+      this.listenerError = thrown(error);
     }
   }
 
@@ -212,4 +219,9 @@ export class AcquireRequest implements AcquireItem, Linked<AcquireRequest> {
     const { signal } = this.params;
     if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
   }
+}
+
+/** Undefined would be no error. */
+function thrown(error: unknown): unknown {
+  return error ?? new Error('onWaiting threw nothing');
 }

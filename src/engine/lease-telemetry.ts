@@ -1,3 +1,4 @@
+import { safeCause } from '../arguments/safe-cause.js';
 import type { LostReason } from '../errors.js';
 import type { Lease } from './lease.js';
 import { telemetry } from '../telemetry.js';
@@ -15,7 +16,7 @@ export function publishLost(lease: Lease, reason: LostReason, now: number): void
 }
 
 export function publishExtend({ name, id }: Lease, error: unknown): void {
-  telemetry.extend.publish({ name, id, error });
+  telemetry.extend.publish({ name, id, error: safeCause(error) });
 }
 
 export function publishRelease(lease: Lease, outcome: Promise<boolean>, now: number): void {

@@ -1,5 +1,6 @@
 import { checkOptions } from '../arguments/known-options.js';
-import { formatValue, rangeError, typeError } from '../arguments/validation.js';
+import { formatValue } from '../arguments/shown.js';
+import { rangeError, typeError } from '../arguments/validation.js';
 import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
 import type { Clock } from '../time/clock.js';
 
@@ -107,9 +108,9 @@ export function resolveView(options: WebViewOptions): ResolvedView {
  * @throws {TypeError | RangeError}
  */
 export function checkToken(token: unknown): string {
-  if (typeof token !== 'string')
-    throw typeError(`token: expected a string, got ${formatValue(token)}`);
   // A token is a secret: no message shows it.
+  if (typeof token !== 'string')
+    throw typeError(`token: expected a string, got ${token === null ? 'null' : typeof token}`);
   if (token.length < SHORTEST_TOKEN || !/^[!-~]+$/.test(token)) {
     throw rangeError(
       `token: expected ${SHORTEST_TOKEN} printable ASCII characters or more, without spaces, got another text`,

@@ -14,6 +14,7 @@ import type {
   SetRateReply,
   TicketRequest,
 } from '../backend.js';
+import { shown } from '../../arguments/shown.js';
 import { MOST_PERMITS } from '../protocol.js';
 import { parseTicketId } from '../ticket-id.js';
 
@@ -24,7 +25,7 @@ import { parseTicketId } from '../ticket-id.js';
 export class UnexpectedReplyError extends Error {
   constructor(script: string, reply: unknown) {
     super(
-      `the script ${script} got an unexpected reply: ${inspect(reply).slice(0, 200)}; its keys are damaged, or something else wrote them`,
+      `the script ${script} got an unexpected reply: ${shown(inspect(reply), 200)}; its keys are damaged, or something else wrote them`,
     );
     this.name = 'UnexpectedReplyError';
   }
