@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import type { Backend } from './backends/backend.js';
 import { text } from './options.js';
 import { MOST_NODES } from './backends/quorum/majorities.js';
@@ -13,7 +12,8 @@ import type { RedisConnection } from './backends/redis/connection.js';
 import { nodeName } from './backends/quorum/node-name.js';
 import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
-import { rangeError, formatValue, typeError } from './arguments/validation.js';
+import { formatValue, shown } from './arguments/shown.js';
+import { rangeError, typeError } from './arguments/validation.js';
 import type { OptionNames } from './arguments/known-options.js';
 import { checkOptions } from './arguments/known-options.js';
 
@@ -103,14 +103,14 @@ export function quorum(
 
 function placesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
   if (!isListOfLists(lists)) {
-    throw typeError(`lists: expected an array of arrays of names, got ${inspect(lists)}`);
+    throw typeError(`lists: expected an array of arrays of names, got ${formatValue(lists)}`);
   }
   const places = lists.map((list) => list.map((name) => names.indexOf(name)));
   const used = new Set(places.flat());
   const wrong = places.some((list) => list.length === 0 || new Set(list).size < list.length);
   if (wrong || used.has(-1) || used.size < names.length) {
     throw rangeError(
-      `lists: expected lists of the nodes ${names.join(', ')}, each node in one of them, got ${inspect(lists)}`,
+      `lists: expected lists of the nodes ${shown(names.join(', '))}, each node in one of them, got ${shown(JSON.stringify(lists))}`,
     );
   }
   return places;
@@ -188,9 +188,7 @@ function unknownTarget(target: unknown): TypeError {
 }
 
 function targetShown(target: unknown): string {
-  if (!isObject(target)) return String(target);
-  const maker: unknown = Reflect.get(target, 'constructor');
-  const name = typeof maker === 'function' ? maker.name : '';
-  const what = name === '' || name === 'Object' ? 'another object' : `an object of class ${name}`;
-  return hasMethods(target, 'evalsha', 'eval') ? `${what}, without events: over HTTP?` : what;
+  const what = formatValue(target);
+  const speaksHttp = isObject(target) && hasMethods(target, 'evalsha', 'eval');
+  return speaksHttp ? `${what}, without events: over HTTP?` : what;
 }

@@ -1,3 +1,6 @@
+import { CallTimeoutError } from './time/call-timeout.js';
+import { formatValue, shown, withoutCredentials } from './arguments/shown.js';
+
 /** Which semaphore an error is about. */
 export interface ErrorSubject {
   /** Its name, or that of a keyed mutex. */
@@ -12,27 +15,37 @@ const DOCS = 'docs/reference/errors.md';
 /** What `withDocs` adds: only the outermost error of several keeps it. */
 const DOCS_LINK = /; see docs\/reference\/errors\.md#\w+$/;
 
+/** The most characters of a cause that a message repeats. */
+const LONGEST_CAUSE = 1000;
+
 /** Ends a message with the place that explains its code. */
 export function withDocs(code: string, message: string): string {
   return `${message}; see ${DOCS}#${code.toLowerCase()}`;
 }
 
-/** An error as part of another one's message. */
+/** An error as part of another one's message, without credentials. */
 export function describe(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  if (cause.message !== '') return cause.message.replace(DOCS_LINK, '');
+  if (typeof cause === 'string') return withoutCredentials(cause);
+  if (!(cause instanceof Error)) return formatValue(cause);
+  if (cause.message !== '') {
+    // Of a cluster client of ioredis: what its nodes said.
+    const ofNode: unknown = Reflect.get(cause, 'lastNodeError');
+    if (ofNode instanceof Error) return `${cause.message.replace(/\.$/, '')}: ${describe(ofNode)}`;
+    return shown(cause.message.replace(DOCS_LINK, ''), LONGEST_CAUSE);
+  }
   return cause instanceof AggregateError ? cause.errors.map(describe).join('; ') : cause.name;
 }
 
-/** No reply, or no connection. */
+/** A silence of that many milliseconds is a sign that the server cannot be reached. */
+const LONG_SILENCE_MS = 1000;
+
+/** No connection, or no reply for long. */
 export function isUnreachable(cause: unknown): boolean {
   if (!(cause instanceof Error)) return false;
+  if (cause instanceof CallTimeoutError) return cause.limit >= LONG_SILENCE_MS;
   const text = `${describe(cause)} ${String(Reflect.get(cause, 'code'))}`;
-  return (
-    cause.name === 'CallTimeoutError' ||
-    /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i.test(
-      text,
-    )
+  return /ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|socket|connection is closed|max retries per request/i.test(
+    text,
   );
 }
 
@@ -43,9 +56,23 @@ export function advice(cause: unknown, subject: ErrorSubject | undefined): strin
   if (/\bWRONGTYPE\b/.test(text)) {
     return `; another program has written to ${keysOf(subject)}: delete that key, or use another prefix`;
   }
-  if (/\bOOM\b/.test(text)) return '; raise maxmemory, and keep maxmemory-policy noeviction';
-  return '';
+  return ADVICE.find(([pattern]) => pattern.test(text))?.[1] ?? '';
 }
+
+const ADVICE: readonly (readonly [pattern: RegExp, what: string])[] = [
+  [/\bOOM\b/, '; raise maxmemory, and keep maxmemory-policy noeviction'],
+  [/\bWRONGPASS\b/, "; check the client's username and password: without a username it is default"],
+  // The second: Redis reads no long command of a client without a login.
+  [
+    /\bNOAUTH\b|unauthenticated (?:multi)?bulk/,
+    '; the server wants a password: give the client one, and a username unless it is default',
+  ],
+  [/The client is closed/, '; call `await client.connect()` first, and close the client last'],
+  [
+    /in subscriber mode/i,
+    '; a client that subscribes can send no other commands: pass another one, such as client.duplicate()',
+  ],
+];
 
 /** The last two: Redis 6.2, of a command in a script. */
 const NO_RIGHT =

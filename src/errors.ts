@@ -1,5 +1,8 @@
+import { safeCause } from './arguments/safe-cause.js';
+import { withoutCredentials } from './arguments/shown.js';
 import type { ErrorSubject } from './error-causes.js';
 import { advice, describe, isUnreachable, withDocs } from './error-causes.js';
+import { CallTimeoutError } from './time/call-timeout.js';
 
 /** Every `code` that an error of this package can carry. */
 export type RedsemErrorCode =
@@ -22,7 +25,10 @@ export class RedsemError extends Error {
   readonly code: RedsemErrorCode;
 
   constructor(code: RedsemErrorCode, message: string, cause?: unknown) {
-    super(withDocs(code, message), cause === undefined ? undefined : { cause });
+    super(
+      withDocs(code, withoutCredentials(message)),
+      cause === undefined ? undefined : { cause: safeCause(cause) },
+    );
     this.name = new.target.name;
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });
@@ -64,7 +70,7 @@ export class AcquireTimeoutError extends RedsemError {
     const waited = Math.round(details.waited);
     const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`;
     const paused = limit === 0 ? '; it is paused: its limit is 0, set another with setLimit' : '';
-    const why = cause === undefined ? '' : `; last error: ${describe(cause)}`;
+    const why = reasonOf(cause);
     super(
       'ACQUIRE_TIMEOUT',
       `${isUnreachable(cause) ? 'cannot reach Redis: ' : ''}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${paused}${why}`,
@@ -75,6 +81,15 @@ export class AcquireTimeoutError extends RedsemError {
     this.waited = waited;
     this.attempts = attempts;
   }
+}
+
+/** Without a reply there is no error of the server to show. */
+function reasonOf(cause: unknown): string {
+  if (cause === undefined) return '';
+  if (cause instanceof CallTimeoutError && !isUnreachable(cause)) {
+    return '; no reply came within that time';
+  }
+  return `; last error: ${describe(cause)}${advice(cause, undefined)}`;
 }
 
 /** What a `QueueFullError` is made of. */
@@ -200,7 +215,7 @@ export class QuorumError extends RedsemError {
         `${answered} of ${nodes} nodes answered in time and ${majority} are needed: ${failures.join('; ')}`,
       new AggregateError(errors),
     );
-    this.reasons = reasons;
+    this.reasons = reasons.map(safeCause);
   }
 }
 

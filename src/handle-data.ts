@@ -1,6 +1,6 @@
-import { inspect } from 'node:util';
 import type { HandleData } from './handle.js';
 import { parseTicketId } from './backends/ticket-id.js';
+import { formatValue, quoted } from './arguments/shown.js';
 import { typeError } from './arguments/validation.js';
 
 /**
@@ -9,10 +9,10 @@ import { typeError } from './arguments/validation.js';
  */
 export function checkHandleData(data: HandleData, name: string): HandleData {
   if (typeof data !== 'object' || data === null) {
-    throw typeError(`ticket: expected the data of a handle, got ${inspect(data)}`);
+    throw typeError(`ticket: expected the data of a handle, got ${formatValue(data)}`);
   }
   const { id, slots, fencingToken } = data;
-  if (data.name !== name) throw wrong('name', `${JSON.stringify(name)}, this semaphore`, data.name);
+  if (data.name !== name) throw wrong('name', `${quoted(name)}, this semaphore`, data.name);
   if (typeof id !== 'string' || parseTicketId(id) === undefined) {
     throw wrong('id', 'the id of a ticket', id);
   }
@@ -26,5 +26,5 @@ export function checkHandleData(data: HandleData, name: string): HandleData {
 }
 
 function wrong(field: string, expected: string, value: unknown): TypeError {
-  return typeError(`ticket.${field}: expected ${expected}, got ${inspect(value)}`);
+  return typeError(`ticket.${field}: expected ${expected}, got ${formatValue(value)}`);
 }

@@ -1,5 +1,6 @@
-import type { HandleLostError } from './errors.js';
+import type { HandleLostError, LostReason } from './errors.js';
 import type { Lease } from './core/lease.js';
+import { quoted } from './arguments/shown.js';
 import { LossEmitter } from './loss-emitter.js';
 
 /** A ticket as plain data: another process takes it over with `adopt`. */
@@ -14,6 +15,14 @@ export interface HandleData {
   readonly fencingToken: number;
 }
 
+/** Where a handle reports what its holder does not hear of. */
+export interface HandleWarnings {
+  /** It was disposed of, and its release has failed. */
+  onReleaseFailed(error: unknown): void;
+  /** Its holder has ended without a look; no reason: its ticket was gone when it was released. */
+  onUnnoticedLoss(reason: LostReason | undefined): void;
+}
+
 // A held lease is kept by its semaphore, its handle by the caller alone. A handle that was
 // dropped without release can report a loss to nobody: its ticket is no longer extended and expires
 // by itself.
@@ -21,7 +30,7 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
   if (lease.stage !== 'held') return;
   lease.letExpire();
   process.emitWarning(
-    `a handle of ${JSON.stringify(lease.name)} was garbage collected without release(); ` +
+    `a handle of ${quoted(lease.name)} was garbage collected without release(); ` +
       `its permit comes back within ${lease.ttl} ms`,
     { type: 'RedsemWarning', code: 'REDSEM_HANDLE_DROPPED' },
   );
@@ -30,16 +39,18 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
   readonly #lease: Lease;
-  readonly #onReleaseFailed: (error: unknown) => void;
+  readonly #warnings: HandleWarnings;
+  /** Whether the holder has asked about a loss. */
+  #looked = false;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
 
   /** @internal */
-  constructor(lease: Lease, onReleaseFailed: (error: unknown) => void) {
+  constructor(lease: Lease, warnings: HandleWarnings) {
     super();
     this.#lease = lease;
-    this.#onReleaseFailed = onReleaseFailed;
+    this.#warnings = warnings;
     lease.observe(this);
     // Its observer comes too late, but its listeners need not.
     if (lease.loss !== undefined) this.watchListeners();
@@ -80,7 +91,7 @@ export class Handle extends LossEmitter {
 
   /** Aborts when the permit is lost, with the `HandleLostError` as its reason. */
   get signal(): AbortSignal {
-    this.#lease.look();
+    this.#look();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
@@ -95,7 +106,7 @@ export class Handle extends LossEmitter {
    * event loop. Once false it stays false.
    */
   get held(): boolean {
-    return this.#lease.look() > 0;
+    return this.#look() > 0;
   }
 
   /**
@@ -103,7 +114,7 @@ export class Handle extends LossEmitter {
    * or released.
    */
   get expiresIn(): number {
-    return this.#lease.look();
+    return this.#look();
   }
 
   /**
@@ -133,12 +144,16 @@ export class Handle extends LossEmitter {
    *   and the lease still runs; it is retried in the background until no ticket can be left
    */
   release(): Promise<boolean> {
+    // Its result says whether the permit was held.
+    this.#looked = true;
     this.#release ??= this.#doRelease();
     return this.#release;
   }
 
   /** For a queue message; `adopt` takes it. */
   toJSON(): HandleData {
+    // A holder that hands its ticket on loses it.
+    this.#looked = true;
     const { id, slots, fencingToken } = this.#lease;
     return { name: this.name, id, slots, fencingToken };
   }
@@ -148,7 +163,23 @@ export class Handle extends LossEmitter {
    * expires; the semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(this.#onReleaseFailed);
+    await this.release().catch((error: unknown) => this.#warnings.onReleaseFailed(error));
+  }
+
+  /** @internal */
+  forgetLooks(): void {
+    this.#looked = false;
+  }
+
+  /** @internal */
+  get unlooked(): readonly Handle[] {
+    return this.#looked || this.listenerCount('lost') > 0 ? [] : [this];
+  }
+
+  /** @internal Once it is released. */
+  async reportLoss(): Promise<void> {
+    if (await this.release().catch(() => true)) return;
+    this.#warnings.onUnnoticedLoss(this.#lease.loss?.reason);
   }
 
   /**
@@ -165,6 +196,7 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   onLost(error: HandleLostError): void {
+    this.#looked ||= this.listenerCount('lost') > 0;
     this.#abort?.abort(error);
     this.watchListeners();
     this.emitLost(error);
@@ -173,6 +205,11 @@ export class Handle extends LossEmitter {
   /** @internal */
   onReleased(): void {
     this.emitReleased();
+  }
+
+  #look(): number {
+    this.#looked = true;
+    return this.#lease.look();
   }
 
   #keepAlive(): void {
@@ -184,6 +221,7 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   protected override onLossListener(): HandleLostError | undefined {
+    this.#looked = true;
     this.#keepAlive();
     return this.#lease.loss;
   }

@@ -77,7 +77,7 @@ export type {
   TryUseRan,
   TryUseResult,
   TryUseSkipped,
-} from './semaphore.js';
+} from './semaphore-types.js';
 export { Semaphore } from './semaphore.js';
 export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
 export { quorum } from './clients.js';

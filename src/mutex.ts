@@ -1,6 +1,7 @@
 import type { SemaphoreOptions } from './options.js';
 import { Semaphore } from './semaphore.js';
-import { rangeError, formatValue, typeError } from './arguments/validation.js';
+import { formatValue } from './arguments/shown.js';
+import { rangeError, typeError } from './arguments/validation.js';
 
 /** What `new Semaphore` takes as its target. */
 export type SemaphoreTarget = ConstructorParameters<typeof Semaphore>[0];
@@ -52,11 +53,11 @@ export function withLimitOne(options: MutexOptions): SemaphoreOptions {
   if (typeof options !== 'object' || options === null) {
     throw typeError(`options: expected an object, got ${formatValue(options)}`);
   }
-  const { limit = 1 }: Partial<SemaphoreOptions> = options;
-  if (limit !== 1) {
+  const { limit }: Partial<SemaphoreOptions> = options;
+  if (limit !== undefined) {
     throw rangeError(
       `limit: expected none, because a mutex has one permit, got ${formatValue(limit)}`,
     );
   }
-  return { ...options, limit };
+  return { ...options, limit: 1 };
 }

@@ -8,7 +8,8 @@ import type { OptionNames } from './arguments/known-options.js';
 import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
 import { checkLimit, resolveRate } from './arguments/rate-option.js';
-import { rangeError, formatValue, typeError } from './arguments/validation.js';
+import { formatValue, withoutCredentials } from './arguments/shown.js';
+import { rangeError, typeError } from './arguments/validation.js';
 
 /** The options of a `Semaphore`. */
 export interface SemaphoreOptions {
@@ -87,10 +88,10 @@ export interface AcquireOptions {
   /**
    * Called when the request is queued, and later when its position or the number of waiters has
    * changed, at most once a second: each time that redsem asks Redis again anyway, about every 1.5
-   * s. No call is made for it. If it throws, the wait ends with that error. Not on several masters.
-   * Default: none.
+   * s. No call is made for it. If it throws, or rejects while the request waits, the wait ends with
+   * that error. Not on several masters. Default: none.
    */
-  readonly onWaiting?: (progress: QueueProgress) => void;
+  readonly onWaiting?: (progress: QueueProgress) => void | Promise<void>;
 }
 
 /** What `acquire` takes beside `permits`. */
@@ -155,7 +156,7 @@ export interface ResolvedAcquire {
   readonly permits: number;
   /** Undefined: priority 0, no group. */
   readonly order: RequestOrder | undefined;
-  readonly onWaiting: ((progress: QueueProgress) => void) | undefined;
+  readonly onWaiting: ((progress: QueueProgress) => void | Promise<void>) | undefined;
 }
 
 const DEFAULT_TTL = 30_000;
@@ -180,22 +181,23 @@ export function resolveOptions(
     throw typeError(`options: expected an object with a limit${hint}, got ${formatValue(options)}`);
   }
   checkOptions(options, known);
+  const { ttl = DEFAULT_TTL, label = `${hostname()}:${process.pid}`, retry = {} } = options;
+  const { maxWaiting, clock = backendClock ?? systemClock } = options;
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
   const limit = checkLimit('limit', options.limit, rate !== undefined);
-  const ttl = milliseconds('ttl', options.ttl ?? DEFAULT_TTL, MINIMUM_TTL, LONGEST_TIMER);
-  const extendEvery = milliseconds('extendEvery', options.extendEvery ?? ttl / 3, 0, ttl / 2);
+  milliseconds('ttl', ttl, MINIMUM_TTL, LONGEST_TIMER);
+  const { extendEvery = ttl / 3 } = options;
   return Object.freeze({
     limit,
     ttl,
-    extendEvery,
-    retry: resolveRetry(options.retry ?? {}),
+    extendEvery: milliseconds('extendEvery', extendEvery, 0, ttl / 2),
+    retry: resolveRetry(retry),
     prefix: checkPrefix(options.prefix),
-    label: text('label', options.label ?? `${hostname()}:${process.pid}`, 0, 256),
+    label: withoutCredentials(text('label', label, 0, 256)),
     replicas: resolveReplicas(options.replicas),
-    maxWaiting:
-      options.maxWaiting === undefined ? undefined : integer('maxWaiting', options.maxWaiting, 0),
+    maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
-    clock: checkClock(options.clock ?? backendClock ?? systemClock),
+    clock: checkClock(clock),
   });
 }
 
@@ -205,25 +207,26 @@ function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOpt
     throw typeError(`replicas: expected an object with atLeast, got ${formatValue(given)}`);
   }
   checkOptions(given, REPLICA_OPTIONS, 'replicas');
+  const { timeout = 1000 } = given;
   return {
     atLeast: integer('replicas.atLeast', given.atLeast, 1),
-    timeout: milliseconds('replicas.timeout', given.timeout ?? 1000, 1, LONGEST_TIMER),
+    timeout: milliseconds('replicas.timeout', timeout, 1, LONGEST_TIMER),
   };
 }
 
 /** `known`: the options that the call takes. */
 export function resolveAcquire(
-  given: number | AcquireOptions | undefined,
+  given: number | AcquireOptions = {},
   known: OptionNames = ACQUIRE_OPTIONS,
 ): ResolvedAcquire {
-  const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : (given ?? {});
-  if (typeof options !== 'object') {
+  const options: AcquireOptions = typeof given === 'number' ? { timeout: given } : given;
+  if (typeof options !== 'object' || options === null) {
     throw typeError(
       `timeout: expected a number of milliseconds or an options object, got ${formatValue(given)}`,
     );
   }
   checkOptions(options, known);
-  const { timeout = Infinity, signal, onWaiting } = options;
+  const { timeout = Infinity, permits = 1, signal, onWaiting } = options;
   if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw typeError(`signal: expected an AbortSignal, got ${formatValue(signal)}`);
@@ -231,8 +234,13 @@ export function resolveAcquire(
   if (onWaiting !== undefined && typeof onWaiting !== 'function') {
     throw typeError(`onWaiting: expected a function, got ${formatValue(onWaiting)}`);
   }
-  const permits = checkPermits(options.permits ?? 1);
-  return { timeout, signal, permits, order: resolveOrder(options), onWaiting };
+  return {
+    timeout,
+    signal,
+    permits: checkPermits(permits),
+    order: resolveOrder(options),
+    onWaiting,
+  };
 }
 
 function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestOrder | undefined {
@@ -242,7 +250,7 @@ function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestO
     integer('weight', weight, 1, 1000);
     if (group === undefined) {
       throw typeError(
-        `weight: expected with a group, whose share it is (did you mean permits?), got ${formatValue(weight)}`,
+        `weight: expected only beside group, whose share it is (add group, or use permits to take several), got ${formatValue(weight)}`,
       );
     }
   }
@@ -253,17 +261,18 @@ function resolveOrder({ group, weight, priority = 0 }: AcquireOptions): RequestO
 /** How long `close` leaves to holders, in milliseconds. */
 export function resolveClose(options: CloseOptions): number {
   checkOptions(options, CLOSE_OPTIONS);
-  return milliseconds('drain', options.drain ?? 0, 0, LONGEST_TIMER);
+  const { drain = 0 } = options;
+  return milliseconds('drain', drain, 0, LONGEST_TIMER);
 }
 
 /** How many permits `tryAcquire` asks for. */
-export function resolveTry(given: { permits?: number } | undefined): number {
-  const options = given ?? {};
-  if (typeof options !== 'object') {
-    throw typeError(`options: expected an object with permits, got ${formatValue(given)}`);
+export function resolveTry(options: { permits?: number } = {}): number {
+  if (typeof options !== 'object' || options === null) {
+    throw typeError(`options: expected an object with permits, got ${formatValue(options)}`);
   }
   checkOptions(options, TRY_OPTIONS);
-  return checkPermits(options.permits ?? 1);
+  const { permits = 1 } = options;
+  return checkPermits(permits);
 }
 
 /** Whether the limit allows as many, only the backend knows: see `tooManyPermits`. */
@@ -308,6 +317,11 @@ export function checkClock(clock: Clock): Clock {
     throw typeError(
       `clock: expected an object with monotonic, wall and schedule, got ${formatValue(clock)}`,
     );
+  }
+  for (const method of ['monotonic', 'wall'] as const) {
+    const time: unknown = clock[method]();
+    if (Number.isFinite(time)) continue;
+    throw typeError(`clock.${method}: expected it to give milliseconds, got ${formatValue(time)}`);
   }
   return clock;
 }

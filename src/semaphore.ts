@@ -1,22 +1,18 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, InspectReply, RequestOrder, SemaphoreKey } from './backends/backend.js';
-import { adoptedId, checkTicketId } from './backends/ticket-id.js';
+import type { Backend, RequestOrder, SemaphoreKey } from './backends/backend.js';
+import { checkRateTarget, withReplicas } from './backend-abilities.js';
+import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
-import { Admin } from './core/admin.js';
-import { Client } from './core/client.js';
-import { Inbox } from './core/inbox.js';
 import type { Lease } from './core/lease.js';
-import { Leases } from './core/leases.js';
+import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
-import { Releases } from './core/release.js';
 import type { AcquireParams } from './core/request.js';
-import { Waiters } from './core/waiters.js';
-import { SemaphoreLink } from './core/semaphore-link.js';
 import { acquireTogether } from './core/together.js';
-import { runAndRelease } from './core/use.js';
+import { describe } from './error-causes.js';
+import type { LostReason } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
-import type { HandleData } from './handle.js';
+import type { HandleData, HandleWarnings } from './handle.js';
 import { Handle } from './handle.js';
 import { checkHandleData } from './handle-data.js';
 import type {
@@ -34,61 +30,21 @@ import {
   resolveOptions,
   resolveTry,
 } from './options.js';
-import { nextTick } from './time/clock.js';
+import { runHolding } from './run-holding.js';
 import { onceListened } from './once-listened.js';
+import type {
+  SemaphoreEvents,
+  SemaphoreState,
+  SemaphoreWarning,
+  TryUseResult,
+} from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
+import { mismatchMessage, storedLimitMessage, unnoticedMessage } from './warning-texts.js';
 import { integer } from './arguments/numbers.js';
 import { resolveRate } from './arguments/rate-option.js';
-import { formatValue, rangeError, typeError } from './arguments/validation.js';
-
-/** What `inspect` gives: permits held, requests waiting, and their labels. */
-export interface SemaphoreState extends InspectReply {
-  /** The semaphore's name. */
-  readonly name: string;
-}
-
-/** Something that somebody should know, though the semaphore works, or still tries to. */
-export interface SemaphoreWarning {
-  /** What it is, for programs: see the event. */
-  readonly code:
-    'BACKEND_UNREACHABLE' | 'EVICTION' | 'LIMIT_MISMATCH' | 'NODE_SET' | 'RELEASE_FAILED';
-  /** What it is, for people, and what to do. */
-  readonly message: string;
-  /** The error behind it, if there is one. */
-  readonly cause?: unknown;
-}
-
-/** Every event and what its listeners get. */
-export interface SemaphoreEvents {
-  /**
-   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no
-   * reply; waiting continues. Once per outage; `cause` is the last error.
-   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is
-   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name
-   * with another limit, and none is stored by `setLimit`. `NODE_SET`: on several independent
-   * masters, somebody else uses the nodes in another set. Each of them once. `RELEASE_FAILED`: a
-   * permit could not be given back at once, and nobody got the error, because `use` gave the result
-   * of its function, or the handle was disposed of; each time.
-   */
-  warning: [warning: SemaphoreWarning];
-}
-
-/** Whether a permit was free, and what the function gave. */
-export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
-
-/** A permit was free and the function has run. */
-export interface TryUseRan<T> {
-  /** Distinguishes it from the other result. */
-  readonly ran: true;
-  /** What the function gave. */
-  readonly result: T;
-}
-
-/** No permit was free, and the function was not called. */
-export interface TryUseSkipped {
-  /** Distinguishes it from the other result. */
-  readonly ran: false;
-}
+import { safeCause } from './arguments/safe-cause.js';
+import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
+import { rangeError, typeError } from './arguments/validation.js';
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
@@ -100,18 +56,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
-  readonly #link: SemaphoreLink;
-  readonly #inbox: Inbox;
-  readonly #waiters: Waiters;
-  readonly #leases: Leases;
-  readonly #releases: Releases;
-  readonly #admin: Admin;
-  readonly #onReleaseFailed = (cause: unknown): void => this.#warnOfRelease(cause);
+  readonly #permits: LocalPermits;
+  readonly #warnings: HandleWarnings = {
+    onReleaseFailed: (cause) => this.#warnOfRelease(cause),
+    onUnnoticedLoss: (reason) => this.#warnOfLoss(reason),
+  };
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   /** Set before close() calls any listener, so that listeners find it closed. */
   #isClosed = false;
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
+  /** Whether its user knows that a limit is stored: from a warning, or by storing one here. */
+  #knowsStored = false;
 
   /**
    * @param target a connected `redis` or `ioredis` client (also of a cluster, sentinel or pool), a
@@ -129,15 +85,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#refuseWithoutQueue('maxWaiting', this.#options.maxWaiting);
     this.#key = { prefix: this.#options.prefix, name: this.name };
     if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
-    const { clock, prefix, extendEvery } = this.#options;
-    const client = Client.of(withReplicas(this.#backend, this.#options), clock);
-    // The life of a permit, from its end to its beginning.
-    this.#link = new SemaphoreLink(client, this.#key, this.#options);
-    this.#releases = new Releases(this.#link);
-    this.#leases = new Leases(this.#link, this.#releases, extendEvery);
-    this.#inbox = Inbox.of(client, prefix);
-    this.#waiters = new Waiters(this.#link, this.#leases, this.#inbox);
-    this.#admin = new Admin(this.#link);
+    const backend = withReplicas(this.#backend, this.#options);
+    this.#permits = new LocalPermits(backend, this.#key, this.#options);
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
@@ -152,7 +101,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * the one given to the constructor.
    */
   get limit(): number {
-    return this.#link.limit;
+    return this.#permits.link.limit;
   }
 
   /**
@@ -188,10 +137,11 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       this.#checkPermits(params.permits);
       if (params.order !== undefined) this.#checkOrder(params.order);
       this.#refuseWithoutQueue('onWaiting', params.onWaiting);
+      // A clock of the user's own may throw.
+      return this.#permits.waiters.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#waiters.acquire(params).then(this.#toHandle);
   }
 
   /**
@@ -213,7 +163,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     const permits = resolveTry(options);
     this.#checkPermits(permits);
-    const lease = await this.#waiters.acquire({ permits, timeout: undefined, signal: undefined });
+    const { waiters } = this.#permits;
+    const lease = await waiters.acquire({ permits, timeout: undefined, signal: undefined });
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -230,7 +181,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       semaphore.#checkPermits(permits);
     }
     const wanted = parts.map(({ semaphore, permits }) => {
-      return { waiters: semaphore.#waiters, permits };
+      return { waiters: semaphore.#permits.waiters, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
@@ -265,7 +216,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     options?: number | AcquireOptions,
   ): Promise<T> {
     checkFunction('fn', fn);
-    return runAndRelease(await this.acquire(options), fn);
+    return runHolding(await this.acquire(options), fn);
   }
 
   /**
@@ -280,7 +231,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
     if (handle === null) return { ran: false };
-    return { ran: true, result: await runAndRelease(handle, fn) };
+    return { ran: true, result: await runHolding(handle, fn) };
   }
 
   /**
@@ -291,7 +242,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async inspect(): Promise<SemaphoreState> {
     this.#assertOpen();
-    return { name: this.name, ...(await this.#admin.inspect()) };
+    return { name: this.name, ...(await this.#permits.admin.inspect()) };
   }
 
   /**
@@ -307,7 +258,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async setLimit(limit: number): Promise<void> {
     integer('limit', limit, 0);
     this.#assertOpen();
-    await this.#admin.setLimit(limit);
+    this.#knowsStored = true;
+    await this.#permits.admin.setLimit(limit);
   }
 
   /**
@@ -325,10 +277,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async addPermits(delta: number): Promise<number> {
     integer('delta', delta, -Number.MAX_SAFE_INTEGER);
     this.#assertOpen();
-    const { limit = 0, refused } = await this.#admin.addPermits(
-      delta,
-      this.#link.client.newTicketId(1),
-    );
+    this.#knowsStored = true;
+    const { link, admin } = this.#permits;
+    const { limit = 0, refused } = await admin.addPermits(delta, link.client.newTicketId(1));
     if (refused !== true) return limit;
     throw rangeError(
       `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,
@@ -348,7 +299,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const resolved = rate === undefined ? undefined : resolveRate(rate);
     checkRateTarget(this.#backend);
     this.#assertOpen();
-    await this.#admin.setRate(resolved);
+    await this.#permits.admin.setRate(resolved);
   }
 
   /**
@@ -365,18 +316,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const { id, slots } = checkHandleData(ticket, this.name);
     this.#assertOpen();
     const adopting = this.#adopt(id, slots.length);
-    this.#releases.drainAfter(adopting);
+    this.#permits.releases.drainAfter(adopting);
     return adopting;
   }
 
   async #adopt(id: string, permits: number): Promise<Handle> {
-    const { client } = this.#link;
-    const newId = adoptedId(client.newTicketId(permits), id);
-    const adopted = await this.#admin.adopt(id, newId);
-    const lease = adopted && this.#leases.adopt(newId, adopted.ticket, adopted.sent);
-    // A call that ran twice found the ticket under its new id already.
-    if (adopted !== undefined && lease !== undefined && adopted.ticket.before !== newId)
-      client.registry.lose(this.#key, adopted.ticket.before, 'missing');
+    const lease = await this.#permits.adopt(id, permits);
     if (lease === undefined) throw new HandleLostError(this.name, id, 'missing');
     return this.#keep(lease);
   }
@@ -394,9 +339,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   async revoke(ticketId: string): Promise<boolean> {
     checkTicketId(ticketId);
     this.#assertOpen();
-    const revoked = await this.#admin.revoke(ticketId);
-    if (revoked) this.#link.client.registry.lose(this.#key, ticketId, 'revoked');
-    return revoked;
+    return this.#permits.revoke(ticketId);
   }
 
   /**
@@ -418,7 +361,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#leases.endDrain();
+    if (this.#closed !== undefined && drain === 0) this.#permits.leases.endDrain();
     this.#closed ??= this.#doClose(drain);
     return this.#closed;
   }
@@ -452,19 +395,35 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (lease === undefined) throw new ClosedError(this.name);
     if (this.#isClosed) lease.lose('closed');
     this.#assertOpen();
-    return new Handle(lease, this.#onReleaseFailed);
+    return new Handle(lease, this.#warnings);
   }
 
   /** @internal From now on it warns of what failed calls and replies show. */
   protected watchCalls(): void {
-    this.#waiters.outage.listener = {
+    this.#permits.waiters.outage.listener = {
       onOutage: (cause) => this.#warnOfOutage(cause),
-      onReply: () => this.onReply(),
+      onReply: () => {
+        this.onReply();
+        this.#noteStoredLimit();
+      },
     };
-    this.#link.onceOtherLimit((otherLimit) => {
-      const message = `${JSON.stringify(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`;
-      this.warn({ code: 'LIMIT_MISMATCH', message });
+    this.#noteStoredLimit();
+    this.#permits.link.onceOtherLimit((otherLimit) => {
+      this.#tell('LIMIT_MISMATCH', mismatchMessage(this.name, this.#options.limit, otherLimit));
     });
+  }
+
+  #noteStoredLimit(): void {
+    const stored = this.#permits.link.limit;
+    const { limit } = this.#options;
+    if (this.#knowsStored || stored === limit) return;
+    this.#knowsStored = this.#tell('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
+  }
+
+  /** No warning has credentials. */
+  #tell(code: SemaphoreWarning['code'], message: string, cause?: unknown): boolean {
+    const told = { code, message: withoutCredentials(message) };
+    return this.warn(cause === undefined ? told : { ...told, cause: safeCause(cause) });
   }
 
   /** @internal A call has succeeded. */
@@ -483,7 +442,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #listenForHazards(): void {
     try {
       this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
-        this.warn({ code: 'NODE_SET', message });
+        this.#tell('NODE_SET', message);
       });
     } catch {
       // As where the backend cannot report any: it may throw instead.
@@ -493,62 +452,31 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** A backend may throw instead of rejecting. */
   async #lookForHazards(): Promise<void> {
     const hazard = await this.#backend.findHazard?.(this.#key);
-    if (hazard !== undefined) this.warn({ code: 'EVICTION', message: hazard });
+    if (hazard !== undefined) this.#tell('EVICTION', hazard);
   }
 
   #warnOfOutage(cause: unknown): boolean {
-    const message = outageMessage(this.name, cause);
-    return this.warn({ code: 'BACKEND_UNREACHABLE', message, cause });
+    return this.#tell('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause);
   }
 
   /** A permit could not be given back at once, and nobody got the error. */
   #warnOfRelease(cause: unknown): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `a permit of ${JSON.stringify(this.name)} is not given back yet: ${why}`;
-    this.warn({ code: 'RELEASE_FAILED', message, cause });
+    const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(cause)}`;
+    this.#tell('RELEASE_FAILED', message, cause);
+  }
+
+  /** The function of `use` had not looked. */
+  #warnOfLoss(reason: LostReason = 'missing'): void {
+    this.#tell('LOST_UNNOTICED', unnoticedMessage(this.name, reason));
   }
 
   #assertOpen(): void {
     if (this.#isClosed) throw new ClosedError(this.name);
   }
 
-  /**
-   * Rejects its waiters, loses the leases that are still held `drain` milliseconds later, and gives
-   * everything back. Never rejects.
-   */
-  async #doClose(drain: number): Promise<void> {
+  #doClose(drain: number): Promise<void> {
     this.#isClosed = true;
     this.#stopHazards?.();
-    const reason = (): ClosedError => new ClosedError(this.name);
-    const adminClosed = this.#admin.close(reason());
-    await Promise.all([this.#waiters.abandonAll(reason), this.#loseAllAfter(drain)]);
-    // At the same time, so that a server that hangs holds it up once.
-    await Promise.all([adminClosed, this.#inbox.close(), this.#releases.drained()]);
-    // The timer that all semaphores share ends a tick after its last user.
-    await new Promise<void>((resolve) => nextTick(resolve));
+    return this.#permits.close(drain);
   }
-
-  /** The first leases at once, if there is no time. */
-  async #loseAllAfter(drain: number): Promise<void> {
-    if (drain > 0) await this.#leases.drain(drain);
-    await this.#leases.loseAll('closed');
-  }
-}
-
-/** @throws {TypeError} where there is no queue in which a rate could be kept */
-function checkRateTarget(backend: Backend): void {
-  if (backend.setRate !== undefined) return;
-  throw typeError(
-    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
-  );
-}
-
-/** @throws {TypeError} where replicas are wanted and the backend has none */
-function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
-  if (replicas === undefined) return backend;
-  const wrapped = backend.withReplicas?.(replicas);
-  if (wrapped !== undefined) return wrapped;
-  throw typeError(
-    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
-  );
 }

@@ -1,4 +1,5 @@
-import { formatValue, typeError } from './validation.js';
+import { formatValue, shown } from './shown.js';
+import { typeError } from './validation.js';
 
 /** The names of the options that a call takes. */
 export type OptionNames = ReadonlySet<string>;
@@ -45,6 +46,13 @@ const ALIASES: Readonly<Record<string, string>> = {
   signal: 'abort abortsignal cancel',
 };
 
+/** The same of the option `rate`. */
+const RATE_ALIASES: Readonly<Record<string, string>> = {
+  permits: 'limit max count tokens points amount requests',
+  per: 'interval window period duration every time timeout ttl',
+  burst: 'capacity bucket maxburst',
+};
+
 /**
  * Refuses what is no object, and options that the call does not take: a misspelled one would have
  * no effect.
@@ -59,18 +67,27 @@ export function checkOptions(options: object, known: OptionNames, argument = 'op
   for (const option in options) {
     if (known.has(option) || !Object.hasOwn(options, option)) continue;
     const value: unknown = Reflect.get(options, option);
-    const expected = hintFor(option, known) ?? `one of ${[...known].join(', ')}`;
+    const expected = hintFor(option, known, argument) ?? `one of ${[...known].join(', ')}`;
     throw typeError(
-      `${argument === 'options' ? '' : `${argument}.`}${option}: expected no option of this name (${expected}), got ${formatValue(value)}`,
+      `${argument === 'options' ? '' : `${argument}.`}${shown(option)}: expected no option of this name (${expected}), got ${secretOr(option, value)}`,
     );
   }
 }
 
+/** What was meant for a client, a password for example, is not shown. */
+function secretOr(option: string, value: unknown): string {
+  return /pass|secret|token|auth|cred|key$/i.test(option)
+    ? `a ${typeof value}`
+    : formatValue(value);
+}
+
 /** What the caller may have meant. */
-function hintFor(option: string, known: OptionNames): string | undefined {
+function hintFor(option: string, known: OptionNames, argument: string): string | undefined {
+  const part = argument === 'rate' ? nameIn(RATE_ALIASES, option) : undefined;
+  if (part !== undefined) return `did you mean rate.${part}?`;
   const place = placeOf(option);
   if (place !== undefined) return `it is an option of ${place}`;
-  const meant = ourNameOf(option) ?? nearest(option, known);
+  const meant = nameIn(ALIASES, option) ?? nearest(option, known);
   if (meant === undefined) return undefined;
   if (known.has(meant)) return `did you mean ${meant}?`;
   return `did you mean ${meant}, an option of ${placeOf(meant)}?`;
@@ -82,9 +99,10 @@ function placeOf(option: string): string | undefined {
   return ACQUIRE_OPTIONS.has(option) ? 'acquire' : undefined;
 }
 
-function ourNameOf(option: string): string | undefined {
+/** What the option of that name is called here. */
+function nameIn(aliases: Readonly<Record<string, string>>, option: string): string | undefined {
   const alias = option.toLowerCase();
-  return Object.keys(ALIASES).find((name) => ALIASES[name]?.split(' ').includes(alias));
+  return Object.keys(aliases).find((name) => aliases[name]?.split(' ').includes(alias));
 }
 
 /** The known name with the fewest typing mistakes to it, where they are few. */

@@ -1,4 +1,5 @@
-import { rangeError, formatValue, typeError } from './validation.js';
+import { formatValue } from './shown.js';
+import { rangeError, typeError } from './validation.js';
 
 export function integer(
   option: string,

@@ -3,7 +3,8 @@ import { NO_LIMIT } from '../backends/protocol.js';
 import type { OptionNames } from './known-options.js';
 import { checkOptions } from './known-options.js';
 import { integer } from './numbers.js';
-import { rangeError, formatValue, typeError } from './validation.js';
+import { formatValue } from './shown.js';
+import { rangeError, typeError } from './validation.js';
 
 /** The longest period, in milliseconds: 365 days. */
 const LONGEST_PERIOD = 31_536_000_000;
@@ -23,7 +24,8 @@ export function resolveRate(given: Partial<Rate>): Rate {
   const per = integer('rate.per', given.per, 1, LONGEST_PERIOD);
   const permits = integer('rate.permits', given.permits, 1, per * MOST_A_MILLISECOND);
   const mostBurst = Math.max(1, Math.floor((LONGEST_PERIOD / per) * permits));
-  const burst = integer('rate.burst', given.burst ?? 1, 1, mostBurst);
+  const { burst = 1 } = given;
+  integer('rate.burst', burst, 1, mostBurst);
   return Object.freeze({ permits, per, burst });
 }
 

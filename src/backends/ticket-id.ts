@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { inspect } from 'node:util';
+import { formatValue } from '../arguments/shown.js';
 import { typeError } from '../arguments/validation.js';
 
 /**
@@ -52,5 +52,5 @@ export function parseTicketId(id: string): TicketIdParts | undefined {
 /** @throws {TypeError} when it cannot be the id of a ticket */
 export function checkTicketId(id: unknown): void {
   if (typeof id === 'string' && parseTicketId(id) !== undefined) return;
-  throw typeError(`ticketId: expected the id of a ticket, got ${inspect(id)}`);
+  throw typeError(`ticketId: expected the id of a ticket, got ${formatValue(id)}`);
 }

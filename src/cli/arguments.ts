@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { quoted } from '../arguments/shown.js';
 import { parseDuration } from './duration.js';
 import { UsageError } from './failure.js';
 
@@ -67,7 +68,7 @@ export function parseCount(
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (count >= min && count <= max) return count;
   const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
-  throw new UsageError(`${what}: expected a whole number, ${range}, got ${JSON.stringify(text)}`);
+  throw new UsageError(`${what}: expected a whole number, ${range}, got ${quoted(text)}`);
 }
 
 function parse(argv: readonly string[], options: Options) {

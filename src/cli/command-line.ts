@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { quoted } from '../arguments/shown.js';
 import type { Options } from './arguments.js';
 import { Arguments } from './arguments.js';
 import type { Command } from './command.js';
@@ -70,8 +71,7 @@ async function find(name = ''): Promise<Command> {
   const { nearest } = await import('./nearest.js');
   const meant = nearest(name, [...COMMANDS.keys()]);
   const hint = meant === undefined ? '' : ` (${meant}?)`;
-  const quoted = JSON.stringify(name);
-  throw new UsageError(`no command is called ${quoted}${hint}; redsem --help lists them`);
+  throw new UsageError(`no command is called ${quoted(name)}${hint}; redsem --help lists them`);
 }
 
 async function showHelp(command: Command): Promise<number> {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { quoted } from '../arguments/shown.js';
 import type { Arguments, Options } from './arguments.js';
 import { describe, UsageError } from './failure.js';
 import type { ServerAddress } from './server-url.js';
@@ -82,7 +83,7 @@ function clientOf(args: Arguments): ClientPackage | undefined {
   if (name === undefined) return undefined;
   const known = CLIENT_PACKAGES.find((each) => each === name);
   if (known !== undefined) return known;
-  throw new UsageError(`--client: expected redis or ioredis, got ${JSON.stringify(name)}`);
+  throw new UsageError(`--client: expected redis or ioredis, got ${quoted(name)}`);
 }
 
 function read(args: Arguments, option: string): string | undefined {

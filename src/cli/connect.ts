@@ -30,14 +30,17 @@ export async function connectBy(
     const { lastError } = attempts;
     attempts.giveUp();
     const where = settings.addresses.map(showAddress).join(', ');
+    const why = describe(lastError ?? error);
     // A server of another protocol may wait for a whole line and say nothing.
-    const hint =
-      settings.tls !== undefined && lastError === undefined ? ' (is it a TLS port?)' : '';
-    throw new UnavailableError(
-      `cannot connect to ${where}: ${describe(lastError ?? error)}${hint}`,
-      error,
-    );
+    const isSilent = settings.tls !== undefined && lastError === undefined;
+    const hint = isSilent ? ' (is it a TLS port?)' : loginHint(why);
+    throw new UnavailableError(`cannot connect to ${where}: ${why}${hint}`, error);
   }
+}
+
+function loginHint(why: string): string {
+  if (/\bWRONGPASS\b/.test(why)) return '; check user and password in --url or $REDIS_URL';
+  return /\bNOAUTH\b/.test(why) ? '; put user and password into --url or $REDIS_URL' : '';
 }
 
 /**
@@ -80,8 +83,9 @@ class Attempts {
     const client = this.#adapter.create({
       settings: this.#settings,
       ready: () => this.#ready,
+      // The first is the reason of those that follow.
       onError: (error) => {
-        this.lastError = error;
+        this.lastError ??= error;
       },
     });
     this.#current = client.server;

@@ -1,3 +1,4 @@
+import { quoted } from '../arguments/shown.js';
 import { UsageError } from './failure.js';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -12,7 +13,7 @@ export function parseDuration(option: string, text: string): number {
   const milliseconds = Number(match?.[1]) * (UNITS[match?.[2] ?? ''] ?? Number.NaN);
   if (!Number.isFinite(milliseconds)) {
     throw new UsageError(
-      `${option}: expected a duration such as 500ms, 30s, 2m or 1h, got ${JSON.stringify(text)}`,
+      `${option}: expected a duration such as 500ms, 30s, 2m or 1h, got ${quoted(text)}`,
     );
   }
   return Math.round(milliseconds);

@@ -1,3 +1,4 @@
+import { describe as describeCause } from '../error-causes.js';
 import { EXIT } from './exit-code.js';
 
 /** Ends the program with a message and an exit code; no stack is shown. */
@@ -53,11 +54,10 @@ export function isTimeout(error: unknown): boolean {
  * The text of an error; sockets give one without a message where every address of a host failed.
  */
 export function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return describeCause(error);
   // OpenSSL's message also names its source file and line.
   if ('library' in error && 'reason' in error && typeof error.reason === 'string') {
     return `TLS: ${error.reason}`;
   }
-  if (error.message !== '') return error.message;
-  return error instanceof AggregateError ? error.errors.map(describe).join('; ') : error.name;
+  return describeCause(error);
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { quoted } from '../arguments/shown.js';
 import { UsageError } from './failure.js';
 
 /** Where a server listens. */
@@ -21,7 +22,7 @@ export function parseListenAddress(option: string, text: string): ListenAddress 
   const isRight = host !== undefined && port <= 65_535;
   if (isRight && (inBrackets === undefined || isIP(inBrackets) === 6)) return { host, port };
   throw new UsageError(
-    `${option}: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, got ${JSON.stringify(text)}`,
+    `${option}: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, got ${quoted(text)}`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
+import { withoutCredentials } from '../arguments/shown.js';
 import { EXIT } from './exit-code.js';
 import { Failure } from './failure.js';
 
@@ -41,7 +42,7 @@ function ignore(): void {}
  */
 export function complain(message: string): void {
   try {
-    writeSync(2, `redsem: ${printable(message)}\n`);
+    writeSync(2, `redsem: ${printable(withoutCredentials(message))}\n`);
   } catch {
     // Nobody reads it.
   }

@@ -1,3 +1,4 @@
+import { quoted } from '../arguments/shown.js';
 import type { RateOptions, RateState } from '../index.js';
 import { parseDuration, showDuration } from './duration.js';
 import { UsageError } from './failure.js';
@@ -17,7 +18,7 @@ export function parseRate(what: string, text: string, burst: number | undefined)
   const [, permits, every = '', unit] = /^(\d{1,15})\/(\d{0,9})([smhd])$/.exec(text) ?? [];
   if (permits === undefined || unit === undefined) {
     throw new UsageError(
-      `${what}: expected a rate such as 10/s, 100/m or 5000/h, got ${JSON.stringify(text)}`,
+      `${what}: expected a rate such as 10/s, 100/m or 5000/h, got ${quoted(text)}`,
     );
   }
   const per = parseDuration(what, `${every === '' ? '1' : every}${unit}`);

@@ -158,32 +158,45 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
 
   /** @internal A bundle has its first item. */
   gather(bundle: Bundle<O, I>): void {
+    this.#flushSoon();
     if (this.#gathered.length > 0) this.#gathered.push(bundle);
     else this.#gathered = [bundle];
-    this.#flushSoon();
   }
 
   // After a reply, too, on the next tick: by then its callers have added what they want next.
   #flushSoon(): void {
     if (this.#flushing || this.#underWay >= MOST_UNDER_WAY) return;
-    this.#flushing = true;
     // From now on, so that the timer is kept from call to call.
     const now = this.#options.clock.monotonic();
     this.#overdue.wakeBy(now + this.#options.callTimeoutMs, now);
+    this.#flushing = true;
     nextTick(this.#flush);
   }
 
   readonly #flush = (): void => {
     this.#flushing = false;
-    while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendNext();
+    try {
+      while (this.#gathered.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendNext();
+    } catch (error) {
+      this.#failGathered(error);
+    }
     this.#settle();
   };
+
+  /** A clock of the user's own has thrown. */
+  #failGathered(error: unknown): void {
+    const sent = { monotonic: 0, wall: 0 };
+    const call = { operation: this.#operation.name, number: 0, sent, late: false };
+    const bundles = this.#gathered;
+    this.#gathered = NONE;
+    for (const bundle of bundles) for (const item of bundle.take()) item.fail(error, call);
+  }
 
   /** The bundles that have gathered for longest, as many as a call has room for. */
   #sendNext(): void {
     const call = this.#newCall(true);
-    let parts: Part<O, I>[] = NONE;
     const bundles = this.#gathered;
+    let parts: Part<O, I>[] = NONE;
     this.#gathered = NONE;
     let ids = 0;
     let taken = 0;

@@ -1,3 +1,4 @@
+import { safeCause } from '../arguments/safe-cause.js';
 import type { PushedGrant } from '../backends/backend.js';
 import { UnfitServerError } from '../backends/backend.js';
 import type { LostReason } from '../errors.js';
@@ -381,7 +382,7 @@ export class Lease extends Release implements ExtendItem {
   }
 
   #publishExtend(error: unknown): void {
-    telemetry.extend.publish({ name: this.name, id: this.id, error });
+    telemetry.extend.publish({ name: this.name, id: this.id, error: safeCause(error) });
   }
 
   #aboutRelease() {

@@ -39,7 +39,7 @@ export interface AcquireParams {
   /** Left out: priority 0, no group. */
   readonly order?: RequestOrder | undefined;
   /** Hears how long it may have to wait. */
-  readonly onWaiting?: ((progress: QueueProgress) => void) | undefined;
+  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
 }
 
 /** What the requests of one semaphore object share: their pauses, their subscription. */
@@ -239,10 +239,14 @@ export class Request extends Lease implements AcquireItem {
     const isSoon = last !== undefined && now - last.at < REPORT_EVERY_MS;
     if (onWaiting === undefined || !isNews || isSoon) return;
     this.#reported = { progress, at: now };
-    try {
-      onWaiting(progress);
-    } catch (error) {
+    const fail = (error: unknown): void =>
       this.abandon(error ?? new Error('onWaiting threw nothing'));
+    try {
+      const given: unknown = onWaiting(progress);
+      // Not for every value: a promise costs as much as the rest of a call.
+      if (typeof given === 'object' && given !== null) Promise.resolve(given).catch(fail);
+    } catch (error) {
+      fail(error);
     }
   }
 

@@ -5,9 +5,10 @@ import type { DeadlineOptions } from '../options.js';
 import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runAndRelease } from '../core/use.js';
+import { runHolding } from '../run-holding.js';
 import { Semaphore } from '../semaphore.js';
-import { formatValue, typeError } from '../arguments/validation.js';
+import { formatValue } from '../arguments/shown.js';
+import { typeError } from '../arguments/validation.js';
 import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions, DEADLINE_OPTIONS } from '../arguments/known-options.js';
 
@@ -70,7 +71,7 @@ export async function useAll<T>(
   options?: number | AcquireAllOptions,
 ): Promise<T> {
   checkFunction('fn', fn);
-  return runAndRelease(await acquireAll(semaphores, options), fn);
+  return runHolding(await acquireAll(semaphores, options), fn);
 }
 
 /** One part for each that was given, the same for the same semaphore. */

@@ -1,4 +1,5 @@
 import { onceAborted } from '../core/abort-fanout.js';
+import { quoted } from '../arguments/shown.js';
 import { HandleLostError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import { LossEmitter } from '../loss-emitter.js';
@@ -113,6 +114,16 @@ export class CompositeHandle extends LossEmitter {
     }
   }
 
+  /** @internal */
+  forgetLooks(): void {
+    for (const part of this.#parts) part.forgetLooks();
+  }
+
+  /** @internal */
+  get unlooked(): readonly Handle[] {
+    return this.#parts.flatMap((part) => part.unlooked);
+  }
+
   async #doRelease(): Promise<boolean> {
     let allHeld = true;
     const failed = await failuresOf(this.#parts.toReversed(), async (part) => {
@@ -121,7 +132,7 @@ export class CompositeHandle extends LossEmitter {
     this.emitReleased();
     if (failed.length === 0) return allHeld;
     const count = `${failed.length} of ${this.#parts.length}`;
-    const names = failed.map(({ part }) => JSON.stringify(part.name)).join(', ');
+    const names = failed.map(({ part }) => quoted(part.name)).join(', ');
     throw new AggregateError(
       failed.map(({ error }) => error),
       `releasing ${count} permits failed: ${names}; each is retried, and expires within its ttl at the latest`,

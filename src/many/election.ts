@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { describe } from '../error-causes.js';
 import { ClosedError, RedsemError } from '../errors.js';
 import type { Handle } from '../handle.js';
 import type { OptionNames } from '../arguments/known-options.js';
@@ -8,9 +9,10 @@ import { Mutex } from '../mutex.js';
 import type { CloseOptions } from '../options.js';
 import { resolveAcquire } from '../options.js';
 import { onceListened } from '../once-listened.js';
-import type { SemaphoreWarning } from '../semaphore.js';
+import type { SemaphoreWarning } from '../semaphore-types.js';
 import { systemClock } from '../time/clock.js';
-import { formatValue, typeError } from '../arguments/validation.js';
+import { formatValue, quoted } from '../arguments/shown.js';
+import { typeError } from '../arguments/validation.js';
 import { DeadlineScope } from './deadline-scope.js';
 
 /** As for a mutex. */
@@ -125,7 +127,7 @@ export class Election extends EventEmitter<ElectionEvents> {
    */
   async resign(): Promise<boolean> {
     for (const campaign of this.#campaigns) {
-      campaign.end(new DOMException(`resigned from ${JSON.stringify(this.name)}`, 'AbortError'));
+      campaign.end(new DOMException(`resigned from ${quoted(this.name)}`, 'AbortError'));
     }
     const leadership = this.#leadership;
     this.#leadership = undefined;
@@ -165,7 +167,7 @@ export class Election extends EventEmitter<ElectionEvents> {
       // It was ended on purpose: by the signal, by `resign` or by `close`.
       if (signal?.aborted === true || cause instanceof ClosedError) return;
       if (!(cause instanceof RedsemError)) return;
-      const message = `the election ${JSON.stringify(this.name)} has no candidate here any more: ${cause.message}`;
+      const message = `the election ${quoted(this.name)} has no candidate here any more: ${describe(cause)}`;
       process.nextTick(() => this.emit('warning', { code: 'CAMPAIGN_FAILED', message, cause }));
     }
   }

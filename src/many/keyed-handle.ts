@@ -1,5 +1,6 @@
 import { CompositeHandle } from './composite-handle.js';
 import type { Handle } from '../handle.js';
+import { quoted } from '../arguments/shown.js';
 import { rangeError } from '../arguments/validation.js';
 
 /** What the caller holds for several keys of a `KeyedMutex`. */
@@ -22,7 +23,7 @@ export class KeyedHandle extends CompositeHandle {
   handleOf(key: string): Handle {
     const handle = this.#byKey.get(key);
     if (handle === undefined) {
-      throw rangeError(`key: expected one of this handle's, got ${JSON.stringify(key)}`);
+      throw rangeError(`key: expected one of this handle's, got ${quoted(key)}`);
     }
     return handle;
   }

@@ -14,8 +14,8 @@ import { checkFunction, resolveAcquire, resolveOptions } from '../options.js';
 import { integer } from '../arguments/numbers.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runAndRelease } from '../core/use.js';
-import type { SemaphoreWarning, TryUseResult } from '../semaphore.js';
+import { runHolding } from '../run-holding.js';
+import type { SemaphoreWarning, TryUseResult } from '../semaphore-types.js';
 import { backendOf } from '../clients.js';
 import { SemaphorePool } from './semaphore-pool.js';
 
@@ -164,7 +164,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
     options?: number | KeyedAcquireOptions,
   ): Promise<T> {
     checkFunction('fn', fn);
-    return runAndRelease(await this.acquire(keys, options), fn);
+    return runHolding(await this.acquire(keys, options), fn);
   }
 
   /**
@@ -178,9 +178,7 @@ export class KeyedMutex extends EventEmitter<KeyedMutexEvents> {
   ): Promise<TryUseResult<T>> {
     checkFunction('fn', fn);
     const handle = await this.tryAcquire(keys);
-    return handle === null
-      ? { ran: false }
-      : { ran: true, result: await runAndRelease(handle, fn) };
+    return handle === null ? { ran: false } : { ran: true, result: await runHolding(handle, fn) };
   }
 
   /**

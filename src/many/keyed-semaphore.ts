@@ -6,8 +6,10 @@ import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
 import { resolveOptions } from '../options.js';
+import { quoted } from '../arguments/shown.js';
 import { checkLimit } from '../arguments/rate-option.js';
-import type { Semaphore, SemaphoreWarning, TryUseResult } from '../semaphore.js';
+import type { Semaphore } from '../semaphore.js';
+import type { SemaphoreWarning, TryUseResult } from '../semaphore-types.js';
 import { LockNames } from './lock-names.js';
 import { SemaphorePool } from './semaphore-pool.js';
 
@@ -144,6 +146,9 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
 
   #limitOf(key: string): number {
     if (typeof this.#limit === 'number') return this.#limit;
-    return checkLimit(`limit of ${JSON.stringify(key)}`, this.#limit(key), this.#hasRate);
+    const limit: unknown = this.#limit(key);
+    // An async function is refused below, and what it rejects with is no news then.
+    if (limit instanceof Promise) limit.catch(() => undefined);
+    return checkLimit(`limit of ${quoted(key)}`, limit, this.#hasRate);
   }
 }

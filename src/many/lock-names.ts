@@ -1,6 +1,7 @@
 import { LONGEST_NAME } from '../backends/protocol.js';
 import { text } from '../options.js';
-import { formatValue, typeError } from '../arguments/validation.js';
+import { formatValue } from '../arguments/shown.js';
+import { typeError } from '../arguments/validation.js';
 
 /** In bytes. */
 const LONGEST_OWN_NAME = 128;

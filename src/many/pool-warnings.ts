@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import type { SemaphoreEvents, SemaphoreWarning } from '../semaphore.js';
+import type { SemaphoreEvents, SemaphoreWarning } from '../semaphore-types.js';
 
 /** What emits the warnings of many semaphores. */
 export type WarningSource = Pick<EventEmitter<SemaphoreEvents>, 'emit' | 'listenerCount'>;

@@ -6,11 +6,12 @@ import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from '../options.js';
 import { checkFunction, resolveAcquire } from '../options.js';
 import { integer } from '../arguments/numbers.js';
-import { runAndRelease } from '../core/use.js';
+import { runHolding } from '../run-holding.js';
 import { onceListened } from '../once-listened.js';
-import type { SemaphoreEvents } from '../semaphore.js';
+import type { SemaphoreEvents } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
-import { rangeError, formatValue, typeError } from '../arguments/validation.js';
+import { formatValue } from '../arguments/shown.js';
+import { rangeError, typeError } from '../arguments/validation.js';
 
 /** As for a semaphore. */
 export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit' | 'rate'> {
@@ -96,7 +97,7 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
     options?: number | ReadWriteAcquireOptions,
   ): Promise<T> {
     checkFunction('fn', fn);
-    return runAndRelease(await this.acquireWrite(options), fn);
+    return runHolding(await this.acquireWrite(options), fn);
   }
 
   /**

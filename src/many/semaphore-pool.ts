@@ -4,7 +4,7 @@ import type { RedisTarget } from '../clients.js';
 import { ClosedError } from '../errors.js';
 import type { CloseOptions, SemaphoreOptions } from '../options.js';
 import { resolveClose } from '../options.js';
-import type { SemaphoreWarning } from '../semaphore.js';
+import type { SemaphoreWarning } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
 import { inSlices } from '../time/in-slices.js';
 import type { WarningSource } from './pool-warnings.js';

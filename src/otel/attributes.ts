@@ -1,3 +1,4 @@
+import { describe } from '../error-causes.js';
 import { isRedsemError } from '../errors.js';
 
 /** Names of attributes, by https://opentelemetry.io/docs/specs/semconv/general/naming/. */
@@ -28,7 +29,7 @@ export function requestErrorType(error: unknown): string {
 }
 
 export function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return describe(error);
 }
 
 /** Instruments and attributes give durations in seconds. */

@@ -1,4 +1,5 @@
 import type { Attributes, Meter } from '@opentelemetry/api';
+import { withoutCredentials } from '../arguments/shown.js';
 import type {
   AcquireContext,
   ExtendMessage,
@@ -134,6 +135,6 @@ export class PermitMetrics {
   }
 
   #about(name: string): Attributes {
-    return { [SEMAPHORE_NAME]: this.#groupBy(name) };
+    return { [SEMAPHORE_NAME]: withoutCredentials(this.#groupBy(name)) };
   }
 }

@@ -1,5 +1,7 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
 import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { safeCause } from '../arguments/safe-cause.js';
+import { withoutCredentials } from '../arguments/shown.js';
 import type {
   AcquireContext,
   ExtendMessage,
@@ -74,7 +76,10 @@ export class PermitSpans {
   #onAcquire(call: AcquireContext): void {
     const { name, permits, timeout } = call;
     const parent = context.active();
-    const attributes: Attributes = { [SEMAPHORE_NAME]: name, [PERMITS]: permits };
+    const attributes: Attributes = {
+      [SEMAPHORE_NAME]: withoutCredentials(name),
+      [PERMITS]: permits,
+    };
     // No limit is expressed by leaving it out: exporters have no way to write Infinity.
     if (Number.isFinite(timeout)) attributes[TIMEOUT] = seconds(Number(timeout));
     const options = { kind: SpanKind.INTERNAL, attributes };
@@ -133,7 +138,7 @@ export class PermitSpans {
   #startHold(grant: GrantMessage, parent: Context, acquired?: Span): void {
     const { name, id, slots, fencingToken } = grant;
     const attributes = {
-      [SEMAPHORE_NAME]: name,
+      [SEMAPHORE_NAME]: withoutCredentials(name),
       [TICKET_ID]: id,
       [PERMITS]: slots.length,
       [SLOTS]: [...slots],
@@ -162,5 +167,6 @@ function fail(span: Span, type: string, error: unknown): void {
     return;
   }
   span.setStatus({ code: SpanStatusCode.ERROR, message: errorMessage(error) });
-  if (error instanceof Error) span.recordException(error);
+  const safe = safeCause(error);
+  if (safe instanceof Error) span.recordException(safe);
 }

@@ -2,6 +2,7 @@ import type { Backend, InspectReply, OverviewReply, SemaphoreKey } from '../back
 import { overviewOf } from '../backends/overview-of.js';
 import { INSPECT_PAGE } from '../backends/protocol.js';
 import { UnfitServerError } from '../backends/backend.js';
+import { describe } from '../error-causes.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
 
@@ -47,19 +48,14 @@ export class CallSource {
     return this.#call(() => listNames(this.#prefix, cursor));
   }
 
-  /** One reply for each name. */
-  async overview(names: readonly string[]): Promise<OverviewReply[]> {
-    const keys = names.map((name) => this.#keyOf(name));
+  /** Replies for the first names, as many as one call gives. */
+  async overview(names: readonly string[]): Promise<readonly OverviewReply[]> {
     const overview = this.#backend.overview?.bind(this.#backend);
-    if (overview === undefined) return this.#inspectEach(names);
-    const replies: OverviewReply[] = [];
-    while (replies.length < keys.length) {
-      const next = keys.slice(replies.length, replies.length + TOGETHER);
-      const some = await this.#call(() => overview(next));
-      // A backend that replies to none would be asked for ever.
-      if (some.length === 0) throw new Error('the backend summed up no semaphore');
-      replies.push(...some);
-    }
+    if (overview === undefined) return [await this.#summedUp(names[0] ?? '')];
+    const keys = names.slice(0, TOGETHER).map((name) => this.#keyOf(name));
+    const replies = await this.#call(() => overview(keys));
+    // A backend that replies to none would be asked for ever.
+    if (replies.length === 0) throw new Error('the backend summed up no semaphore');
     return replies;
   }
 
@@ -72,12 +68,13 @@ export class CallSource {
     return reply;
   }
 
-  async #inspectEach(names: readonly string[]): Promise<OverviewReply[]> {
-    const replies: OverviewReply[] = [];
-    for (const name of names) {
-      replies.push(overviewOf(await this.inspect(name)));
+  async #summedUp(name: string): Promise<OverviewReply> {
+    try {
+      return overviewOf(await this.inspect(name));
+    } catch (error) {
+      if (isAnswer(error)) return { error: describe(error) };
+      throw error;
     }
-    return replies;
   }
 
   async #call<R>(make: () => Promise<R>): Promise<R> {

@@ -12,11 +12,17 @@ import { WatchedSemaphore } from './watched-semaphore.js';
 /** Semaphores that nobody uses: this number of them is looked at in one look. */
 const IDLE_IN_A_LOOK = 500;
 
-/** How long one that is asked about without being watched is looked at, in milliseconds. */
+/** How long a look is kept up after a request for it was answered, in milliseconds. */
 const ASKED_MS = 10_000;
 
-/** Of more that were asked about the first are forgotten. */
-const MOST_ASKED = 20;
+/** Names that are watched at once: each look at a name is a call, and more would make all old. */
+const MOST_CLOSE = 30;
+
+/** The key of a watch over all semaphores: no semaphore has this name. */
+const ALL = '';
+
+/** A look that has no name to look at reads this one, to learn whether the server answers. */
+const ANY_NAME = 'redsem';
 
 /** What a client that lost a reply may wait for, in milliseconds. */
 const LONGEST_SILENCE_MS = 15_000;
@@ -31,6 +37,15 @@ export interface SamplerOptions {
   readonly names?: readonly string[];
 }
 
+/** One name, or all of them, that somebody looks at. */
+interface Watch {
+  readonly listeners: Set<() => void>;
+  /** It is kept until then without a listener, on the monotonic clock. */
+  until: number;
+  /** When the last look at this name began. */
+  lookedAt: number;
+}
+
 /**
  * Looks at all semaphores of one prefix again and again, for as long as somebody watches, and
  * remembers what it saw. However many watch, the server gets 5 calls a second at most.
@@ -42,15 +57,14 @@ export class Sampler {
   readonly #watched = new Map<string, WatchedSemaphore>();
   readonly #histories = new Histories();
   readonly #losses = new LossesSeen();
-  readonly #listeners = new Set<() => void>();
-  /** How many watch: each a name, or all ('' is no name). */
-  readonly #watchers = new Map<string, number>();
-  /** Until when those are looked at that were asked about. */
-  readonly #asked = new Map<string, number>();
+  /** By name, in the order of their turns. */
+  readonly #watches = new Map<string, Watch>();
   #timer: Timer | undefined;
   #looking = false;
   #again = false;
-  #lastOk: { readonly monotonic: number; readonly wall: number } | undefined;
+  /** When the overview was read last, on the monotonic clock. */
+  #listedAt = -Infinity;
+  #lastOkAt: number | undefined;
   #failedSince: number | undefined;
   #trouble: string | undefined;
 
@@ -63,12 +77,12 @@ export class Sampler {
 
   /** Whether the last look was answered. */
   get reachable(): boolean {
-    return this.#lastOk !== undefined && this.#failedSince === undefined;
+    return this.#lastOkAt !== undefined && this.#failedSince === undefined;
   }
 
   /** When a look was answered last, on the wall clock. */
   get lastOkAt(): number | undefined {
-    return this.#lastOk?.wall;
+    return this.#lastOkAt;
   }
 
   /** Why the last look failed, or what it could not read. */
@@ -103,45 +117,70 @@ export class Sampler {
     return semaphore.rate(this.#options.clock.monotonic());
   }
 
+  /** Whether this name may be watched beside those that are watched now. */
+  hasRoomFor(name: string): boolean {
+    const others = [...this.#watches].filter(
+      ([each, { listeners }]) => each !== ALL && each !== name && listeners.size > 0,
+    );
+    return others.length < MOST_CLOSE;
+  }
+
   /**
    * Looks at all semaphores, and at one of them closely, until the function that it gives is
    * called.
-   * @param onLook called after each look, also after one that failed
+   * @param onLook called when the semaphore, or all of them, were read, and after each look that
+   *   failed; never before this method has returned
    */
   watch(name: string | undefined, onLook: () => void): () => void {
-    const key = name ?? '';
-    this.#watchers.set(key, (this.#watchers.get(key) ?? 0) + 1);
+    const { listeners } = this.#watchOf(name);
     const listener = (): void => onLook();
-    this.#listeners.add(listener);
+    listeners.add(listener);
     this.#wake();
     return () => {
-      if (!this.#listeners.delete(listener)) return;
-      const left = (this.#watchers.get(key) ?? 1) - 1;
-      if (left > 0) this.#watchers.set(key, left);
-      else this.#watchers.delete(key);
+      listeners.delete(listener);
+      this.#tidy();
     };
   }
 
-  /** Resolves once a look is there that is not old, or has failed. */
-  async ask(name?: string): Promise<void> {
-    const key = name ?? '';
-    this.#asked.delete(key);
-    this.#asked.set(key, this.#options.clock.monotonic() + ASKED_MS);
-    const [oldest] = this.#asked.keys();
-    if (this.#asked.size > MOST_ASKED && oldest !== undefined) this.#asked.delete(oldest);
-    if (this.#isFresh(name)) return;
-    await new Promise<void>((resolve) => {
-      const stop = this.watch(name, () => {
-        if (!this.#isFresh(name) && this.#failedSince === undefined) return;
+  /** Resolves once a look is there that is not old, or has failed, or `signal` is aborted. */
+  async ask(name: string | undefined, signal: AbortSignal): Promise<void> {
+    if (!signal.aborted && !this.#isFresh(name)) await this.#nextLook(name, signal);
+    if (signal.aborted) return;
+    this.#watchOf(name).until = this.#options.clock.monotonic() + ASKED_MS;
+    this.#tidy();
+  }
+
+  #nextLook(name: string | undefined, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        signal.removeEventListener('abort', end);
         stop();
         resolve();
-      });
+      };
+      const stop = this.watch(name, end);
+      signal.addEventListener('abort', end);
     });
+  }
+
+  #watchOf(name = ALL): Watch {
+    const known = this.#watches.get(name);
+    const watch = known ?? { listeners: new Set(), until: -Infinity, lookedAt: -Infinity };
+    this.#watches.set(name, watch);
+    return watch;
+  }
+
+  /** Forgets what has no listener, once its time is over or there are too many. */
+  #tidy(): void {
+    const now = this.#options.clock.monotonic();
+    for (const [name, { listeners, until }] of this.#watches) {
+      const isOver = until <= now || this.#watches.size > MOST_CLOSE;
+      if (listeners.size === 0 && isOver) this.#watches.delete(name);
+    }
   }
 
   #isFresh(name: string | undefined): boolean {
     const latest = this.#options.clock.monotonic() - 2 * this.#options.interval;
-    if (name === undefined) return this.reachable && (this.#lastOk?.monotonic ?? -1) > latest;
+    if (name === undefined) return this.reachable && this.#listedAt > latest;
     return this.isClose(name) && (this.#watched.get(name)?.seenAt ?? -1) > latest;
   }
 
@@ -157,13 +196,17 @@ export class Sampler {
     this.#looking = true;
     this.#again = false;
     const began = clock.monotonic();
-    if (this.#mayAsk(began)) await this.#lookAtAll(began);
-    for (const listener of this.#listeners) listener();
-    this.#looking = false;
-    if (!this.#isWanted()) return this.#losses.stop();
-    // Somebody else has come meanwhile: that is looked at now.
-    const pause = this.#again ? 0 : Math.max(0, began + interval - clock.monotonic());
-    this.#timer = clock.schedule(() => void this.#look(), pause, false);
+    try {
+      await this.#lookAtAll(began).catch((error: unknown) => this.#fail(error));
+      if (this.#failedSince !== undefined) for (const each of this.#watches.values()) tell(each);
+    } finally {
+      this.#looking = false;
+      this.#tidy();
+      // What came meanwhile is looked at now.
+      const pause = this.#again ? 0 : Math.max(0, began + interval - clock.monotonic());
+      if (this.#watches.size === 0) this.#losses.stop();
+      else this.#timer = clock.schedule(() => void this.#look(), pause, false);
+    }
   }
 
   /** A client without a connection would keep every call, to send all of them in the end. */
@@ -173,55 +216,76 @@ export class Sampler {
   }
 
   async #lookAtAll(began: number): Promise<void> {
-    const { clock } = this.#options;
-    try {
-      this.#trouble = undefined;
-      await this.#names.findMore(began).catch((error: unknown) => this.#onRefusal(error));
-      const close = [...this.#closeNames()];
-      const others = this.#otherNames(new Set(close));
-      const replies = await this.#source.overview(others);
-      for (const [i, name] of others.entries()) {
+    const { clock, interval } = this.#options;
+    if (!this.#mayAsk(began)) return;
+    const refusal = await this.#names.findMore(began).then(() => undefined, refusalOf);
+    let names = this.#otherNames();
+    if (names.length === 0 && !(await this.#lookAtNext(began))) await this.#ping();
+    while (names.length > 0) {
+      const replies = await this.#source.overview(names);
+      for (const [i, name] of names.slice(0, replies.length).entries()) {
         const reply = replies[i];
-        if (reply === undefined) continue;
-        this.#note(name, (one, now) => one.seeOverview(reply, now));
+        if (reply !== undefined) this.#note(name, (one, now) => one.seeOverview(reply, now));
       }
-      for (const name of close) await this.#lookClosely(name);
-      this.#lastOk = { monotonic: clock.monotonic(), wall: clock.wall() };
-      this.#failedSince = undefined;
-    } catch (error) {
-      this.#failedSince = clock.monotonic();
-      this.#trouble = describe(error);
+      names = names.slice(replies.length);
+      // The page of one semaphore does not wait for the end of a long list.
+      if (names.length > 0) await this.#lookAtNext(began);
     }
+    this.#noteAnswer();
+    this.#listedAt = clock.monotonic();
+    this.#trouble = refusal && `the names cannot be listed: ${refusal}`;
+    tell(this.#watches.get(ALL));
+    // Nor does the list wait for all these pages.
+    while ((await this.#lookAtNext(began)) && clock.monotonic() < began + interval);
+  }
+
+  /** Looks closely at the name whose turn it is; false: none is due. */
+  async #lookAtNext(began: number): Promise<boolean> {
+    const now = this.#options.clock.monotonic();
+    const since = Math.max(began, now - this.#options.interval);
+    const due = [...this.#watches].filter(([each, one]) => each !== ALL && one.lookedAt < since);
+    const next = due.find(([, { listeners }]) => listeners.size > 0) ?? due[0];
+    if (next === undefined) return false;
+    const [name, watch] = next;
+    watch.lookedAt = now;
+    this.#watches.delete(name);
+    this.#watches.set(name, watch);
+    await this.#lookClosely(name);
+    this.#noteAnswer();
+    tell(watch);
+    return true;
   }
 
   async #lookClosely(name: string): Promise<void> {
     this.#names.add(name);
     try {
       const reply = await this.#source.inspect(name);
-      this.#note(name, (one, now) => one.seeDetail(reply, now));
+      this.#note(name, (one, at) => one.seeDetail(reply, at));
     } catch (error) {
-      if (!isAnswer(error)) throw error;
-      this.#note(name, (one, now) => one.fail(describe(error), now));
+      const refusal = refusalOf(error);
+      this.#note(name, (one, at) => one.fail(refusal, at));
     }
   }
 
-  /** The server can be reached, but gives no list of names. */
-  #onRefusal(error: unknown): void {
-    if (!isAnswer(error)) throw error;
-    this.#trouble = `the names cannot be listed: ${describe(error)}`;
+  async #ping(): Promise<void> {
+    await this.#source.inspect(ANY_NAME).catch(refusalOf);
   }
 
-  /** Those that somebody looks at. */
-  *#closeNames(): Iterable<string> {
-    const now = this.#options.clock.monotonic();
-    for (const [name, until] of this.#asked) if (until <= now) this.#asked.delete(name);
-    const names = new Set([...this.#watchers.keys(), ...this.#asked.keys()]);
-    for (const name of names) if (name !== '') yield name;
+  #noteAnswer(): void {
+    this.#lastOkAt = this.#options.clock.wall();
+    if (this.#failedSince === undefined) return;
+    this.#failedSince = undefined;
+    this.#trouble = undefined;
+  }
+
+  #fail(error: unknown): void {
+    this.#failedSince = this.#options.clock.monotonic();
+    this.#trouble = describe(error);
   }
 
   /** Those in use, and some of the others: those that were looked at longest ago. */
-  #otherNames(close: ReadonlySet<string>): string[] {
-    const all = [...this.#names.all].filter((name) => !close.has(name));
+  #otherNames(): string[] {
+    const all = [...this.#names.all].filter((name) => !this.#watches.has(name));
     const isHot = (name: string): boolean => this.#watched.get(name)?.isHot === true;
     const seenAt = (name: string): number => this.#watched.get(name)?.seenAt ?? -Infinity;
     const idle = all.filter((name) => !isHot(name));
@@ -239,7 +303,7 @@ export class Sampler {
       this.#watched.set(name, (semaphore = new WatchedSemaphore(name)));
     }
     const found = see(semaphore, clock.monotonic());
-    const isKept = this.#watchers.has(name) || this.#asked.has(name) || names.includes(name);
+    const isKept = this.#watches.has(name) || names.includes(name);
     if (semaphore.isGone && !isKept) {
       this.#watched.delete(name);
       this.#names.delete(name);
@@ -250,9 +314,17 @@ export class Sampler {
       this.#histories.add(name, clock.wall(), look, semaphore.isHot || isKept);
     }
   }
+}
 
-  #isWanted(): boolean {
-    const now = this.#options.clock.monotonic();
-    return this.#listeners.size > 0 || [...this.#asked.values()].some((until) => until > now);
-  }
+function tell(watch: Watch | undefined): void {
+  for (const listener of watch?.listeners ?? []) listener();
+}
+
+/**
+ * What the server said of one call; then it can be reached.
+ * @throws anything else
+ */
+function refusalOf(error: unknown): string {
+  if (!isAnswer(error)) throw error;
+  return describe(error);
 }

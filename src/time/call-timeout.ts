@@ -2,9 +2,13 @@ import type { Clock } from '../time/clock.js';
 
 /** The backend took too long. Whether the call was executed, or will be, is unknown. */
 export class CallTimeoutError extends Error {
+  /** How long there was no reply, in milliseconds. */
+  readonly limit: number;
+
   constructor(limit: number) {
     super(`no reply within ${Math.round(limit)} ms`);
     this.name = 'CallTimeoutError';
+    this.limit = limit;
   }
 }
 

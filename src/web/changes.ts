@@ -1,9 +1,9 @@
 import type { Backend } from '../backends/backend.js';
 import { checkTicketId } from '../backends/ticket-id.js';
 import type { RedisTarget } from '../clients.js';
-import { RedsemError } from '../errors.js';
 import { integer } from '../arguments/numbers.js';
 import { checkName } from '../options.js';
+import type { SemaphoreOptions } from '../options.js';
 import { Semaphore } from '../semaphore.js';
 import { Refusal } from './answers.js';
 import type { ChangeReply } from './api-types.js';
@@ -12,6 +12,7 @@ import type { ChangeReply } from './api-types.js';
 const LONGEST_BODY = 4096;
 
 type Target = RedisTarget | Backend;
+type Options = Pick<SemaphoreOptions, 'prefix' | 'clock'>;
 type Body = Readonly<Record<string, unknown>>;
 
 /** What a `POST` may ask for, by the last part of its path. */
@@ -44,37 +45,36 @@ export async function makeChange(
   kind: string,
   request: Request,
   target: Target,
-  prefix: string,
+  options: Options,
 ): Promise<ChangeReply> {
   const change = CHANGES.get(kind);
   if (change === undefined) throw new Refusal(404, 'no such change');
   const body = await bodyOf(request);
   try {
     const name = checkName(body['name']);
-    await using semaphore = await withKnownLimit(target, name, prefix);
+    await using semaphore = await withKnownLimit(target, name, options);
     return await change(semaphore, body);
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) {
       throw new Refusal(400, error.message);
     }
-    if (error instanceof RedsemError) throw new Refusal(502, error.message);
     throw error;
   }
 }
 
 /** With the limit that others use, so that they see no mismatch and waiters get what comes free. */
-async function withKnownLimit(target: Target, name: string, prefix: string): Promise<Semaphore> {
-  await using asker = new Semaphore(target, name, { limit: 1, prefix });
+async function withKnownLimit(target: Target, name: string, options: Options): Promise<Semaphore> {
+  await using asker = new Semaphore(target, name, { limit: 1, ...options });
   const { limit } = await asker.inspect();
-  return new Semaphore(target, name, { limit: Math.max(1, limit), prefix });
+  return new Semaphore(target, name, { limit: Math.max(1, limit), ...options });
 }
 
 async function bodyOf(request: Request): Promise<Body> {
-  const text = await textOf(request);
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
+    value = JSON.parse(await textOf(request));
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
     throw new Refusal(400, 'expected a body of JSON');
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };

@@ -24,7 +24,7 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
   readonly #source: EventSource;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #onEnd: () => void;
+  readonly #onEnd: (error?: unknown) => void;
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #stop: (() => void) | undefined;
@@ -33,8 +33,13 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
   #missed = false;
   readonly #onAbort = (): void => this.#end(true);
 
-  /** @param onEnd called once, when nobody reads any more */
-  constructor(source: EventSource, clock: Clock, signal: AbortSignal, onEnd: () => void) {
+  /** @param onEnd called once, when the stream is over; with what failed, if that ended it */
+  constructor(
+    source: EventSource,
+    clock: Clock,
+    signal: AbortSignal,
+    onEnd: (error?: unknown) => void,
+  ) {
     this.#source = source;
     this.#clock = clock;
     this.#signal = signal;
@@ -62,9 +67,13 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
   #send(): void {
     this.#missed = (this.#controller?.desiredSize ?? 0) <= 0;
     if (this.#missed) return;
-    const events = this.#source.current();
-    const text = events.map(([type, data]) => `event: ${type}\ndata: ${data}\n\n`).join('');
-    if (text !== '') this.#write(text);
+    try {
+      const events = this.#source.current();
+      const text = events.map(([type, data]) => `event: ${type}\ndata: ${data}\n\n`).join('');
+      if (text !== '') this.#write(text);
+    } catch (error) {
+      this.#end(true, error);
+    }
   }
 
   #write(text: string): void {
@@ -75,14 +84,14 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
     this.#heartbeat = this.#clock.schedule(() => this.#write(': alive\n\n'), HEARTBEAT_MS, false);
   }
 
-  #end(isOpen: boolean): void {
+  #end(isOpen: boolean, error?: unknown): void {
     const controller = this.#controller;
     if (controller === undefined) return;
     this.#controller = undefined;
     this.#heartbeat?.cancel();
     this.#signal.removeEventListener('abort', this.#onAbort);
     this.#stop?.();
-    this.#onEnd();
+    this.#onEnd(error);
     if (isOpen) controller.close();
   }
 }

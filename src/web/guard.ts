@@ -14,7 +14,8 @@ export async function admit(request: Request, view: ResolvedView): Promise<Respo
   }
   // What a program without types gives, too: only `true` lets in.
   const verdict: unknown = authorize === undefined ? true : await authorize(request);
-  if (verdict instanceof Response) return verdict;
+  // One response may be the verdict on many requests, but a body is read only once.
+  if (verdict instanceof Response) return verdict.clone();
   if (verdict !== true) throw new Refusal(403, 'you may not see this');
   return undefined;
 }
@@ -34,22 +35,23 @@ export function checkBearer(request: Request, { token }: ResolvedView): void {
  * A change comes from a page of this origin, as JSON, which no form of another site can send.
  * @throws {Refusal}
  */
-export function checkChange(request: Request, { actions }: ResolvedView): void {
+export function checkChange(request: Request, { actions, origin }: ResolvedView): void {
   if (!actions) throw new Refusal(403, 'this view is read-only');
   const type = request.headers.get('content-type') ?? '';
   if (!/^application\/json(?:\s*;|$)/i.test(type)) {
     throw new Refusal(415, 'expected content-type application/json');
   }
-  if (!isSameOrigin(request)) throw new Refusal(403, 'changes are made from the page itself');
+  if (!isSameOrigin(request, origin))
+    throw new Refusal(403, 'changes are made from the page itself');
 }
 
 /** Browsers say where a request comes from; what says neither is none of the page. */
-function isSameOrigin(request: Request): boolean {
+function isSameOrigin(request: Request, own: string | undefined): boolean {
   const site = request.headers.get('sec-fetch-site');
   if (site !== null) return site === 'same-origin';
   const origin = request.headers.get('origin');
   if (origin === null || !URL.canParse(origin)) return false;
-  return new URL(origin).host === hostOf(request);
+  return own === undefined ? new URL(origin).host === hostOf(request) : origin === own;
 }
 
 function hostOf(request: Request): string {

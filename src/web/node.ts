@@ -6,6 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { systemClock } from '../time/clock.js';
+import { Refusal, refused } from './answers.js';
+import { reporter } from './reporter.js';
 import type { WebHandler } from './web-view.js';
 
 /** A request of `node:http`, or of a framework that has parsed its body or changed its URL. */
@@ -17,20 +20,14 @@ export type NodeRequest = IncomingMessage & {
 };
 
 /** What `node:http`, Connect, Express and NestJS call with a request. */
-export type NodeListener = (
-  request: NodeRequest,
-  response: ServerResponse,
-  next?: (error?: unknown) => void,
-) => void;
+export type NodeListener = (request: NodeRequest, response: ServerResponse) => void;
 
 /**
  * For `http.createServer(listener)`, and for `app.use('/path', listener)` of Express and NestJS.
  */
 export function toNodeListener(handler: WebHandler): NodeListener {
-  return (request, response, next) => {
-    const fail = next ?? (() => response.writeHead(500).end());
-    void serve(handler, request, response).catch((error: unknown) => fail(error));
-  };
+  const serve = serverOf(handler);
+  return (request, response) => void serve(request, response);
 }
 
 /** What is used of a Fastify instance. */
@@ -85,40 +82,105 @@ export function koaView(
   handler: WebHandler,
   basePath: string,
 ): (context: KoaContext, next: () => Promise<unknown>) => Promise<unknown> {
+  const serve = serverOf(handler);
   return async (context, next) => {
     const isBelow = `${context.path}/`.startsWith(`${basePath}/`);
     if (!isBelow) return next();
     context.respond = false;
-    return serve(handler, context.req, context.res);
+    return serve(context.req, context.res);
   };
 }
 
-async function serve(
+type Serve = (request: NodeRequest, response: ServerResponse) => Promise<void>;
+
+/** What it gives never rejects: an error ends the response that it is about, and no other. */
+function serverOf(handler: WebHandler): Serve {
+  const report = reporter(handler.onError, systemClock);
+  return async (request, response) => {
+    try {
+      const ended = new AbortController();
+      response.once('close', () => ended.abort());
+      const answered = await answerTo(handler, request, ended.signal);
+      await send(answered, response, (error) => {
+        // A client that leaves in the middle is no error.
+        if (!ended.signal.aborted) report(error);
+      });
+    } catch (error) {
+      report(error);
+      if (response.headersSent) response.destroy();
+      else response.writeHead(500).end();
+    }
+  };
+}
+
+async function answerTo(
   handler: WebHandler,
   request: NodeRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  try {
+    return await handler(webRequest(request, signal));
+  } catch (error) {
+    if (error instanceof Refusal) return refused(error);
+    throw error;
+  }
+}
+
+async function send(
+  { status, headers, body }: Response,
   response: ServerResponse,
+  onBroken: (error: unknown) => void,
 ): Promise<void> {
-  const ended = new AbortController();
-  response.once('close', () => ended.abort());
-  const { status, headers, body } = await handler(webRequest(request, ended.signal));
-  response.writeHead(status, Object.fromEntries(headers));
-  if (body === null) return void response.end();
-  // One who leaves in the middle is no error.
-  await pipeline(Readable.fromWeb(body), response).catch(() => response.destroy());
+  // A body that has been read cannot be sent: this is known before the headers leave.
+  const source = body === null ? undefined : Readable.fromWeb(body).once('error', onBroken);
+  // Something else has answered meanwhile: a time limit of the framework, for example.
+  if (response.headersSent) return void source?.destroy();
+  for (const cookie of headers.getSetCookie()) response.appendHeader('set-cookie', cookie);
+  const others = [...headers].filter(([name]) => name !== 'set-cookie');
+  response.writeHead(status, Object.fromEntries(others));
+  if (source === undefined) return void response.end();
+  await pipeline(source, response).catch(() => response.destroy());
 }
 
 function webRequest(request: NodeRequest, signal: AbortSignal): Request {
-  const { method = 'GET', headers, originalUrl, url = '/' } = request;
+  const { method = 'GET', headers } = request;
+  // `Request` has none of them: https://fetch.spec.whatwg.org/#forbidden-method
+  if (/^(?:CONNECT|TRACE|TRACK)$/i.test(method)) throw new Refusal(501, `no ${method} here`);
+  const url = urlOf(request);
   const lines = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
+  const all = new Headers(lines.map(([name, value]): [string, string] => [name, String(value)]));
+  if (isAbsolute(targetOf(request))) all.set('host', url.host);
   const body = method === 'GET' || method === 'HEAD' ? null : bodyOf(request);
-  // What host is meant, the header says: text from elsewhere would make it anything.
-  return new Request(new URL(`http://localhost${originalUrl ?? url}`), {
-    method,
-    headers: lines.map(([name, value]): [string, string] => [name, String(value)]),
-    body,
-    signal,
-    duplex: 'half',
-  });
+  return new Request(url, { method, headers: all, body, signal, duplex: 'half' });
+}
+
+/**
+ * The URL that a request is for: https://www.rfc-editor.org/rfc/rfc9112#section-3.3. In absolute
+ * form the target names the host, whatever `Host` says.
+ */
+function urlOf(request: NodeRequest): URL {
+  const target = targetOf(request);
+  const { host, [':authority']: authority } = request.headers;
+  const scheme = Reflect.get(request.socket, 'encrypted') === true ? 'https' : 'http';
+  const name = String(host || authority || 'localhost');
+  const text = isAbsolute(target) ? target : `${scheme}://${name}${target}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.username === '' && url.password === '' && HOST.test(name)) return url;
+  throw new Refusal(400, 'expected a valid request target and Host');
+}
+
+/** Without user, path or anything else that a URL may have. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d*)?$/i;
+
+function targetOf({ originalUrl, url = '/' }: NodeRequest): string {
+  const target = originalUrl ?? url;
+  if (target === '*') return '/';
+  if (target.startsWith('/') || isAbsolute(target)) return target;
+  throw new Refusal(400, 'expected a valid request target and Host');
+}
+
+function isAbsolute(target: string): boolean {
+  return /^https?:\/\//i.test(target);
 }
 
 /** A body that a framework has read already is written again. */

@@ -1,5 +1,6 @@
 import { checkOptions } from '../arguments/known-options.js';
-import { formatValue, rangeError, typeError } from '../arguments/validation.js';
+import { formatValue } from '../arguments/shown.js';
+import { rangeError, typeError } from '../arguments/validation.js';
 import { checkClock, checkFunction, checkName, checkPrefix } from '../options.js';
 import type { Clock } from '../time/clock.js';
 
@@ -16,8 +17,8 @@ export interface WebViewOptions {
   readonly actions?: boolean;
   /**
    * Asked before every request is served, page and style included: `true` lets it in, `false`
-   * refuses it with 403, a `Response` is sent instead, to a login for example. What it throws
-   * rejects the handler's promise. Default: everybody who reaches the handler.
+   * refuses it with 403, a `Response` is sent instead, to a login for example. If it throws, the
+   * answer is 500 and `onError` gets the error. Default: everybody who reaches the handler.
    */
   readonly authorize?: (request: Request) => boolean | Response | Promise<boolean | Response>;
   /**
@@ -31,6 +32,19 @@ export interface WebViewOptions {
    * Default: any, because the server around it has its own check.
    */
   readonly hosts?: readonly string[];
+  /**
+   * The scheme and host under which browsers see the view, `https://ops.example.com`, behind a
+   * proxy: `request.url` in `authorize` has them, and changes come from there. Default:
+   * those of the request; the bridges of `redsem/web/node` take them from `Host` and the
+   * connection.
+   */
+  readonly origin?: string;
+  /**
+   * Gets what failed: what `authorize` threw, a change that the server did not make, a stream that
+   * broke. A server that is away is no failure of the view: its answers say so. What `onError`
+   * itself throws goes to `console.error`. Default: `console.error`, once a minute at most.
+   */
+  readonly onError?: (error: unknown) => unknown;
   /** Always in the list: needed on several masters, which have no list of names. */
   readonly names?: readonly string[];
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
@@ -45,6 +59,8 @@ export interface ResolvedView {
   readonly authorize: WebViewOptions['authorize'];
   readonly token: string | undefined;
   readonly hosts: ReadonlySet<string> | undefined;
+  readonly origin: string | undefined;
+  readonly onError: WebViewOptions['onError'];
   readonly names: readonly string[];
   readonly clock: Clock | undefined;
 }
@@ -58,17 +74,20 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'authorize',
   'token',
   'hosts',
+  'origin',
+  'onError',
   'names',
   'clock',
 ]);
 
 export function resolveView(options: WebViewOptions): ResolvedView {
   checkOptions(options, OPTIONS);
-  const { actions = false, authorize, hosts, names = [], clock } = options;
+  const { actions = false, authorize, onError, hosts, origin, names = [], clock } = options;
   if (typeof actions !== 'boolean') {
     throw typeError(`actions: expected true or false, got ${formatValue(actions)}`);
   }
   if (authorize !== undefined) checkFunction('authorize', authorize);
+  if (onError !== undefined) checkFunction('onError', onError);
   const allowed = hosts === undefined ? undefined : texts('hosts', hosts);
   return {
     prefix: checkPrefix(options.prefix),
@@ -77,6 +96,8 @@ export function resolveView(options: WebViewOptions): ResolvedView {
     authorize,
     token: options.token === undefined ? undefined : checkToken(options.token),
     hosts: allowed && new Set(allowed.map((host) => host.toLowerCase())),
+    origin: origin === undefined ? undefined : checkOrigin(origin),
+    onError,
     names: texts('names', names).map(checkName),
     clock: clock === undefined ? undefined : checkClock(clock),
   };
@@ -87,9 +108,9 @@ export function resolveView(options: WebViewOptions): ResolvedView {
  * @throws {TypeError | RangeError}
  */
 export function checkToken(token: unknown): string {
-  if (typeof token !== 'string')
-    throw typeError(`token: expected a string, got ${formatValue(token)}`);
   // A token is a secret: no message shows it.
+  if (typeof token !== 'string')
+    throw typeError(`token: expected a string, got ${token === null ? 'null' : typeof token}`);
   if (token.length < SHORTEST_TOKEN || !/^[!-~]+$/.test(token)) {
     throw rangeError(
       `token: expected ${SHORTEST_TOKEN} printable ASCII characters or more, without spaces, got another text`,
@@ -105,6 +126,19 @@ function checkBasePath(path: unknown): string {
   const plain = path.replace(/\/$/, '');
   if (plain === '' || /^(?:\/[\w.~!$&'()*+,;=:@%-]+)+$/.test(plain)) return plain;
   throw rangeError(`basePath: expected a path such as /semaphores, got ${formatValue(path)}`);
+}
+
+/** As browsers write it: without a path and without the default port. */
+function checkOrigin(origin: unknown): string {
+  if (typeof origin !== 'string')
+    throw typeError(`origin: expected a string, got ${formatValue(origin)}`);
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+    return url.origin;
+  }
+  throw rangeError(
+    `origin: expected a scheme and a host such as https://ops.example.com, got ${formatValue(origin)}`,
+  );
 }
 
 function texts(option: string, value: unknown): readonly string[] {

@@ -9,17 +9,23 @@ import { answer, json, Refusal, refused } from './answers.js';
 import { CHANGES, makeChange } from './changes.js';
 import type { StreamEvent } from './event-stream.js';
 import { EventStream } from './event-stream.js';
+import { RedsemError } from '../errors.js';
 import { admit, checkBearer, checkChange } from './guard.js';
 import type { ResolvedView, WebViewOptions } from './options.js';
 import { resolveView } from './options.js';
+import { reporter } from './reporter.js';
 import { pageAssets } from './page/assets.js';
 import { detailOf, listSnapshot } from './snapshots.js';
 
 /** Streams that one view serves at once: each is a connection of a page. */
 const MOST_STREAMS = 100;
 
-/** What serves a request in the way of `fetch`. */
-export type WebHandler = (request: Request) => Promise<Response>;
+/** What serves a request in the way of `fetch`; that of `webView` never rejects. */
+export interface WebHandler {
+  (request: Request): Promise<Response>;
+  /** Gets from a bridge what fails after the handler has answered. Default: `console.error`. */
+  readonly onError?: (error: unknown) => void;
+}
 
 const FILES = {
   '': ['index.html', 'text/html; charset=utf-8'],
@@ -32,16 +38,20 @@ const FILES = {
  * changes limits and revokes tickets. The handler is the one of the web platform: Hono, Bun, Deno
  * and Next.js take it as it is, Express, NestJS, Fastify and Koa by `redsem/web/node`. It sets no
  * cookie and loads nothing from elsewhere. However many pages are open, the server gets at most 5
- * calls a second from each process; none when none is open.
+ * calls a second from each process; none when none is open. Whatever fails, the handler answers:
+ * see `onError`.
  * @param target as for a `Semaphore`
  * @throws {TypeError | RangeError} at once, naming option, expectation and value
  */
 export function webView(target: RedisTarget | Backend, options: WebViewOptions = {}): WebHandler {
   const server = new ViewServer(target, resolveView(options));
-  return (request) => server.serve(request);
+  const onError = (error: unknown): void => server.report(error);
+  return Object.assign((request: Request) => server.serve(request), { onError });
 }
 
 class ViewServer {
+  /** Gives what failed to `onError`. */
+  readonly report: (error: unknown) => void;
   readonly #target: RedisTarget | Backend;
   readonly #view: ResolvedView;
   readonly #sampler: Sampler;
@@ -54,17 +64,22 @@ class ViewServer {
     this.#view = view;
     this.#sampler = sharedSampler(target, prefix, names, clock);
     this.#clock = clock ?? systemClock;
+    this.report = reporter(view.onError, this.#clock);
   }
 
-  async serve(request: Request): Promise<Response> {
+  async serve(given: Request): Promise<Response> {
     try {
+      const request = seenFrom(this.#view.origin, given);
       const response = (await admit(request, this.#view)) ?? (await this.#route(request));
       if (request.method !== 'HEAD') return response;
-      await response.body?.cancel();
+      // A copy of a response ends only with the other copies.
+      response.body?.cancel().catch(this.report);
       return new Response(null, response);
     } catch (error) {
       if (error instanceof Refusal) return refused(error);
-      throw error;
+      this.report(error);
+      if (error instanceof RedsemError) return refused(new Refusal(502, error.message));
+      return refused(new Refusal(500, 'the view failed'));
     }
   }
 
@@ -90,19 +105,24 @@ class ViewServer {
   async #change(kind: string, request: Request): Promise<Response> {
     checkMethod(request, 'POST');
     checkChange(request, this.#view);
-    return json(await makeChange(kind, request, this.#target, this.#view.prefix));
+    const { prefix, clock } = this.#view;
+    const options = { prefix, ...(clock !== undefined && { clock }) };
+    return json(await makeChange(kind, request, this.#target, options));
   }
 
   async #show(call: string, request: Request, name: string | undefined): Promise<Response> {
     if (call !== 'list' && call !== 'semaphore' && call !== 'events') throw notFound();
     checkMethod(request, 'GET', 'HEAD');
+    if (name !== undefined && !this.#sampler.hasRoomFor(name)) {
+      throw new Refusal(503, 'too many semaphores are looked at');
+    }
     if (call === 'events') return this.#events(request, name);
     if (call === 'list') {
-      await this.#sampler.ask();
+      await this.#sampler.ask(undefined, request.signal);
       return json(this.#list());
     }
     if (name === undefined) throw new Refusal(400, 'name: expected a name');
-    await this.#sampler.ask(name);
+    await this.#sampler.ask(name, request.signal);
     return json(this.#detail(name));
   }
 
@@ -117,8 +137,9 @@ class ViewServer {
       current: () => this.#pictures(name),
       follow: (onNews: () => void) => this.#sampler.watch(name, onNews),
     };
-    const stream = new EventStream(source, this.#clock, request.signal, () => {
+    const stream = new EventStream(source, this.#clock, request.signal, (error) => {
       this.#streams -= 1;
+      if (error !== undefined) this.report(error);
     });
     return answer(new ReadableStream(stream), type, 200, headers);
   }
@@ -138,6 +159,15 @@ class ViewServer {
   #detail(name: string): unknown {
     return detailOf(this.#sampler, name, this.#clock.wall(), this.#view.actions);
   }
+}
+
+/** The request under the URL that browsers see. */
+function seenFrom(origin: string | undefined, request: Request): Request {
+  if (origin === undefined) return request;
+  const { pathname, search } = new URL(request.url);
+  const { method, headers, body, signal } = request;
+  const init = { method, headers, body, signal, duplex: 'half' } as const;
+  return new Request(`${origin}${pathname}${search}`, init);
 }
 
 function isFile(path: string): path is keyof typeof FILES {

@@ -151,6 +151,39 @@ describe('the command line', () => {
     }
   });
 
+  it('shows no password in any error, whatever argument or variable has one', async () => {
+    const url = 'redis://user:hunter2@127.0.0.1:1';
+    const lines: readonly (readonly string[])[] = [
+      [url],
+      ['help', url],
+      ['list', url],
+      ['status', `--${url}`],
+      ['status', '--url', url],
+      ['status', '--url', `http://user:hunter2@host`],
+      ['status', '--url', 'redis://user:hunter2%@host'],
+      ['status', '--client', url],
+      ['status', '--cacert', url],
+      ['limit', 'name', url],
+      ['rate', 'name', url],
+      ['revoke', 'name', url],
+      ['completion', url],
+      ['watch', '--interval', url],
+      ['web', '--listen', url],
+      ['web', '--token-file', url],
+      ['run', '--limit', url, 'name', '--', 'true'],
+      ['run', '--rate', url, 'name', '--', 'true'],
+      ['run', '--timeout', url, 'name', '--', 'true'],
+      ['run', '--pass-fd', url, 'name', '--', 'true'],
+      ['run', 'name', '--', url],
+    ];
+    for (const line of lines) {
+      const { code, stdout, stderr } = await redsem(line, { url });
+      expect(code, line.join(' ')).to.be.above(0);
+      expect(stderr, line.join(' ')).not.to.equal('');
+      expect(stdout + stderr).not.to.include('hunter2');
+    }
+  });
+
   it('has columns of the width that a terminal shows', () => {
     const widths = ['abc', '漢字', '🚀', 'é', 'e\u0301', '👩‍👩‍👧'].map(widthOf);
     expect(widths).to.deep.equal([3, 4, 2, 1, 1, 2]);

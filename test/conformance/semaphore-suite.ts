@@ -34,7 +34,7 @@ import { releaseCases } from './cases/release-cases.js';
 import { serverCases } from './cases/server-cases.js';
 import { timeCases } from './cases/time-cases.js';
 import { waitingCases } from './cases/waiting-cases.js';
-import { warningCases } from './cases/warning-cases.js';
+import { unnoticedCases, warningCases } from './cases/warning-cases.js';
 import type { CaseGroup, Run } from './case-group.js';
 import { casesOf } from './case-group.js';
 import type { Ability, Lacks, Passage, Place, Row } from './row.js';
@@ -54,6 +54,7 @@ export const allGroups: readonly CaseGroup[] = [
   limitCases,
   rateCases,
   warningCases,
+  unnoticedCases,
   operatorCases,
   nameCases,
   keyCases,

@@ -106,6 +106,12 @@ describe('an array of clients', () => {
     expect(held).to.equal(151);
     expect(holders.map(({ id }) => id)).to.deep.equal([one.id, many.id]);
     expect(holders.map(({ slots }) => slots.length)).to.deep.equal([1, 150]);
+    // The nodes gave the first ticket different tokens, so that it was written a second time.
+    for (const handle of [one, many]) {
+      await handle.extend();
+      expect(await handle.release()).to.equal(true);
+    }
+    expect(await semaphore.inspect()).to.include({ held: 0 });
     await semaphore.close();
     for (const mock of mocks) mock.disconnect();
   });

@@ -128,7 +128,7 @@ describeWithServer('keys of a semaphore', (server) => {
       await one.expectNothingLeft();
     });
 
-    it('leave the limit that was set, and the revoked tickets, but for meta', async () => {
+    it('leave the limit that was set, but for meta, and the revoked tickets', async () => {
       const one = make({ limit: 5 });
       await one.setLimit(3);
       await one.acquire(ids('a', 3));
@@ -138,7 +138,9 @@ describeWithServer('keys of a semaphore', (server) => {
       await one.lose('meta');
       const reply = await one.extend(['a.1', 'a.2']);
       expect(reply.extended).to.deep.equal([false, false]);
-      expect([reply.storedLimit, reply.revoked]).to.deep.equal([undefined, undefined]);
+      expect([reply.storedLimit, reply.revoked]).to.deep.equal([undefined, ['a.2']]);
+      await one.lose('revoked');
+      expect((await one.extend('a.2')).revoked).to.equal(undefined);
     });
   });
 
@@ -147,8 +149,9 @@ describeWithServer('keys of a semaphore', (server) => {
     async function restored(
       before: (one: RedisFixture) => Promise<unknown>,
       since: (one: RedisFixture) => Promise<unknown>,
+      limit = 1,
     ): Promise<RedisFixture> {
-      const one = make({ limit: 1 });
+      const one = make({ limit });
       await before(one);
       const old = await one.redis.dumpBuffer(one.keyOf('meta'));
       await since(one);
@@ -198,6 +201,31 @@ describeWithServer('keys of a semaphore', (server) => {
       await unknown.release('b.1');
       expect(await unknown.holders()).to.deep.equal(['c.1']);
     });
+
+    const three = (one: RedisFixture): Promise<unknown> => one.acquire(['a.1', 'a.2', 'c.1.2']);
+    const giveBack = (one: RedisFixture): Promise<unknown> => one.release('a.1');
+    const counts: [string, (one: RedisFixture) => Promise<unknown>, Call[1]][] = [
+      [
+        'one free slot more and one ticket less',
+        async (one) => three(one).then(() => giveBack(one)),
+        (one) => one.take('b.1'),
+      ],
+      ['one ticket more and one free slot less', three, giveBack],
+    ];
+    for (const [what, before, since] of counts) {
+      it(`${what} in it are found by any call, and no permit is lost`, async () => {
+        for (const [, call] of CALLS) {
+          const one = await restored(before, since, 5);
+          await call(one);
+          await expectSound(one);
+          const holders = await one.holders();
+          expect(holders).to.include.members(['a.2', 'c.1.2']);
+          await one.release([...holders, 'z.1', 'z.1.4']);
+          expect(kinds(await one.acquire('x.1.5'))).to.deep.equal(['granted']);
+          await expectSound(one);
+        }
+      });
+    }
   });
 
   describe('whose state in meta nobody can read', () => {
@@ -309,8 +337,72 @@ describeWithServer('keys of a semaphore', (server) => {
     await one.expectNothingLeft();
     expect(await one.redis.hlen(one.keyOf('meta'))).to.be.at.most(10);
     // Those of the last second.
-    const marks = (await one.redis.hget(one.keyOf('meta'), 'revoked')) ?? '';
-    expect(marks.match(/r\./g)?.length).to.be.within(1, 5);
+    expect(await one.redis.zcard(one.keyOf('revoked'))).to.be.within(1, 5);
+  });
+
+  /**
+   * Commands that the server ran, and bytes of the longest text in any key, for a hundred calls.
+   */
+  async function costOf(one: RedisFixture, call: (i: number) => Promise<unknown>) {
+    await one.redis.config('RESETSTAT');
+    for (let i = 0; i < 100; i++) {
+      await call(i);
+      one.pass(1);
+    }
+    const stats = await one.redis.info('commandstats');
+    const commands = [...stats.matchAll(/cmdstat_(?!config|info)\w+:calls=(\d+)/g)];
+    const texts: string[] = [];
+    for (const key of await one.redis.keys(`*{${one.key.name}}*`)) {
+      if ((await one.redis.type(key)) === 'hash') texts.push(...(await one.redis.hvals(key)));
+      else texts.push(...(await one.redis.zrange(key, 0, -1)));
+    }
+    return {
+      commands: commands.reduce((sum, [, calls]) => sum + Number(calls), 0),
+      longest: Math.max(...texts.map(({ length }) => length)),
+      fields: await one.redis.hlen(one.keyOf('meta')),
+    };
+  }
+
+  describe('do not grow, and no call costs more,', () => {
+    it('with changes of the limit, each of which is made once within a minute', async () => {
+      const one = make({ limit: 10 });
+      let made = 0;
+      const change = (): Promise<unknown> => one.addPermits(made % 2 === 0 ? 1 : -1, `a.${made++}`);
+      const first = await costOf(one, change);
+      for (let i = 0; i < 800; i++) await change();
+      const last = await costOf(one, change);
+      expect(last.commands).to.be.at.most(1.1 * first.commands);
+      expect(last.longest).to.be.at.most(first.longest + 10);
+      expect(last.fields).to.equal(first.fields);
+      // The first and the last are known: what they made then, and nothing new.
+      expect((await one.addPermits(1, 'a.0')).limit).to.equal(11);
+      expect((await one.addPermits(-1, `a.${made - 1}`)).limit).to.equal(10);
+      expect((await one.inspect()).limit).to.equal(10);
+      one.pass(60_000);
+      expect((await one.addPermits(5, 'a.0')).limit).to.equal(15);
+      expect(await one.redis.zcard(one.keyOf('changes'))).to.be.at.most(2);
+      expect((await one.lives())['changes']).to.be.within(1, 180_000);
+    });
+
+    it('with revoked tickets, each of which is known for as long as it could have lived', async () => {
+      const one = make({ limit: 1000, ttl: 3_600_000 });
+      await one.acquire(ids('a', 1000));
+      let gone = 0;
+      const revoke = (): Promise<unknown> => one.revoke(`a.${++gone}`);
+      const first = await costOf(one, revoke);
+      for (let i = 0; i < 800; i++) await revoke();
+      const last = await costOf(one, revoke);
+      expect(last.commands).to.be.at.most(1.1 * first.commands);
+      expect(last.longest).to.be.at.most(first.longest + 10);
+      expect(last.fields).to.be.below(first.fields);
+      expect((await one.revoke('a.1')).revoked).to.equal(true);
+      expect((await one.extend(['a.1', 'a.1000'])).revoked).to.deep.equal(['a.1', 'a.1000']);
+      one.pass(3_600_000);
+      expect((await one.revoke('a.1')).revoked).to.equal(false);
+      await one.take('b.1');
+      await one.revoke('b.1');
+      expect(await one.redis.zcard(one.keyOf('revoked'))).to.equal(1);
+    });
   });
 
   it('are not made by a call that finds nothing, nor by a request for more than there ever were', async () => {

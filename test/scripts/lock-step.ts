@@ -139,8 +139,6 @@ export class LockStep {
   readonly #rates = new Map<string, Rate | undefined>();
   /** How many may wait, if any number may not. */
   maxWaiting: number | undefined;
-  /** Until when it can be asked whether a ticket was revoked: Redis may know it for longer. */
-  readonly #revokedUntil = new Map<string, number>();
   #latest: number;
   /** By how much the time was set back. */
   #behind = 0;
@@ -210,9 +208,7 @@ export class LockStep {
       const fencingTokens = ids.map(
         (id, i) => (tokens.get(id) ?? 1) - (isFirstOld && i === 0 ? 1 : 0),
       );
-      const reply = await fixture.extend(ids, { ...this.#of(member), fencingTokens });
-      const known = reply.revoked?.filter((id) => (this.#revokedUntil.get(id) ?? 0) > this.now);
-      return { ...reply, revoked: known?.length === 0 ? undefined : known };
+      return fixture.extend(ids, { ...this.#of(member), fencingTokens });
     };
     // Redis does not look at the rate in every extension: what it allows is granted before.
     if (this.#rated) await this.release(member, ['never.1'], true);
@@ -256,8 +252,6 @@ export class LockStep {
   }
 
   async revoke(member: Member, id: string): Promise<void> {
-    const life = await this.memory.fixture.lifeOf(id);
-    if (life !== undefined) this.#revokedUntil.set(id, this.now + life);
     await this.#both(({ fixture }) => fixture.revoke(id, this.#of(member)));
   }
 
@@ -266,9 +260,6 @@ export class LockStep {
    */
   async stepBack(milliseconds: number): Promise<void> {
     await this.#both(({ fixture }) => fixture.revoke('never.1'));
-    for (const [id, until] of this.#revokedUntil) {
-      if (until <= this.now) this.#revokedUntil.delete(id);
-    }
     this.redis.fixture.pass(-milliseconds);
     this.#behind += milliseconds;
   }
@@ -282,7 +273,6 @@ export class LockStep {
       // Tokens rise over it where the clock is not behind.
       this.pass(Math.max(this.#latest - this.now, 0) + 1);
       await Promise.all([memory.loseAll(), redis.loseAll()]);
-      this.#revokedUntil.clear();
       return this.#listenInMemory();
     }
     const held = what === 'tickets' ? await memory.holders() : [];

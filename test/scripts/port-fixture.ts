@@ -263,12 +263,16 @@ export class RedisFixture extends PortFixture {
   }
 
   async loseAll(): Promise<void> {
-    await this.redis.del(...keysOf(this.key));
+    await this.redis.del(...this.#keys());
   }
 
   /** Loses some of its keys: by hand, by eviction, by a restore of old data. */
   async lose(...parts: string[]): Promise<void> {
     await this.redis.del(...parts.map((part) => this.keyOf(part)));
+  }
+
+  #keys(): string[] {
+    return [...keysOf(this.key), ...BESIDE.map((part) => this.keyOf(part))];
   }
 
   keyOf(part: string): string {
@@ -278,7 +282,7 @@ export class RedisFixture extends PortFixture {
   /** The life of each key in Redis for this semaphore, by its last part. */
   async lives(): Promise<Record<string, number>> {
     const pipeline = this.redis.pipeline();
-    const keys = keysOf(this.key);
+    const keys = this.#keys();
     for (const key of keys) pipeline.pttl(key);
     const replies = (await pipeline.exec()) ?? [];
     const all = keys.map((key, i): [string, number] => {
@@ -302,10 +306,11 @@ export class RedisFixture extends PortFixture {
 
   /**
    * Nothing but `meta` is left, which has nothing of any ticket or request, and the sign in
-   * `tickets` that keeps that key.
+   * `tickets` that keeps that key; and what repeated calls must know, which expires.
    */
   async expectNothingLeft(): Promise<void> {
     const { meta = {}, tickets = SIGN, ...rest } = await this.state();
+    for (const part of BESIDE) delete rest[part];
     expect({ tickets, ...rest }).to.deep.equal({ tickets: SIGN });
     for (const field of Object.keys(meta as object)) expect(field).not.to.match(/[.~]/);
   }
@@ -321,13 +326,16 @@ export class RedisFixture extends PortFixture {
     for (const [part, life] of Object.entries(await this.lives())) {
       const most = 2 * this.longest + 10_000 + DAY;
       expect(life, `life of ${part} after ${what}`).to.be.within(1, most);
-      if (part === 'queue') continue;
+      if (part === 'queue' || BESIDE.includes(part)) continue;
       // Keys expire by the server's real time, which does not stand still.
       const needed = last + DAY / 2 - this.#lived() - behind;
       expect(life, `life of ${part} after ${what}`).to.be.at.least(needed);
     }
   }
 }
+
+/** Keys that scripts derive from that of `tickets`. */
+const BESIDE: readonly string[] = ['changes', 'revoked'];
 
 /** What `tickets` holds when no ticket is left. */
 const SIGN = ['.', '9000000000000000'];

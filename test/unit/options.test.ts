@@ -39,7 +39,7 @@ describe('a client that speaks HTTP', () => {
   it('is refused, with what it lacks', () => {
     const http = { eval: () => {}, evalsha: () => {} };
     const make = (): Semaphore => new Semaphore(http as never, 'x', { limit: 1 });
-    expect(make).to.throw(TypeError, 'got another object, without events: over HTTP?');
+    expect(make).to.throw(TypeError, 'got an object, without events: over HTTP?');
   });
 });
 
@@ -175,7 +175,11 @@ describe('options', () => {
         resolveOptions({ limit: 1, retry: { minimum: 5 } as object }),
       'replicas.timeOut: .*did you mean timeout': () => resolveOptions({ limit: 1, replicas }),
       'ttl: .*it is an option of the constructor': () => resolveAcquire({ ttl: 5 } as object),
-      'weight: .*did you mean permits': () => resolveAcquire({ weight: 2 }),
+      'weight: .*add group, or use permits': () => resolveAcquire({ weight: 2 }),
+      'rate.limit: .*did you mean rate.permits': () =>
+        resolveOptions({ limit: 1, rate: { limit: 5, per: 1 } as never }),
+      'rate.interval: .*did you mean rate.per\\?': () =>
+        resolveOptions({ limit: 1, rate: { interval: 5, permits: 1 } as never }),
       'clok: .*did you mean clock': () => new MemoryBackend({ clok: 1 } as object),
       'keyPrefix: .*did you mean prefix': () =>
         listSemaphores(backend, { keyPrefix: 'a' } as object),

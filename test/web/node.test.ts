@@ -1,23 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { expect } from 'chai';
 import type { NodeListener } from '../../src/web/node.js';
 import { toNodeListener } from '../../src/web/node.js';
-import { Events, viewFixture } from './web-fixture.js';
-
-async function withServer(
-  listener: NodeListener,
-  body: (address: string) => Promise<void>,
-): Promise<void> {
-  const server: Server = createServer((request, response) => listener(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    await body(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-}
+import { eventually } from '../support/eventually.js';
+import { Events, viewFixture, withServer } from './web-fixture.js';
 
 describe('the bridge to node:http', () => {
   it('passes requests, bodies and streams on, and the end of a connection', async () => {
@@ -41,23 +27,156 @@ describe('the bridge to node:http', () => {
     await clock.advance(20_000);
     expect(clock.timers).to.equal(timers);
   });
+});
 
-  it('gives an error of authorize to the next in line, or answers 500', async () => {
-    const error = new Error('the login is broken');
-    const { view } = viewFixture({ authorize: () => Promise.reject(error) });
-    const listener = toNodeListener(view);
+/** What is answered to a request as it is sent, which `fetch` would change. */
+function answerTo(
+  address: string,
+  options: RequestOptions,
+): Promise<{ status: number | undefined; headers: IncomingHttpHeaders }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(address, options, (response) => {
+      resolve({ status: response.resume().statusCode, headers: response.headers });
+    });
+    request.once('error', reject).end();
+  });
+}
+
+describe('the request that authorize gets', () => {
+  const login = (request: Request): Response =>
+    Response.redirect(new URL('/login', request.url), 302);
+
+  it('has the host and the scheme of the request, so that a redirect goes where it should', async () => {
+    const { view } = viewFixture({ authorize: login });
+    const plain = toNodeListener(view);
+    let isEncrypted = false;
+    const listener: NodeListener = (request, response) => {
+      // As a TLS socket has it.
+      if (isEncrypted) Object.assign(request.socket, { encrypted: true });
+      plain(request, response);
+    };
     await withServer(listener, async (address) => {
-      expect((await fetch(address)).status).to.equal(500);
+      const goesTo = async (options: RequestOptions): Promise<string | undefined> =>
+        (await answerTo(address, options)).headers.location;
+      const host = 'ops.example:8080';
+      expect(await goesTo({ headers: { host } })).to.equal('http://ops.example:8080/login');
+      const path = 'http://www.example/s/';
+      expect(await goesTo({ headers: { host }, path })).to.equal('http://www.example/login');
+      isEncrypted = true;
+      expect(await goesTo({ headers: { host } })).to.equal('https://ops.example:8080/login');
     });
-    let passed: unknown;
-    const passing: NodeListener = (request, response) =>
-      listener(request, response, (given) => {
-        passed = given;
-        response.end();
-      });
-    await withServer(passing, async (address) => {
-      await fetch(address);
-      expect(passed).to.equal(error);
+  });
+
+  it('has the origin that is given, behind a proxy, from where changes may come', async () => {
+    const origin = 'https://ops.example';
+    const seen: string[] = [];
+    const authorize = ({ url }: Request): boolean => seen.push(url) > 0;
+    const { view } = viewFixture({ actions: true, authorize, origin: `${origin}/` });
+    await withServer(toNodeListener(view), async (address) => {
+      for (const [from, status] of [
+        [origin, 200],
+        [address, 403],
+      ] as const) {
+        const change = await fetch(`${address}/api/limit?x=1`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', origin: from },
+          body: JSON.stringify({ name: 'jobs', limit: 3 }),
+        });
+        expect(change.status).to.equal(status);
+      }
     });
+    expect(seen).to.deep.equal(Array(2).fill(`${origin}/api/limit?x=1`));
+  });
+
+  it('may be answered with several cookies, beside those that are set already', async () => {
+    const cookies = ['session=; Max-Age=0', 'back=%2Fsemaphores'];
+    const headers = cookies.map((cookie): [string, string] => ['set-cookie', cookie]);
+    const { view } = viewFixture({ authorize: () => new Response(null, { status: 401, headers }) });
+    const plain = toNodeListener(view);
+    const listener: NodeListener = (request, response) => {
+      plain(request, response.setHeader('set-cookie', 'own=1'));
+    };
+    await withServer(listener, async (address) => {
+      for (const method of ['GET', 'HEAD']) {
+        const response = await fetch(address, { method });
+        expect(response.headers.getSetCookie()).to.deep.equal(['own=1', ...cookies]);
+      }
+    });
+  });
+
+  it('ends when the client gives it up', async () => {
+    let signal: AbortSignal | undefined;
+    const { view } = viewFixture({
+      authorize: (request) => {
+        ({ signal } = request);
+        return new Promise<boolean>(() => undefined);
+      },
+    });
+    await withServer(toNodeListener(view), async (address) => {
+      const gone = new AbortController();
+      const outcome = fetch(address, gone).catch(String);
+      await eventually(() => signal !== undefined);
+      gone.abort();
+      await eventually(() => signal?.aborted === true);
+      expect(await outcome).to.match(/AbortError/);
+    });
+  });
+});
+
+describe('requests of other forms', () => {
+  it('are answered as RFC 9112 says, and fail nowhere', async () => {
+    const told: unknown[] = [];
+    const options = { hosts: ['ops.example'], onError: (error: unknown) => told.push(error) };
+    const { view } = viewFixture(options);
+    const own = { host: 'ops.example' };
+    await withServer(toNodeListener(view), async (address) => {
+      const cases: readonly [number, RequestOptions][] = [
+        [200, { headers: own, path: '/' }],
+        [200, { headers: own, path: 'http://ops.example/app.js' }],
+        [200, { headers: { host: 'evil.example' }, path: 'http://ops.example/' }],
+        [421, { headers: own, path: 'http://evil.example/' }],
+        [421, { headers: { host: 'evil.example' }, path: '/' }],
+        [421, { headers: { host: '' }, path: '/' }],
+        [400, { headers: { host: 'ops.example/x' }, path: '/' }],
+        [400, { headers: { host: 'me@ops.example' }, path: '/' }],
+        [400, { headers: { host: 'ops.example:port' }, path: '/' }],
+        [400, { headers: own, path: 'http://me@ops.example/' }],
+        [400, { headers: own, path: 'ftp://ops.example/' }],
+        [405, { headers: own, path: '*', method: 'OPTIONS' }],
+        [404, { headers: own, path: '//evil.example/' }],
+        [501, { headers: own, path: '/', method: 'TRACE' }],
+        [501, { headers: own, path: '/api/list', method: 'TRACE' }],
+      ];
+      for (const [status, request] of cases) {
+        expect((await answerTo(address, request)).status, JSON.stringify(request)).to.equal(status);
+      }
+    });
+    expect(told).to.deep.equal([]);
+  });
+
+  it('a body that breaks off, or that was read already, is an error of the request', async () => {
+    const told: unknown[] = [];
+    const { view } = viewFixture({
+      actions: true,
+      authorize: async (request) => (await request.text()) !== 'x',
+      onError: (error) => told.push(error),
+    });
+    let ended = 0;
+    const plain = toNodeListener(view);
+    const listener: NodeListener = (request, response) => {
+      response.once('close', () => (ended += 1));
+      plain(request, response);
+    };
+    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+    await withServer(listener, async (address) => {
+      const post = { method: 'POST', headers, body: '{}' };
+      expect((await fetch(`${address}/api/pause`, post)).status).to.equal(400);
+      const broken = httpRequest(`${address}/api/pause`, { method: 'POST', headers });
+      broken.on('error', () => undefined).write('{"name":');
+      broken.once('socket', (socket) => socket.once('connect', () => socket.end()));
+      await eventually(() => ended === 2);
+      expect((await fetch(address)).status).to.equal(200);
+    });
+    expect(told.filter((error) => !(error instanceof Error))).to.deep.equal([]);
   });
 });

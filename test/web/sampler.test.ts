@@ -79,12 +79,30 @@ describe('the sampler', () => {
   it('looks only while somebody watches, or has asked a moment ago', async () => {
     const { clock, backend, sampler } = onMemory();
     const { timers } = clock;
-    await sampler.ask('asked');
+    await sampler.ask('asked', new AbortController().signal);
     expect(sampler.semaphore('asked')?.detail).to.include({ held: 0, waiting: 0 });
     await clock.advance(12_000);
     expect(clock.timers).to.equal(timers);
     expect(sharedSampler(backend, 'redsem')).to.equal(sharedSampler(backend, 'redsem'));
     expect(sharedSampler(backend, 'redsem')).not.to.equal(sharedSampler(backend, 'other'));
+  });
+
+  it('says that the server is away also where no name is known', async () => {
+    const { clock, backend, sampler } = onMemory();
+    const inspect = backend.inspect.bind(backend);
+    // As several masters, which have no list of names.
+    Object.assign(backend, { listNames: undefined });
+    const stop = sampler.watch(undefined, ignore);
+    await clock.advance(1000);
+    expect(sampler).to.include({ reachable: true, trouble: undefined });
+    backend.inspect = () => Promise.reject(new Error('connect ECONNREFUSED'));
+    await clock.advance(1000);
+    expect(sampler).to.include({ reachable: false, trouble: 'connect ECONNREFUSED' });
+    backend.inspect = inspect;
+    await clock.advance(1000);
+    expect(sampler).to.include({ reachable: true, trouble: undefined });
+    expect(sampler.semaphores).to.deep.equal([]);
+    stop();
   });
 
   it('counts the losses of this process', async () => {

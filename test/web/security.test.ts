@@ -187,8 +187,10 @@ describe('attacks on the web view', () => {
 
   it('nothing at all where authorize does not say yes', async () => {
     let verdict: unknown;
+    const told: unknown[] = [];
     const { view } = viewFixture({
       actions: true,
+      onError: (error) => told.push(error),
       authorize: () => {
         if (verdict instanceof Error) throw verdict;
         return verdict as boolean;
@@ -203,8 +205,12 @@ describe('attacks on the web view', () => {
     verdict = Response.redirect('https://login.example/', 302);
     expect((await get(view, '/')).headers.get('location')).to.equal('https://login.example/');
     verdict = new Error('the login is broken');
-    const outcome = await get(view, '/').catch((error: unknown) => error);
-    expect(outcome).to.equal(verdict);
+    for (const path of ['/', '/api/list', '/nothing']) {
+      const response = await get(view, path);
+      expect(response.status).to.equal(500);
+      expect(await response.json()).to.deep.equal({ error: 'the view failed' });
+    }
+    expect(told).to.deep.equal([verdict, verdict, verdict]);
     verdict = true;
     expect((await get(view, '/')).status).to.equal(200);
   });

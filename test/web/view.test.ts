@@ -202,6 +202,11 @@ describe('the web view', () => {
     wrong({ basePath: '//evil' }, /^basePath: expected a path/);
     wrong({ authorize: true }, /^authorize: expected a function/);
     wrong({ hosts: 'localhost' }, /^hosts: expected an array of strings/);
+    wrong({ onError: 'log' }, /^onError: expected a function/);
+    wrong({ origin: 7 }, /^origin: expected a string/);
+    for (const origin of ['ops.example', 'ftp://ops.example', 'https://ops.example/x', 'null']) {
+      wrong({ origin }, /^origin: expected a scheme and a host such as https/);
+    }
     wrong({ names: [''] }, /^name: expected 1 to 512 bytes/);
     wrong({ prefix: '{}' }, /^prefix: expected no braces/);
     expect(() => webView('redis://' as never)).to.throw(/^target: expected a client/);

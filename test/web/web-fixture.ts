@@ -1,6 +1,9 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 import type { WebHandler, WebViewOptions } from '../../src/web/index.js';
 import { webView } from '../../src/web/index.js';
+import type { NodeListener } from '../../src/web/node.js';
 
 export const TOKEN = 'a-token-for-tests-0123456789';
 const ORIGIN = 'http://view.example';
@@ -80,5 +83,20 @@ export class Events {
 
   cancel(): Promise<void> {
     return this.#reader.cancel();
+  }
+}
+
+/** Serves on a free port while `body` runs, which gets the address. */
+export async function withServer(
+  listener: NodeListener,
+  body: (address: string) => Promise<void>,
+): Promise<void> {
+  const server: Server = createServer((request, response) => listener(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    await body(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
   }
 }

@@ -1,4 +1,5 @@
 import type { AddPermitsCall, AddPermitsReply, Call, InspectReply, Reply } from '../backend.js';
+import { Recent } from './recent.js';
 
 /** What a reply says of limits. */
 export type Limits = Pick<Reply, 'storedLimit' | 'otherLimit'>;
@@ -12,7 +13,7 @@ const NOTHING: Limits = {};
 const CHANGE_LIFE_MS = 60_000;
 
 /**
- * Which limit counts for one semaphore, and what its callers hear of it; as `slow.lua` has it.
+ * Which limit counts for one semaphore, and what its callers hear of it; as `semaphore.lua` has it.
  */
 export class LimitRecord {
   /** What `setLimit` stored. */
@@ -25,21 +26,20 @@ export class LimitRecord {
    */
   used = false;
 
-  /** The changes of late, by their ids. */
-  readonly #changes = new Map<string, { readonly limit: number; readonly until: number }>();
+  /** The limits that changes of late made, by the ids of the changes. */
+  readonly #changes = new Recent<number>();
 
   /** Stores the limit that the change makes, once for each id. */
   change(
     { id, delta, limit: given }: AddPermitsCall,
     now: number,
   ): Pick<AddPermitsReply, 'limit' | 'refused'> {
-    const made = this.#changes.get(id);
-    if (made !== undefined) return { limit: made.limit };
-    for (const [other, { until }] of this.#changes) if (until <= now) this.#changes.delete(other);
+    const made = this.#changes.get(id, now);
+    if (made !== undefined) return { limit: made };
     const before = this.countsFor(given);
     const limit = before + delta;
     if (limit < 0 || limit > Number.MAX_SAFE_INTEGER) return { limit: before, refused: true };
-    this.#changes.set(id, { limit, until: now + CHANGE_LIFE_MS });
+    this.#changes.remember(id, limit, now + CHANGE_LIFE_MS, now);
     this.stored = limit;
     return { limit };
   }

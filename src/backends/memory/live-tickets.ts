@@ -24,8 +24,7 @@ export interface Grantee {
 }
 
 /**
- * The live tickets of one semaphore, their slots and tokens, and what became of those that were
- * adopted or revoked.
+ * The live tickets of one semaphore, their slots and tokens, and what became of the adopted ones.
  */
 export class LiveTickets {
   readonly #numbers: RisingNumbers;
@@ -33,8 +32,6 @@ export class LiveTickets {
   readonly #slots = new FreeSlots();
   /** The ids that adopted tickets have now, by their first. */
   readonly #adopted = new Map<string, string>();
-  /** Tickets that were revoked, and when they would have expired. */
-  readonly #revoked = new Map<string, number>();
   #lastEnd = -Infinity;
 
   constructor(numbers: RisingNumbers) {
@@ -117,22 +114,6 @@ export class LiveTickets {
     this.#tickets.remove(ticket.id);
     this.#adopted.set(firstId(newId), newId);
     return this.#add(newId, ticket.ranges, label, now, expiresAt);
-  }
-
-  revoke({ id, expiresAt }: Ticket, now: number): void {
-    this.drop(id);
-    for (const [other, until] of this.#revoked) if (until <= now) this.#revoked.delete(other);
-    this.#revoked.set(id, expiresAt);
-  }
-
-  /** Until it would have expired. */
-  wasRevoked(id: string, now: number): boolean {
-    return (this.#revoked.get(id) ?? -Infinity) > now;
-  }
-
-  remembersRevoked(now: number): boolean {
-    for (const until of this.#revoked.values()) if (until > now) return true;
-    return false;
   }
 
   #add(

@@ -33,13 +33,10 @@ import { checkClock } from '../../options.js';
 import { checkOptions } from '../../arguments/known-options.js';
 import { allOrNone } from '../all-or-none.js';
 import { Inboxes } from './inboxes.js';
-import { MemorySemaphore } from './memory-semaphore.js';
-import { RisingNumbers } from './rising-numbers.js';
+import type { MemorySemaphore } from './memory-semaphore.js';
+import { Semaphores } from './semaphores.js';
 
 const OPTIONS: ReadonlySet<string> = new Set(['clock']);
-
-/** Names that may stay without tickets: a call costs less where they do. */
-const MOST_IDLE = 1000;
 
 /** After how many requests and tickets a reply waits until the event loop has had its turn. */
 const MOST_IN_A_ROW = 500;
@@ -56,13 +53,10 @@ export interface MemoryBackendOptions {
  */
 export class MemoryBackend implements Backend {
   readonly clock: Clock;
-  readonly #semaphores = new Map<string, MemorySemaphore>();
-  /** Where the search for semaphores that nobody calls any more continues. */
-  #unlooked = this.#semaphores.entries();
   /** By place: number of stripes -> when it was last used. */
   readonly #stripes = new Map<string, Map<number, number>>();
   readonly #inboxes = new Inboxes();
-  readonly #numbers = new RisingNumbers();
+  readonly #semaphores = new Semaphores(this.#inboxes);
   readonly #epoch: number;
   /** Requests and tickets in the calls since the event loop had its turn, at most. */
   #inARow = 0;
@@ -149,19 +143,20 @@ export class MemoryBackend implements Backend {
   async listNames(prefix: string): Promise<NamePage> {
     const now = this.#now();
     const start = placeOf({ prefix, name: '' });
-    const names = [...this.#semaphores].flatMap(([place, semaphore]) =>
-      place.startsWith(start) && !semaphore.isEmptyAt(now) ? place.slice(start.length) : [],
-    );
-    return { names, cursor: '' };
+    const places = this.#semaphores.placesAt(now).filter((place) => place.startsWith(start));
+    return { names: places.map((place) => place.slice(start.length)), cursor: '' };
   }
 
   async noteStripes({ prefix, name }: SemaphoreKey, stripes: number): Promise<readonly number[]> {
     const [place, now] = [placeOf({ prefix, name }), this.#now()];
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
+    for (const [number, at] of noted) if (now - at > KEYS_LIFE_MS) noted.delete(number);
+    // The last used come last, so that a look at the first is enough.
+    this.#stripes.delete(place);
     this.#stripes.set(place, noted.set(stripes, now));
     for (const [other, numbers] of this.#stripes) {
-      for (const [number, at] of numbers) if (now - at > KEYS_LIFE_MS) numbers.delete(number);
-      if (numbers.size === 0) this.#stripes.delete(other);
+      if (now - Math.max(...numbers.values()) <= KEYS_LIFE_MS) break;
+      this.#stripes.delete(other);
     }
     return [...noted.keys()];
   }
@@ -187,16 +182,7 @@ export class MemoryBackend implements Backend {
   }
 
   #on<R>(key: SemaphoreKey, now: number, serve: (semaphore: MemorySemaphore) => R): R {
-    const place = placeOf(key);
-    let semaphore = this.#semaphores.get(place);
-    if (semaphore === undefined || semaphore.isForgottenAt(now)) {
-      this.#forgetExpired(now);
-      semaphore = new MemorySemaphore(key, this.#numbers, this.#inboxes);
-      this.#semaphores.set(place, semaphore);
-    }
-    const reply = serve(semaphore);
-    this.#forget(place, semaphore, now);
-    return reply;
+    return this.#semaphores.on(key, now, serve);
   }
 
   /** `size`: how many requests or tickets the call has. */
@@ -219,27 +205,6 @@ export class MemoryBackend implements Backend {
       });
     });
     return this.#turning;
-  }
-
-  /**
-   * Tickets that were left to expire, in semaphores that are not called again, must not pile up.
-   * Each new semaphore looks at two others: so the look gets round, however fast new ones come.
-   */
-  #forgetExpired(now: number): void {
-    for (let looks = 0; looks < 2; looks += 1) {
-      const { value } = this.#unlooked.next();
-      if (value === undefined) {
-        this.#unlooked = this.#semaphores.entries();
-        return;
-      }
-      const [place, semaphore] = value;
-      this.#forget(place, semaphore, now);
-    }
-  }
-
-  #forget(place: string, semaphore: MemorySemaphore, now: number): void {
-    if (this.#semaphores.size <= MOST_IDLE || !semaphore.isEmptyAt(now)) return;
-    this.#semaphores.delete(place);
   }
 
   /** Steps of the wall clock must neither end a ticket nor prolong it. */

@@ -25,18 +25,16 @@ import type {
   TicketRequest,
 } from '../backend.js';
 import { overviewOf } from '../overview-of.js';
-import { KEYS_LIFE_MS } from '../protocol.js';
 import { NO_ORDER } from '../request-order.js';
 import { slotsOf } from './free-slots.js';
 import { isLate } from './late.js';
 import { GrantPace } from './grant-pace.js';
 import type { Inboxes } from './inboxes.js';
-import { LimitRecord } from './limit-record.js';
 import type { Grantee, Ticket } from './live-tickets.js';
 import { LiveTickets } from './live-tickets.js';
 import { Notices } from './notices.js';
-import { RateRecord } from './rate-record.js';
 import type { RisingNumbers } from './rising-numbers.js';
+import { SemaphoreRecord } from './semaphore-record.js';
 import { clientOf, grantedVerdict, holderState } from './ticket-views.js';
 import type { Waiter } from './waiting-flow.js';
 import { claimTime, newWaiter, waiterState } from './waiting-flow.js';
@@ -64,34 +62,37 @@ export class MemorySemaphore {
   readonly #inboxes: Inboxes;
   readonly #tickets: LiveTickets;
   readonly #queue = new WaitingLine();
-  readonly #limits = new LimitRecord();
   readonly #pace = new GrantPace();
-  readonly #rate = new RateRecord();
+  readonly #record: SemaphoreRecord;
   readonly #notices: Notices;
-  #lastUse = -Infinity;
 
-  constructor(key: SemaphoreKey, numbers: RisingNumbers, inboxes: Inboxes) {
+  /** `record`: what is known of it from before. */
+  constructor(
+    key: SemaphoreKey,
+    numbers: RisingNumbers,
+    inboxes: Inboxes,
+    record: SemaphoreRecord = new SemaphoreRecord(),
+  ) {
     this.#key = key;
+    this.#record = record;
     this.#numbers = numbers;
     this.#inboxes = inboxes;
     this.#tickets = new LiveTickets(numbers);
-    const [tickets, queue, rate] = [this.#tickets, this.#queue, this.#rate];
-    this.#notices = new Notices({ key, tickets, queue, rate, inboxes });
+    const [tickets, queue] = [this.#tickets, this.#queue];
+    this.#notices = new Notices({ key, tickets, queue, rate: record.rate, inboxes });
   }
 
   /** Whether nobody has used it for so long that nothing stored counts any more. */
   isForgottenAt(now: number): boolean {
-    const lastUse = Math.max(this.#lastUse, this.#tickets.lastEnd, this.#rate.lastTurn);
-    return now >= lastUse + KEYS_LIFE_MS;
+    this.#record.use(this.#tickets.lastEnd);
+    return now >= this.#record.forgottenAt;
   }
 
-  /** Whether nobody would miss it, once what has expired is gone. */
-  isEmptyAt(now: number): boolean {
-    if (this.isForgottenAt(now)) return true;
-    this.#purge(now);
-    if (this.#tickets.size + this.#queue.size > 0) return false;
-    if (this.#limits.stored !== undefined || !this.#rate.isEmptyAt(now)) return false;
-    return !this.#tickets.remembersRevoked(now);
+  /** All that is known of it, where nobody holds or waits, once what has expired is gone. */
+  atRest(now: number): SemaphoreRecord | undefined {
+    if (!this.isForgottenAt(now)) this.#purge(now);
+    else return this.#record;
+    return this.#isBusy() ? undefined : this.#record;
   }
 
   /**
@@ -115,7 +116,7 @@ export class MemorySemaphore {
       const grants = this.#grantFreed(call, limit, now);
       return { serverTime: now, ...told, verdicts, grants, askAgainAt: undefined };
     }
-    this.#rate.name(call, now);
+    this.#record.rate.name(call, now);
     for (const request of requests) this.#requeue(request, call, now);
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(call, now);
@@ -146,7 +147,7 @@ export class MemorySemaphore {
       return this.#tickets.renew(id, now + ttl);
     });
     const revoked = ids.filter(
-      (id, i) => extended[i] === false && this.#tickets.wasRevoked(id, now),
+      (id, i) => extended[i] === false && this.#record.revoked.get(id, now) === true,
     );
     const grants = this.#grantFreed(call, limit, now);
     return { serverTime: now, ...told, extended, grants, ...(revoked.length > 0 && { revoked }) };
@@ -161,7 +162,7 @@ export class MemorySemaphore {
 
   setLimit(call: SetLimitCall, now: number): SetLimitReply {
     const late = isLate(call, now);
-    if (!late) this.#limits.stored = call.newLimit;
+    if (!late) this.#record.limits.stored = call.newLimit;
     const { limit, told } = this.#begin(call, now);
     return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
   }
@@ -169,13 +170,13 @@ export class MemorySemaphore {
   setRate(call: SetRateCall, now: number): SetRateReply {
     const { limit, told } = this.#begin(call, now);
     const late = isLate(call, now);
-    if (!late) this.#rate.store(call.newRate, now);
+    if (!late) this.#record.rate.store(call.newRate, now);
     return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
   }
 
   addPermits(call: AddPermitsCall, now: number): AddPermitsReply {
     const late = isLate(call, now);
-    const change = late ? { limit: undefined, late } : this.#limits.change(call, now);
+    const change = late ? { limit: undefined, late } : this.#record.limits.change(call, now);
     const { limit, told } = this.#begin(call, now);
     return { serverTime: now, ...told, ...change, grants: this.#grantFreed(call, limit, now) };
   }
@@ -196,22 +197,23 @@ export class MemorySemaphore {
     const { id } = call;
     const ticket = this.#tickets.get(id);
     if (ticket !== undefined) {
-      this.#tickets.revoke(ticket, now);
+      this.#tickets.drop(id);
+      this.#record.revoked.remember(id, true, ticket.expiresAt, now);
       this.#inboxes.pushEnded(this.#key, clientOf(id), { id, reason: 'revoked' });
     }
-    const revoked = this.#tickets.wasRevoked(id, now);
+    const revoked = this.#record.revoked.get(id, now) === true;
     return { serverTime: now, ...told, revoked, grants: this.#grantFreed(call, limit, now) };
   }
 
   inspect({ limit, rate: given }: InspectCall, now: number): InspectReply {
     this.#purge(now);
-    const rate = this.#rate.show(given, now);
+    const rate = this.#record.rate.show(given, now);
     const holders = [...this.#tickets.values()].map((ticket) => holderState(ticket, now));
     const waiters = this.#queue
       .living(now)
       .map((waiter, position) => waiterState(waiter, position, now));
     const counts = { held: this.#tickets.permits, waiting: waiters.length };
-    const rules = { ...this.#limits.show(limit), ...(rate !== undefined && { rate }) };
+    const rules = { ...this.#record.limits.show(limit), ...(rate !== undefined && { rate }) };
     return { ...rules, ...counts, holders, waiters };
   }
 
@@ -221,15 +223,15 @@ export class MemorySemaphore {
 
   /** What every call begins with: the limit that counts, and what the caller hears of it. */
   #begin(call: Call, now: number) {
-    this.#lastUse = now;
+    this.#record.use(now);
     this.#purge(now);
-    this.#rate.begin(now);
-    const limit = this.#limits.countsFor(call.limit);
-    return { limit, told: this.#limits.note(call, this.#isBusy()) };
+    this.#record.rate.begin(now);
+    const limit = this.#record.limits.countsFor(call.limit);
+    return { limit, told: this.#record.limits.note(call, this.#isBusy()) };
   }
 
   #purge(now: number): void {
-    this.#limits.used ||= this.#isBusy();
+    this.#record.limits.used ||= this.#isBusy();
     this.#tickets.purge(now);
   }
 
@@ -324,11 +326,11 @@ export class MemorySemaphore {
 
   /** The condition of every grant, besides its turn. */
   #fits(permits: number, limit: number, now: number): boolean {
-    return this.#tickets.permits + permits <= limit && this.#rate.allows(permits, now);
+    return this.#tickets.permits + permits <= limit && this.#record.rate.allows(permits, now);
   }
 
   #grant(grantee: Grantee, now: number, expiresAt: number): Ticket {
-    this.#rate.charge(grantee.permits, now);
+    this.#record.rate.charge(grantee.permits, now);
     return this.#tickets.grant(grantee, now, expiresAt);
   }
 

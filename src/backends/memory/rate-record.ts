@@ -78,12 +78,14 @@ export class RateRecord {
     return this.#arrivals.tat / 1000;
   }
 
-  /** Whether nobody would miss it. Changes nothing, as the next ones. */
-  isEmptyAt(now: number): boolean {
-    return this.#knownAt(now) === undefined && this.#arrivals.tat <= microseconds(now);
+  /** From when on nobody would miss it. */
+  get emptyAt(): number {
+    const known = this.#known;
+    if (known !== undefined && known.until === undefined) return Infinity;
+    return Math.max(known?.until ?? -Infinity, this.lastTurn);
   }
 
-  /** Whether there is one. */
+  /** Whether there is one. Changes nothing, as the next one. */
   countsAt(now: number): boolean {
     return (this.#knownAt(now)?.rate ?? null) !== null;
   }

@@ -11,6 +11,9 @@ const PASSING =
 /** Reply errors begin with a word in capitals; errors of sockets and clients do not. */
 const REPLY = /^-?[A-Z][A-Z0-9_]+ /;
 
+/** What ioredis says of a client that subscribes. */
+const SUBSCRIBER = /in subscriber mode/i;
+
 /**
  * Whether a retry can help. Lost connections and the like: yes. Replies that say why the
  * command cannot work (wrong type, no rights, out of memory): no.
@@ -18,7 +21,7 @@ const REPLY = /^-?[A-Z][A-Z0-9_]+ /;
 export function isRetryableError(error: unknown): boolean {
   const message = error instanceof Error ? error.message : String(error);
   if (PASSING.test(message)) return true;
-  if (error instanceof TypeError) return false;
+  if (error instanceof TypeError || SUBSCRIBER.test(message)) return false;
   return !REPLY.test(message);
 }
 

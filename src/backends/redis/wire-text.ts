@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { shown } from '../../arguments/shown.js';
 import type { PushedGrant, Rate, Reply } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { MOST_PERMITS } from '../protocol.js';
@@ -11,7 +12,7 @@ import { parseTicketId } from '../ticket-id.js';
 export class UnexpectedReplyError extends Error {
   constructor(script: string, reply: unknown) {
     super(
-      `the script ${script} got an unexpected reply: ${inspect(reply).slice(0, 200)}; its keys are damaged, or something else wrote them`,
+      `the script ${script} got an unexpected reply: ${shown(inspect(reply), 200)}; its keys are damaged, or something else wrote them`,
     );
     this.name = 'UnexpectedReplyError';
   }

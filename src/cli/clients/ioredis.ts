@@ -55,8 +55,10 @@ async function connectOne(made: Client, { settings }: Pending): Promise<void> {
   if (database !== 0) await made.select(database);
   else {
     await made.ping().catch((error: unknown) => {
-      // A user without the right to PING, a server that loads: no hindrance.
-      if (error instanceof Error && /^(NOAUTH|WRONGPASS)/.test(error.message)) throw error;
+      // A user without the right to PING, a server that loads: no hindrance. A connection that is
+      // closed is: the error event says why.
+      const isReply = error instanceof Error && /^[A-Z]+ /.test(error.message);
+      if (!isReply || /^(?:NOAUTH|WRONGPASS)/.test(error.message)) throw error;
     });
   }
 }

@@ -1,3 +1,4 @@
+import { shown } from '../../arguments/shown.js';
 import type { Options } from '../arguments.js';
 import type { Command } from '../command.js';
 import { COMMON_OPTIONS } from '../common-options.js';
@@ -31,7 +32,7 @@ with the server that $REDIS_URL names.`,
     const commands = await Promise.all([...all.values()].map((load) => load()));
     const script = Object.entries(SHELLS).find(([name]) => name === shell)?.[1];
     if (script === undefined) {
-      throw new UsageError(`expected bash, zsh or fish, got ${JSON.stringify(shell)}`);
+      throw new UsageError(`expected bash, zsh or fish, got ${JSON.stringify(shown(shell))}`);
     }
     await print(script(commands));
     return EXIT.ok;

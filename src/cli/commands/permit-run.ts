@@ -1,3 +1,4 @@
+import { quoted } from '../../arguments/shown.js';
 import type { Handle } from '../../index.js';
 import { AcquireTimeoutError, HandleLostError, Semaphore } from '../../index.js';
 import { Child, codeOf, signalCode } from '../child/child.js';
@@ -61,7 +62,12 @@ async function open(server: Server, plan: RunPlan, left: number): Promise<Semaph
     const { limit } = await withTimeout(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
     semaphore = make(Math.max(1, limit));
   }
-  if (!quiet) semaphore.on('warning', ({ message }) => complain(`warning: ${message}`));
+  if (!quiet) {
+    semaphore.on('warning', ({ code, message }) => {
+      // Without --limit any is right.
+      if (code !== 'STORED_LIMIT' || plan.hasLimit) complain(`warning: ${message}`);
+    });
+  }
   return semaphore;
 }
 
@@ -83,7 +89,7 @@ async function take(
     // It names the option as the library calls it.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
     if (!(error instanceof AcquireTimeoutError)) throw error;
-    const message = `no permit of ${JSON.stringify(name)} came free within ${timeout} ms`;
+    const message = `no permit of ${quoted(name)} came free within ${timeout} ms`;
     if (error.cause === undefined) throw new Failure(conflictCode, message, error);
     throw new UnavailableError(`${message}; last error: ${describe(error.cause)}`, error);
   } finally {

@@ -1,3 +1,4 @@
+import { quoted } from '../../arguments/shown.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import { complain, confirm } from '../output.js';
@@ -22,7 +23,7 @@ Exit code 1: there is no such ticket.`,
         await confirm(`${name}: revoked ${ticket}`);
         return EXIT.ok;
       }
-      complain(`${JSON.stringify(name)} has no ticket ${ticket}`);
+      complain(`${quoted(name)} has no ticket ${ticket}`);
       return EXIT.noSuchTicket;
     });
   },

@@ -69,6 +69,8 @@ export interface RunPlan {
   readonly prefix: string;
   /** Infinity: any number. */
   readonly limit: number;
+  /** Whether the user gave it. */
+  readonly hasLimit: boolean;
   readonly rate: RateOptions | undefined;
   readonly permits: number;
   /** Undefined: no limit. */
@@ -98,6 +100,7 @@ export function planOf(args: Arguments): RunPlan {
     command,
     prefix: prefixOf(args),
     limit: args.count('limit', 1) ?? (rate === undefined ? 1 : Infinity),
+    hasLimit: args.text('limit') !== undefined,
     rate,
     permits: args.count('permits', 1) ?? 1,
     timeout,

@@ -1,6 +1,6 @@
-import { inspect } from 'node:util';
 import { expect } from 'chai';
 
+import { formatValue } from '../../../src/arguments/shown.js';
 import type { HandleData } from '../../../src/index.js';
 import {
   acquireAll,
@@ -24,9 +24,15 @@ const BAD_OPTIONS: Readonly<Record<string, Bad>> = {
     [undefined, null, '5', 5n, [5]],
     [0, -1, 1.5, NaN, Infinity, 2 ** 53],
   ],
-  ttl: [['1000'], [99, 99.9, 0, -1, NaN, Infinity, 2 ** 31, Number.MAX_SAFE_INTEGER]],
-  extendEvery: [['100'], [-1, NaN, Infinity, 15_001]],
-  retry: [[5, '10'], []],
+  ttl: [
+    ['1000', null],
+    [99, 99.9, 0, -1, NaN, Infinity, 2 ** 31, Number.MAX_SAFE_INTEGER],
+  ],
+  extendEvery: [
+    ['100', null],
+    [-1, NaN, Infinity, 15_001],
+  ],
+  retry: [[5, '10', null], []],
   'retry.min': [['10'], [0, -1, NaN]],
   'retry.max': [['10'], [9, Infinity]],
   'retry.factor': [['2'], [0.5, NaN]],
@@ -35,12 +41,12 @@ const BAD_OPTIONS: Readonly<Record<string, Bad>> = {
     [5, 'a{b', 'a}b', 'a\ud800'],
     ['', 'x'.repeat(129)],
   ],
-  label: [[5, 'a\udc00'], ['x'.repeat(257)]],
+  label: [[5, null, 'a\udc00'], ['x'.repeat(257)]],
   maxWaiting: [
     ['5', null],
     [-1, 1.5, NaN],
   ],
-  clock: [[5, {}], []],
+  clock: [[5, {}, null], []],
   replicas: [[3, null], []],
   rate: [[3, null, '100/m', [100, 60_000]], []],
   'rate.permits': [
@@ -59,7 +65,7 @@ const BAD_OPTIONS: Readonly<Record<string, Bad>> = {
 const BESIDE: Readonly<Record<string, object>> = { rate: { permits: 1, per: 1000 } };
 
 const BAD_KEYED_OPTIONS: Readonly<Record<string, Bad>> = {
-  limit: [[], [3]],
+  limit: [[], [1, 3]],
   name: [
     [5, 'a:b', 'a\ud800'],
     ['', 'x'.repeat(129)],
@@ -84,7 +90,10 @@ const BAD_TARGETS = [undefined, null, {}, { eval: 1, evalsha: 2 }, { runBySha: (
 const BAD_CALLS: Readonly<Record<string, Bad>> = {
   timeout: [['5'], [-1, -2000, NaN, -Infinity, 2 ** 53]],
   signal: [[null, 'abort', { aborted: false }, new AbortController()], []],
-  permits: [['1'], [0, -1, 1.5, NaN, 4, 2 ** 24 + 1]],
+  permits: [
+    ['1', null],
+    [0, -1, 1.5, NaN, 4, 2 ** 24 + 1],
+  ],
   priority: [
     ['1', null],
     [-1, 10, 1.5, NaN],
@@ -182,7 +191,7 @@ export const argumentCases: CaseGroup = {
     'of a mutex': async ({ target, name }) => {
       const make = (value: unknown): Mutex => new Mutex(target, name, value as object);
       await expectRefused('options', [[5, null], []], thrownBy, make);
-      await expectRefused('limit', [[], [2, '1']], thrownBy, (limit) => make({ limit }));
+      await expectRefused('limit', [[], [1, 2, '1']], thrownBy, (limit) => make({ limit }));
       await expectRefused('ttl', [[], [5]], thrownBy, (ttl) => make({ ttl }));
       await using mutex = make({});
       const set = (limit: never): Promise<void> => mutex.setLimit(limit);
@@ -209,6 +218,10 @@ export const argumentCases: CaseGroup = {
       }
       const closing = (drain: never): Promise<void> => semaphore.close({ drain });
       await expectRefused('drain', [['5'], [-1, NaN, Infinity, 2 ** 31]], rejection, closing);
+      await expectRefused('timeout', [[null], []], rejection, (value) => semaphore.acquire(value));
+      await expectRefused('options', [[null], []], rejection, (value) =>
+        semaphore.tryAcquire(value),
+      );
       const uses: Call[] = [(fn) => semaphore.use(fn), (fn) => semaphore.tryUse(fn)];
       await expectRefused('fn', [[5, 'job'], []], rejection, ...uses);
       expect(await semaphore.inspect()).to.include({ held: 0, waiting: 0 });
@@ -235,7 +248,7 @@ export const argumentCases: CaseGroup = {
       const expectNoTicket = async (ticket: unknown, option: string, value: unknown) => {
         const error = await errorOf(semaphore.adopt(ticket as HandleData), TypeError);
         expect(error.message.startsWith(`${option}: expected `), error.message).to.equal(true);
-        expect(error.message).to.include(`, got ${inspect(value)}; see docs/`);
+        expect(error.message).to.include(`, got ${formatValue(value)}; see docs/`);
         expect(error).to.have.property('code', 'INVALID_ARGUMENT');
       };
       const good = { name: scope.name, id: 'abc.1', slots: [0], fencingToken: 5 };

@@ -1,13 +1,31 @@
 import { expect } from 'chai';
 
-import type { KeyedMutex, KeyedMutexOptions, Semaphore } from '../../../src/index.js';
-import { KeyedSemaphore } from '../../../src/index.js';
+import type {
+  CompositeHandle,
+  Handle,
+  KeyedMutexOptions,
+  Semaphore,
+  SemaphoreWarning,
+} from '../../../src/index.js';
+import {
+  Election,
+  KeyedMutex,
+  KeyedSemaphore,
+  Mutex,
+  ReadWriteLock,
+  useAll,
+} from '../../../src/index.js';
 import { eventually } from '../../support/eventually.js';
 import { moment } from '../../support/moment.js';
 import { type CaseGroup, needing } from '../case-group.js';
 import type { Scope } from '../scope.js';
 
 const DAY = 86_400_000;
+
+/** What emits the warnings of semaphores. */
+interface EventSource {
+  on(event: 'warning', listener: (warning: SemaphoreWarning) => void): unknown;
+}
 
 /** The messages of one kind of warning from now on. */
 function warningsOf(source: Semaphore | KeyedMutex | KeyedSemaphore, code: string): string[] {
@@ -23,6 +41,15 @@ async function useKey(scope: Scope, options: KeyedMutexOptions): Promise<string[
   const [, mutex] = scope.keyed(options);
   const heard = warningsOf(mutex, 'STRIPES_MISMATCH');
   await mutex.use('key', () => {});
+  return heard;
+}
+
+/** Its warnings from now on, but for those that a row may have beside them. */
+function allWarningsOf(source: EventSource): SemaphoreWarning[] {
+  const heard: SemaphoreWarning[] = [];
+  source.on('warning', (warning) => {
+    if (warning.code !== 'EVICTION' && warning.code !== 'LIMIT_MISMATCH') heard.push(warning);
+  });
   return heard;
 }
 
@@ -86,6 +113,65 @@ export const warningCases: CaseGroup = {
       expect(heard).to.deep.equal([[], [], []]);
     },
 
+    'get one warning of a limit that another object stored, with both': needing(
+      'operator calls',
+      async (scope) => {
+        const stored = scope.semaphore({ limit: 3 });
+        const own = allWarningsOf(stored);
+        await stored.setLimit(5);
+        await stored.use(() => {});
+        const [early, late] = scope.pair({ limit: 3 });
+        const equal = scope.elsewhere({ limit: 5 });
+        const quiet = allWarningsOf(equal);
+        await late.use(() => {});
+        for (const semaphore of [early, late, equal]) {
+          const heard = semaphore === equal ? quiet : allWarningsOf(semaphore);
+          for (let round = 0; round < 3; round += 1) await semaphore.use(() => {});
+          await moment();
+          if (semaphore === equal) continue;
+          expect(heard.map(({ code }) => code)).to.deep.equal(['STORED_LIMIT']);
+          const message = heard.map((warning) => warning.message).join();
+          expect(message).to.include(`the limit of "${scope.name}" is 5`).and.include('not 3');
+          expect(message).to.include('setLimit(3)');
+          expect(message).to.include(`redsem limit "${scope.name}" 3`);
+        }
+        expect([...own, ...quiet]).to.deep.equal([]);
+        await early.setLimit(3);
+        const after = scope.elsewhere({ limit: 3 });
+        const heard = allWarningsOf(after);
+        await after.use(() => {});
+        await moment();
+        expect(heard, 'what the message says ends it').to.deep.equal([]);
+      },
+    ),
+
+    'get the warning of a stored limit from every class': needing(
+      'operator calls',
+      async (scope) => {
+        const { target, name } = scope;
+        const keyed = new KeyedSemaphore(target, { name, limit: 2 });
+        const keys = new KeyedMutex(target, { name });
+        const [lock, mutex] = [new ReadWriteLock(target, name), new Mutex(target, `mutex ${name}`)];
+        const election = new Election(target, `election ${name}`);
+        const used: [EventSource, string, () => Promise<unknown>][] = [
+          [keyed, `keyed:${name}:a`, () => keyed.use('a', () => {})],
+          [keys, `keyed:${name}:b`, () => keys.use('b', () => {})],
+          [lock, name, () => lock.read(() => {})],
+          [mutex, mutex.name, () => mutex.use(() => {})],
+          [election, election.name, async () => (await election.campaign()).release()],
+        ];
+        for (const [source, under, use] of used) {
+          await scope.elsewhere({}, under).setLimit(7);
+          const heard = allWarningsOf(source);
+          await use();
+          await eventually(() => expect(heard).to.have.lengthOf(1));
+          expect(heard[0]).to.include({ code: 'STORED_LIMIT' });
+          expect(heard[0]?.message).to.include(`the limit of "${under}" is 7`);
+        }
+        for (const each of [keyed, keys, lock, mutex, election]) await each.close();
+      },
+    ),
+
     'about stripes get one warning each': needing('operator calls', async (scope) => {
       for (const [options, here, elsewhere] of [
         [{ name: scope.freshName(), stripes: 16 }, '16 stripes', '16'],
@@ -115,5 +201,101 @@ export const warningCases: CaseGroup = {
         expect(keys.get('stripes')).to.be.within(DAY - 60_000, DAY);
       });
     }),
+  },
+};
+
+/** What a function of `use` does with its handle when the permit is lost already. */
+const LOOKS: Readonly<Record<string, (handle: Handle | CompositeHandle) => unknown>> = {
+  signal: ({ signal }) => signal,
+  held: ({ held }) => held,
+  expiresIn: ({ expiresIn }) => expiresIn,
+  assertHeld: (handle) => {
+    try {
+      handle.assertHeld();
+    } catch {
+      // It knows now.
+    }
+  },
+  'a lost listener': (handle) => handle.on('lost', () => {}),
+  'its release': (handle) => handle.release(),
+};
+
+export const unnoticedCases: CaseGroup = {
+  title: 'a loss while use runs',
+  cases: {
+    'is a warning where the function never looked, each time': async (scope) => {
+      const semaphore = scope.semaphore({ limit: 2 });
+      const heard = allWarningsOf(semaphore);
+      const lose = async (handle: Handle): Promise<string> => {
+        await scope.removeTicket(handle);
+        return 'done';
+      };
+      expect(await semaphore.use(lose)).to.equal('done');
+      expect(await semaphore.tryUse(lose)).to.deep.equal({ ran: true, result: 'done' });
+      await semaphore.use(() => {});
+      await semaphore.use(() => Promise.reject(new Error('failed'))).catch(() => {});
+      await moment();
+      expect(heard.map(({ code }) => code)).to.deep.equal(['LOST_UNNOTICED', 'LOST_UNNOTICED']);
+      expect(heard[0]?.message).to.include(`"${scope.name}" was lost (missing)`);
+    },
+
+    'says why: closed, or revoked': async (scope) => {
+      const semaphore = scope.semaphore();
+      const heard = allWarningsOf(semaphore);
+      await semaphore.use(() => semaphore.close());
+      await moment();
+      expect(heard.map(({ message }) => /lost \((\w+)\)/.exec(message)?.[1])).to.deep.equal([
+        'closed',
+      ]);
+    },
+
+    'is no warning where the function looked, before or after it': async (scope) => {
+      const semaphore = scope.semaphore();
+      const heard = allWarningsOf(semaphore);
+      for (const [title, look] of Object.entries(LOOKS)) {
+        await semaphore.use(async (handle) => {
+          await look(handle);
+          await scope.removeTicket(handle);
+        });
+        await semaphore.use(async (handle) => {
+          await scope.removeTicket(handle);
+          await look(handle);
+        });
+        await useAll([semaphore], async (handle) => {
+          for (const each of handle.handles) await scope.removeTicket(each);
+          await look(handle);
+        });
+        await moment();
+        expect(heard, title).to.deep.equal([]);
+      }
+    },
+
+    'is a warning of whatever has the permit': async (scope) => {
+      const { target, name } = scope;
+      const keyed = new KeyedSemaphore(target, { name, limit: 2 });
+      const keys = new KeyedMutex(target, { name });
+      const [lock, one] = [new ReadWriteLock(target, `lock ${name}`), scope.semaphore()];
+      const two = scope.semaphore({}, scope.freshName());
+      const lose = (handle: Handle): Promise<void> => scope.removeTicket(handle);
+      const loseAll = async ({ handles }: CompositeHandle): Promise<void> => {
+        for (const handle of handles) await lose(handle);
+      };
+      const uses: [EventSource, () => Promise<unknown>, number][] = [
+        [keyed, () => keyed.use('a', lose), 1],
+        [keyed, () => keyed.tryUse('a', lose), 1],
+        [keys, () => keys.use(['b', 'c'], loseAll), 2],
+        [keys, () => keys.tryUse('b', loseAll), 1],
+        [lock, () => lock.read(lose), 1],
+        [lock, () => lock.write(lose), 1],
+        [two, () => useAll([one, two], loseAll), 1],
+      ];
+      for (const [source, use, count] of uses) {
+        const heard = allWarningsOf(source);
+        await use();
+        const codes = Array.from({ length: count }, () => 'LOST_UNNOTICED');
+        await eventually(() => expect(heard.map(({ code }) => code)).to.deep.equal(codes));
+      }
+      for (const each of [keyed, keys, lock]) await each.close();
+    },
   },
 };

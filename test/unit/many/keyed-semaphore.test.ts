@@ -49,7 +49,8 @@ describe('a keyed semaphore', () => {
     for (const call of calls) expect(await reasonOf(call)).to.equal(thrown);
     for (const [answer, error, got] of [
       ['3', TypeError, '"3" (string)'],
-      [Promise.resolve(3), TypeError, 'an object'],
+      [Promise.resolve(3), TypeError, 'an object of class Promise'],
+      [Promise.reject(new Error('no limit')), TypeError, 'an object of class Promise'],
       [0, RangeError, '0'],
       [NaN, RangeError, 'NaN'],
     ] as const) {

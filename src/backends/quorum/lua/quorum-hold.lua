@@ -28,7 +28,8 @@ local function choose(sem, request)
   local chosen, own, is_take = {}, {}, request.mode == 't'
   local fits = not is_take or sem.count + request.permits <= sem.limit
   for text in string.gmatch(fits and request.slots or '', '%d+') do
-    local slot = text + 0
+    -- A sum with a text is a float in the Lua of ioredis-mock, which would be written as 0.0.
+    local slot = math.floor(text + 0)
     if slot < sem.limit and not sem.used[slot] and not own[slot] and #chosen < request.permits then
       chosen[#chosen + 1], own[slot] = slot, true
     end

@@ -11,8 +11,7 @@
 local function write_state(s)
   local short = s.policy == '' and s.stored == '' and s.gaps == 0 and s.held == s.count and s.held <= s.limit
   if short and not s.short then
-    -- Adopted and revoked tickets have fields, too: then the number of fields does not give that of
-    -- tickets.
+    -- Adopted tickets have two fields: then the number of fields does not give that of tickets.
     write(s.fields, 'HSET', s.meta)
     s.fields = {}
     short = redis.call('HLEN', s.meta) == s.count + s.waiting + (s.state and 2 or 1)

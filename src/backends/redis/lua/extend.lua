@@ -49,7 +49,7 @@ while ARGV[at] do
     local reply = extend_plain(tickets, meta, ids, tokens, run)
     if not reply then
       if not slow then
-        -- include: semaphore serve close renew-each
+        -- include: semaphore serve close remember renew-each
         slow = renew_each
       end
       reply = slow(tickets, meta, queue, ids, tokens, run)

@@ -2,7 +2,7 @@
 local function renew_each(tickets, meta, queue, ids, tokens, run)
   local s, verdicts, known = open(tickets, meta, queue, run, ids), {}, {}
   redis.call('HDEL', meta, '')
-  local records, revoked = redis.call('HMGET', meta, unpack(ids)), redis.call('HGET', meta, 'revoked') or ''
+  local records, revoked = redis.call('HMGET', meta, unpack(ids)), key_beside(tickets, 'revoked')
   for i = 1, #ids do
     known[ids[i]] = has_token(records[i])
   end
@@ -12,7 +12,7 @@ local function renew_each(tickets, meta, queue, ids, tokens, run)
       add(s.adds, run.expires, ids[i])
       s.ends, verdicts[i] = s.now + run.ttl, '1'
     else
-      verdicts[i] = string.find(';' .. revoked, ';' .. ids[i] .. ' ', 1, true) and 'r' or '0'
+      verdicts[i] = remembered(revoked, ids[i], s.now) and 'r' or '0'
     end
   end
   serve(s)

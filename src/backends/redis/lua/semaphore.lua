@@ -7,7 +7,7 @@
 -- waiter, below zero by 9e15; '@' alone, at -9e15: other leases were over.
 -- `meta`, a hash: a ticket's id -> 'slots token label', its slots as in 0,3,7-9; a waiting
 -- request's id -> 'ttl;label'; 'pace', see pace.lua; '~' and the first id of an adopted ticket
--- -> its id now; 'revoked', 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where
+-- -> its id now; 'stored' (the limit), 'layout' -> 2; 'state' -> 'last limit' and, where
 -- somebody waits, ';waiting'; or, unless all permits are held by tickets of one each on the lowest
 -- slots, within the limit, and no policy is in use, ';stored top held gaps count waiting' and then
 -- the policies in use, a letter each, behind a space. last: the last token or place, 16 digits.
@@ -60,16 +60,19 @@ local function read_state(s)
     return false
   end
   s.state, s.last, s.configured, s.short = state, last + 0, limit, top == ''
+  -- An old `meta` that was restored alone may count as many tickets and free ranges together, but
+  -- others of each.
+  local free_ranges = redis.call('ZCOUNT', s.tickets, '-inf', '(0')
   if not s.short and waiting == '' then
     return false
   end
   if s.short then
     s.top, s.held, s.count, s.waiting = others, others, others, stored == '' and 0 or stored + 0
-    return others >= 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
+    return others >= 0 and free_ranges == 0 and redis.call('HLEN', s.meta) == others + s.waiting + 2
   end
   s.stored, s.top, s.held, s.gaps = stored, top + 0, held + 0, gaps + 0
   s.count, s.waiting, s.policy = count + 0, waiting + 0, policy
-  return others == s.count + s.gaps
+  return free_ranges == s.gaps and others == s.count + s.gaps
 end
 
 -- Gives back those of the ids that are tickets, by their records: which ones, and how many.

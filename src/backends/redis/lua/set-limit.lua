@@ -6,40 +6,45 @@
 --       counts: '+2', '-1' 4 the id of the change, else ''   5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; of a change the limit that it made, or x and the
 --       limit where it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
--- Cost  O(log n) for each expired ticket and grant
+-- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
 
--- include: time semaphore serve close
--- The limit that a change makes, nil where it cannot be. 'changes' is 'id expiry limit;…': for a
--- minute a change that is sent again makes nothing new.
-local function changed(s, change, id)
-  local known = ''
-  for entry, other, expiry, limit in string.gmatch(redis.call('HGET', s.meta, 'changes') or '', '((%S+) (%d+) (%d+);)') do
-    if other == id then
-      return limit
+-- include: time semaphore serve close remember
+-- The limit that a change made within the last minute, nil where there was none: one that is sent
+-- again makes nothing new. The key 'changes' has each id, and 'id limit' beside it.
+local function made_before(key, id, now)
+  local till = remembered(key, id, now)
+  local both = till and redis.call('ZRANGEBYSCORE', key, text_of(till), text_of(till)) or {}
+  for i = 1, #both do
+    if string.sub(both[i], 1, #id + 1) == id .. ' ' then
+      return string.sub(both[i], #id + 2)
     end
-    known = expiry + 0 > s.now and known .. entry or known
   end
-  local limit = s.limit + change
-  if limit < 0 or limit > 9007199254740991 then
-    return nil
-  end
-  add(s.fields, 'changes', known .. id .. ' ' .. text_of(s.now + 60000000) .. ' ' .. text_of(limit) .. ';')
-  return text_of(limit), true
 end
 
-local limit, id = ARGV[3], ARGV[4]
-local late, is_new, verdict = ARGV[5] ~= '' and now_text > ARGV[5], id == '', ''
+-- The limit that a change makes, nil where it cannot be.
+local function changed(limit, change)
+  limit = limit + change
+  return limit >= 0 and limit <= 9007199254740991 and text_of(limit) or nil
+end
+
+local limit, id, changes = ARGV[3], ARGV[4], key_beside(KEYS[1], 'changes')
+local late, is_new, verdict = ARGV[5] ~= '' and now_text > ARGV[5], true, ''
 local s = open(KEYS[1], KEYS[2], KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if late then
-  verdict = 'l'
+  is_new, verdict = false, 'l'
 elseif id ~= '' then
-  limit, is_new = changed(s, limit, id)
-  verdict = limit or 'x' .. text_of(s.limit)
+  local before = made_before(changes, id, s.now)
+  limit = before or changed(s.limit, limit)
+  is_new, verdict = limit and not before, limit or 'x' .. text_of(s.limit)
 end
-if is_new and not late then
+if is_new then
   s.stored, s.limit = limit, limit + 0
   s.told = s.stored ~= s.own and 's' .. s.stored or ''
   add(s.fields, 'stored', s.stored)
 end
 serve(s)
-return now_text .. '|' .. close(s, verdict)
+local reply = close(s, verdict)
+if is_new and id ~= '' then
+  remember(changes, s.now, s.now + 60000000, id, id .. ' ' .. limit)
+end
+return now_text .. '|' .. reply

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { queryObjects } from 'node:v8';
 
+import { KeyedSemaphore } from '../../../../src/index.js';
 import { systemClock } from '../../../../src/time/clock.js';
 import { ManualClock } from '../../../../src/time/manual-clock.js';
 import { MemoryBackend } from '../../../../src/backends/memory/memory-backend.js';
@@ -122,6 +124,30 @@ describe('memory backend', () => {
     expect((await backend.listNames('p')).names.length).to.equal(0);
     for (let i = 0; i < 3000; i += 1) await backend.inspect(keyOf(`other ${i}`));
     expect(backend.size).to.equal(1000);
+  });
+
+  it('keeps little of keys that have a rate, and forgets them once it no longer counts', async () => {
+    const rate = { permits: 1, per: 1000 };
+    const keyed = new KeyedSemaphore(backend, { limit: 1, rate });
+    const useKeys = async (from: number, count: number): Promise<void> => {
+      for (let i = from; i < from + count; i += 1) await keyed.use(`key ${i}`, async () => {});
+    };
+    const collections = (): number =>
+      [Map, Array].reduce((sum, type) => sum + queryObjects(type, { format: 'count' }), 0);
+    await useKeys(0, 1100);
+    const before = collections();
+    await useKeys(1100, 1000);
+    // Semaphores that wait for callers have dozens of lists and maps each.
+    expect(collections() - before).to.be.below(500);
+    expect(backend.size).to.equal(2100);
+    // What was used of the rate is known.
+    expect(await keyed.tryAcquire('key 2099')).to.equal(null);
+    clock.stall(61_000);
+    // By calls of a single name, and without a timer.
+    for (let i = 0; i < 200; i += 1) await keyed.tryAcquire('key 1');
+    expect(backend.size).to.be.at.most(1001);
+    await keyed.close();
+    expect(clock.timers).to.equal(0);
   });
 
   it('gives the event loop its turn, however fast each reply makes its caller call again', async () => {

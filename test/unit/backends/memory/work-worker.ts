@@ -12,7 +12,7 @@ profiler.connect();
 await profiler.post('Profiler.enable');
 await profiler.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 const counts: number[][] = [];
-for (const work of [serveWaiters, keepTickets]) {
+for (const work of [serveWaiters, keepTickets, changeLimits]) {
   const count: number[] = [];
   for (const size of sizes) count.push(await runsDuring(() => work(size)));
   counts.push(count);
@@ -70,6 +70,15 @@ async function keepTickets(size: number): Promise<void> {
   for (const batch of batches(ids)) await one.acquire(batch);
   for (const batch of batches(ids)) await one.extend(batch);
   for (let i = 0; i < size; i += 1) await one.release(ids[(i * 7919) % size] ?? '');
+}
+
+/** The limit is changed and tickets are revoked, and all of it is remembered. */
+async function changeLimits(size: number): Promise<void> {
+  const one = new MemoryFixture({ limit: size });
+  const ids = idsOf('t', size);
+  for (const batch of batches(ids)) await one.acquire(batch);
+  for (let i = 0; i < size; i += 1) await one.addPermits(i % 2 === 0 ? 1 : -1, `c.${i}`);
+  for (const id of ids) await one.revoke(id);
 }
 
 function idsOf(client: string, size: number): string[] {

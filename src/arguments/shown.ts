@@ -1,0 +1,77 @@
+import { inspect } from 'node:util';
+
+/** The most characters that a message shows of one value. */
+const MOST_SHOWN = 100;
+
+const HIDDEN = '***';
+
+/**
+ * All that is before the last `@` of a URL: a password may contain every other sign, unescaped,
+ * too. The second form is a URL that is percent-encoded as a whole, once or more often.
+ */
+const LOGIN = /((?:[a-z][a-z\d+.-]{0,30}:)?\/\/)\S*@/gi;
+const ENCODED_LOGIN = /(%(?:25)*3a(?:%(?:25)*2f){2})\S*%(?:25)*40/gi;
+
+/** `?password=…`, which clients take, too. */
+const SECRET_PARAMETER = /([?&][\w-]*(?:pass|password|passwd|secret|token|auth)=)[^&#\s]*/gi;
+
+/** A URL without its scheme. */
+const BARE_LOGIN = /[^\s/]*:\S*@/g;
+
+/** A text without the credentials of the URLs in it. */
+export function withoutCredentials(text: string): string {
+  if (!/[@?&]|%(?:25)*40/.test(text)) return text;
+  return text
+    .replace(LOGIN, `$1${HIDDEN}@`)
+    .replace(ENCODED_LOGIN, `$1${HIDDEN}%40`)
+    .replace(SECRET_PARAMETER, `$1${HIDDEN}`);
+}
+
+/** A text that a user gave, as a message shows it: without credentials, and not too long. */
+export function shown(text: string, most: number = MOST_SHOWN): string {
+  const clean = withoutCredentials(text);
+  return clean.length <= most ? clean : `${clean.slice(0, most - 1).toWellFormed()}…`;
+}
+
+/** The same in quotes. */
+export function quoted(text: string, most: number = MOST_SHOWN): string {
+  const whole = JSON.stringify(withoutCredentials(text));
+  return whole.length <= most ? whole : `${whole.slice(0, most - 2).toWellFormed()}…"`;
+}
+
+/**
+ * A refused value as an error message shows it, with its type: 100 characters at most, without
+ * credentials. What is in an object is not shown: it may be a password.
+ */
+export function formatValue(value: unknown): string {
+  if (typeof value === 'string') {
+    const type = ' (string)';
+    return quoted(value.replace(BARE_LOGIN, bareLogin), MOST_SHOWN - type.length) + type;
+  }
+  if (typeof value === 'function') return functionShown(value);
+  if (typeof value === 'object' && value !== null) return objectShown(value);
+  if (value === null || value === undefined) return String(value);
+  const type = ` (${typeof value})`;
+  return shown(inspect(value), MOST_SHOWN - type.length) + type;
+}
+
+/** `class Redis`, `function connect`. */
+function functionShown(value: object): string {
+  const kind = /^class\b/.test(Function.prototype.toString.call(value)) ? 'class' : 'function';
+  const name: unknown = Reflect.get(value, 'name');
+  const isNamed = typeof name === 'string' && name !== '';
+  return isNamed ? shown(`${kind} ${name}`) : `a ${kind} without a name`;
+}
+
+function objectShown(value: object): string {
+  if (Array.isArray(value)) return 'an array';
+  const maker: unknown = Reflect.get(value, 'constructor');
+  const name: unknown = typeof maker === 'function' ? maker.name : '';
+  const isNamed = typeof name === 'string' && name !== '' && name !== 'Object';
+  return isNamed ? shown(`an object of class ${name}`) : 'an object';
+}
+
+/** With its scheme it is left to the other rule, which leaves that. */
+function bareLogin(login: string): string {
+  return login.includes('//') ? login : `${HIDDEN}@`;
+}

@@ -1,0 +1,22 @@
+-- Fragment: what a call that runs twice must know, in a separate key: a sorted set, a text ->
+-- until when it counts (microseconds). Losing the key loses no more than that.
+local function key_beside(tickets, part)
+  return string.gsub(tickets, 'tickets$', part) .. ''
+end
+
+-- Until when a text counts; nil where it does no more.
+local function remembered(key, text, now)
+  local till = redis.call('ZSCORE', key, text)
+  return till and till + 0 > now and till + 0 or nil
+end
+
+-- What no longer counts is forgotten. The key lives for a minute more: it must not expire in the
+-- middle of a script.
+local function remember(key, now, till, ...)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', text_of(now))
+  for _, text in ipairs({ ... }) do
+    redis.call('ZADD', key, text_of(till), text)
+  end
+  local last = redis.call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2]
+  redis.call('PEXPIRE', key, text_of(math.ceil((last - now) / 1000) + 60000))
+end

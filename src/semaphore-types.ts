@@ -1,0 +1,59 @@
+import type { InspectReply } from './backends/backend.js';
+
+/** What `inspect` gives: permits held, requests waiting, and their labels. */
+export interface SemaphoreState extends InspectReply {
+  /** The semaphore's name. */
+  readonly name: string;
+}
+
+/** Something that somebody should know, though the semaphore works, or still tries to. */
+export interface SemaphoreWarning {
+  /** What it is, for programs: see the event. */
+  readonly code:
+    | 'BACKEND_UNREACHABLE'
+    | 'EVICTION'
+    | 'LIMIT_MISMATCH'
+    | 'LOST_UNNOTICED'
+    | 'NODE_SET'
+    | 'RELEASE_FAILED'
+    | 'STORED_LIMIT';
+  /** What it is, for people, and what to do. */
+  readonly message: string;
+  /** The error behind it, if there is one. */
+  readonly cause?: unknown;
+}
+
+/** Every event and what its listeners get. */
+export interface SemaphoreEvents {
+  /**
+   * `BACKEND_UNREACHABLE`: somebody waits in `acquire`, and for 5 s every call has failed or got no
+   * reply; waiting continues. Once per outage; `cause` is the last error.
+   * `EVICTION`: the server may evict a semaphore's keys. Looked up once, when the first listener is
+   * added, if the user has the right to INFO. `LIMIT_MISMATCH`: somebody else uses the same name
+   * with another limit, and none is stored by `setLimit`. `NODE_SET`: on several independent
+   * masters, somebody else uses the nodes in another set. `STORED_LIMIT`: a limit that another
+   * object has stored counts instead of the one given to this object. Each of them once.
+   * `LOST_UNNOTICED`: the function of `use` ended well, and had not looked at its permit, which was
+   * lost meanwhile; each time. `RELEASE_FAILED`: a permit could not be given back at once, and
+   * nobody got the error, because `use` gave the result of its function, or the handle was disposed
+   * of; each time.
+   */
+  warning: [warning: SemaphoreWarning];
+}
+
+/** Whether a permit was free, and what the function gave. */
+export type TryUseResult<T> = TryUseRan<T> | TryUseSkipped;
+
+/** A permit was free and the function has run. */
+export interface TryUseRan<T> {
+  /** Distinguishes it from the other result. */
+  readonly ran: true;
+  /** What the function gave. */
+  readonly result: T;
+}
+
+/** No permit was free, and the function was not called. */
+export interface TryUseSkipped {
+  /** Distinguishes it from the other result. */
+  readonly ran: false;
+}

@@ -1,0 +1,323 @@
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+
+import { formatValue } from '../../src/arguments/shown.js';
+import { SEMAPHORE_OPTIONS, WAIT_OPTIONS } from '../../src/arguments/known-options.js';
+import { QuorumError } from '../../src/errors.js';
+import type { RedisConnection, SingleTarget } from '../../src/index.js';
+import {
+  acquireAll,
+  Election,
+  isRedsemError,
+  KeyedMutex,
+  KeyedSemaphore,
+  listSemaphores,
+  MemoryBackend,
+  Mutex,
+  quorum,
+  ReadWriteLock,
+  Semaphore,
+} from '../../src/index.js';
+import { webView } from '../../src/web/index.js';
+import { thrownBy } from '../conformance/scope.js';
+import { warningsDuring } from '../support/warnings.js';
+import { reasonOf } from '../support/rejection.js';
+import { ChannelLog } from '../telemetry/channel-log.js';
+import { OtelFixture } from '../telemetry/otel-fixture.js';
+import { get } from '../web/web-fixture.js';
+import { heldFixture, stubFixture } from './stub-fixture.js';
+
+const SECRET = 'hunter2';
+const URLS = [
+  `redis://user:${SECRET}@host:6379/0`,
+  `rediss://:${SECRET}@host`,
+  `REDIS://user:p%40${SECRET}%2f@host`,
+  `redis://user:a/b#c?${SECRET}@d@host`,
+  `tried redis://host, then redis://u:${SECRET}@host; "redis://u:x\\"${SECRET}@host" failed`,
+  `redis://host?x=1&password=${SECRET}`,
+  encodeURIComponent(`redis://user:${SECRET}@host`),
+  encodeURIComponent(encodeURIComponent(`redis://user:${SECRET}@host`)),
+  `//user:${SECRET}@host`,
+  // Too long for a message, so that it is cut.
+  `redis://user:${SECRET}${'x'.repeat(200)}@host`,
+  `redis://user:${'x'.repeat(70)}${SECRET}@host`,
+];
+const [URL_WITH_PASSWORD = ''] = URLS;
+
+/** As a log prints it: with all causes and fields. */
+function expectNoSecret(value: unknown, where: string): void {
+  expect(value, where).not.to.equal(undefined);
+  expect(inspect(value, { depth: 9, showHidden: true }), where).not.to.include(SECRET);
+}
+
+/** What clients make of a login that fails, and of an address. */
+function clientErrors(): Error[] {
+  const login = Object.assign(new Error('WRONGPASS invalid username-password pair'), {
+    command: { name: 'auth', args: ['user', SECRET] },
+  });
+  const nested = new Error('no connection', { cause: new Error(`to ${URL_WITH_PASSWORD}`) });
+  const several = new AggregateError(URLS.map((url) => new Error(`cannot connect to ${url}`)));
+  const fields = Object.assign(new TypeError('Invalid URL'), {
+    input: URL_WITH_PASSWORD,
+    options: { password: SECRET },
+  });
+  return [login, nested, several, fields, ...URLS.map((url) => new Error(`ECONNREFUSED ${url}`))];
+}
+
+describe('a value in a message', () => {
+  it('has 100 characters at most, and no credentials', () => {
+    for (const url of [...URLS, `user:${SECRET}@host:6379`, `:${SECRET}@host`]) {
+      const text = formatValue(url);
+      expect(text).not.to.include(SECRET);
+      expect(text)
+        .to.have.length.of.at.most(100)
+        .and.to.match(/^".*" \(string\)$/);
+    }
+    expect(formatValue(URL_WITH_PASSWORD)).to.equal('"redis://***@host:6379/0" (string)');
+    for (const value of ['x'.repeat(5000), '\0'.repeat(99), Symbol('y'.repeat(500)), 9n ** 999n]) {
+      expect(formatValue(value)).to.have.length.of.at.most(100);
+    }
+  });
+
+  it('that is a class or a function has its name, not its text', () => {
+    class Foo {
+      readonly text = SECRET;
+    }
+    const shown = [Foo, function bar() {}, () => SECRET, new Foo(), { SECRET }, [SECRET], Map];
+    expect(shown.map(formatValue)).to.deep.equal([
+      'class Foo',
+      'function bar',
+      'a function without a name',
+      'an object of class Foo',
+      'an object',
+      'an array',
+      'function Map',
+    ]);
+    const long = { [`f${'x'.repeat(5000)}`]: () => {} };
+    expect(Object.values(long).map(formatValue).join()).to.have.lengthOf(100);
+    const target = thrownBy(() => new Semaphore(Foo as never, 'a', { limit: 1 }));
+    expect((target as Error).message)
+      .to.include('got class Foo;')
+      .and.have.length.below(300);
+  });
+});
+
+describe('no secret is in what is refused:', () => {
+  const backend = new MemoryBackend();
+
+  for (const [i, url] of URLS.entries()) {
+    it(`by a constructor (URL ${i})`, () => {
+      const makes: ((options: object) => unknown)[] = [
+        (options) => new Semaphore(backend, 'a', { limit: 1, ...options }),
+        (options) => new Mutex(backend, 'a', options),
+        (options) => new KeyedMutex(backend, options),
+        (options) => new KeyedSemaphore(backend, { limit: 1, ...options }),
+        (options) => new ReadWriteLock(backend, 'a', options),
+        (options) => new Election(backend, 'a', options),
+        (options) => listSemaphores(backend, options),
+        (options) => webView(backend, options),
+      ];
+      const given = new Set([...SEMAPHORE_OPTIONS, 'name', 'stripes', 'again', 'hosts', 'url']);
+      // They may be any text.
+      for (const free of ['label', 'prefix', 'name']) given.delete(free);
+      for (const make of makes) {
+        for (const option of given)
+          expectNoSecret(
+            thrownBy(() => make({ [option]: url })),
+            option,
+          );
+        expectNoSecret(
+          thrownBy(() => make({ [url]: url })),
+          'another option',
+        );
+        for (const option of ['password', 'secret', 'auth']) {
+          expectNoSecret(
+            thrownBy(() => make({ [option]: SECRET })),
+            option,
+          );
+        }
+        expectNoSecret(
+          thrownBy(() => make(url as never)),
+          'options',
+        );
+      }
+      for (const target of [url, [url], { url }, [{ url }]]) {
+        const make = (): unknown => new Semaphore(target as never, 'a', { limit: 1 });
+        expectNoSecret(thrownBy(make), 'target');
+      }
+      expectNoSecret(
+        thrownBy(() => quorum(url as never)),
+        'clients',
+      );
+      const connection = { runBySha: () => 0, runByText: () => 0 } as unknown as SingleTarget;
+      const named = { [url.slice(0, 250)]: connection };
+      expectNoSecret(
+        thrownBy(() => quorum(named, { lists: [['other']] })),
+        'lists',
+      );
+      const lists = [['node', url]];
+      expectNoSecret(
+        thrownBy(() => quorum({ node: connection }, { lists })),
+        'lists',
+      );
+      expectNoSecret(
+        thrownBy(() => quorum(named, { otherSet: url as never })),
+        'otherSet',
+      );
+    });
+
+    it(`by a call (URL ${i})`, async () => {
+      const semaphore = new Semaphore(backend, 'a', { limit: 1 });
+      const given = [...WAIT_OPTIONS, 'permits', 'url', 'password'];
+      for (const option of given) {
+        if (option === 'group') continue;
+        expectNoSecret(await reasonOf(semaphore.acquire({ [option]: url })), option);
+      }
+      const ticket = await semaphore.use((handle) => handle.toJSON());
+      const refused: Promise<unknown>[] = [
+        semaphore.acquire(url as never),
+        semaphore.tryAcquire(url as never),
+        semaphore.use(url as never),
+        semaphore.setLimit(url as never),
+        semaphore.addPermits(url as never),
+        semaphore.setRate(url as never),
+        semaphore.revoke(url),
+        semaphore.adopt(url as never),
+        semaphore.close(url as never),
+        acquireAll([url as never]),
+        new KeyedMutex(backend).acquire({ url } as never),
+        new KeyedSemaphore(backend, { limit: () => url as never }).acquire('key'),
+        new Election(backend, 'a').campaign(url as never),
+      ];
+      for (const field of ['name', 'id', 'slots', 'fencingToken']) {
+        refused.push(semaphore.adopt({ ...ticket, [field]: url }));
+      }
+      for (const [place, each] of refused.entries()) {
+        expectNoSecret(await reasonOf(each), `call ${place}`);
+      }
+    });
+
+    it(`for a name (URL ${i})`, async () => {
+      const semaphore = new Semaphore(backend, url, { limit: 1 });
+      const held = await semaphore.acquire();
+      const messages = [
+        await reasonOf(semaphore.acquire(0)),
+        await reasonOf(semaphore.acquire({ permits: 2 })),
+      ];
+      await semaphore.close();
+      messages.push(
+        await reasonOf(semaphore.acquire()),
+        thrownBy(() => held.assertHeld()),
+      );
+      for (const error of messages) expect((error as Error).message).not.to.include(SECRET);
+    });
+  }
+
+  it('for the token of a view', () => {
+    const token = 123_456_789_012_345;
+    const error = thrownBy(() => webView(backend, { token: token as never }));
+    expect(inspect(error)).to.include('got number').and.not.include(String(token));
+  });
+});
+
+describe('no secret is in what a client threw:', () => {
+  it('it stays the same error where there is none, else it is a copy of its class', async () => {
+    const { semaphore, backend } = stubFixture();
+    backend.isRetryable = () => false;
+    const plain = Object.assign(new TypeError('NOPERM'), {
+      command: { name: 'evalsha', args: [1] },
+    });
+    const circle = new RangeError(URL_WITH_PASSWORD);
+    circle.cause = circle;
+    for (const error of [plain, circle]) {
+      backend.onAcquire = () => Promise.reject(error);
+      const { cause } = (await reasonOf(semaphore.acquire())) as Error;
+      expect(cause === error).to.equal(error === plain);
+      expect(cause).to.be.instanceOf(error.constructor).and.have.property('name', error.name);
+    }
+    expect(circle.message, 'the error of the client itself').to.include(SECRET);
+  });
+
+  it('in errors of calls, in events, warnings, channels and telemetry', async () => {
+    const otel = new OtelFixture('jobs');
+    const log = new ChannelLog('jobs');
+    for (const error of clientErrors()) {
+      const seen: unknown[] = [];
+      const { semaphore, backend, clock, handle } = await heldFixture({ ttl: 12_000 });
+      semaphore.on('warning', (warning) => seen.push(warning));
+      handle.on('lost', (loss) => seen.push(loss));
+      const failing = (): Promise<never> => Promise.reject(error);
+      Object.assign(backend, { onAcquire: failing, onExtend: failing, onRelease: failing });
+      backend.onInspect = failing;
+      const waiting = reasonOf(semaphore.acquire(30_000));
+      const calls = [semaphore.tryAcquire(), semaphore.inspect()].map(reasonOf);
+      await clock.advance(40_000);
+      seen.push(await waiting, ...(await Promise.all(calls)), handle.signal.reason);
+      backend.isRetryable = () => false;
+      seen.push(await reasonOf(semaphore.acquire()));
+      backend.onAcquire = (call) => backend.allGranted(call);
+      const used = semaphore.use(() => {});
+      await clock.advance(1);
+      await used;
+      const closed = semaphore.close();
+      await clock.advance(60_000);
+      await closed;
+      expect(seen).to.have.length.of.at.least(7);
+      for (const each of seen) expectNoSecret(each, error.message);
+      expect(seen.filter(isRedsemError)).to.have.length.of.at.least(5);
+    }
+    expectNoSecret(log.of('redsem:extend'), 'extensions');
+    expectNoSecret(log.of('redsem:release'), 'releases');
+    const spans = otel
+      .spans()
+      .map(({ status, events, attributes }) => [status, events, attributes]);
+    expect(spans).to.have.length.of.at.least(3);
+    expectNoSecret(spans, 'spans');
+    log.end();
+    await otel.close();
+  });
+
+  it('in labels, in telemetry of names, and in the state of a web view', async () => {
+    const memory = new MemoryBackend();
+    const semaphore = new Semaphore(memory, 'jobs', { limit: 1, label: URL_WITH_PASSWORD });
+    const otel = new OtelFixture('redis://***@host:6379/0');
+    await using named = new Semaphore(memory, URL_WITH_PASSWORD, { limit: 1 });
+    await named.use(() => {});
+    expect(otel.spans()).to.have.lengthOf(2);
+    expect((await otel.times('wait_time')).count).to.equal(1);
+    await otel.close();
+    const handle = await semaphore.acquire();
+    const view = webView(memory);
+    expectNoSecret(await semaphore.inspect(), 'labels');
+    expectNoSecret(await (await get(view, '/api/semaphore?name=jobs')).text(), 'labels');
+    await handle.release();
+    const broken = stubFixture();
+    broken.backend.onInspect = () => Promise.reject(new Error(`no way to ${URL_WITH_PASSWORD}`));
+    const failing = webView(broken.backend, { names: ['jobs'], clock: broken.clock });
+    const answer = get(failing, '/api/list');
+    await broken.clock.advance(5000);
+    const text = await (await answer).text();
+    expect(text).to.include('no way to redis://***@host');
+    expectNoSecret(text, 'the state');
+  });
+
+  it('in warnings of the process, and of other nodes', async () => {
+    const nodes = [`node of ${URL_WITH_PASSWORD}`];
+    expectNoSecret(new QuorumError(2, [new Error(URL_WITH_PASSWORD)], nodes.join()), 'a quorum');
+    expectNoSecret(new QuorumError(2, clientErrors()), 'a quorum');
+    const connection: RedisConnection = {
+      runBySha: () => Promise.reject(new Error(`ERR ${URL_WITH_PASSWORD}`)),
+      runByText: () => Promise.reject(new Error(`ERR ${URL_WITH_PASSWORD}`)),
+    };
+    const warnings = await warningsDuring(async () => {
+      const all = { limit: 1, ttl: 200 };
+      await using several = new Semaphore(quorum({ [URL_WITH_PASSWORD]: connection }), 'a', all);
+      expectNoSecret(await reasonOf(several.tryAcquire()), 'a call of several masters');
+      await using one = new Semaphore(connection, 'a', all);
+      expectNoSecret(await reasonOf(one.inspect()), 'a call');
+      const names = listSemaphores(connection);
+      expectNoSecret(await reasonOf(names.next()), 'a list');
+    });
+    expect(inspect(warnings)).not.to.include(SECRET);
+  });
+});

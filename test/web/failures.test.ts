@@ -1,0 +1,148 @@
+import { expect } from 'chai';
+import { ManualClock } from '../../src/index.js';
+import { toNodeListener } from '../../src/web/node.js';
+import { moment } from '../support/moment.js';
+import { uncaughtDuring } from '../support/uncaught.js';
+import { Events, get, viewFixture, withServer } from './web-fixture.js';
+
+/** What is written to `console.error` while `body` runs. */
+async function complaintsDuring(body: () => Promise<void>): Promise<unknown[][]> {
+  const complaints: unknown[][] = [];
+  const original = console.error;
+  console.error = (...args: unknown[]) => void complaints.push(args);
+  try {
+    await body();
+  } finally {
+    console.error = original;
+  }
+  return complaints;
+}
+
+function recorder() {
+  const told: unknown[] = [];
+  return { told, onError: (error: unknown) => void told.push(error) };
+}
+
+describe('what fails in the web view', () => {
+  it('one response of authorize for all requests is sent to each of them', async () => {
+    const denied = new Response('please log in', { status: 401 });
+    const { told, onError } = recorder();
+    const { view } = viewFixture({ authorize: () => denied, onError });
+    await withServer(toNodeListener(view), async (address) => {
+      for (const method of ['GET', 'HEAD', 'POST', 'GET']) {
+        const response = await fetch(address, { method });
+        const text = await response.text();
+        expect([response.status, text]).to.deep.equal([
+          401,
+          method === 'HEAD' ? '' : 'please log in',
+        ]);
+      }
+    });
+    expect(told).to.deep.equal([]);
+  });
+
+  it('a response that cannot be sent is an error of that request alone', async () => {
+    const used = new Response('read');
+    await used.text();
+    const broken = (): Response => {
+      let isFirst = true;
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+        if (isFirst) controller.enqueue(Buffer.from('half'));
+        else controller.error(new Error('the other half is missing'));
+        isFirst = false;
+      };
+      return new Response(new ReadableStream({ pull }));
+    };
+    let verdict: boolean | Response = true;
+    const { told, onError } = recorder();
+    const { view } = viewFixture({ authorize: () => verdict, onError });
+    const uncaught = await uncaughtDuring(() =>
+      withServer(toNodeListener(view), async (address) => {
+        for (verdict of [used, Response.error()]) {
+          expect((await fetch(address)).status).to.equal(500);
+        }
+        verdict = broken();
+        const outcome = await fetch(address).then((response) => response.text(), String);
+        expect(outcome).to.not.equal('half');
+      }),
+    );
+    expect(uncaught).to.deep.equal([]);
+    expect(told.map(String)).to.have.length(3);
+    expect(String(told[2])).to.include('the other half is missing');
+  });
+
+  it('an error of a handler around the view is answered with 500', async () => {
+    const { told, onError } = recorder();
+    const error = new Error('not a view');
+    const handler = Object.assign(() => Promise.reject(error), { onError });
+    await withServer(toNodeListener(handler), async (address) => {
+      expect((await fetch(address)).status).to.equal(500);
+    });
+    expect(told).to.deep.equal([error]);
+  });
+
+  it('a stream whose picture cannot be made ends alone', async () => {
+    const clock = new ManualClock();
+    let fails = false;
+    const wall = (): number => {
+      if (fails) throw new Error('no time');
+      return clock.wall();
+    };
+    const { told, onError } = recorder();
+    const shown = {
+      monotonic: () => clock.monotonic(),
+      wall,
+      schedule: clock.schedule.bind(clock),
+    };
+    const { view } = viewFixture({ clock: shown, onError });
+    const broken = new Events(await get(view, '/api/events'));
+    const first = broken.next('list');
+    await clock.advance(0);
+    expect(await first).to.have.nested.property('server.reachable', true);
+    fails = true;
+    const end = broken.next('list');
+    await clock.advance(1000);
+    expect(await end).to.equal(undefined);
+    expect(told.map(String)).to.deep.equal(['Error: no time']);
+    fails = false;
+    const other = new Events(await get(view, '/api/events'));
+    const [stale, next] = [other.next('list'), other.next('list')];
+    await clock.advance(2000);
+    expect(await stale).to.have.nested.property('server.error', 'no time');
+    expect(await next).to.have.nested.property('server.reachable', true);
+    await other.cancel();
+  });
+
+  it('goes to console.error once a minute, also what onError itself throws', async () => {
+    const broken = new Error('the login is broken');
+    const second = new Error('the log is full');
+    const authorize = (): never => {
+      throw broken;
+    };
+    const silent = viewFixture({ authorize });
+    expect(
+      await complaintsDuring(async () => {
+        for (let i = 0; i < 7; i += 1) {
+          await get(silent.view, '/');
+          await silent.clock.advance(20_000);
+        }
+      }),
+    ).to.deep.equal(Array.from({ length: 3 }, () => ['redsem: the web view failed:', broken]));
+    for (const onError of [
+      () => Promise.reject(second),
+      () => {
+        throw second;
+      },
+    ]) {
+      const { view } = viewFixture({ authorize, onError });
+      const uncaught = await uncaughtDuring(async () => {
+        const complaints = await complaintsDuring(async () => {
+          expect((await get(view, '/')).status).to.equal(500);
+          await moment();
+        });
+        expect(complaints).to.deep.equal([['redsem: the web view failed:', second]]);
+      });
+      expect(uncaught).to.deep.equal([]);
+    }
+  });
+});
