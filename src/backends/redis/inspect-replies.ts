@@ -22,6 +22,8 @@ export interface InspectPage extends Pick<Reply, 'storedLimit' | 'otherLimit'> {
   readonly waiters: readonly WaitingRequest[];
   /** `rate/tat`, see `parseRate`. */
   readonly rate: string;
+  /** The virtual time of a priority. */
+  readonly timeOf: (priority: number) => number;
 }
 
 export type WaitingRequest = Omit<WaiterState, 'position'> & Standing;
@@ -29,8 +31,8 @@ export type WaitingRequest = Omit<WaiterState, 'position'> & Standing;
 export function parseInspect(reply: unknown): InspectPage {
   const parts = typeof reply === 'string' ? reply.split('|') : [];
   const [time = '', limit = '', cursor = '', arrival = '', ...lists] = parts;
-  const [holders = '', waiters = '', rate = ''] = lists;
-  if (parts.length !== 7 || !TIME.test(time) || !LIMIT.test(limit)) {
+  const [holders = '', waiters = '', rate = '', times = ''] = lists;
+  if (parts.length !== 8 || !TIME.test(time) || !LIMIT.test(limit)) {
     throw new UnexpectedReplyError('inspect', reply);
   }
   const now = milliseconds(time);
@@ -41,8 +43,15 @@ export function parseInspect(reply: unknown): InspectPage {
     holders: list(holders).map((line) => parseHolder(line, now)),
     waiters: list(waiters).map((line) => parseWaiter(line, now)),
     rate,
+    timeOf: parseTimes(times),
     serverTime: now,
   };
+}
+
+/** See `order` in `order.lua`. */
+function parseTimes(text: string): (priority: number) => number {
+  const times = new Map([...text.matchAll(/(\d):(\d+)/g)].map(([, band, time]) => [9 - Number(band), Number(time)]));
+  return (priority) => times.get(priority) ?? 0;
 }
 
 /** See `overview.lua`. */
@@ -81,7 +90,7 @@ function parseHolder(line: string, now: number): HolderState {
 
 function parseWaiter(line: string, now: number): WaitingRequest {
   const parts = line.split(' ');
-  const [id = '', place = '', label = '', priority = '0', weight = '1', score = '0'] = parts;
+  const [id = '', place = '', label = '', priority = '0', weight = '1', score] = parts;
   const group = decodedLabel(parts[7] ?? '');
   const order = { priority: Number(priority), weight: Number(weight), group };
   const arrival = Number(place);
@@ -95,14 +104,14 @@ function parseWaiter(line: string, now: number): WaitingRequest {
     weight: order.weight,
     order,
     arrival,
-    start: Number(score) - bandOf(order),
-    parked: Number(score) === PARKED,
+    tag: score === undefined ? undefined : Number(score) - bandOf(order),
+    parked: Number(score) < PARKED,
     living: parts[6] !== '0',
   };
 }
 
 /** See `order.lua`. */
-const PARKED = -1.5e15;
+const PARKED = -1.6e15;
 
 /** One that another program has written is shown as it is: it must not hide the others. */
 function decodedLabel(text: string): string {

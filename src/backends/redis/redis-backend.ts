@@ -161,6 +161,7 @@ export class RedisBackend implements Backend {
     };
     let rate = unasked(call.rate);
     let [cursor, arrival] = ['0', '0'];
+    let timeOf = (_: number): number => 0;
     const read = new Set<string>();
     while (cursor !== '' || arrival !== '') {
       const place = `${cursor} ${arrival}`;
@@ -171,14 +172,14 @@ export class RedisBackend implements Backend {
       const page = parseInspect(await runScript(this.#connection, inspectScript, keys, args));
       for (const holder of page.holders) holders.set(holder.id, holder);
       for (const waiter of page.waiters) waiting.set(waiter.id, waiter);
-      ({ cursor, arrival } = page);
+      ({ cursor, arrival, timeOf } = page);
       limit = limitOf(page) ?? limit;
       const known = parseRate(page.rate, page.serverTime);
       if (known !== undefined) rate = known ?? undefined;
     }
     const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
     const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
-    const waiters = inOrderOfGrants([...waiting.values()]).map(waiterState);
+    const waiters = inOrderOfGrants([...waiting.values()], timeOf).map(waiterState);
     const rules = { ...limit, ...(rate !== undefined && { rate }) };
     return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
   }
