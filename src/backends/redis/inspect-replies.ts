@@ -50,7 +50,9 @@ export function parseInspect(reply: unknown): InspectPage {
 
 /** See `order` in `order.lua`. */
 function parseTimes(text: string): (priority: number) => number {
-  const times = new Map([...text.matchAll(/(\d):(\d+)/g)].map(([, band, time]) => [9 - Number(band), Number(time)]));
+  const times = new Map(
+    [...text.matchAll(/(\d):(\d+)/g)].map(([, band, time]) => [9 - Number(band), Number(time)]),
+  );
   return (priority) => times.get(priority) ?? 0;
 }
 

@@ -177,8 +177,16 @@ local function park(s, r, score)
   succeed(s, r, start_of(r, score))
 end
 
+-- Writes the requests that joined so far.
+local function write_comers(s)
+  write(s.comers, 'ZADD', s.queue)
+  write(s.fields, 'HSET', s.meta)
+  s.comers, s.fields = {}, {}
+end
+
 -- From here on there is an order beside that of arrival.
 local function begin_order(s)
+  write_comers(s)
   s.order, s.policy = new_order(), s.policy .. 'o'
   local plain = request_of('.', '', '', 0, 1, '')
   s.order.numbers = 1

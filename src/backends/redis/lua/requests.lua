@@ -25,13 +25,6 @@ local function order_of(s, id, place, text)
   return request_of(id, base, place, priority or '0', weight or 1, group or '')
 end
 
--- Writes the requests that joined so far.
-local function write_comers(s)
-  write(s.comers, 'ZADD', s.queue)
-  write(s.fields, 'HSET', s.meta)
-  s.comers, s.fields = {}, {}
-end
-
 -- Drops the requests of dead clients, so that the others can be counted. Heads come last: their
 -- successors live.
 local function sweep(s)
@@ -67,7 +60,6 @@ end
 -- Puts a request into the queue.
 local function enqueue(s, r)
   if not r.plain and not s.order then
-    write_comers(s)
     begin_order(s)
   end
   s.waiting, s.waited = s.waiting + 1, true
@@ -149,7 +141,6 @@ end
 local function take_now(s, r, score)
   if s.blocked and r.band == 9 and not s.order then
     -- It passes the plain flow: virtual time counts from here on.
-    write_comers(s)
     begin_order(s)
   end
   if s.blocked and s.order then
@@ -225,7 +216,7 @@ local function acquire(tickets, meta, queue, text, run)
   local asked = parse(text)
   local ids = asked.ids
   local s, verdicts, waits, first = open(tickets, meta, queue, run, ids), {}, nil, nil
-  s.comers, s.most = {}, asked.most ~= '' and asked.most + 0
+  s.most = asked.most ~= '' and asked.most + 0
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))
