@@ -1,3 +1,4 @@
+import { Heap, type Heaped } from '../time/heap.js';
 import type { RequestOrder } from './backend.js';
 
 /** Of a request without options. */
@@ -11,8 +12,8 @@ export interface Standing {
   readonly arrival: number;
   readonly permits: number;
   readonly order: RequestOrder;
-  /** Of the first of its flow: its virtual start. */
-  readonly start: number | undefined;
+  /** Of the first of its flow: its tag; undefined where all come in the order of arrival. */
+  readonly tag: number | undefined;
   /** It asks for more than the limit, and waits aside. */
   readonly parked: boolean;
   /** Its client is alive. */
@@ -24,7 +25,7 @@ export function bandOf({ priority }: RequestOrder): number {
   return (9 - priority) * BAND;
 }
 
-/** By how much a grant moves the virtual time of its flow. */
+/** By how much a request comes after virtual time. */
 export function costOf(permits: number, { weight }: RequestOrder): number {
   return Math.floor((permits * 1_000_000) / weight);
 }
@@ -38,32 +39,62 @@ export function flowOf({ priority, group }: RequestOrder): string {
 
 /**
  * Those who live, in the order in which they will be granted; at the end those that ask for more
- * than the limit.
+ * than the limit. `timeOf`: the virtual time of a priority.
  */
-export function inOrderOfGrants<S extends Standing>(all: readonly S[]): S[] {
-  const flows = new Map<string, S[]>();
-  const starts = new Map<S, number>();
-  for (const one of all) {
-    const flow = flows.get(flowOf(one.order)) ?? [];
-    flow.push(one);
-    flows.set(flowOf(one.order), flow);
-    if (one.parked) starts.set(one, Infinity);
+export function inOrderOfGrants<S extends Standing>(
+  all: readonly S[],
+  timeOf: (priority: number) => number,
+): S[] {
+  const byArrival = all.toSorted((one, other) => one.arrival - other.arrival);
+  const granted: S[] = [];
+  for (let priority = 9; priority >= 0; priority -= 1) {
+    const own = byArrival.filter(({ order, parked }) => order.priority === priority && !parked);
+    granted.push(...grantsOf(own, timeOf(priority)));
   }
-  for (const flow of flows.values()) {
-    flow.sort((one, other) => one.arrival - other.arrival);
-    let start: number | undefined;
-    for (const one of flow) {
-      if (one.parked) continue;
-      start ??= bandOf(one.order) + (one.start ?? 0);
-      starts.set(one, start);
-      if (one.living) start += costOf(one.permits, one.order);
+  return [...granted, ...byArrival.filter(({ parked }) => parked)].filter(({ living }) => living);
+}
+
+interface Flow<S extends Standing> extends Heaped {
+  readonly waiting: S[];
+  next: number;
+  tag: number;
+}
+
+/** Requests of one priority as they leave the queue, the dead among them. */
+function grantsOf<S extends Standing>(byArrival: readonly S[], time: number): S[] {
+  const flows = new Map<string, Flow<S>>();
+  for (const one of byArrival) {
+    const flow = flows.get(flowOf(one.order));
+    if (flow !== undefined) flow.waiting.push(one);
+    else {
+      const { tag = time + costOf(one.permits, one.order) } = one;
+      flows.set(flowOf(one.order), { waiting: [one], next: 0, tag, place: 0 });
     }
   }
-  const startOf = (one: S): number => starts.get(one) ?? Infinity;
-  return all
-    .filter(({ living }) => living)
-    .toSorted((one, other) => {
-      const [before, after] = [startOf(one), startOf(other)];
-      return before === after ? one.arrival - other.arrival : before - after;
-    });
+  const heads = new Heap<Flow<S>>(
+    ({ tag }) => tag,
+    ({ waiting, next }) => waiting[next]?.arrival ?? 0,
+  );
+  for (const flow of flows.values()) heads.add(flow);
+  return leavesOf(heads, time);
+}
+
+function leavesOf<S extends Standing>(heads: Heap<Flow<S>>, from: number): S[] {
+  const left: S[] = [];
+  let time = from;
+  for (let flow = heads.lowest; flow !== undefined; flow = heads.lowest) {
+    const first = flow.waiting[flow.next];
+    const follower = flow.waiting[flow.next + 1];
+    if (first !== undefined) left.push(first);
+    if (first?.living === true) time = Math.max(time, flow.tag);
+    if (first === undefined || follower === undefined) {
+      heads.remove(flow);
+      continue;
+    }
+    const start = first.living ? time : flow.tag - costOf(first.permits, first.order);
+    flow.tag = start + costOf(follower.permits, follower.order);
+    flow.next += 1;
+    heads.moved(flow);
+  }
+  return left;
 }

@@ -135,6 +135,13 @@ const HABITS: Readonly<Record<string, Habits>> = {
     longestPause: 300,
     acts: { ...OPERATIONS, otherRate: 5, setRate: 12, stall: 3, askTogether: 5 },
   },
+  'rates, groups and priorities': {
+    limit: 4,
+    largest: 2,
+    longestPause: 300,
+    orders: [order('a'), order('b', 5), order('', 1, 3), undefined],
+    acts: { otherRate: 8, setRate: 5, stall: 4, stepBack: 0 },
+  },
   'losses of data': { limit: 4, largest: 2, acts: { ...OPERATIONS, lose: 20, stepBack: 5 } },
 };
 

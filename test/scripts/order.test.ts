@@ -91,7 +91,7 @@ describeOnBoth('fair shares of groups', (make) => {
     });
   }
 
-  it('a group that was idle has no credit, and one that is served pays until its finish', async () => {
+  it('a group that was idle has no credit, and takes turns from then on', async () => {
     const one = make({ limit: 1 });
     await one.take('c.x1', { ttl: HOUR });
     await queueUp(one, numbered('a', 20), byLetter());
@@ -224,19 +224,18 @@ describeOnBoth('a bounded queue', (make) => {
 describeWithServer('the order, in Redis', (server) => {
   after(closeFixtures);
 
-  it('leaves nothing of a group without backlog whose finish has passed', async () => {
-    const one = new RedisFixture(server(), { limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, [...numbered('a', 3), ...numbered('b', 1)], byLetter());
-    expect(groupsOf(await grants(one, ['c.x1'], 2))).to.equal('ab');
-    // b is served, and its finish has not passed.
-    expect(await textOf(one)).to.match(/&0 b/);
-    await grants(one, ['c.b1'], 1);
-    expect(await textOf(one)).not.to.match(/&0 b/);
-    await grants(one, ['c.a2']);
-    await one.expectNothingLeft();
-    const { meta } = await one.state();
-    expect(Object.keys(meta as object).toSorted()).to.deep.equal(['layout', 'state']);
+  it('keeps nothing of ten thousand groups that asked once, while others wait', async () => {
+    const one = new RedisFixture(server(), { limit: 25 });
+    await one.acquire(ids('c', 25), { ttl: HOUR });
+    let held = ids('c', 25);
+    for (let round = 0; round < 400; round += 1) {
+      await queueUp(one, ids(`c.${round}`, 25), (id) => order(`user ${id}`));
+      held = (await one.release(held, { client: 'c' })).grants.map(({ id }) => id);
+      expect(held).to.have.length(25);
+      await queueUp(one, [`c.last${round}`], () => order('standing'));
+      if (round > 0) await one.release(`c.last${round - 1}`, { client: 'c' });
+    }
+    expect(await entriesOf(one)).to.be.below(300);
   });
 
   it('is that of arrival again, in the usual form, once no request with an option waits', async () => {
@@ -254,21 +253,22 @@ describeWithServer('the order, in Redis', (server) => {
     expect(state?.slice(16)).to.equal(stateBefore?.slice(16));
   });
 
-  it('starts virtual time again where a number would run out of room', async () => {
-    const one = new RedisFixture(server(), { limit: 1 });
-    await one.take('c.x1', { ttl: HOUR });
-    await queueUp(one, [...numbered('a', 6), ...numbered('b', 6)], byLetter({ a: 2 }));
-    // As after a hundred million grants.
-    const far = 100_000_000_000_000;
-    await one.redis.hset(one.keyOf('meta'), 'order', `2 12 0 9:${far}`);
-    const queue = await one.redis.zrange(one.keyOf('queue'), 0, -1, 'WITHSCORES');
-    for (let i = 0; i < queue.length; i += 2) {
-      const [member = '', score] = [queue[i], Number(queue[i + 1])];
-      if (score >= 0) await one.redis.zadd(one.keyOf('queue'), score + far, member);
-    }
-    expect(groupsOf(await grants(one, ['c.x1'], 6))).to.equal('abaaba');
-    expect(await one.redis.hget(one.keyOf('meta'), 'order')).to.match(/^2 6 0 9:1\d{6}$/);
-    expect(groupsOf(await grants(one, await one.holders()))).to.equal('ababbb');
+  it('keeps turns where virtual time runs out of room and is taken back', async () => {
+    // The largest requests that there are, one group with a ticket of the others' weight twice.
+    const most = 16_777_216;
+    const one = new RedisFixture(server(), { limit: most });
+    await one.take(`c.x1.${most}`, { ttl: HOUR });
+    const list = [
+      ...numbered('a', 30, most),
+      ...numbered('b', 15, most),
+      ...numbered('d', 1, most),
+    ];
+    await queueUp(one, list, (id) =>
+      id.startsWith('c.d') ? ofPriority(1) : byLetter({ a: 2 })(id),
+    );
+    const granted = groupsOf(await grants(one, [`c.x1.${most}`]));
+    expect(granted).to.equal(`d${'aba'.repeat(15)}`);
+    await one.expectNothingLeft();
   });
 
   it('is rebuilt where its keys disagree: nobody is lost', async () => {
@@ -286,6 +286,31 @@ describeWithServer('the order, in Redis', (server) => {
     await one.expectNothingLeft();
   });
 
+  for (const given of [undefined, order('g')]) {
+    it(`costs nobody more where thousands ask for more than the limit, ${given ? 'in groups' : 'in the order of arrival'}`, async () => {
+      const one = new RedisFixture(server());
+      const perPair: number[] = [];
+      for (const many of [10, 4000]) {
+        one.moveTo(`parked-${many}-${given?.group ?? ''}`, 9);
+        await one.take('c.x1.9', { ttl: HOUR });
+        await queueUp(one, numbered('p', many, 5), () => given);
+        await one.setLimit(3);
+        await one.release('c.x1.9', { client: 'c' });
+        await one.redis.config('RESETSTAT');
+        for (const id of ids('d', 100)) {
+          await one.take(id);
+          await one.release(id);
+        }
+        perPair.push((await commandsIn(one)) / 100);
+        // And they get their turn, in their order, when the limit has grown.
+        await one.setLimit(9);
+        expect(await one.holders()).to.deep.equal(['c.p1.5']);
+      }
+      const [few = 0, all = 0] = perPair;
+      expect(all).to.be.at.most(few + 1);
+    });
+  }
+
   it('costs as many commands a grant with ten thousand groups as with ten', async () => {
     const one = new RedisFixture(server(), { limit: 1 });
     const perGrant: number[] = [];
@@ -299,10 +324,7 @@ describeWithServer('the order, in Redis', (server) => {
       const last = (await one.holders())[0] ?? '';
       await one.redis.config('RESETSTAT');
       await grants(one, [last], 100);
-      const stats = await one.redis.info('commandstats');
-      const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)];
-      const counted = calls.filter(([, name = '']) => !/evalsha|config|info|ping/.test(name));
-      perGrant.push(counted.reduce((sum, [, , count]) => sum + Number(count), 0) / 100);
+      perGrant.push((await commandsIn(one)) / 100);
     }
     const [few = 0, many = 0] = perGrant;
     expect(many).to.be.at.most(few + 1);
@@ -313,6 +335,24 @@ describeWithServer('the order, in Redis', (server) => {
     expect(await one.queue()).to.deep.equal(['d.1']);
   });
 });
+
+/** How many commands scripts ran since the last RESETSTAT. */
+async function commandsIn(one: RedisFixture): Promise<number> {
+  const stats = await one.redis.info('commandstats');
+  const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)];
+  const counted = calls.filter(([, name = '']) => !/evalsha|config|info|ping/.test(name));
+  return counted.reduce((sum, [, , count]) => sum + Number(count), 0);
+}
+
+/** Members and fields of all its keys. */
+async function entriesOf(one: RedisFixture): Promise<number> {
+  const parts = Object.values(await one.state());
+  const sizes = parts.map((part) => {
+    // A sorted set comes with its scores.
+    return Array.isArray(part) ? part.length / 2 : Object.keys(part as object).length;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
 
 async function textOf(one: RedisFixture): Promise<string> {
   return JSON.stringify(await one.state());

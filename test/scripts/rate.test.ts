@@ -81,6 +81,24 @@ describeOnBoth('a rate', (make) => {
     expect(await one.queue()).to.deep.equal(['b.2', 'c.1', 'c.2', 'b.3']);
   });
 
+  it('names it to the head alone where groups take turns, and tells the next when it is that', async () => {
+    const one = make(ANY);
+    const heard = { b: await turnsTo(one, 'b'), c: await turnsTo(one, 'c') };
+    const ask = (id: string) =>
+      one.acquire([request(id, 'wait', { group: id, weight: 1, priority: 0 })], RATED);
+    await one.take('a.1', RATED);
+    const at = one.time.now + STEP;
+    const replies = [await ask('b.1'), await ask('c.1'), await ask('d.1'), await ask('b.1')];
+    const named = replies.map(({ askAgainAt }) => (askAgainAt === at ? 'turn' : 'none'));
+    expect(named).to.deep.equal(['turn', 'none', 'none', 'turn']);
+    expect((await ask('c.1')).askAgainAt).not.to.equal(at + STEP);
+    one.pass(STEP);
+    expect(kinds(await ask('b.1'))).to.deep.equal(['granted']);
+    await eventually(() => expect(heard.c).to.deep.equal([{ id: 'c.1', at: at + STEP }]));
+    expect(heard.b).to.deep.equal([]);
+    expect((await ask('d.1')).askAgainAt).not.to.equal(at + STEP);
+  });
+
   it('keeps the order: a newcomer at the time when it allows one more does not pass the waiters', async () => {
     const one = make(ANY);
     await one.take('a.1', RATED);

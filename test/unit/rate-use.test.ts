@@ -1,16 +1,18 @@
 import { expect } from 'chai';
 
-import type { Backend, RateOptions } from '../../src/index.js';
+import type { AcquireOptions, Backend, RateOptions } from '../../src/index.js';
 import { ManualClock, MemoryBackend, Semaphore } from '../../src/index.js';
 
 const MINUTE = 60_000;
-const PROCESSES = 4;
-
 interface Crew {
   readonly rate: RateOptions;
   readonly limit: number;
+  /** Left out: 4. */
+  readonly processes?: number;
   /** Callers in each process. */
   readonly tasks: number;
+  /** Each process asks for a group. */
+  readonly grouped?: boolean;
   readonly hold: number;
 }
 
@@ -40,18 +42,19 @@ function door(memory: MemoryBackend, onCall: () => void): Backend {
   };
 }
 
-/** Callers in four processes that take permits one after the other, for some minutes. */
-async function work({ rate, limit, tasks, hold }: Crew, minutes: number): Promise<Outcome> {
+/** Callers in some processes that take permits one after the other, for some minutes. */
+async function work(crew: Crew, minutes: number): Promise<Outcome> {
+  const { rate, limit, processes = 4, tasks, hold, grouped = false } = crew;
   const clock = new ManualClock(1_795_236_819_680);
   const memory = new MemoryBackend({ clock });
   const grants: number[] = [];
   let [calls, held, peak] = [0, 0, 0];
   const until = clock.monotonic() + minutes * MINUTE;
-  const semaphores = Array.from({ length: PROCESSES }, () => {
+  const semaphores = Array.from({ length: processes }, () => {
     const own = door(memory, () => (calls += 1));
     return new Semaphore(own, 'api', { limit, rate });
   });
-  const call = async (semaphore: Semaphore): Promise<void> => {
+  const call = async (semaphore: Semaphore, order: AcquireOptions): Promise<void> => {
     while (clock.monotonic() < until) {
       await semaphore.use(async () => {
         grants.push(clock.monotonic());
@@ -59,12 +62,13 @@ async function work({ rate, limit, tasks, hold }: Crew, minutes: number): Promis
         peak = Math.max(peak, held);
         await new Promise<void>((resolve) => void clock.schedule(resolve, hold));
         held -= 1;
-      });
+      }, order);
     }
   };
-  const all = semaphores.flatMap((semaphore) =>
-    Array.from({ length: tasks }, () => call(semaphore).catch(() => undefined)),
-  );
+  const all = semaphores.flatMap((semaphore, i) => {
+    const order = grouped ? { group: `process ${i}`, weight: 1 + (i % 3) } : {};
+    return Array.from({ length: tasks }, () => call(semaphore, order).catch(() => undefined));
+  });
   await clock.advance(minutes * MINUTE);
   const outcome = { grants, peak, calls };
   await Promise.all(semaphores.map((semaphore) => semaphore.close()));
@@ -80,7 +84,7 @@ function mostIn(grants: readonly number[], window: number): number {
   );
 }
 
-describe('a rate, in four processes', () => {
+describe('a rate, in several processes', () => {
   const rate = { permits: 100, per: MINUTE };
 
   it('of 100 a minute and 2 at once is never above, and used to 99 %', async () => {
@@ -92,6 +96,17 @@ describe('a rate, in four processes', () => {
     // release. The others renew the leases of four waiting processes, every 1.5 s each.
     expect(calls / grants.length).to.be.below(4.6);
   });
+
+  for (const grouped of [false, true]) {
+    it(`is asked for by the process that is next, of 24 ${grouped ? 'groups' : 'in the order of arrival'}`, async () => {
+      const ten = { permits: 10, per: 1000 };
+      const crew = { rate: ten, limit: 1000, processes: 24, tasks: 20, hold: 10, grouped };
+      const { grants, calls } = await work(crew, 1);
+      expect(grants.length).to.be.at.least(60 * 10 * 0.99);
+      // Three for each, and what renews the leases of 24 processes, every 1.5 s each.
+      expect(calls / grants.length).to.be.below(3 + 24 / 1.5 / 10 + 0.5);
+    });
+  }
 
   it('with a burst is used in full', async () => {
     const burst = { ...rate, burst: 5 };

@@ -14,8 +14,8 @@ export class HeapById<T extends Named> {
   readonly #byId = new Map<string, T>();
   readonly #heap: Heap<T>;
 
-  constructor(rankOf: (item: T) => number) {
-    this.#heap = new Heap(rankOf);
+  constructor(rankOf: (item: T) => number, tieOf: (item: T) => number = rankOf) {
+    this.#heap = new Heap(rankOf, tieOf);
   }
 
   get size(): number {

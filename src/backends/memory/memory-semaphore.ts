@@ -43,12 +43,12 @@ import { WaitingLine } from './waiting-line.js';
 /** What a call found when it served the queue. */
 interface Served {
   readonly granted: readonly Waiter[];
-  /** The rank of the first that waits for permits that may come free: others must come behind. */
-  blocked: number;
+  /** The first that waits for permits that may come free: others must come behind. */
+  blocked: Waiter | undefined;
   /** The head, where the rate alone holds it back. */
-  readonly turn: Waiter | undefined;
-  /** Whether requests of dead clients were before it. */
-  readonly dropped: boolean;
+  turn: Waiter | undefined;
+  /** Whether it may be the head without knowing of it. */
+  readonly moved: boolean;
 }
 
 /**
@@ -104,7 +104,7 @@ export class MemorySemaphore {
     if (call.requests.every(({ id }) => this.#tickets.has(id))) return true;
     const looked = this.#serveQueue(limit, now, false);
     this.#settle(looked, now);
-    const isNext = looked.blocked === Infinity;
+    const isNext = looked.blocked === undefined;
     return isNext && call.requests.every(({ permits }) => this.#fits(permits, limit, now));
   }
 
@@ -121,7 +121,9 @@ export class MemorySemaphore {
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(call, now);
     const served = this.#serveQueue(limit, now);
-    if (served.dropped) this.#notices.sendTurn(served.turn, now);
+    if (served.moved && served.turn?.client !== call.client) {
+      this.#notices.sendTurn(served.turn, now);
+    }
     const verdicts = requests.map((request): AcquireVerdict => {
       const ticket = this.#tickets.get(request.id);
       if (ticket === undefined) return this.#verdict(request, call, limit, now, served);
@@ -132,7 +134,7 @@ export class MemorySemaphore {
     if (queued) this.#renewLease(call, now);
     this.#pace.addTo(verdicts, requests, this.#queue, now);
     this.#settle(served, now);
-    const askAgainAt = queued ? this.#notices.nearest(requests, now) : undefined;
+    const askAgainAt = queued ? this.#notices.nearest(call, served.turn, now) : undefined;
     const grants = this.#notices.sendGrants(served.granted, call.client, own);
     return { serverTime: now, ...told, verdicts, grants, askAgainAt };
   }
@@ -264,37 +266,34 @@ export class MemorySemaphore {
   }
 
   /**
-   * See `serve.lua`: dead clients' requests are dropped, what can never fit is stepped over, what
-   * does not fit now blocks. Without `grants` it only looks, and the first living one blocks.
+   * See `serve.lua`: dead clients' requests are dropped, what can never fit waits aside, what does
+   * not fit now blocks. Without `grants` it only looks, and the first living one blocks.
    */
   #serveQueue(limit: number, now: number, grants = true): Served {
-    this.#queue.unpark(limit, now);
-    const served = this.#serveHeads(limit, now, grants);
-    this.#queue.onServed();
-    return served;
-  }
-
-  #serveHeads(limit: number, now: number, grants: boolean): Served {
     const queue = this.#queue;
     const granted: Waiter[] = [];
-    let dropped = false;
+    let { ordered } = queue;
+    let moved = queue.unpark(limit, now);
     while (this.#tickets.permits < limit) {
       const { first } = queue;
       if (first === undefined) break;
       if (!queue.isAlive(first, now)) {
         queue.remove(first.id);
-        dropped = true;
-      } else if (first.permits > limit) queue.park(first);
-      else if (!grants || !this.#fits(first.permits, limit, now)) {
+        moved = true;
+      } else if (first.permits > limit) {
+        queue.park(first);
+        ordered = true;
+      } else if (!grants || !this.#fits(first.permits, limit, now)) {
         const turn = this.#tickets.permits + first.permits <= limit ? first : undefined;
-        return { granted, blocked: queue.rankOfFirst(first), turn, dropped };
+        return { granted, blocked: first, turn, moved };
       } else {
         queue.take(first);
         this.#grant(first, now, now + claimTime(first));
         granted.push(first);
+        moved ||= ordered;
       }
     }
-    return { granted, blocked: Infinity, turn: undefined, dropped };
+    return { granted, blocked: undefined, turn: undefined, moved };
   }
 
   /** On a request that has no ticket. */
@@ -310,17 +309,21 @@ export class MemorySemaphore {
     const place = this.#queue.get(id);
     if (place !== undefined) return { kind: 'queued', arrival: place.arrival };
     if (permits > limit && limit > 0) return { kind: 'over', limit };
-    const isBlocked = served.blocked < Infinity;
-    const isNext = !isBlocked || this.#queue.rankOf(order) < served.blocked;
+    const { blocked } = served;
+    const isNext = blocked === undefined || this.#queue.isBefore(permits, order, blocked);
     if (isNext && this.#fits(permits, limit, now)) {
-      if (isBlocked) this.#queue.pass(permits, order);
+      if (blocked !== undefined) this.#queue.pass(permits, order);
       return grantedVerdict(this.#grant({ id, permits, label }, now, now + ttl));
     }
     if (!wait) return { kind: 'busy' };
     if (this.#isFull(call, now)) return { kind: 'full', waiting: this.#queue.size };
     const arrival = this.#numbers.next(now);
-    served.blocked = Math.min(served.blocked, this.#queue.rankOf(order));
-    this.#queue.add(newWaiter(request, call, arrival), now);
+    const waiter = newWaiter(request, call, arrival);
+    this.#queue.add(waiter, now);
+    if (isNext) {
+      served.blocked = waiter;
+      served.turn = this.#tickets.permits + permits <= limit ? waiter : undefined;
+    }
     return { kind: 'queued', arrival };
   }
 
@@ -342,7 +345,6 @@ export class MemorySemaphore {
   }
 
   #settle({ granted }: Served, now: number): void {
-    this.#queue.settle();
     this.#pace.note(granted.length, this.#queue.size, now);
   }
 

@@ -1,4 +1,4 @@
-import type { PushedGrant, SemaphoreKey, TicketRequest } from '../backend.js';
+import type { AcquireCall, PushedGrant, SemaphoreKey } from '../backend.js';
 import type { Inboxes } from './inboxes.js';
 import type { LiveTickets } from './live-tickets.js';
 import type { RateRecord } from './rate-record.js';
@@ -23,11 +23,16 @@ export class Notices {
   }
 
   /** When to come back: see `AcquireReply.askAgainAt`. */
-  nearest(requests: readonly TicketRequest[], now: number): number | undefined {
+  nearest(
+    { requests, client }: AcquireCall,
+    head: Waiter | undefined,
+    now: number,
+  ): number | undefined {
     const { queue, rate, tickets } = this.#parts;
-    const first = queue.firstOf(requests);
-    const ahead = (): number => (first === undefined ? 0 : queue.ahead(first));
-    const turn = rate.turn(first?.permits ?? 1, ahead, now);
+    const { ordered } = queue;
+    const first = ordered ? head : queue.firstOf(requests);
+    const ahead = (): number => (ordered || first === undefined ? 0 : queue.ahead(first));
+    const turn = first?.client === client ? rate.turn(first.permits, ahead, now) : undefined;
     const { nearestExpiry = turn } = tickets;
     return turn === undefined ? nearestExpiry : Math.min(turn, nearestExpiry ?? turn);
   }

@@ -2,7 +2,7 @@ import type { Heaped } from './heap.js';
 import { Heap } from './heap.js';
 import type { AcquireCall, RequestOrder, TicketRequest, WaiterState } from '../backend.js';
 import { CLAIM_TIME_MS } from '../protocol.js';
-import { NO_ORDER } from '../request-order.js';
+import { costOf, NO_ORDER } from '../request-order.js';
 import type { Named } from './heap-by-id.js';
 import { HeapById } from './heap-by-id.js';
 
@@ -37,64 +37,44 @@ export function claimTime({ ttl }: Waiter): number {
   return Math.min(ttl, CLAIM_TIME_MS);
 }
 
-/** Requests of one priority and one group, by arrival, and the virtual start of the first. */
+/** Requests of one priority and one group, by arrival. */
 export class WaitingFlow extends HeapById<Waiter> implements Heaped {
   place = 0;
+  /** Virtual time when the first became that, or what it took over from one that left. */
   start: number;
 
   constructor(start: number) {
     super(({ arrival }) => arrival);
     this.start = start;
   }
+
+  /** That of the first. */
+  get tag(): number {
+    const { lowest } = this;
+    return this.start + (lowest === undefined ? 0 : costOf(lowest.permits, lowest.order));
+  }
 }
 
-/** A flow that waits for nothing, until its finish has passed. */
-interface IdleFlow extends Named {
-  readonly finish: number;
-}
-
-/** The flows of one priority, and the virtual start of its last grant. */
+/** The flows of one priority that wait, and its virtual time: the tag of the last grant. */
 export class PriorityBand {
   readonly heads: Heap<WaitingFlow> = new Heap<WaitingFlow>(
-    ({ start }) => start,
+    ({ tag }) => tag,
     ({ lowest }) => lowest?.arrival ?? 0,
   );
-  last = 0;
-  #idle = new HeapById<IdleFlow>(({ finish }) => finish);
+  #time = 0;
 
-  get idle(): number {
-    return this.#idle.size;
+  get time(): number {
+    return this.#time;
   }
 
-  /** The virtual start of a flow that waits for nothing. */
-  startOf(flow: string): number {
-    return Math.max(this.last, this.#idle.get(flow)?.finish ?? 0);
+  /** A request with this tag is granted. */
+  passTo(tag: number): void {
+    this.#time = Math.max(this.#time, tag);
+    if (this.heads.size === 0) this.#time = 0;
   }
 
-  open(flow: string): WaitingFlow {
-    const opened = new WaitingFlow(this.startOf(flow));
-    this.#idle.remove(flow);
-    return opened;
-  }
-
-  /** Keeps the finish of a flow that waits for nothing, if it has not passed. */
-  keep(id: string, finish: number): void {
-    this.#idle.remove(id);
-    if (finish > this.last) this.#idle.add({ id, finish, place: 0 });
-  }
-
-  /** Forgets flows whose finish has passed; all where nobody waits. */
-  settle(): void {
-    if (this.heads.size === 0) this.reset();
-    for (let { lowest } = this.#idle; lowest !== undefined; { lowest } = this.#idle) {
-      if (lowest.finish > this.last) return;
-      this.#idle.remove(lowest.id);
-    }
-  }
-
-  reset(): void {
-    this.last = 0;
-    this.#idle = new HeapById(({ finish }) => finish);
-    for (const flow of this.heads.all()) flow.start = 0;
+  close(flow: WaitingFlow): void {
+    this.heads.remove(flow);
+    if (this.heads.size === 0) this.#time = 0;
   }
 }

@@ -1,15 +1,16 @@
 import type { RequestOrder } from '../backend.js';
 import { WAITER_LEASE_MS } from '../protocol.js';
 import type { Standing } from '../request-order.js';
-import { bandOf, costOf, flowOf, inOrderOfGrants, NO_ORDER } from '../request-order.js';
-import type { Waiter, WaitingFlow } from './waiting-flow.js';
-import { PriorityBand } from './waiting-flow.js';
+import { costOf, flowOf, inOrderOfGrants, NO_ORDER } from '../request-order.js';
+import { HeapById } from './heap-by-id.js';
+import type { Waiter } from './waiting-flow.js';
+import { PriorityBand, WaitingFlow } from './waiting-flow.js';
 
 const PLAIN_FLOW = flowOf(NO_ORDER);
 
 /**
- * Requests by priority, virtual start and arrival, as `order.lua` has it, and until when those of
- * each client count.
+ * Requests by priority, tag and arrival, as `order.lua` has it, and until when those of each client
+ * count.
  */
 export class WaitingLine {
   readonly #waiters = new Map<string, Waiter>();
@@ -17,14 +18,14 @@ export class WaitingLine {
   readonly #flows = new Map<string, WaitingFlow>();
   readonly #bands = Array.from({ length: 10 }, () => new PriorityBand());
   /** Those that ask for more than the limit. */
-  readonly #parked = new Map<string, Waiter>();
+  readonly #parked = new HeapById<Waiter>(
+    ({ permits }) => permits,
+    ({ arrival }) => arrival,
+  );
   /** Whether leases were over since dead clients' requests were last dropped. */
   #unswept = false;
   /** How many have options. */
   #others = 0;
-  /** Whether virtual time counts: else all come in the order of arrival. */
-  #ordered = false;
-
   get size(): number {
     return this.#waiters.size;
   }
@@ -41,10 +42,7 @@ export class WaitingLine {
   add(waiter: Waiter, now: number): void {
     this.#waiters.set(waiter.id, waiter);
     this.#leases.set(waiter.client, now + WAITER_LEASE_MS);
-    if (flowOf(waiter.order) !== PLAIN_FLOW) {
-      this.#others += 1;
-      this.#ordered = true;
-    }
+    if (flowOf(waiter.order) !== PLAIN_FLOW) this.#others += 1;
     this.#join(waiter);
   }
 
@@ -53,34 +51,48 @@ export class WaitingLine {
     const waiter = this.#waiters.get(id);
     if (waiter === undefined) return;
     this.#forget(waiter);
-    if (!this.#parked.delete(id)) this.#leave(waiter, 0);
+    if (this.#parked.remove(id) === undefined) this.#leave(waiter);
   }
 
-  /** It is granted. */
+  /** The first is granted. */
   take(waiter: Waiter): void {
-    const { start = 0 } = this.#flows.get(flowOf(waiter.order)) ?? {};
+    const [band, flow] = [this.#bandOf(waiter.order), this.#flows.get(flowOf(waiter.order))];
+    if (flow === undefined) return;
     this.#forget(waiter);
-    if (this.#ordered) this.#bandOf(waiter.order).last = start;
-    this.#leave(waiter, this.#ordered ? costOf(waiter.permits, waiter.order) : 0);
+    band.passTo(flow.tag);
+    flow.start = band.time;
+    this.#leave(waiter);
   }
 
   /** It asks for more than the limit: it waits aside until that has grown. */
   park(waiter: Waiter): void {
-    this.#parked.set(waiter.id, waiter);
-    this.#leave(waiter, 0);
+    this.#leave(waiter);
+    this.#parked.add(waiter);
   }
 
-  /** The limit may have grown. */
-  unpark(limit: number, now: number): void {
-    for (const waiter of this.#parked.values()) {
-      if (!this.isAlive(waiter, now)) this.remove(waiter.id);
-      else if (waiter.permits <= limit) this.#unpark(waiter);
+  /** The limit may have grown. Whether it makes room for any that waits aside. */
+  unpark(limit: number, now: number): boolean {
+    let found = false;
+    for (let { lowest } = this.#parked; lowest !== undefined; { lowest } = this.#parked) {
+      if (!this.isAlive(lowest, now)) this.remove(lowest.id);
+      else if (lowest.permits > limit) break;
+      else {
+        this.#parked.remove(lowest.id);
+        this.#join(lowest);
+        found = true;
+      }
     }
+    return found;
   }
 
-  #unpark(waiter: Waiter): void {
-    this.#parked.delete(waiter.id);
-    this.#join(waiter);
+  /**
+   * Whether anything but arrival may decide: requests with options, those that ask for more than
+   * the limit, or what such have left of virtual time.
+   */
+  get ordered(): boolean {
+    if (this.#others + this.#parked.size > 0) return true;
+    const plain = this.#flows.get(PLAIN_FLOW);
+    return plain !== undefined && plain.start !== this.#bandOf(NO_ORDER).time;
   }
 
   /** The next to be granted. */
@@ -89,39 +101,16 @@ export class WaitingLine {
     return band?.heads.lowest?.lowest;
   }
 
-  /** What a newcomer is compared by with waiters: lower comes first. */
-  rankOf(order: RequestOrder): number {
-    const flow = flowOf(order);
-    if (this.#ordered && this.#flows.has(flow)) return Infinity;
-    return bandOf(order) + (this.#ordered ? this.#bandOf(order).startOf(flow) : 0);
-  }
-
-  /** That of the first waiter. */
-  rankOfFirst({ order }: Waiter): number {
-    return bandOf(order) + (this.#flows.get(flowOf(order))?.start ?? 0);
+  /** Whether a newcomer comes before that waiter, which is the first. */
+  isBefore(permits: number, order: RequestOrder, first: Waiter): boolean {
+    if (this.#flows.has(flowOf(order))) return false;
+    if (order.priority !== first.order.priority) return order.priority > first.order.priority;
+    return this.#tagOf(permits, order) < (this.#flows.get(flowOf(first.order))?.tag ?? 0);
   }
 
   /** A newcomer is granted before the waiters. */
   pass(permits: number, order: RequestOrder): void {
-    if (!this.#ordered) return;
-    const [band, flow] = [this.#bandOf(order), flowOf(order)];
-    band.last = band.startOf(flow);
-    band.keep(flow, band.last + costOf(permits, order));
-  }
-
-  /** The end of a call: what no longer counts is forgotten. */
-  settle(): void {
-    if (!this.#ordered) return;
-    for (const band of this.#bands) band.settle();
-    if (this.#others > 0 || this.#bands.some(({ idle }) => idle > 0)) return;
-    this.#ordered = false;
-    for (const band of this.#bands) band.reset();
-    this.onServed();
-  }
-
-  /** Where all come in the order of arrival, so do those that ask for more than the limit. */
-  onServed(): void {
-    if (!this.#ordered) for (const waiter of this.#parked.values()) this.#unpark(waiter);
+    this.#bandOf(order).passTo(this.#tagOf(permits, order));
   }
 
   /** The one of these that came first. */
@@ -134,17 +123,9 @@ export class WaitingLine {
     return first;
   }
 
-  /**
-   * How many come before it at least, whether they live or not; see `turn_by_rate` in `rate.lua`.
-   */
-  ahead(waiter: Waiter): number {
-    const flow = this.#flows.get(flowOf(waiter.order));
-    const before = (all: Iterable<Waiter>): number =>
-      [...all].filter(({ arrival }) => arrival < waiter.arrival).length;
-    if (!this.#ordered) return before(this.#waiters.values());
-    const isBehind = flow !== undefined && flow.lowest !== waiter && !this.#parked.has(waiter.id);
-    if (flowOf(waiter.order) !== PLAIN_FLOW || !isBehind) return 0;
-    return this.#bands.reduce((sum, { heads }) => sum + heads.size, before(flow.values()) - 1);
+  /** How many came before it, whether they live or not; see `turn_by_rate` in `rate.lua`. */
+  ahead({ arrival }: Waiter): number {
+    return [...this.#waiters.values()].filter((other) => other.arrival < arrival).length;
   }
 
   /** How many come before it; see `progress.lua`. */
@@ -153,15 +134,14 @@ export class WaitingLine {
     const flow = waiter && this.#flows.get(flowOf(waiter.order));
     if (waiter === undefined || flow === undefined || this.#parked.has(id)) return this.size - 1;
     const turns = [...flow.values()].filter(({ arrival }) => arrival < waiter.arrival).length;
-    if (!this.#ordered) return turns;
     const band = this.#bandOf(waiter.order);
     const above = this.#bands.slice(waiter.order.priority + 1);
     const higher = above.reduce((sum, { heads }) => sum + heads.size, 0);
-    const before = [...band.heads.all()].filter(({ start, lowest }) =>
-      start === flow.start
-        ? (lowest?.arrival ?? 0) < (flow.lowest?.arrival ?? 0)
-        : start < flow.start,
-    ).length;
+    const before = band.heads
+      .all()
+      .filter(({ tag, lowest }) =>
+        tag === flow.tag ? (lowest?.arrival ?? 0) < (flow.lowest?.arrival ?? 0) : tag < flow.tag,
+      ).length;
     return Math.min(this.size - 1, higher + before + turns * band.heads.size);
   }
 
@@ -171,7 +151,8 @@ export class WaitingLine {
       ...this.#standing(waiter, now),
       waiter,
     }));
-    return inOrderOfGrants(standings).map(({ waiter }) => waiter);
+    const timeOf = (priority: number): number => this.#bands[priority]?.time ?? 0;
+    return inOrderOfGrants(standings, timeOf).map(({ waiter }) => waiter);
   }
 
   /** Whether leases of others were over since the last `sweep`. */
@@ -210,12 +191,17 @@ export class WaitingLine {
     return band;
   }
 
+  /** Of a newcomer whose flow does not wait. */
+  #tagOf(permits: number, order: RequestOrder): number {
+    return this.#bandOf(order).time + costOf(permits, order);
+  }
+
   #join(waiter: Waiter): void {
     const key = flowOf(waiter.order);
-    const { heads } = this.#bandOf(waiter.order);
+    const { heads, time } = this.#bandOf(waiter.order);
     let flow = this.#flows.get(key);
     if (flow === undefined) {
-      this.#flows.set(key, (flow = this.#bandOf(waiter.order).open(key)));
+      this.#flows.set(key, (flow = new WaitingFlow(time)));
       flow.add(waiter);
       heads.add(flow);
     } else {
@@ -229,31 +215,20 @@ export class WaitingLine {
     if (flowOf(order) !== PLAIN_FLOW) this.#others -= 1;
   }
 
-  /** The next of its flow comes after it by the cost. */
-  #leave({ id, order }: Waiter, cost: number): void {
+  #leave({ id, order }: Waiter): void {
     const key = flowOf(order);
     const flow = this.#flows.get(key);
     if (flow === undefined) return;
-    const band = this.#bandOf(order);
     flow.remove(id);
-    flow.start += cost;
-    if (flow.size > 0) return band.heads.moved(flow);
-    band.heads.remove(flow);
+    if (flow.size > 0) return this.#bandOf(order).heads.moved(flow);
+    this.#bandOf(order).close(flow);
     this.#flows.delete(key);
-    band.keep(key, flow.start);
   }
 
   #standing(waiter: Waiter, now: number): Standing {
     const { id, arrival, permits, order } = waiter;
-    const parked = this.#ordered && this.#parked.has(id);
-    const flow = this.#flows.get(flowOf(order));
-    return {
-      arrival,
-      permits,
-      order,
-      parked,
-      start: this.#ordered ? flow?.start : 0,
-      living: this.isAlive(waiter, now),
-    };
+    const tag = this.#flows.get(flowOf(order))?.tag;
+    const [parked, living] = [this.#parked.has(id), this.isAlive(waiter, now)];
+    return { arrival, permits, order, parked, tag, living };
   }
 }

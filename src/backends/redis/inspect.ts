@@ -36,21 +36,20 @@ export async function inspect(
   let limit: KnownLimit = { limit: call.limit, limitFrom: 'options' };
   let rate = unasked(call.rate);
   let [cursor, arrival] = ['0', '0'];
+  let timeOf = (_: number): number => 0;
   while (cursor !== '' || arrival !== '') {
     const args = [cursor, arrival, String(INSPECT_PAGE)];
     const page = await runScript(connection, inspectScript, keysOf(call.key), args, pageOf);
     for (const holder of page.holders) holders.set(holder.id, holder);
     for (const waiter of page.waiters) waiting.set(waiter.state.id, waiter);
-    ({ cursor, arrival } = page);
+    ({ cursor, arrival, timeOf } = page);
     limit = page.limit ?? limit;
     if (page.rate !== undefined) rate = page.rate ?? undefined;
   }
   const bySlot = [...holders.values()].toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = bySlot.reduce((sum, { slots }) => sum + slots.length, 0);
-  const waiters = inOrderOfGrants([...waiting.values()]).map(({ state }, position) => ({
-    ...state,
-    position,
-  }));
+  const ordered = inOrderOfGrants([...waiting.values()], timeOf);
+  const waiters = ordered.map(({ state }, position) => ({ ...state, position }));
   const rules = { ...limit, ...(rate !== undefined && { rate }) };
   return { ...rules, held, waiting: waiters.length, holders: bySlot, waiters };
 }
@@ -63,12 +62,12 @@ export function overview(
   return runScript(connection, overviewScript, keys.flatMap(keysOf), [], readOverview);
 }
 
-/** `now|limit|cursor|arrival|holders|waiters|rate`, see `inspect.lua`. */
+/** `now|limit|cursor|arrival|holders|waiters|rate|times`, see `inspect.lua`. */
 function pageOf(reply: unknown) {
   const parts = textOf(reply).split('|');
   const [time = '', limit = '', cursor = '', arrival = '', ...lists] = parts;
-  const [holders = '', waiters = '', rate = ''] = lists;
-  if (parts.length !== 7 || !TIME.test(time)) throw new UnexpectedReplyError('inspect', reply);
+  const [holders = '', waiters = '', rate = '', times = ''] = lists;
+  if (parts.length !== 8 || !TIME.test(time)) throw new UnexpectedReplyError('inspect', reply);
   const now = milliseconds(time);
   return {
     limit: knownLimit('inspect', limit),
@@ -77,7 +76,16 @@ function pageOf(reply: unknown) {
     holders: list(holders).map((line) => holderOf(line, now)),
     waiters: list(waiters).map((line) => waiterOf(line, now)),
     rate: rateOf(rate, now),
+    timeOf: timesOf(times),
   };
+}
+
+/** The virtual time of each priority, see `order` in `order.lua`. */
+function timesOf(text: string): (priority: number) => number {
+  const times = new Map(
+    [...text.matchAll(/(\d):(\d+)/g)].map(([, band, time]) => [9 - Number(band), Number(time)]),
+  );
+  return (priority) => times.get(priority) ?? 0;
 }
 
 function readOverview(reply: unknown): port.OverviewReply[] {
@@ -128,11 +136,11 @@ function holderOf(line: string, now: number): port.HolderState {
 }
 
 /** See `order.lua`. */
-const PARKED = -1.5e15;
+const PARKED = -1.6e15;
 
 function waiterOf(line: string, now: number): WaitingRequest {
   const parts = line.split(' ');
-  const [id = '', place = '', label = '', priority = '0', weight = '1', score = '0'] = parts;
+  const [id = '', place = '', label = '', priority = '0', weight = '1', score] = parts;
   const group = decoded(parts[7] ?? '');
   const order = { priority: Number(priority), weight: Number(weight), group };
   const permits = parseTicketId(id)?.permits ?? 1;
@@ -142,8 +150,8 @@ function waiterOf(line: string, now: number): WaitingRequest {
     permits,
     order,
     arrival: Number(place),
-    start: Number(score) - bandOf(order),
-    parked: Number(score) === PARKED,
+    tag: score === undefined ? undefined : Number(score) - bandOf(order),
+    parked: Number(score) < PARKED,
     living: parts[6] !== '0',
   };
 }

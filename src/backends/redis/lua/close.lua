@@ -86,7 +86,7 @@ local function close(s, body, waits)
   end
   renew(s)
   local own = publish(s)
-  if s.turn and (s.dropped or not s.asks) then
+  if s.turn and (not s.asks or s.moved and parts_of(s.turn) ~= s.client) then
     tell_turn(s)
   end
   if s.told == '' and own == '' and not waits then

@@ -4,11 +4,12 @@
 -- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the
 --       waiting requests, or '~' and a cursor among them where some have options, '' when done
 --       3 entries in a page
--- Reply 'now|limit|next cursor|next place|holders|waiters|rate': 'id expiry slots token label;…'
+-- Reply 'now|limit|next cursor|next place|holders|waiters|rate|order': 'id expiry slots token label;…'
 --       and 'id place label;…', where some have options 'id place label priority weight score lives
 --       group':
 --       score as in the queue, see order.lua, lives 1 or 0. limit: as in
---       known-limit.lua. rate: 'rate/tat' as in rate.lua
+--       known-limit.lua. rate: 'rate/tat' as in rate.lua. order: as in
+--       order.lua
 -- Cost  O(log n + page)
 
 -- include: time known-limit
@@ -69,7 +70,7 @@ end
 
 local now = now_text + 0
 local tickets, meta, queue = KEYS[1], KEYS[2], KEYS[3]
-local rate = redis.call('HMGET', meta, 'rate', 'tat')
+local rate = redis.call('HMGET', meta, 'rate', 'tat', 'order')
 local cursor, place, held, waiting = ARGV[1], ARGV[2], '', ''
 if cursor ~= '' then
   held, cursor = holders(tickets, meta, cursor, ARGV[3], now)
@@ -84,4 +85,4 @@ elseif place ~= '' then
   waiting, place = waiters(queue, meta, place, ARGV[3], now)
 end
 local known = (rate[1] or '') .. '/' .. (rate[2] or '')
-return table.concat({ now_text, known_limit(meta), cursor, place, held, waiting, known }, '|')
+return table.concat({ now_text, known_limit(meta), cursor, place, held, waiting, known, rate[3] or '' }, '|')

@@ -1,28 +1,28 @@
 -- Fragment of semaphore.lua: the order of the queue, while a request in it has a priority or a
--- group.
--- Priority comes first, then virtual start, then arrival: start-time fair queueing (Goyal, Vin and
--- Cheng, 1996).
+-- group, or asks for more than the limit.
+-- Priority comes first, then the tag, then arrival: self-clocked fair queueing (Golestani, 1994).
 --
--- A flow is what has one priority and one group. It has one head, with its virtual start: that of
--- the last grant of its priority, or its own last finish, whichever is later. A grant finishes
--- after a million for each permit, divided by the weight. Tags belong to heads: who leaves the
--- queue leaves no hole.
+-- A flow is what has one priority and one group. Its first request is its head, and heads alone
+-- have a tag: virtual time when the request becomes the head, and its cost, a million for each
+-- permit, divided by the weight. The virtual time of a priority is the tag of its last grant, and 0
+-- where no head waits. A head that leaves without a grant hands its start, the tag without the
+-- cost, to the next of its flow. Of a flow that does not wait nothing is kept: virtual time is
+-- never before its last tag.
 --
--- `queue`: a head, 'place id' -> band + start, where a band is 1.4e14 for each priority above it;
--- behind it 'place id' -> -1.5e15 - number of the flow, where 0 has the requests for more than the
--- limit; in the flow of those without options, behind its head, ids as ever. '&priority group' ->
--- -1.4e15 + band + finish: a flow that waits for nothing, until the last start reaches its finish.
+-- `queue`: a head, 'place id' -> band + tag, where a band is 1.4e14 for each priority above it;
+-- behind it 'place id' -> -1.5e15 - number of the flow; in the flow of requests without options,
+-- behind its head, ids as ever. 'place id' -> -1.7e15 + permits: asks for more than the limit.
 -- `meta`: '&priority group' -> 'number head'; a request's id -> 'ttl;label;place priority weight
--- group', where its member is 'place id'; 'order' -> 'numbers flows-requests parked band:start …':
--- flow numbers given, requests of other flows than the plain one, requests for more than the limit,
--- and the starts of the last grants.
+-- group', where its member is 'place id'; 'order' -> 'numbers others parked band:time …': flow
+-- numbers given, requests of other flows than the plain one, requests for more than the limit, and
+-- virtual times.
 
 local function request_of(id, base, place, priority, weight, group)
   local _, permits = parts_of(id)
   local r = { id = id, base = base, place = place, permits = permits, member = place .. ' ' .. id }
   r.flow, r.band, r.low = '&' .. priority .. ' ' .. group, 9 - priority, (9 - priority) * 1.4e14
   r.plain, r.cost = r.flow == '&0 ', math.floor(permits * 1000000 / weight)
-  r.record = base .. ';' .. place .. ' ' .. priority .. ' ' .. weight .. ' ' .. group
+  r.rank, r.record = r.low + r.cost, base .. ';' .. place .. ' ' .. priority .. ' ' .. weight .. ' ' .. group
   return r
 end
 
@@ -44,7 +44,7 @@ end
 
 -- How many wait.
 local function count_waiting(s)
-  local ordered = s.order and redis.call('ZCOUNT', s.queue, '-1600000000000000', '-1500000000000000') or 0
+  local ordered = s.order and redis.call('ZCOUNT', s.queue, '-1700000000000000', '-1500000000000000') or 0
   return ordered + redis.call('ZCOUNT', s.queue, '0', '+inf')
 end
 
@@ -66,7 +66,7 @@ end
 
 -- It is the head of its flow, the number of which is given.
 local function lead(s, r, number, start)
-  redis.call('ZADD', s.queue, text_of(r.low + start), r.member)
+  redis.call('ZADD', s.queue, text_of(r.low + start + r.cost), r.member)
   redis.call('HSET', s.meta, r.id, r.record, r.flow, number .. ' ' .. r.member)
 end
 
@@ -80,10 +80,13 @@ local function follow(s, r, number)
   redis.call('HSET', s.meta, r.id, r.plain and r.base or r.record)
 end
 
--- The virtual start of a flow that waits for nothing.
-local function start_of(s, r)
-  local finish = redis.call('ZSCORE', s.queue, r.flow)
-  return math.max(s.order.last[r.band] or 0, finish and finish + 1.4e15 - r.low or 0)
+local function virtual_time(s, r)
+  return s.order and s.order.last[r.band] or 0
+end
+
+-- What a head hands to the next of its flow.
+local function start_of(r, score)
+  return score - r.low - r.cost
 end
 
 -- The number of a flow that waits, its head and the score of that.
@@ -99,21 +102,19 @@ end
 local function join(s, r)
   local number, head, score = head_of(s, r.flow)
   if not number then
-    local start = start_of(s, r)
-    redis.call('ZREM', s.queue, r.flow)
     s.order.numbers = s.order.numbers + 1
-    return lead(s, r, text_of(s.order.numbers), start)
+    return lead(s, r, text_of(s.order.numbers), virtual_time(s, r))
   end
   local first = r.member < head and request_at(s, head)
   if first then
     follow(s, first, number)
-    lead(s, r, number, score - r.low)
+    lead(s, r, number, start_of(first, score))
   else
     follow(s, r, number)
   end
 end
 
--- The next of a flow becomes its head; where none waits, its finish is kept.
+-- The next of a flow becomes its head.
 local function succeed(s, r, start)
   local number, follower = string.match(redis.call('HGET', s.meta, r.flow) or '', '^%d+'), nil
   if number and r.plain then
@@ -130,58 +131,62 @@ local function succeed(s, r, start)
     return lead(s, follower, number, start)
   end
   redis.call('HDEL', s.meta, r.flow)
-  if start > (s.order.last[r.band] or 0) then
-    redis.call('ZADD', s.queue, text_of(r.low + start - 1.4e15), r.flow)
+  s.order.touched[r.band] = true
+end
+
+-- Takes virtual time back, before a band has no room for it.
+local function rebase(s, low, by)
+  local found = redis.call('ZRANGEBYSCORE', s.queue, text_of(low), '(' .. text_of(low + 1.4e14), 'WITHSCORES')
+  for i = 1, #found, 2 do
+    redis.call('ZADD', s.queue, text_of(found[i + 1] - by), found[i])
   end
 end
 
--- Virtual time starts again from 0, before a float has no room for it.
-local function rebase(s, band, start)
-  for _, low in ipairs({ band * 1.4e14, band * 1.4e14 - 1.4e15 }) do
-    local found = redis.call('ZRANGEBYSCORE', s.queue, text_of(low), '(' .. text_of(low + 1.4e14), 'WITHSCORES')
-    for i = 1, #found, 2 do
-      redis.call('ZADD', s.queue, text_of(math.max(found[i + 1] - start, low)), found[i])
-    end
+-- Has that score, and is granted, from the queue or past it.
+local function charge(s, r, score)
+  local time = math.max(virtual_time(s, r), score - r.low)
+  if time > 1e14 then
+    -- No head has a start more than the largest cost, 2^24 permits, before it.
+    rebase(s, r.low, time - 2e13)
+    time = 2e13
   end
-end
-
--- Is granted, from the queue or past it.
-local function charge(s, r, start)
-  local order = s.order
-  if start > 1e14 then
-    rebase(s, r.band, start)
-    start = 0
-  end
-  order.last[r.band], order.touched[r.band] = start, true
-  succeed(s, r, start + r.cost)
+  s.order.last[r.band], s.order.touched[r.band] = time, true
 end
 
 -- Leaves the queue, where it has that score.
 local function leave(s, r, score, is_granted)
   redis.call('ZREM', s.queue, r.member)
   local order = s.order
-  s.waiting, order.touched[r.band] = s.waiting - 1, true
-  order.others = order.others - (r.plain and 0 or 1)
+  s.waiting, order.others = s.waiting - 1, order.others - (r.plain and 0 or 1)
   if is_granted then
-    return charge(s, r, score - r.low)
+    charge(s, r, score)
+    return succeed(s, r, virtual_time(s, r))
   end
   redis.call('HDEL', s.meta, r.id)
   if score >= 0 then
-    succeed(s, r, score - r.low)
-  elseif score == -1.5e15 then
+    succeed(s, r, start_of(r, score))
+  elseif score < -1.6e15 then
     order.parked = order.parked - 1
   end
 end
 
 -- Asks for more than the limit: waits aside until that has grown.
-local function park(s, r, start)
-  redis.call('ZADD', s.queue, '-1500000000000000', r.member)
-  s.order.parked, s.order.touched[r.band] = s.order.parked + 1, true
-  succeed(s, r, start)
+local function park(s, r, score)
+  redis.call('ZADD', s.queue, text_of(r.permits - 1.7e15), r.member)
+  s.order.parked = s.order.parked + 1
+  succeed(s, r, start_of(r, score))
+end
+
+-- Writes the requests that joined so far.
+local function write_comers(s)
+  write(s.comers, 'ZADD', s.queue)
+  write(s.fields, 'HSET', s.meta)
+  s.comers, s.fields = {}, {}
 end
 
 -- From here on there is an order beside that of arrival.
 local function begin_order(s)
+  write_comers(s)
   s.order, s.policy = new_order(), s.policy .. 'o'
   local plain = request_of('.', '', '', 0, 1, '')
   s.order.numbers = 1
@@ -189,40 +194,35 @@ local function begin_order(s)
   succeed(s, plain, 0)
 end
 
--- Forgets flows whose finish has passed; all of a priority for which nobody waits.
-local function settle_band(s, band)
-  local last, low = s.order.last[band] or 0, band * 1.4e14
-  if redis.call('ZCOUNT', s.queue, text_of(low), '(' .. text_of(low + 1.4e14)) == 0 then
-    s.order.last[band], last = nil, 1.4e14 - 1
+-- Whether all that wait are of the plain flow, which has no start before virtual time: then the
+-- next order begins as this one ends. Gives the head as well.
+local function is_plain(s)
+  if s.order.others + s.order.parked > 0 then
+    return false
   end
-  redis.call('ZREMRANGEBYSCORE', s.queue, text_of(low - 1.4e15), text_of(low - 1.4e15 + last))
-end
-
--- No request in the queue has options: all get the form of such.
-local function end_order(s)
-  for _, final in ipairs({ '(1400000000000000', '-1500000000000000' }) do
-    local first = final == '-1500000000000000' and final or '0'
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, first, final)) do
-      local r = request_at(s, member)
-      redis.call('ZREM', s.queue, member)
-      if r then
-        follow(s, r, 0)
-      end
-    end
-  end
-  redis.call('HDEL', s.meta, 'order', '&0 ')
-  s.order, s.policy = nil, string.gsub(s.policy, 'o', '')
+  local _, head, score = head_of(s, '&0 ')
+  local r = head and request_at(s, head)
+  return not r or start_of(r, score) == virtual_time(s, r), r
 end
 
 local function settle_order(s)
   local order = s.order
-  for band in pairs(order and order.touched or {}) do
-    settle_band(s, band)
-  end
   if not order then
     return
-  elseif order.others == 0 and redis.call('ZCOUNT', s.queue, '-1400000000000000', '(0') == 0 then
-    return end_order(s)
+  end
+  for band in pairs(order.touched) do
+    if redis.call('ZCOUNT', s.queue, text_of(band * 1.4e14), '(' .. text_of((band + 1) * 1.4e14)) == 0 then
+      order.last[band] = nil
+    end
+  end
+  local ends, head = is_plain(s)
+  if ends then
+    if head then
+      follow(s, head, 0)
+    end
+    redis.call('HDEL', s.meta, 'order', '&0 ')
+    s.order, s.policy = nil, string.gsub(s.policy, 'o', '')
+    return
   end
   local text = text_of(order.numbers) .. ' ' .. text_of(order.others) .. ' ' .. text_of(order.parked)
   for band = 0, 9 do
@@ -234,7 +234,7 @@ local function settle_order(s)
 end
 
 local function rebuild_order(s, requests)
-  redis.call('ZREMRANGEBYSCORE', s.queue, '-1600000000000000', '(1500000000000000')
+  redis.call('ZREMRANGEBYSCORE', s.queue, '-1700000000000000', '(1500000000000000')
   s.order = nil
   table.sort(requests, function(one, other)
     return one.member < other.member
@@ -272,6 +272,7 @@ local function recount_order(s, fields)
     return
   end
   read_order(s)
+  s.order.parked = redis.call('ZCOUNT', s.queue, '-1700000000000000', '(-1600000000000000')
   if s.order.others == others and redis.call('ZCOUNT', s.queue, '0', '(1400000000000000') == #flows then
     s.policy = s.policy .. 'o'
     return

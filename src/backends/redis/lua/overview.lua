@@ -52,7 +52,7 @@ end
 local function waiting_in(queue)
   local dead = redis.call('ZCOUNT', queue, '(-9000000000000000', string.format('%d', now_text - 9e15))
   local first = redis.call('ZRANGEBYSCORE', queue, '0', '+inf', 'LIMIT', '0', dead == 0 and '1' or '-1')
-  local behind = { queue, '-1600000000000000', '-1500000000000000' }
+  local behind = { queue, '-1700000000000000', '-1500000000000000' }
   local living, member = redis.call('ZCOUNT', queue, '0', '+inf') + redis.call('ZCOUNT', unpack(behind)), first[1]
   if dead > 0 then
     local before, follower = living_among(queue, redis.call('ZRANGEBYSCORE', unpack(behind)))

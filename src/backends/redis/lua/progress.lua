@@ -9,7 +9,7 @@ local function position_of(s, id)
   local r = read_request(id, redis.call('HGET', s.meta, id))
   local score = redis.call('ZSCORE', s.queue, r and r.member or id) + 0
   local _, head = head_of(s, r and r.flow or '&0 ')
-  if not head or score == -1.5e15 then
+  if not head or score < -1.6e15 then
     return s.waiting - 1
   end
   local turns = 0

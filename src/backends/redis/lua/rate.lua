@@ -101,12 +101,14 @@ local function charge_rate(s, permits)
   rate.granted, rate.changed = s.now, true
 end
 
--- When the rate allows the request of that id, where it holds it back now: each of those before it
--- takes a permit at least.
+-- When the rate allows a request of the caller, where it holds it back now. By arrival it is that
+-- of the id, and each of those before it takes a permit at least. In an order others may still come
+-- before it: only the head has a time, and the next one hears of it when it is the head.
 local function turn_by_rate(s, id)
-  local _, permits = parts_of(id)
-  if rate_time(s, permits, 0) > s.now then
-    local place = redis.call('ZSCORE', s.queue, id)
+  local first = s.order and s.turn or not s.order and id
+  local client, permits = parts_of(first or '')
+  if client == s.client and rate_time(s, permits, 0) > s.now then
+    local place = not s.order and redis.call('ZSCORE', s.queue, id)
     local ahead = place and redis.call('ZCOUNT', s.queue, '0', '(' .. text_of(place)) or 0
     return math.ceil(rate_time(s, permits, ahead))
   end

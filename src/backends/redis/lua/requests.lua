@@ -25,18 +25,11 @@ local function order_of(s, id, place, text)
   return request_of(id, base, place, priority or '0', weight or 1, group or '')
 end
 
--- Writes the requests that joined so far.
-local function write_comers(s)
-  write(s.comers, 'ZADD', s.queue)
-  write(s.fields, 'HSET', s.meta)
-  s.comers, s.fields = {}, {}
-end
-
 -- Drops the requests of dead clients, so that the others can be counted. Heads come last: their
 -- successors live.
 local function sweep(s)
   local alive = {}
-  local zones = { '-1600000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
+  local zones = { '-1700000000000000', '-1500000000000000', '1500000000000000', '+inf', '0', '(1400000000000000' }
   for zone = 1, 5, 2 do
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, zones[zone], zones[zone + 1])) do
       local id = string.match(member, '[^ ]+$')
@@ -67,7 +60,6 @@ end
 -- Puts a request into the queue.
 local function enqueue(s, r)
   if not r.plain and not s.order then
-    write_comers(s)
     begin_order(s)
   end
   s.waiting, s.waited = s.waiting + 1, true
@@ -139,20 +131,20 @@ local function recall(s, asked, records)
   return own
 end
 
--- Whether a newcomer comes before the head that does not fit now.
-local function passes(s, r)
-  if not s.blocked then
-    return true
-  elseif not s.order then
-    return r.low < s.blocked
-  end
-  return not head_of(s, r.flow) and r.low + start_of(s, r) < s.blocked
+-- The score of a newcomer: as the head of its flow, or behind others of that.
+local function rank_of(s, r)
+  local waits = not s.order and r.plain and s.waiting > 0 or s.order and head_of(s, r.flow)
+  return waits and math.huge or r.rank + virtual_time(s, r)
 end
 
 -- One that finds its permits free at once.
-local function take_now(s, r)
-  if s.order and s.blocked then
-    charge(s, r, start_of(s, r))
+local function take_now(s, r, score)
+  if s.blocked and r.band == 9 and not s.order then
+    -- It passes the plain flow: virtual time counts from here on.
+    begin_order(s)
+  end
+  if s.blocked and s.order then
+    charge(s, r, score)
   end
   return grant(s, r.id, r.permits, s.run.label, s.now + s.run.ttl)
 end
@@ -173,16 +165,14 @@ local function is_full(s)
 end
 
 -- It waits, unless too many do.
-local function queue_up(s, id, order)
+local function queue_up(s, id, order, score)
   if is_full(s) then
     return 'f' .. text_of(s.waiting)
   end
   local r = order_of(s, id, next_number(s), order)
-  local score = r.low
-  if s.order then
-    score = head_of(s, r.flow) and math.huge or r.low + start_of(s, r)
+  if score < (s.blocked or math.huge) then
+    s.blocked, s.turn = score, s.held + r.permits <= s.limit and id
   end
-  s.blocked = math.min(s.blocked or score, score)
   enqueue(s, r)
   s.arrived = true
   return 'q' .. r.place
@@ -201,10 +191,13 @@ local function answer(s, id, record, kind, order)
   local r = order_of(s, id, '', order)
   if r.permits > s.limit and s.limit > 0 then
     return 'o' .. text_of(s.limit)
-  elseif passes(s, r) and fits(s, r.permits) then
-    return take_now(s, r)
   end
-  return kind == 't' and 'b' or queue_up(s, id, order)
+  local score = rank_of(s, r)
+  -- Before the head that does not fit now.
+  if score < (s.blocked or math.huge) and fits(s, r.permits) then
+    return take_now(s, r, score)
+  end
+  return kind == 't' and 'b' or queue_up(s, id, order, score)
 end
 
 -- Whether it has a permit for one more, once what has expired and dead clients' requests before it
@@ -223,7 +216,7 @@ local function acquire(tickets, meta, queue, text, run)
   local asked = parse(text)
   local ids = asked.ids
   local s, verdicts, waits, first = open(tickets, meta, queue, run, ids), {}, nil, nil
-  s.comers, s.most = {}, asked.most ~= '' and asked.most + 0
+  s.most = asked.most ~= '' and asked.most + 0
   if run.late then
     serve(s)
     return close(s, string.sub(string.rep('l;', #ids), 1, -2))

@@ -141,7 +141,7 @@ local function open(tickets, meta, queue, run, ids)
     client = string.match(run.inbox, '[^:]*$'),
     last = 0, top = 0, held = 0, gaps = 0, count = 0, waiting = 0, configured = '', stored = '', told = '',
     policy = '',
-    adds = {}, fields = {}, freed = {},
+    adds = {}, comers = {}, fields = {}, freed = {},
   }
   if not read_state(s) or string.find(s.policy, 'o', 1, true) and not read_order(s) then
     recount(s)

@@ -1,8 +1,8 @@
 -- Fragment of the slow paths: grants from the head of the queue for as long as the permits last.
 --
 -- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk
--- is stepped over; any other that does not fit blocks those behind it, so that small requests
--- cannot starve it.
+-- waits aside; any other that does not fit blocks those behind it, so that small requests cannot
+-- starve it.
 
 -- The condition of every grant, besides its turn. `looks`: nothing is granted.
 local function fits(s, permits)
@@ -35,7 +35,8 @@ local function serve_one(s, id, permits, record, own)
   table.insert(s.grants[client], line)
 end
 
--- Some of the heads; those that leave the queue, and those of them that are dead.
+-- Some of the first, in the order of arrival; those that leave the queue, and those of them that
+-- are dead.
 local function serve_heads(s, heads, alive, own)
   local records, left, dead = redis.call('HMGET', s.meta, unpack(heads)), {}, {}
   for i = 1, #heads do
@@ -46,9 +47,10 @@ local function serve_heads(s, heads, alive, own)
     elseif not is_alive(s, alive, client) then
       dead[#dead + 1], left[#left + 1] = id, id
     elseif permits > s.limit then
-      s.skipped = s.skipped + 1
+      s.parks = true
+      break
     elseif not fits(s, permits) then
-      s.blocked, s.turn = 9 * 1.4e14, s.held + permits <= s.limit and id
+      s.blocked, s.turn = request_of(id, '', '', 0, 1, '').rank, s.held + permits <= s.limit and id
       break
     else
       left[#left + 1] = id
@@ -58,43 +60,44 @@ local function serve_heads(s, heads, alive, own)
   return left, dead
 end
 
--- Those for more than the limit, which may have grown.
+-- Those for more than the limit, which may have grown: the ones for the fewest permits are first.
 local function unpark(s, alive)
-  local score = '-1500000000000000'
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', s.queue, score, score)) do
-    local r = request_at(s, member)
+  while s.order.parked > 0 do
+    local member = redis.call('ZRANGEBYSCORE', s.queue, '-1700000000000000', '(-1600000000000000', 'LIMIT', '0', '1')[1]
+    local r = member and request_at(s, member)
     if not r then
-      redis.call('ZREM', s.queue, member)
-      s.doubt = true
+      redis.call('ZREM', s.queue, member or '')
+      s.order.parked, s.doubt = member and s.order.parked or 0, true
     elseif not is_alive(s, alive, (parts_of(r.id))) then
-      leave(s, r, -1.5e15)
+      leave(s, r, -1.7e15)
     elseif r.permits <= s.limit then
       redis.call('ZREM', s.queue, member)
-      s.order.parked = s.order.parked - 1
+      s.order.parked, s.moved = s.order.parked - 1, true
       join(s, r)
+    else
+      return
     end
   end
 end
 
 -- The first of all heads.
 local function serve_first(s, r, score, alive, own)
-  if not is_alive(s, alive, (parts_of(r.id))) then
-    s.dropped = true
-    return leave(s, r, score)
-  elseif r.permits > s.limit then
-    return park(s, r, score - r.low)
-  elseif not fits(s, r.permits) then
+  local is_dead = not is_alive(s, alive, (parts_of(r.id)))
+  if not is_dead and r.permits > s.limit then
+    return park(s, r, score)
+  elseif not is_dead and not fits(s, r.permits) then
     s.blocked, s.turn = score, s.held + r.permits <= s.limit and r.id
     return
   end
-  leave(s, r, score, true)
-  serve_one(s, r.id, r.permits, r.base, own)
+  s.moved = true
+  leave(s, r, score, not is_dead)
+  if not is_dead then
+    serve_one(s, r.id, r.permits, r.base, own)
+  end
 end
 
 local function serve_in_order(s, alive, own)
-  if s.order.parked > 0 then
-    unpark(s, alive)
-  end
+  unpark(s, alive)
   while s.waiting > s.order.parked and s.held < s.limit and not s.blocked do
     local head, score = unpack(redis.call('ZRANGEBYSCORE', s.queue, '0', '(1400000000000000', 'WITHSCORES', 'LIMIT', '0', '1'))
     local r = head and request_at(s, head)
@@ -109,13 +112,9 @@ end
 
 local function serve(s, own)
   local alive = {}
-  s.skipped = 0
-  if s.order then
-    return serve_in_order(s, alive, own)
-  end
-  while s.waiting > s.skipped and s.held < s.limit and not s.blocked do
+  while not s.order and s.waiting > 0 and s.held < s.limit and not s.blocked do
     local most = text_of(math.min(s.limit - s.held, s.rate and s.rate.burst or 100, 100))
-    local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', text_of(s.skipped), most)
+    local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', '0', most)
     if not heads[1] then
       s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
       return
@@ -125,8 +124,14 @@ local function serve(s, own)
       s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(left))
     end
     if dead[1] then
-      s.dropped = true
+      s.moved = true
       redis.call('HDEL', s.meta, unpack(dead))
     end
+    if s.parks then
+      begin_order(s)
+    end
+  end
+  if s.order then
+    serve_in_order(s, alive, own)
   end
 end

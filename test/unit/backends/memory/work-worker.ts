@@ -12,7 +12,7 @@ profiler.connect();
 await profiler.post('Profiler.enable');
 await profiler.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 const counts: number[][] = [];
-for (const work of [serveWaiters, keepTickets, changeLimits]) {
+for (const work of [serveWaiters, keepTickets, changeLimits, passOthers]) {
   const count: number[] = [];
   for (const size of sizes) count.push(await runsDuring(() => work(size)));
   counts.push(count);
@@ -79,6 +79,19 @@ async function changeLimits(size: number): Promise<void> {
   for (const batch of batches(ids)) await one.acquire(batch);
   for (let i = 0; i < size; i += 1) await one.addPermits(i % 2 === 0 ? 1 : -1, `c.${i}`);
   for (const id of ids) await one.revoke(id);
+}
+
+/** They ask for more than the limit, which has shrunk; others come and go. */
+async function passOthers(size: number): Promise<void> {
+  const one = new MemoryFixture({ limit: 9 });
+  await one.take('x.1.9');
+  for (const batch of batches(idsOf('p', size))) await one.acquire(batch.map((id) => `${id}.5`));
+  await one.setLimit(3);
+  await one.release('x.1.9');
+  for (const id of idsOf('t', size)) {
+    await one.take(id);
+    await one.release(id);
+  }
 }
 
 function idsOf(client: string, size: number): string[] {
