@@ -1,4 +1,4 @@
-import { Heap, type Heaped } from '../time/heap.js';
+import { Heap, type Heaped } from './heap.js';
 import type { RequestOrder } from './backend.js';
 
 /** Of a request without options. */

@@ -1,5 +1,5 @@
-import type { Heaped } from './heap.js';
-import { Heap } from './heap.js';
+import type { Heaped } from '../heap.js';
+import { Heap } from '../heap.js';
 
 /** Slots first, first + 1, … final. */
 export interface SlotRange {

@@ -1,5 +1,5 @@
-import type { Heaped } from './heap.js';
-import { Heap } from './heap.js';
+import type { Heaped } from '../heap.js';
+import { Heap } from '../heap.js';
 
 /** What may be in a `HeapById`. */
 export interface Named extends Heaped {

@@ -1,5 +1,5 @@
-import type { Heaped } from './heap.js';
-import { Heap } from './heap.js';
+import type { Heaped } from '../heap.js';
+import { Heap } from '../heap.js';
 import type { AcquireCall, RequestOrder, TicketRequest, WaiterState } from '../backend.js';
 import { CLAIM_TIME_MS } from '../protocol.js';
 import { costOf, NO_ORDER } from '../request-order.js';

@@ -51,7 +51,7 @@ describe('replies', () => {
       acquire,
     );
     expect(reply?.verdicts).to.deep.equal([{ kind: 'busy' }]);
-    const { holders } = await inspected(Buffer.from(`${NOW}||||${HOLDER} naïve||/`));
+    const { holders } = await inspected(Buffer.from(`${NOW}||||${HOLDER} naïve||/|`));
     expect(holders[0]?.label).to.equal('naïve');
   });
 
@@ -84,7 +84,7 @@ describe('replies', () => {
   it('name the rate that counts, and when it allows the next permit', async () => {
     const now = Number(NOW);
     const rateAt = async (text: string, time = now): Promise<RateState | undefined> =>
-      (await inspected(`${time}||||||${text}`)).rate;
+      (await inspected(`${time}||||||${text}|`)).rate;
     const [tat, granted] = ['1700000000600001', NOW];
     const rate = { permits: 100, per: 60_000, burst: 1 };
     expect([await rateAt('/'), await rateAt('none/')]).to.deep.equal([undefined, undefined]);
@@ -128,7 +128,7 @@ describe('replies', () => {
 
   it('show labels as they are where another program wrote them', async () => {
     const waiter = 'b.1 1700000000000009 50%%3B';
-    const state = await inspected(`${NOW}|o4|||${HOLDER} 50%%3B|${waiter}|/`);
+    const state = await inspected(`${NOW}|o4|||${HOLDER} 50%%3B|${waiter}|/|`);
     expect(state.holders[0]?.label).to.equal('50%%3B');
     expect(state.waiters[0]).to.include({ id: 'b.1', waitingFor: 0, label: '50%%3B' });
   });
