@@ -24,8 +24,8 @@ const viewApart = {
 const scriptsApart = {
   name: 'scripts-apart',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /\/lua-sources\.js$/ }, () => ({
-      path: '../backends/redis/lua-sources.js',
+    onResolve({ filter: /\/written-by-npm-run-lua\.js$/ }, () => ({
+      path: '../backends/redis/written-by-npm-run-lua.js',
       external: true,
     }));
   },

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 export const ROOT = new URL('../', import.meta.url);
-const GENERATED = ['src/backends/redis/lua-sources.ts'];
+const GENERATED = ['src/backends/redis/written-by-npm-run-lua.ts'];
 
 const COMMENT_OR_STRING =
   /\/\/.*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;

@@ -4,7 +4,7 @@ import type { ClientCost, ClientCostTask } from '../workers/client-cost.js';
 /** A nursery so large that nothing is collected while bytes are counted. */
 const FLAGS = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
 
-/** What one lone pair costs in a process of its own. */
+/** What one lone pair costs in a separate process. */
 export async function clientCostOf(kind: ClientCostTask['kind'], url: string): Promise<ClientCost> {
   const program = new URL('../workers/client-cost.ts', import.meta.url);
   const worker = startWorker(program, { kind, url } satisfies ClientCostTask, FLAGS);

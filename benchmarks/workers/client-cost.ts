@@ -103,7 +103,7 @@ async function bytesOf(contestant: Contestant): Promise<number> {
   return process.memoryUsage().heapUsed - before;
 }
 
-// The loop awaits each pair, which is an async function: two promises of its own.
+// The loop awaits each pair, which is an async function: that makes two promises.
 const LOOP_PROMISES = 2;
 
 const { kind, url } = workerArguments<ClientCostTask>();

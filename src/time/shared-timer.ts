@@ -13,7 +13,9 @@ const EARLIEST_MS = 2500;
 /** How many slots of stopped wake-ups stay listed beside as many as are set. */
 const MOST_STOPPED = 64;
 
-/** Outlives a stop, so that a wake-up which is set again is listed already. Keeps no owner alive. */
+/**
+ * Outlives a stop, so that a wake-up which is set again is listed already. Keeps no owner alive.
+ */
 interface Slot {
   /** Undefined: it was stopped. */
   wakeup: Wakeup | undefined;

@@ -8,7 +8,7 @@ import { transformSync } from 'esbuild';
 
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url));
 
-const SCRIPTS = 'src/backends/redis/lua-sources.ts';
+const SCRIPTS = 'src/backends/redis/written-by-npm-run-lua.ts';
 
 /** A copy of the tree in JavaScript, to be changed at will. The tree itself is never touched. */
 export class ScratchTree {

@@ -103,7 +103,7 @@ export class MemorySemaphore {
     const { limit } = this.#begin(call, now);
     if (call.requests.every(({ id }) => this.#tickets.has(id))) return true;
     const looked = this.#serveQueue(limit, now, false);
-    this.#settle(looked, now);
+    this.#pace.note(looked.granted.length, this.#queue.size, now);
     const isNext = looked.blocked === undefined;
     return isNext && call.requests.every(({ permits }) => this.#fits(permits, limit, now));
   }
@@ -133,7 +133,7 @@ export class MemorySemaphore {
     const queued = verdicts.some(({ kind }) => kind === 'queued');
     if (queued) this.#renewLease(call, now);
     this.#pace.addTo(verdicts, requests, this.#queue, now);
-    this.#settle(served, now);
+    this.#pace.note(served.granted.length, this.#queue.size, now);
     const askAgainAt = queued ? this.#notices.nearest(call, served.turn, now) : undefined;
     const grants = this.#notices.sendGrants(served.granted, call.client, own);
     return { serverTime: now, ...told, verdicts, grants, askAgainAt };
@@ -340,12 +340,8 @@ export class MemorySemaphore {
   #grantFreed(call: Call, limit: number, now: number): readonly PushedGrant[] {
     const served = this.#serveQueue(limit, now);
     this.#notices.sendTurn(served.turn, now);
-    this.#settle(served, now);
+    this.#pace.note(served.granted.length, this.#queue.size, now);
     return this.#notices.sendGrants(served.granted, call.client);
-  }
-
-  #settle({ granted }: Served, now: number): void {
-    this.#pace.note(granted.length, this.#queue.size, now);
   }
 
   /** A call that runs again finds what it did the first time. */

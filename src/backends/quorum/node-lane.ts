@@ -98,7 +98,7 @@ class NodeCall<I extends LaneItem, Reply> implements Item<Reply | Error>, Owner 
     else this.#resolve(reply);
   }
 
-  /** Its caller has a time limit of its own, and still takes a reply that is late. */
+  /** Its caller has a separate time limit, and still takes a reply that is late. */
   fail(error: unknown): void {
     if (!(error instanceof CallTimeoutError)) this.#reject(error);
   }

@@ -6,7 +6,7 @@ import {
   RATE_LIFE_MS,
   WAITER_LEASE_MS,
 } from '../protocol.js';
-import { luaSources } from './lua-sources.js';
+import { luaSources } from './written-by-npm-run-lua.js';
 
 export interface Script {
   readonly name: string;

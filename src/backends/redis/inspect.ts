@@ -36,7 +36,7 @@ export async function inspect(
   let limit: KnownLimit = { limit: call.limit, limitFrom: 'options' };
   let rate = unasked(call.rate);
   let [cursor, arrival] = ['0', '0'];
-  let timeOf = (_: number): number => 0;
+  let timeOf = timesOf('');
   while (cursor !== '' || arrival !== '') {
     const args = [cursor, arrival, String(INSPECT_PAGE)];
     const page = await runScript(connection, inspectScript, keysOf(call.key), args, pageOf);

@@ -4,9 +4,9 @@
 -- ARGV  1 cursor among the tickets, '' when done   2 place after which to continue among the
 --       waiting requests, or '~' and a cursor among them where some have options, '' when done
 --       3 entries in a page
--- Reply 'now|limit|next cursor|next place|holders|waiters|rate|order': 'id expiry slots token label;…'
---       and 'id place label;…', where some have options 'id place label priority weight score lives
---       group':
+-- Reply 'now|limit|next cursor|next place|holders|waiters|rate|order': 'id expiry slots token
+--       label;…' and 'id place label;…', where some have options 'id place label priority weight
+--       score lives group':
 --       score as in the queue, see order.lua, lives 1 or 0. limit: as in
 --       known-limit.lua. rate: 'rate/tat' as in rate.lua. order: as in
 --       order.lua
