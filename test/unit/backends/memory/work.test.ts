@@ -19,4 +19,11 @@ describe('work of the memory backend', () => {
       for (const growth of [second / first, third / second]) expect(growth).to.be.within(1.8, 2.5);
     }
   });
+
+  it('keeps no map and no list of a key that has a rate alone, beyond the first 1000', async () => {
+    const keys = { before: 1100, more: 1000 };
+    worker = startWorker(new URL('rest-worker.ts', import.meta.url), keys);
+    // A semaphore with an empty queue has dozens.
+    expect((await worker.next('added')).data).to.be.below(500);
+  });
 });
