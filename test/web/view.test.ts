@@ -33,8 +33,8 @@ describe('the web view', () => {
     const { queue, groups } = (await (await asked).json()) as Detail;
     expect(queue.map(({ group = '', priority = 0 }) => [group, priority])).to.deep.equal([
       ['', 2],
-      ['a', 0],
       ['b', 0],
+      ['a', 0],
       ['a', 0],
     ]);
     expect(groups).to.deep.equal([

@@ -35,7 +35,7 @@ export const orderCases: CaseGroup = {
       const requests = 'aaaabb'.split('').map((group) => {
         return [group, { group, weight: group === 'a' ? 2 : 1 }] as const;
       });
-      expect(await servedInTurn(scope, requests)).to.equal('abaaba');
+      expect(await servedInTurn(scope, requests)).to.equal('aabaab');
     },
 
     'puts priority before groups and arrival, and shows it': async (scope) => {

@@ -220,7 +220,7 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'bottleneck: what fits goes first',
     what: 'A request that does not fit is passed by smaller ones behind it',
     file: 'backends/memory/memory-semaphore.ts',
-    find: 'return { granted, blocked: queue.rankOfFirst(first), turn, dropped };',
+    find: 'return { granted, blocked: first, turn, moved };',
     replace: 'queue.park(first);',
   },
   {
