@@ -39,8 +39,8 @@ describe('the web view', () => {
     ]);
     expect(groups).to.deep.equal([
       { group: '', waiting: 1, share: 1 },
-      { group: 'a', waiting: 2, share: 0 },
       { group: 'b', waiting: 1, share: 0 },
+      { group: 'a', waiting: 2, share: 0 },
     ]);
     await holder.release();
     for (const one of waiting) void one.then((handle) => handle.release());
