@@ -101,8 +101,9 @@ export class Bundle<O extends Owner, I> {
     // A literal has room for one, where V8 makes room for 17 at a first push. So below.
     if (this.items.length > 0) this.#gathered.push(item);
     else {
-      this.#gathered = [item];
+      // First, for a clock of the user's own may throw.
       this.#batcher.gather(this);
+      this.#gathered = [item];
     }
   }
 
@@ -189,7 +190,11 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     const call = { operation: this.#operation.name, number: 0, sent, late: false };
     const bundles = this.#gathered;
     this.#gathered = NONE;
-    for (const bundle of bundles) for (const item of bundle.take()) item.fail(error, call);
+    for (const bundle of bundles) {
+      while (bundle.items.length > 0) {
+        for (const item of bundle.take()) if (item.leave(call)) item.fail(error, call);
+      }
+    }
   }
 
   /** The bundles that have gathered for longest, as many as a call has room for. */

@@ -57,11 +57,11 @@ export interface LeaseWatch {
   readonly releases: Releases;
   /** 0: tickets are never extended, only watched. In milliseconds. */
   readonly extendEvery: number;
-  onHeld(lease: Lease, now: number): void;
+  onHeld(lease: Lease, now: number, remaining: number): void;
   /** A lease is held no more. */
   onEnded(): void;
   /** Wakes when the lease is due, or over, whatever comes first. */
-  wakeFor(lease: Lease, now: number): void;
+  wakeFor(lease: Lease, now: number, remaining: number): void;
 }
 
 /**
@@ -112,17 +112,18 @@ export class Lease extends Release implements ExtendItem {
     this.#validFrom = window.from;
     this.#validFor = window.duration;
     const remaining = this.#left();
+    const now = this.link.clock.monotonic();
     if (remaining <= 0) return false;
+    // A clock of the user's own may throw: none is read from here on.
     this.stage = 'held';
     this.lastError = undefined;
     this.heldSince = window.from.monotonic;
     this.#isClaimed = isClaimed;
-    const now = this.link.clock.monotonic();
     const every = extendEvery === 0 ? Infinity : extendEvery;
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
     this.dueAt = isClaimed ? this.heldSince + every : now + claimIn;
-    this.#watch.onHeld(this, now);
+    this.#watch.onHeld(this, now, remaining);
     return true;
   }
 
@@ -221,7 +222,7 @@ export class Lease extends Release implements ExtendItem {
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
     this.dueAt = extendEvery === 0 ? Infinity : call.sent.monotonic + extendEvery;
     if (!(this.#observer instanceof WeakRef)) this.#observer?.holdWeakly();
-    this.#watch.wakeFor(this, this.link.clock.monotonic());
+    this.#watch.wakeFor(this, this.link.clock.monotonic(), this.remaining);
     this.#settle(call.number);
   }
 
@@ -257,7 +258,7 @@ export class Lease extends Release implements ExtendItem {
     this.lastError = error;
     const now = clock.monotonic();
     this.dueAt = now + pause;
-    this.#watch.wakeFor(this, now);
+    this.#watch.wakeFor(this, now, this.remaining);
     if (client.isRetryable(error)) return;
     const message = `extending a permit of ${JSON.stringify(name)} failed`;
     const failure = new BackendError(message, error, key);

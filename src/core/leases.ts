@@ -68,9 +68,9 @@ export class Leases implements LeaseWatch {
     return leases;
   }
 
-  onHeld(lease: Lease, now: number): void {
+  onHeld(lease: Lease, now: number, remaining: number): void {
     this.#held += 1;
-    this.wakeFor(lease, now);
+    this.wakeFor(lease, now, remaining);
   }
 
   onEnded(): void {
@@ -80,8 +80,8 @@ export class Leases implements LeaseWatch {
     this.endDrain();
   }
 
-  wakeFor(lease: Lease, now: number): void {
-    const over = now + lease.remaining;
+  wakeFor(lease: Lease, now: number, remaining: number): void {
+    const over = now + remaining;
     if (over <= lease.dueAt) this.#nextBeat.wakeBy(over, now);
     else this.#nextBeat.wakeAround(lease.dueAt, now);
   }
@@ -93,7 +93,8 @@ export class Leases implements LeaseWatch {
       const { remaining } = lease;
       if (remaining <= 0) over.push(lease);
       // What is soon due travels with what is due.
-      else if (!lease.isRenewing && lease.dueAt > now + lease.earliness) this.wakeFor(lease, now);
+      else if (!lease.isRenewing && lease.dueAt > now + lease.earliness)
+        this.wakeFor(lease, now, remaining);
       else {
         if (!lease.isRenewing) lease.renew();
         this.#nextBeat.wakeBy(now + remaining, now);

@@ -77,7 +77,12 @@ export class Request extends Lease implements AcquireItem {
   readonly deadline: number;
   arrival: number | undefined = undefined;
   readonly #room: WaitingRoom;
-  readonly #params: AcquireParams;
+  readonly permits: number;
+  readonly order: RequestOrder | undefined;
+  readonly #timeout: number | undefined;
+  // The caller's own objects: a lease that kept them could keep its own handle in memory.
+  #signal: AbortSignal | undefined;
+  #onWaiting: AcquireParams['onWaiting'];
   /** How many calls it has left in. */
   #attempts = 0;
   /** Asks again as soon as its call is answered: the answer may be older than a grant. */
@@ -98,7 +103,11 @@ export class Request extends Lease implements AcquireItem {
     super(room.watch, id);
     this.stage = 'sent';
     this.#room = room;
-    this.#params = params;
+    this.permits = params.permits;
+    this.order = params.order;
+    this.#timeout = params.timeout;
+    this.#signal = params.signal;
+    this.#onWaiting = params.onWaiting;
     this.started = now;
     // A single try may take as long as one call.
     this.deadline = now + (this.wait ? (params.timeout ?? 0) : this.link.callTimeoutMs);
@@ -112,21 +121,12 @@ export class Request extends Lease implements AcquireItem {
     onceAborted(signal, this.#onAbort);
   }
 
-  get permits(): number {
-    return this.#params.permits;
-  }
-
-  get order(): RequestOrder | undefined {
-    return this.#params.order;
-  }
-
   get asksProgress(): boolean {
-    return this.#params.onWaiting !== undefined;
+    return this.#onWaiting !== undefined;
   }
 
   get wait(): boolean {
-    const { timeout } = this.#params;
-    return timeout !== undefined && timeout > 0;
+    return this.#timeout !== undefined && this.#timeout > 0;
   }
 
   get isPending(): boolean {
@@ -231,7 +231,7 @@ export class Request extends Lease implements AcquireItem {
   }
 
   #report(progress: QueueProgress): void {
-    const { onWaiting } = this.#params;
+    const onWaiting = this.#onWaiting;
     const now = this.link.clock.monotonic();
     const { position, waiting } = progress;
     const last = this.#reported;
@@ -305,7 +305,7 @@ export class Request extends Lease implements AcquireItem {
   /** No permit is free. */
   refuse(): void {
     if (!this.isPending) return;
-    const isTry = this.#params.timeout === undefined;
+    const isTry = this.#timeout === undefined;
     const error = isTry ? undefined : this.#timeoutError();
     this.#end();
     if (isTry) this.#resolve(undefined);
@@ -339,8 +339,12 @@ export class Request extends Lease implements AcquireItem {
   }
 
   #settle(): void {
-    const { signal } = this.#params;
-    if (signal !== undefined && this.#onAbort !== undefined) forgetAbort(signal, this.#onAbort);
+    if (this.#signal !== undefined && this.#onAbort !== undefined)
+      forgetAbort(this.#signal, this.#onAbort);
+    this.#signal = undefined;
+    this.#onAbort = undefined;
+    this.#onWaiting = undefined;
+    this.#reported = undefined;
   }
 
   /** Why a request may not even wait. */
@@ -353,7 +357,7 @@ export class Request extends Lease implements AcquireItem {
   #timeoutError(): Error {
     const { key, limit, clock } = this.link;
     const now = clock.monotonic();
-    const { timeout } = this.#params;
+    const timeout = this.#timeout;
     const trouble = this.#trouble(now);
     if (timeout === undefined) return acquiringFailed(key, trouble);
     const [waited, attempts] = [now - this.started, this.#attempts];
@@ -364,8 +368,11 @@ export class Request extends Lease implements AcquireItem {
   #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
     const waited = now - this.#askedAt;
-    const isSilent = this.#isUnanswered && (!this.#wasQueued || waited >= SLOW_CALL_MS);
-    return isSilent ? new CallTimeoutError(waited) : undefined;
+    const isSlow = waited >= SLOW_CALL_MS;
+    // It gathers behind calls that get no reply.
+    const isHeldUp = this.stage === 'sent' && this.#attempts === 0 && isSlow;
+    const isSilent = this.#isUnanswered && (!this.#wasQueued || isSlow);
+    return isSilent || isHeldUp ? new CallTimeoutError(waited) : undefined;
   }
 }
 

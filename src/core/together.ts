@@ -57,19 +57,25 @@ async function send(requests: readonly Request[]): Promise<void> {
   const { client } = first.link;
   const { backend, clock } = client;
   const timeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
-  const call = { operation: 'acquire', number: 0, sent: instant(clock), late: false };
+  const call = { operation: 'acquire', number: 0, sent: { monotonic: 0, wall: 0 }, late: false };
   if (!requests.map((request) => request.leave(call)).every(Boolean)) return refuseAll(requests);
   const parts = requests.map((request) => ({ owner: request.link, items: [request] }));
-  const calls = acquireCalls(parts, call.sent.monotonic, timeoutMs);
-  const taking = backend.acquireTogether?.(calls) ?? Promise.resolve(undefined);
   try {
-    const replies = await withTimeout(clock, timeoutMs, taking);
+    call.sent = instant(clock);
+    const calls = acquireCalls(parts, call.sent.monotonic, timeoutMs);
+    const taking = backend.acquireTogether?.(calls) ?? Promise.resolve(undefined);
+    const late = { ...call, late: true };
+    const onLate = (replies: readonly AcquireReply[] = []): void =>
+      deliverAll(parts, replies, late);
+    const replies = await withTimeout(clock, timeoutMs, taking).catch((error: unknown) => {
+      void taking.then(onLate).catch(() => undefined);
+      throw error;
+    });
     if (replies === undefined) refuseAll(requests);
     else deliverAll(parts, replies, call);
   } catch (error) {
+    // A backend, or a clock of the user's own, may throw at once.
     for (const request of requests) request.fail(error, call);
-    const late = { ...call, late: true };
-    void taking.then((replies = []) => deliverAll(parts, replies, late)).catch(() => undefined);
   }
 }
 
