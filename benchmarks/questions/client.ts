@@ -11,7 +11,7 @@ type Kind = ClientCostTask['kind'];
 interface Row {
   readonly kind: Kind;
   readonly label: string;
-  /** Left out: another package, or the client alone. */
+  /** Left out: the client alone. */
   readonly bars?: ClientCost;
 }
 
@@ -20,7 +20,6 @@ const SCENARIO = 'a lone pair';
 const rows: readonly Row[] = [
   { kind: 'floor-ioredis', label: 'two bare EVALSHA, ioredis' },
   { kind: 'floor-node-redis', label: 'two bare EVALSHA, node-redis' },
-  { kind: 'redis-semaphore', label: 'redis-semaphore' },
   {
     kind: 'redsem-ioredis',
     label: 'redsem, ioredis',

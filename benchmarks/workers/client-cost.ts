@@ -47,19 +47,6 @@ const kinds = {
     };
     return { pair, close: () => client.close() };
   },
-  'redis-semaphore': async (url: string): Promise<Contestant> => {
-    const peer = await import('redis-semaphore');
-    const client = await openIoredis(url);
-    const pair = async (): Promise<void> => {
-      const semaphore = new peer.Semaphore(client, 'cost', 10, {
-        lockTimeout: TTL,
-        acquireTimeout: Infinity,
-      });
-      await semaphore.acquire();
-      await semaphore.release();
-    };
-    return { pair, close: () => client.quit() };
-  },
   'redsem-ioredis': async (url: string): Promise<Contestant> => {
     const client = await openIoredis(url);
     return redsem(client, () => client.quit());
