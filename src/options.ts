@@ -73,8 +73,8 @@ export interface AcquireOptions {
   readonly permits?: number;
   /**
    * Whose request it is, 1 to 128 bytes: where requests wait, each group of a priority gets permits
-   * in proportion to its weight, however many requests it has. The order is start-time fair
-   * queueing (Goyal, Vin and Cheng, 1996). Not on several masters. Default: that of all requests
+   * in proportion to its weight, however many requests it has. The order is self-clocked
+   * fair queueing (Golestani, 1994). Not on several masters. Default: that of all requests
    * without one.
    */
   readonly group?: string;

@@ -271,7 +271,8 @@ export interface LateVerdict {
 export interface AcquireReply extends Reply {
   /**
    * If requests of this call were left in the queue: when the next ticket expires, or the rate may
-   * allow the first of them.
+   * allow the first of them. Where groups or priorities decide, the rate's time is named to the
+   * client of the head alone, and the next one hears of it by `onTurn`.
    */
   readonly askAgainAt: number | undefined;
   /** One for each request, in the same order. */

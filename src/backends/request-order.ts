@@ -43,13 +43,13 @@ export function flowOf({ priority, group }: RequestOrder): string {
  */
 export function inOrderOfGrants<S extends Standing>(
   all: readonly S[],
-  timeOf: (priority: number) => number,
+  timeOf?: (priority: number) => number,
 ): S[] {
   const byArrival = all.toSorted((one, other) => one.arrival - other.arrival);
   const granted: S[] = [];
   for (let priority = 9; priority >= 0; priority -= 1) {
     const own = byArrival.filter(({ order, parked }) => order.priority === priority && !parked);
-    granted.push(...grantsOf(own, timeOf(priority)));
+    granted.push(...grantsOf(own, timeOf?.(priority) ?? 0));
   }
   return [...granted, ...byArrival.filter(({ parked }) => parked)].filter(({ living }) => living);
 }

@@ -154,6 +154,24 @@ describeOnBoth('priorities', (make) => {
   });
 });
 
+describeOnBoth('a request that does not fit', (make) => {
+  for (const given of [undefined, order('a')]) {
+    it(`is not passed for ever by new groups, ${given ? 'in a group' : 'without one'}`, async () => {
+      const one = make({ limit: 5 });
+      await one.take('c.x1', { ttl: HOUR });
+      await queueUp(one, ['c.heavy.5'], () => given);
+      const passed: string[] = [];
+      for (const id of numbered('n', 20)) {
+        const reply = await one.acquire([request(id, 'wait', order(`new ${id}`))]);
+        if (kinds(reply)[0] === 'granted') passed.push(id);
+        await one.release(id, { client: 'c' });
+      }
+      // Each comes after virtual time by one, and the heavy one by five.
+      expect(passed).to.deep.equal(numbered('n', 4));
+    });
+  }
+});
+
 describeOnBoth('a bounded queue', (make) => {
   it('refuses one more, but none that waits already or returns to its old place', async () => {
     const one = make({ limit: 1 });
@@ -226,12 +244,11 @@ describeWithServer('the order, in Redis', (server) => {
 
   it('keeps nothing of ten thousand groups that asked once, while others wait', async () => {
     const one = new RedisFixture(server(), { limit: 25 });
-    await one.acquire(ids('c', 25), { ttl: HOUR });
     let held = ids('c', 25);
-    // Ahead of the rest, so that a request always waits.
-    await queueUp(one, ['c.ahead'], (id) => order(`user ${id}`));
-    for (let round = 1; round <= 400; round += 1) {
-      await queueUp(one, ids('c', 25, round * 25 + 1), (id) => order(`user ${id}`));
+    await one.acquire(held, { ttl: HOUR });
+    await queueUp(one, numbered('first', 25), (id) => order(`user ${id}`));
+    for (let round = 0; round < 400; round += 1) {
+      await queueUp(one, numbered(`u${round}n`, 25), (id) => order(`user ${id}`));
       held = (await one.release(held, { client: 'c' })).grants.map(({ id }) => id);
       expect(held).to.have.length(25);
     }
@@ -254,7 +271,7 @@ describeWithServer('the order, in Redis', (server) => {
   });
 
   it('keeps turns where virtual time runs out of room and is taken back', async () => {
-    // The largest requests that there are, one group with a ticket of the others' weight twice.
+    // The largest requests that there are.
     const most = 16_777_216;
     const one = new RedisFixture(server(), { limit: most });
     await one.take(`c.x1.${most}`, { ttl: HOUR });
@@ -336,7 +353,7 @@ describeWithServer('the order, in Redis', (server) => {
   });
 });
 
-/** How many commands scripts ran since the last RESETSTAT. */
+/** How many commands scripts ran since they were last reset. */
 async function commandsIn(one: RedisFixture): Promise<number> {
   const stats = await one.redis.info('commandstats');
   const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)];

@@ -81,7 +81,7 @@ describeOnBoth('a rate', (make) => {
     expect(await one.queue()).to.deep.equal(['b.2', 'c.1', 'c.2', 'b.3']);
   });
 
-  it('names it to the head alone where groups take turns, and shows the next when it is that', async () => {
+  it('names it to the head alone where groups take turns, and to the next when it is that', async () => {
     const one = make(ANY);
     const heard = { b: await turnsTo(one, 'b'), c: await turnsTo(one, 'c') };
     const ask = (id: string) =>

@@ -41,6 +41,10 @@ describe('simulation', () => {
       '--nodes 3 --moved --processes 4 --minutes 0.5 --seed 1 --seeds 10',
     ],
     ['groups and priorities', '--groups --processes 5 --minutes 0.5 --seed 1 --seeds 20'],
+    [
+      'groups that ask once',
+      '--newcomers --processes 5 --minutes 0.5 --seed 1 --seeds 6 --pace 0.1',
+    ],
     // Each of these has once broken a promise, or raised a false alarm.
     ['a seed that failed once', '--seed 840000050 --minutes 1 --processes 4'],
     [

@@ -135,9 +135,10 @@ function order() {
   return [
     check(title, 'safety', [], { model: 'order' }),
     leftOut('PRIORITY', 'the order leaves priority out', 'demoted'),
-    leftOut('WEIGHT', 'the order leaves weights out', 'unfair'),
+    leftOut('WEIGHT', 'the order leaves weights out', 'starved'),
     leftOut('NO_HOLES', 'withdrawn requests leave holes', 'unfair'),
-    leftOut('NO_SAVING', 'idle groups save up', 'unfair'),
+    leftOut('NO_SAVING', 'idle groups save up', 'starved'),
+    leftOut('VIRTUAL_TIME', 'virtual time is the start of the last grant', 'starved'),
     leftOut('BLOCKING', 'what does not fit blocks nobody', 'demoted'),
   ];
 }

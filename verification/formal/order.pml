@@ -1,5 +1,5 @@
 /*
- * The order of the queue: priority, then virtual start, then arrival. README.md in this folder says what is
+ * The order of the queue: priority, then the tag, then arrival. README.md in this folder says what is
  * modelled. One server, no faults: what a fault does to a request (dropped, withdrawn, back in its old place) is
  * in semaphore.pml; here a request arrives, is withdrawn or is granted, in any order.
  *
@@ -14,8 +14,9 @@
 typedef Flow {
   byte waiting;
   byte permits[MOST];  /* in order of arrival */
-  short start;         /* virtual start of the first, counted from the virtual time */
-  short finish;        /* of the last one granted; 0: forgotten */
+  short tag;           /* of the first, counted from the virtual time */
+  short saved;         /* start of the next one, where idle groups save up */
+  byte passed;         /* grants to the other flow of its priority since the first has its start */
   byte weight;
   bit urgent
 };
@@ -23,11 +24,12 @@ typedef Flow {
 Flow F[3];
 byte free = LIMIT;
 /* By how much flow 0 got more than flow 1, for its weight, since both have been waiting. */
-short lead;
+short lead01;
 
-hidden byte i, k, first, unfair, overtaken, demoted, cost;
+hidden byte i, k, first, unfair, overtaken, demoted, starved;
+hidden short cost, by;
 
-/* The first of the queue. Where starts are equal, any: the real order, by arrival, is one of these. */
+/* The first of the queue. Where tags are equal, any: the real order, by arrival, is one of these. */
 inline findFirst() {
   first = NOBODY;
   for (k : 0 .. 2) {
@@ -42,9 +44,9 @@ inline findFirst() {
        :: F[k].urgent == F[first].urgent ->
 #endif
           if
-          :: F[k].start < F[first].start -> first = k
-          :: F[k].start > F[first].start
-          :: F[k].start == F[first].start -> if :: first = k :: skip fi
+          :: F[k].tag < F[first].tag -> first = k
+          :: F[k].tag > F[first].tag
+          :: F[k].tag == F[first].tag -> if :: first = k :: skip fi
           fi
 #ifndef BREAK_PRIORITY
        fi
@@ -53,7 +55,7 @@ inline findFirst() {
   }
 }
 
-/* Tags are given to the first of a flow, when it becomes that. */
+/* Of the first of a flow. */
 inline costOf(f) {
 #ifdef BREAK_WEIGHT
   cost = F[f].permits[0] * HALVES
@@ -62,45 +64,54 @@ inline costOf(f) {
 #endif
 }
 
-inline leave(f, place) {
+/* Another request is the first of its flow: tags are given to that one alone, when it becomes that. */
+inline lead(f, start) {
+  if
+  :: F[f].waiting > 0 -> costOf(f); F[f].tag = start + cost
+  :: else -> F[f].tag = 0; F[f].passed = 0
+  fi
+}
+
+inline drop(f, place) {
   for (k : place .. MOST - 2) { F[f].permits[k] = F[f].permits[k + 1] };
   F[f].permits[MOST - 1] = 0;
   F[f].waiting--;
-  if :: F[f].waiting == 0 -> F[f].start = 0 :: else fi;
-  if :: F[0].waiting == 0 || F[1].waiting == 0 -> lead = 0 :: else fi
+  if :: F[0].waiting == 0 || F[1].waiting == 0 -> lead01 = 0 :: else fi
 }
 
 inline arrive(f, permitsWanted) {
   F[f].permits[F[f].waiting] = permitsWanted;
   F[f].waiting++;
-  if :: F[f].waiting == 1 -> F[f].start = F[f].finish; F[f].finish = 0 :: else fi
+  if :: F[f].waiting == 1 -> lead(f, F[f].saved); F[f].saved = 0 :: else fi
 }
 
-inline withdraw(f, place) {
+/* The next of its flow takes over its start. */
+inline withdraw(f) {
   costOf(f);
 #ifdef BREAK_NO_HOLES
   /* As with tags that are given on arrival: those behind wait as if it had been granted. */
-  F[f].start = F[f].start + cost;
+  by = F[f].tag;
+#else
+  by = F[f].tag - cost;
 #endif
-  if
-  :: F[f].waiting == 1 -> F[f].finish = F[f].start
-  :: else
-  fi;
-  leave(f, place)
+  drop(f, 0);
+  /* What a request waited for that is withdrawn, its flow does not get. */
+  if :: f < 2 -> lead01 = 0 :: else fi;
+  lead(f, by)
 }
 
-/* The virtual time is the start of the last grant of its priority: what is finished by then is forgotten. */
-inline advance(f, by) {
+/* The virtual time is the tag of the last grant of its priority. */
+inline advance(f) {
   for (k : 0 .. 2) {
     if
     :: F[k].urgent == F[f].urgent && k != f ->
        if
-       :: F[k].waiting > 0 -> F[k].start = F[k].start - by
+       :: F[k].waiting > 0 -> F[k].tag = F[k].tag - by; F[k].passed++
        :: else ->
 #ifdef BREAK_NO_SAVING
-          F[k].finish = (F[k].finish - by < -12 -> -12 : F[k].finish - by)
+          F[k].saved = (F[k].saved - by < -12 -> -12 : F[k].saved - by)
 #else
-          F[k].finish = (F[k].finish < by -> 0 : F[k].finish - by)
+          skip
 #endif
        fi
     :: else
@@ -114,28 +125,42 @@ inline grant(f) {
   if
   :: f < 2 && F[0].waiting > 0 && F[1].waiting > 0 ->
      i = F[f].permits[0] * HALVES / F[f].weight;
-     lead = (f == 0 -> lead + i : lead - i)
+     lead01 = (f == 0 -> lead01 + i : lead01 - i)
   :: else
   fi;
   /* Two permits of weight 1, and two of weight 2. */
-  unfair = (lead > 6 || lead < -6);
+  unfair = (lead01 > 6 || lead01 < -6);
   assert(unfair == 0);
-  demoted = 0; overtaken = 0;
+  demoted = 0; overtaken = 0; starved = 0;
   for (k : 0 .. 2) {
     if
     :: F[k].waiting > 0 && F[k].urgent > F[f].urgent -> demoted++
-    :: F[k].waiting > 0 && F[k].urgent == F[f].urgent && F[k].start < F[f].start -> overtaken++
+    :: F[k].waiting > 0 && F[k].urgent == F[f].urgent && F[k].tag < F[f].tag -> overtaken++
     :: else
     fi
   };
   assert(demoted == 0);
   assert(overtaken == 0);
-  advance(f, F[f].start);
-  if
-  :: F[f].waiting > 1 -> F[f].start = cost
-  :: else -> F[f].finish = cost
-  fi;
-  leave(f, 0)
+#ifdef BREAK_VIRTUAL_TIME
+  /* The start of the last grant: a flow that comes back while others stay starts there, too. */
+  by = F[f].tag - cost;
+#else
+  by = F[f].tag;
+#endif
+  by = (by < 0 -> 0 : by);
+  advance(f);
+  /* One at any tag, and then one for each of its least cost: 1 of flow 1, 2 of flow 0. */
+  starved = (F[0].passed > 1 + 4 || F[1].passed > 1 + 1);
+  assert(starved == 0);
+  by = F[f].tag - by;
+  F[f].passed = 0;
+  drop(f, 0);
+#if defined(BREAK_VIRTUAL_TIME) || defined(BREAK_NO_SAVING)
+  /* The next one starts where this one ends, however far behind virtual time that is. */
+  lead(f, by)
+#else
+  lead(f, 0)
+#endif
 }
 
 /* The first that does not fit keeps those behind it waiting. */
@@ -167,8 +192,8 @@ inline join(f) {
 
 inline giveUp(f) {
   if
-  :: withdraw(f, 0)
-  :: F[f].waiting > 1 -> leave(f, F[f].waiting - 1)
+  :: withdraw(f)
+  :: F[f].waiting > 1 -> drop(f, F[f].waiting - 1)
   fi;
   serve()
 }

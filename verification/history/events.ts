@@ -43,7 +43,7 @@ export interface SemaphoreTerms {
   readonly name: string;
   readonly limit: number;
   readonly ttl: number;
-  /** Its requests have groups and priorities: they are not granted in the order of arrival. */
+  /** Its requests have groups and priorities: arrival decides within a group only. */
   readonly groups?: boolean;
 }
 
@@ -204,10 +204,19 @@ export interface ServedEvent extends Written {
   readonly adopted?: ServedGrant & { readonly before: string };
 }
 
+/** What comes before arrival. */
+export interface ServedOrder {
+  readonly priority: number;
+  readonly group: string;
+  readonly weight: number;
+}
+
 export interface ServedRequest {
   readonly id: string;
   readonly permits: number;
   readonly wait: boolean;
+  /** Left out: none. */
+  readonly order?: ServedOrder;
   /** The place in the queue that it names, and the one that it was given. */
   readonly arrival?: number;
   readonly place?: number;

@@ -29,7 +29,8 @@ export const USAGE = `npm run simulate -- [options]
   --processes P   simulated processes (default 16)
   --nodes N       independent masters: 1 (default), 3 or 5
   --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
-  --groups        requests have groups with weights, and priorities; their order is not judged
+  --groups        requests have groups with weights, and priorities
+  --newcomers     most requests have a group that was never used before; the others as with --groups
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
   --only LIST     numbers of the faults that strike; the others are left out
@@ -53,6 +54,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       nodes: { type: 'string', default: '1' },
       moved: { type: 'boolean', default: false },
       groups: { type: 'boolean', default: false },
+      newcomers: { type: 'boolean', default: false },
       faults: { type: 'string', default: 'all' },
       pace: { type: 'string' },
       only: { type: 'string' },
@@ -73,6 +75,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     nodes: number('nodes', values.nodes, values.moved ? 2 : 1),
     ...(values.moved && { moved: true }),
     ...(values.groups && { groups: true }),
+    ...(values.newcomers && { newcomers: true }),
     faults: faultsNamed(values.faults),
     ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
     ...(values.only !== undefined && { only: numbers('only', values.only) }),
@@ -97,6 +100,7 @@ export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: S
   if (nodes > 1) parts.push(`--nodes ${nodes}`);
   if (rest.moved === true) parts.push('--moved');
   if (rest.groups === true) parts.push('--groups');
+  if (rest.newcomers === true) parts.push('--newcomers');
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
   if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);

@@ -13,6 +13,8 @@ export interface Settings {
   readonly moved?: boolean;
   /** Requests have groups with weights, and priorities. */
   readonly groups?: boolean;
+  /** Most requests have a group that was never used before. */
+  readonly newcomers?: boolean;
   /** The mean time between two calls of a caller in seconds; left out: drawn from the seed. */
   readonly pace?: number;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */

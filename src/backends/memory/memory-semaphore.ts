@@ -121,9 +121,7 @@ export class MemorySemaphore {
     const own = new Set(this.#queue.size > 0 ? requests.map(({ id }) => id) : []);
     if (requests.some(({ id }) => this.#queue.has(id))) this.#renewLease(call, now);
     const served = this.#serveQueue(limit, now);
-    if (served.moved && served.turn?.client !== call.client) {
-      this.#notices.sendTurn(served.turn, now);
-    }
+    this.#notices.sendTurn(served.moved ? served.turn : undefined, now, call.client);
     const verdicts = requests.map((request): AcquireVerdict => {
       const ticket = this.#tickets.get(request.id);
       if (ticket === undefined) return this.#verdict(request, call, limit, now, served);

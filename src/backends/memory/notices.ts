@@ -37,11 +37,11 @@ export class Notices {
     return turn === undefined ? nearestExpiry : Math.min(turn, nearestExpiry ?? turn);
   }
 
-  /** To the head that the rate alone holds back; see `rate.lua`. */
-  sendTurn(turn: Waiter | undefined, now: number): void {
+  /** To the head that the rate alone holds back, unless its client hears it by a reply. */
+  sendTurn(turn: Waiter | undefined, now: number, caller?: string): void {
     const { key, rate, inboxes } = this.#parts;
     const at = turn && rate.turn(turn.permits, () => 0, now);
-    if (turn === undefined || at === undefined) return;
+    if (turn === undefined || at === undefined || turn.client === caller) return;
     inboxes.pushTurn(key, turn.client, { id: turn.id, at });
   }
 

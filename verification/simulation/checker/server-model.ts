@@ -3,10 +3,12 @@ import {
   type HistoryEvent,
   type ServedEvent,
   type ServedGrant,
+  type ServedOrder,
   type ServedRequest,
   type ServerEvent,
 } from '../../history/events.js';
 import type { Report } from './report.js';
+import { comesFirst, type Ordered, Turns } from './turns.js';
 
 /** A ticket as the server's own answers show it. */
 export interface LiveTicket {
@@ -38,6 +40,7 @@ export interface TicketWatcher {
 export interface Waiter {
   readonly id: string;
   readonly permits: number;
+  readonly order: ServedOrder | undefined;
   readonly arrival: number;
   /** It came back with old data, whether anybody still wants it or not. */
   restored?: boolean;
@@ -82,14 +85,18 @@ export class ModelledSemaphore {
    * dropped is unknown.
    */
   certain = true;
+  readonly #grouped: boolean;
+  readonly #turns = new Turns<Waiter>();
   /** When it is certain again, by the server's clock. */
   doubtedUntil = -Infinity;
   #now = 0;
   #problem: (rule: string, message: string) => void = nothing;
   #watcher: TicketWatcher = silent;
 
-  constructor(name: string, limit: number) {
+  /** `grouped`: arrival decides between requests of one group and priority only. */
+  constructor(name: string, limit: number, grouped: boolean) {
     this.name = name;
+    this.#grouped = grouped;
     this.limit = limit;
   }
 
@@ -213,11 +220,11 @@ export class ModelledSemaphore {
 
   /** What was dropped returns to the place that it names. */
   #enqueueAgain(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, arrival, place, verdict } of requests) {
+    for (const { id, permits, order, arrival, place, verdict } of requests) {
       if (arrival === undefined || verdict === 'late') continue;
       // A command that came twice and named no place may have given it another one meanwhile.
       if (place === arrival && this.#dropped.has(id)) this.#leave(id);
-      this.#place({ id, permits, arrival });
+      this.#place({ id, permits, order, arrival });
       this.#dropped.delete(id);
     }
     const own = requests.find(({ id }) => this.queue.some((one) => one.id === id));
@@ -225,11 +232,11 @@ export class ModelledSemaphore {
   }
 
   #enqueue(requests: readonly ServedRequest[], time: number): void {
-    for (const { id, permits, arrival, place, verdict } of requests) {
+    for (const { id, permits, order, arrival, place, verdict } of requests) {
       if (verdict === 'queued') {
         // A request that never heard of its place gets a new one after it was dropped.
         if (arrival === undefined && this.#dropped.has(id)) this.#leave(id);
-        this.#place({ id, permits, arrival: place ?? Infinity });
+        this.#place({ id, permits, order, arrival: place ?? Infinity });
         this.#dropped.delete(id);
         this.#leases.set(clientOf(id), time + WAITER_LEASE);
       } else if (verdict !== 'late') this.#leave(id);
@@ -240,6 +247,7 @@ export class ModelledSemaphore {
     if (this.tickets.has(waiter.id) || this.queue.some(({ id }) => id === waiter.id)) return;
     const at = this.queue.findIndex(({ arrival }) => arrival > waiter.arrival);
     this.queue.splice(at < 0 ? this.queue.length : at, 0, waiter);
+    this.#turns.noteWaiting(this.queue.length);
   }
 
   #leave(id: string): void {
@@ -256,7 +264,9 @@ export class ModelledSemaphore {
     const { at } = event;
     const { id, token, slots, expiresAt } = grant;
     const place = this.queue.find((one) => one.id === id);
-    this.#judgeOrder(id, place, event);
+    const asked = place ?? event.requests?.find((one) => one.id === id);
+    this.#judgeOrder(id, place, asked, event);
+    if (asked !== undefined) this.#judgeTurns(id, asked);
     const permits = ('permits' in grant ? grant.permits : undefined) ?? place?.permits;
     const taken = new Set([...this.tickets.values()].flatMap((ticket) => [...ticket.slots]));
     if (taken.size + slots.length > this.limit) {
@@ -275,7 +285,12 @@ export class ModelledSemaphore {
     this.#leave(id);
   }
 
-  #judgeOrder(id: string, place: Waiter | undefined, { requests = [] }: ServedEvent): void {
+  #judgeOrder(
+    id: string,
+    place: Waiter | undefined,
+    asked: Ordered | undefined,
+    { requests = [] }: ServedEvent,
+  ): void {
     if (!this.ordered) return;
     // A process that asks for another permit just now is there: what it asked for before may be
     // dropped or not.
@@ -286,9 +301,28 @@ export class ModelledSemaphore {
       this.#problem('dead-waiter', `${id} was granted though its process was silent for too long`);
     }
     const ahead = this.queue.slice(0, place === undefined ? Infinity : this.queue.indexOf(place));
-    const passed = ahead.find((one) => this.#counts(one));
+    const passed = this.#grouped
+      ? this.#firstBefore(asked, place)
+      : ahead.find((one) => this.#counts(one));
     if (passed !== undefined)
       this.#problem('order', `${id} was granted before ${passed.id}, which waits`);
+  }
+
+  /** One that must be granted before it whatever groups got until now. */
+  #firstBefore(asked: Ordered | undefined, place: Waiter | undefined): Waiter | undefined {
+    if (asked === undefined) return undefined;
+    const arrival = place?.arrival ?? Infinity;
+    return this.queue.find((one) => this.#counts(one) && comesFirst(one, asked, arrival));
+  }
+
+  /** Every other request whose process lives is granted within a bound of grants. */
+  #judgeTurns(id: string, granted: Ordered): void {
+    for (const one of this.queue) {
+      if (one.id === id || !this.#counts(one)) this.#turns.forget(one);
+      else if (this.#turns.isStarved(one, granted)) {
+        this.#problem('starved', `${one.id} waits while too many others are granted, now ${id}`);
+      }
+    }
   }
 
   #extend({ tickets = [], time, at, ttl = 0 }: ServedEvent): void {
@@ -385,7 +419,13 @@ export class ModelledSemaphore {
   /** What is free goes to the first waiter, in the very call. */
   #judgeIdle(): void {
     const [head] = this.waiting();
-    if (!this.ordered || head === undefined || this.used + head.permits > this.limit) return;
+    if (
+      !this.ordered ||
+      this.#grouped ||
+      head === undefined ||
+      this.used + head.permits > this.limit
+    )
+      return;
     // Whether the server has seen that they were silent, nobody knows: they may be there and block.
     const ahead = this.queue.slice(0, this.queue.indexOf(head));
     if (ahead.some((one) => this.#dropped.has(one.id) && this.isAlive(one))) return;
@@ -460,8 +500,8 @@ export class ServerModel {
   #of(name: string): ModelledSemaphore {
     let semaphore = this.semaphores.get(name);
     if (semaphore === undefined) {
-      semaphore = new ModelledSemaphore(name, this.#limits.get(name) ?? 1);
-      semaphore.ordered = !this.#restarted && !this.#grouped.has(name);
+      semaphore = new ModelledSemaphore(name, this.#limits.get(name) ?? 1, this.#grouped.has(name));
+      semaphore.ordered = !this.#restarted;
       this.semaphores.set(name, semaphore);
     }
     return semaphore;

@@ -16,6 +16,8 @@ export interface PlantedBug {
   readonly nodes?: number;
   /** Whether their list is changed meanwhile. */
   readonly moved?: boolean;
+  /** Whether most requests have a new group. */
+  readonly newcomers?: boolean;
   /** The only faults that strike, for a bug that few of them bring to light; default: all. */
   readonly faults?: readonly FaultKind[];
 }

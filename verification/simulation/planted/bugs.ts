@@ -224,6 +224,15 @@ export const BUGS: readonly PlantedBug[] = [
     replace: 'queue.park(first);',
   },
   {
+    name: 'newcomers-first',
+    origin: 'own defect: groups that ask once do not move virtual time',
+    what: 'A group that comes back starts at its own last tag, and a new one at the beginning',
+    file: 'backends/memory/waiting-line.ts',
+    find: 'band.passTo(flow.tag);\n    flow.start = band.time;',
+    replace: 'flow.start = flow.tag + 0 * band.time;',
+    newcomers: true,
+  },
+  {
     name: 'limit-off-by-one',
     origin: 'mutant',
     what: 'One permit more than the limit is granted to a caller',

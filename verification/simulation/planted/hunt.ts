@@ -20,7 +20,7 @@ export interface Quarry {
  */
 async function hunt(
   seconds: number,
-  where: Pick<Settings, 'nodes' | 'moved' | 'faults'>,
+  where: Omit<Settings, 'seed' | 'minutes' | 'processes'>,
   first: number,
 ): Promise<Quarry> {
   const started = performance.now();
@@ -39,13 +39,13 @@ async function hunt(
 }
 
 assertDeterministic();
-const [seconds = '60', nodes, faults = 'all', first = '1', moved] = process.argv.slice(2);
+const [seconds = '60', nodes, faults = 'all', first = '1', kind = ''] = process.argv.slice(2);
 const where = { nodes: Number(nodes ?? 1), faults: faultsNamed(faults) };
-const quarry = await hunt(
-  Number(seconds),
-  moved === 'moved' ? { ...where, moved: true } : where,
-  Number(first),
-);
+const kinds = {
+  ...(kind === 'moved' && { moved: true }),
+  ...(kind === 'newcomers' && { newcomers: true, pace: 0.1 }),
+};
+const quarry = await hunt(Number(seconds), { ...where, ...kinds }, Number(first));
 console.log(JSON.stringify(quarry));
 // What a bug has left behind does not count any more.
 process.exit();

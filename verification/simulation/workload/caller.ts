@@ -68,8 +68,12 @@ export class Caller {
     return Math.ceil(this.#random.exponential(this.#random.chance(0.3) ? 200 : 5000));
   }
 
-  /** Mostly few enough for every limit that was ever set. */
+  /**
+   * Mostly few enough for every limit that was ever set. One in a stream of newcomers, where the
+   * bound of a wait is the lower the less costs differ.
+   */
   #permits(name: string): number {
+    if (this.#crew.options.terms.newcomers) return 1;
     const terms = this.#crew.options.terms.semaphores.find((each) => each.name === name);
     const most = Math.min(terms?.limit ?? 1, this.#crew.semaphore(name).limit);
     return this.#random.chance(0.8) ? 1 : this.#random.between(1, Math.min(most, 3));
@@ -88,13 +92,22 @@ export class Caller {
     );
   }
 
-  /** Where requests have groups: one of three, or none, and now and then a priority. */
+  /**
+   * Where requests have groups: one of three, or none, and now and then a priority. In a stream of
+   * newcomers mostly a new one, and hardly ever a priority.
+   */
   #order(name: string): AcquireOptions {
-    const terms = this.#crew.options.terms.semaphores.find((each) => each.name === name);
+    const { terms: all, process } = this.#crew.options;
+    const terms = all.semaphores.find((each) => each.name === name);
     if (terms?.groups !== true) return {};
+    if (all.newcomers && this.#random.chance(0.8)) {
+      return { group: `${process.name} ${this.#crew.nextGroup()}` };
+    }
     const group = this.#random.pick(['', 'a', 'b', 'c']);
-    const weight = this.#random.pick([1, 2, 7]);
-    const priority = this.#random.chance(0.2) ? this.#random.between(1, 9) : 0;
+    const weight = this.#random.pick(all.newcomers ? [1, 2] : [1, 2, 7]);
+    const priority = this.#random.chance(all.newcomers ? 0.02 : 0.2)
+      ? this.#random.between(1, 9)
+      : 0;
     const heard = this.#random.chance(0.3) ? { onWaiting: () => undefined } : {};
     return { ...(group !== '' && { group, weight }), priority, ...heard };
   }

@@ -26,6 +26,7 @@ export class Crew {
   #keyed: KeyedMutex;
   #calls = 0;
   #settled = 0;
+  #groups = 0;
   #wake: () => void = () => undefined;
   /** Resolves when all shall end. */
   readonly stopped = new Promise<void>((resolve) => (this.#wake = resolve));
@@ -40,6 +41,12 @@ export class Crew {
       { length: terms.callers },
       (_, i) => new Caller(this, streamOf(seed, 'caller', process.name, i)),
     );
+  }
+
+  /** A number that no request of this process has had. */
+  nextGroup(): number {
+    this.#groups += 1;
+    return this.#groups;
   }
 
   get keyed(): KeyedMutex {

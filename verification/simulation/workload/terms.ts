@@ -8,6 +8,8 @@ export interface WorkloadTerms {
   /** Keys of the keyed mutex. */
   readonly keys: readonly string[];
   readonly keyedTtl: number;
+  /** Most requests have a group that was never used before. */
+  readonly newcomers: boolean;
   /** Callers in each process. */
   readonly callers: number;
   /** The mean time between two calls of a caller, and for which a permit is held; milliseconds. */
@@ -30,13 +32,14 @@ export type CallKind =
   | 'burst';
 
 export function drawTerms(settings: Settings): WorkloadTerms {
-  const { seed, nodes, pace, moved, groups } = settings;
+  const { seed, nodes, pace, moved, newcomers = false } = settings;
+  const groups = settings.groups === true || newcomers;
   const random = streamOf(seed, 'workload');
   // The new list alone may be used a ttl after the last call with the old one.
   const ttl = random.pick(moved === true ? [400, 1000, 3000] : [400, 1000, 3000, 10_000, 30_000]);
   const single = nodes === 1;
   const sometimes = (weight: number): number => (random.chance(0.5) ? weight : 0);
-  const order = groups === true ? { groups } : {};
+  const order = groups ? { groups } : {};
   const think = pace === undefined ? random.pick([30, 200, 1000, 4000]) : pace * 1000;
   return {
     semaphores: [
@@ -46,9 +49,11 @@ export function drawTerms(settings: Settings): WorkloadTerms {
     ],
     keys: ['a', 'b', 'c', 'd'],
     keyedTtl: ttl,
-    callers: random.between(1, 3),
+    newcomers,
+    // A stream of newcomers never ends: many always wait.
+    callers: newcomers ? 6 : random.between(1, 3),
     think,
-    hold: random.pick([1, 0.3, 0.1]) * think,
+    hold: (newcomers ? 2 : random.pick([1, 0.3, 0.1])) * think,
     weights: {
       acquire: 10,
       try: sometimes(3),

@@ -68,9 +68,12 @@ export function detailsOf(operation: string, call: Call, reply: AnyReply): Detai
 }
 
 function requestsOf(requests: AcquireCall['requests'], reply: AnyReply) {
-  return requests.map(({ id, permits, wait, arrival }, i) => {
+  return requests.map(({ id, permits, wait, arrival, order }, i) => {
     const verdict = reply.verdicts?.[i];
-    const own = arrival === undefined ? {} : { arrival };
+    const own = {
+      ...(arrival !== undefined && { arrival }),
+      ...(order !== undefined && { order }),
+    };
     const request = { id, permits, wait, ...own, verdict: verdict?.kind ?? 'none' };
     if (verdict?.kind === 'queued' && verdict.arrival !== undefined) {
       return { ...request, place: verdict.arrival };

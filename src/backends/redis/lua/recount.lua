@@ -1,6 +1,56 @@
 -- Fragment of semaphore.lua: the keys disagree, because one was deleted, evicted, restored
 -- alone or changed by hand. All is counted again; a ticket counts only with its record, and the
 -- other way round.
+
+local function rebuild_order(s, requests)
+  redis.call('ZREMRANGEBYSCORE', s.queue, '-1700000000000000', '(1500000000000000')
+  s.order = nil
+  table.sort(requests, function(one, other)
+    return one.member < other.member
+  end)
+  for _, r in ipairs(requests) do
+    if r.plain then
+      follow(s, r, 0)
+    end
+  end
+  for _, r in ipairs(requests) do
+    if not r.plain then
+      if not s.order then
+        begin_order(s)
+      end
+      s.order.others = s.order.others + 1
+      join(s, r)
+    end
+  end
+end
+
+-- What is known of the order counts where it fits the queue; else it is made again.
+local function recount_order(s, fields)
+  local requests, flows, others = {}, {}, 0
+  for i = 1, #fields, 2 do
+    local r = read_request(fields[i], fields[i + 1])
+    if string.sub(fields[i], 1, 1) == '&' then
+      flows[#flows + 1] = fields[i]
+    elseif r and redis.call('ZSCORE', s.queue, r.member) then
+      requests[#requests + 1], s.last = r, math.max(s.last, r.place + 0)
+      others = others + (r.plain and 0 or 1)
+    end
+  end
+  s.policy, s.order = string.gsub(s.policy, 'o', ''), nil
+  if not flows[1] and not requests[1] then
+    return
+  end
+  read_order(s)
+  s.order.parked = redis.call('ZCOUNT', s.queue, '-1700000000000000', '(-1600000000000000')
+  if s.order.others == others and redis.call('ZCOUNT', s.queue, '0', '(1400000000000000') == #flows then
+    s.policy = s.policy .. 'o'
+    return
+  end
+  flows[#flows + 1] = 'order'
+  write(flows, 'HDEL', s.meta)
+  rebuild_order(s, requests)
+end
+
 local function recount(s)
   local fields, live, used = redis.call('HGETALL', s.meta), {}, {}
   local function count(id, value)

@@ -145,6 +145,7 @@ local function take_now(s, r, score)
   end
   if s.blocked and s.order then
     charge(s, r, score)
+    s.order.touched[r.band] = true
   end
   return grant(s, r.id, r.permits, s.run.label, s.now + s.run.ttl)
 end
