@@ -2,9 +2,9 @@ import type { Backend } from '../backends/backend.js';
 import { newClientId, parseTicketId, ticketId } from '../backends/ticket-id.js';
 import type { Clock } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
-import type { BatcherOptions } from './batcher.js';
+import type { Item, Operation } from './batcher.js';
 import { Batcher } from './batcher.js';
-import type { Acquires, Releases, Renewals } from './operations.js';
+import type { Acquires, Caller, Releases, Renewals } from './operations.js';
 import { acquireOperation, extendOperation, releaseOperation } from './operations.js';
 import { Registry } from './registry.js';
 import { WeakGroups } from './weak-groups.js';
@@ -69,32 +69,33 @@ export class Client {
    * call, in milliseconds.
    */
   acquires(lane: string, callTimeoutMs: number): Acquires {
-    const operation = acquireOperation(this.backend, this.clock, callTimeoutMs);
-    return sharedBy(this.#acquires, `${callTimeoutMs} ${lane}`, () => {
-      return new Batcher(operation, this.#options(callTimeoutMs));
-    });
+    return this.#shared(this.#acquires, lane, callTimeoutMs, (backend) =>
+      acquireOperation(backend, this.clock, callTimeoutMs),
+    );
   }
 
   renewals(lane: string, callTimeoutMs: number): Renewals {
-    return sharedBy(this.#renewals, `${callTimeoutMs} ${lane}`, () => {
-      return new Batcher(extendOperation(this.backend), this.#options(callTimeoutMs));
-    });
+    return this.#shared(this.#renewals, lane, callTimeoutMs, extendOperation);
   }
 
   releases(lane: string, callTimeoutMs: number): Releases {
-    return sharedBy(this.#releases, `${callTimeoutMs} ${lane}`, () => {
-      return new Batcher(releaseOperation(this.backend), this.#options(callTimeoutMs));
-    });
+    return this.#shared(this.#releases, lane, callTimeoutMs, releaseOperation);
   }
 
-  #options(callTimeoutMs: number): BatcherOptions {
-    const isRetryable = (error: unknown): boolean => this.isRetryable(error);
-    return { clock: this.clock, callTimeoutMs, isRetryable };
+  #shared<I extends Item<never>, R>(
+    batchers: WeakGroups<Batcher<Caller, I, R>>,
+    lane: string,
+    callTimeoutMs: number,
+    operationOf: (backend: Backend) => Operation<Caller, I, R>,
+  ): Batcher<Caller, I, R> {
+    const name = `${callTimeoutMs} ${lane}`;
+    let [batcher] = batchers.of(name);
+    if (batcher === undefined) {
+      const isRetryable = (error: unknown): boolean => this.isRetryable(error);
+      const options = { clock: this.clock, callTimeoutMs, isRetryable };
+      batcher = new Batcher(operationOf(this.backend), options);
+      batchers.add(name, batcher);
+    }
+    return batcher;
   }
-}
-
-function sharedBy<B extends object>(batchers: WeakGroups<B>, name: string, make: () => B): B {
-  let [batcher] = batchers.of(name);
-  if (batcher === undefined) batchers.add(name, (batcher = make()));
-  return batcher;
 }

@@ -12,7 +12,7 @@ const EARLY_MS = 2;
 export interface OutageListener {
   /**
    * Gets the last error, once per outage.
-   * @returns false when nobody takes notice: it is then reported again
+   * @returns false when no listener gets it: it is then reported again
    */
   onOutage(error: unknown): boolean;
   /** A call has succeeded. */
@@ -20,11 +20,11 @@ export interface OutageListener {
 }
 
 /**
- * Notices that calls fail, or get no reply, while somebody waits without an error. It needs no
+ * Notices that calls fail, or get no reply, while requests wait without an error. It needs no
  * timer: a call that gets no reply fails after min(ttl, 5000) ms, and is then tried again.
  */
 export class OutageWatch {
-  /** Undefined while nobody listens: the outage is then reported to a later listener. */
+  /** Undefined without a listener: the outage is then reported to a later one. */
   listener: OutageListener | undefined;
   /** Monotonic time at which the first of the calls that failed was sent. */
   #since: number | undefined;
@@ -42,7 +42,7 @@ export class OutageWatch {
     this.listener?.onReply();
   }
 
-  /** Nobody waits: the time until the next call is no outage. */
+  /** No request waits: the time until the next call is no outage. */
   onIdle(): void {
     this.#since = undefined;
   }

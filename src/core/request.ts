@@ -171,14 +171,13 @@ export class Request extends Lease implements AcquireItem {
   #onVerdict(verdict: AcquireVerdict, call: Call): void {
     this.#room.isFailing = false;
     if (!this.isPending) return this.#onLateVerdict(verdict);
-    const { kind } = verdict;
-    if (kind === 'granted') {
+    if (verdict.kind === 'granted') {
       this.#grant(verdict, { from: call.sent, duration: this.ttl }, true);
-    } else if (kind === 'busy') {
+    } else if (verdict.kind === 'busy') {
       this.refuse();
-    } else if (kind === 'over' || kind === 'full') {
+    } else if (verdict.kind === 'over' || verdict.kind === 'full') {
       this.#fail(this.#refusal(verdict));
-    } else if (kind === 'queued') {
+    } else if (verdict.kind === 'queued') {
       this.#queue(verdict);
     } else {
       // The server's clock was stepped, or the call was delayed: soon again, now that its time is
@@ -268,15 +267,14 @@ export class Request extends Lease implements AcquireItem {
   override onGrant(grant: PushedGrant): void {
     if (!this.isPending) return super.onGrant(grant);
     const { client, serverClock, ttl, clock } = this.link;
-    if (client.backend.confirmsPushedGrants === true) {
+    // It was granted before now, so its claim time is over at most that much later, whatever the
+    // server's clock says.
+    const window = serverClock.validityUntil(grant.expiresAt, Math.min(CLAIM_TIME_MS, ttl));
+    if (window === undefined || client.backend.confirmsPushedGrants === true) {
       // Behind its own call, if that is under way: its reply was made before the grant.
       this.repeatIfSent();
       return this.#room.tryAgain();
     }
-    // It was granted before now, so its claim time is over at most that much later, whatever the
-    // server's clock says.
-    const window = serverClock.validityUntil(grant.expiresAt, Math.min(CLAIM_TIME_MS, ttl));
-    if (window === undefined) return;
     if (validityLeft(window.from, window.duration, clock) <= 0) this.#onLateGrant();
     // Any program can send a grant: what it says is read once the request is known, and kept only
     // if it fits.

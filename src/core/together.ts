@@ -54,8 +54,7 @@ async function send(requests: readonly Request[]): Promise<void> {
   await new Promise<void>((resolve) => nextTick(resolve));
   const [first] = requests;
   if (first === undefined) return;
-  const { client } = first.link;
-  const { backend, clock } = client;
+  const { backend, clock } = first.link.client;
   const timeoutMs = Math.min(...requests.map(({ link }) => link.callTimeoutMs));
   const call = { operation: 'acquire', number: 0, sent: { monotonic: 0, wall: 0 }, late: false };
   if (!requests.map((request) => request.leave(call)).every(Boolean)) return refuseAll(requests);

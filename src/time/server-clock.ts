@@ -54,12 +54,14 @@ export class ServerClock {
 
   /**
    * Server time `expiry` lies at the local moment `from + duration` or later; no later than `most`
-   * milliseconds from now.
+   * milliseconds from now. Undefined where no such moment is known: `most` is how long a ticket can
+   * live, so an expiry that is further ahead shows that the server's clock was stepped since.
    */
   validityUntil(expiry: number, most: number): ValidityWindow | undefined {
     if (this.#last === undefined) return undefined;
     const { sent, time } = this.#last;
-    const duration = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);
-    return { from: sent, duration };
+    const longest = elapsedSince(sent, this.#clock) + most;
+    if (expiry - time > longest + SLACK) return undefined;
+    return { from: sent, duration: Math.min(expiry - time, longest) };
   }
 }

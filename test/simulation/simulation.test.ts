@@ -56,6 +56,10 @@ describe('simulation', () => {
       '--seed 22708889 --minutes 1 --processes 6',
     ],
     [
+      'a clock step before a grant that a stalled process hears late',
+      '--seed 616928889 --minutes 1 --processes 6 --only 2,4,5,11,12,13,21,22',
+    ],
+    [
       'a subscription that is given up before its process knows of it',
       '--seed 752879236 --minutes 2.5 --processes 6',
     ],

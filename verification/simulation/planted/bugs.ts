@@ -98,8 +98,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: steps of the clock of the server',
     what: 'The end of a pushed grant is believed however far off it is',
     file: 'time/server-clock.ts',
-    find: 'const duration = Math.min(expiry - time, elapsedSince(sent, this.#clock) + most);',
-    replace: 'const duration = most < 0 ? elapsedSince(sent, this.#clock) : expiry - time;',
+    find: 'if (expiry - time > longest + SLACK) return undefined;\n    return { from: sent, duration: Math.min(expiry - time, longest) };',
+    replace: 'return { from: sent, duration: longest < 0 ? longest : expiry - time };',
   },
   {
     name: 'timer-set-once',
