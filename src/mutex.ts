@@ -28,12 +28,12 @@ export class Mutex extends Semaphore {
 
   /**
    * Pauses the mutex with 0: nobody gets it. Stores the limit 1 again with 1, also where a
-   * semaphore of the same name has stored another.
+   * semaphore of the same name has stored another. Undefined removes what is stored.
    * @throws {RangeError} for any other limit: that would be no mutex; and as `Semaphore.setLimit`
    */
-  override async setLimit(limit: number): Promise<void> {
-    if (limit !== 0 && limit !== 1) {
-      throw rangeError(`limit: expected 0 or 1 of a mutex, got ${formatValue(limit)}`);
+  override async setLimit(limit: number | undefined): Promise<void> {
+    if (limit !== undefined && limit !== 0 && limit !== 1) {
+      throw rangeError(`limit: expected 0, 1 or undefined of a mutex, got ${formatValue(limit)}`);
     }
     await super.setLimit(limit);
   }

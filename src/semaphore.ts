@@ -250,13 +250,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * is effective at their next call. When it grows, waiters get what comes free at once; when it
    * shrinks, nobody loses a permit. 0 pauses the semaphore: holders keep their permits, nobody gets
    * one, and requests wait until another limit is set. Kept until a day after the last use.
-   * @param limit an integer, minimum 0
+   * @param limit an integer, minimum 0; undefined removes the stored limit: the limit that each
+   *   object was made with counts again
    * @throws {RangeError | TypeError} for anything else
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  async setLimit(limit: number): Promise<void> {
-    integer('limit', limit, 0);
+  async setLimit(limit: number | undefined): Promise<void> {
+    if (limit !== undefined) integer('limit', limit, 0);
     this.#assertOpen();
     this.#knowsStored = true;
     await this.#permits.admin.setLimit(limit);

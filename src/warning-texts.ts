@@ -5,9 +5,7 @@ import type { LostReason } from './errors.js';
 /** Of `STORED_LIMIT`. */
 export function storedLimitMessage(name: string, stored: number, given: number): string {
   const [counts, own] = [limitShown(stored), limitShown(given)];
-  const store =
-    given === NO_LIMIT ? 'setLimit' : `setLimit(${own}) or redsem limit ${quoted(name)} ${own}`;
-  return `the limit of ${quoted(name)} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; to end that, store the right one with ${store}: a stored limit goes a day after the last use at the earliest`;
+  return `the limit of ${quoted(name)} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; setLimit(undefined) or redsem limit ${quoted(name)} none removes the stored limit`;
 }
 
 function limitShown(limit: number): string {

@@ -312,8 +312,11 @@ export interface ReleaseReply extends Reply {
 }
 
 export interface SetLimitCall extends Call {
-  /** 0: nobody gets a permit. */
-  readonly newLimit: number;
+  /**
+   * 0: nobody gets a permit. Undefined: the stored limit is removed, and the limit of each caller
+   * counts again.
+   */
+  readonly newLimit: number | undefined;
   /**
    * Server time after which the call must change nothing: somebody else may have set another since.
    */

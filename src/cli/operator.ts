@@ -90,8 +90,9 @@ export class Operator {
     return (await this.inspect(name)).limit;
   }
 
-  async setLimit(name: string, limit: number): Promise<void> {
-    await using semaphore = await this.#withCurrentLimit(name, limit);
+  /** Undefined removes the stored limit. */
+  async setLimit(name: string, limit: number | undefined): Promise<void> {
+    await using semaphore = await this.#withCurrentLimit(name, limit ?? 1);
     await semaphore.setLimit(limit);
   }
 

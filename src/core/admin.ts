@@ -30,7 +30,7 @@ export class Admin {
     this.#link = link;
   }
 
-  async setLimit(newLimit: number): Promise<void> {
+  async setLimit(newLimit: number | undefined): Promise<void> {
     const { backend } = this.#link.client;
     const setLimit = backend.setLimit?.bind(backend) ?? this.#unable('setLimit');
     const call = { ...this.#link.call, newLimit };

@@ -127,6 +127,9 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
       const below = await call('limit', '--', 'paused', '-1');
       expect(below).to.include({ code: 64, stdout: '' });
       expect(below.stderr).to.include('and it has 0, got -1');
+      const removed = await call('limit', 'paused', 'none');
+      expect(removed).to.deep.include({ code: 0, stdout: '', stderr: '' });
+      expect(await semaphore.inspect()).to.include({ limit: 2, limitFrom: 'caller', held: 1 });
     });
   });
 

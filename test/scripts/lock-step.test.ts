@@ -259,7 +259,8 @@ class Program {
       case 'revoke':
         return pair.revoke(member, this.#anyId(first));
       case 'setLimit':
-        return pair.setLimit(member, first % (limit + 1), late);
+        // Some remove what is stored.
+        return pair.setLimit(member, dice < 25 ? undefined : first % (limit + 1), late);
       case 'addPermits':
         // Some are sent twice.
         return pair.addPermits(member, (first % 5) - 2, `${member.name}.${dice % 8}`, late);

@@ -223,7 +223,7 @@ export class LockStep {
     });
   }
 
-  async setLimit(member: Member, limit: number, notAfter?: number): Promise<void> {
+  async setLimit(member: Member, limit: number | undefined, notAfter?: number): Promise<void> {
     const options = { ...this.#of(member), notAfter };
     await this.#both(({ fixture }) => fixture.setLimit(limit, options));
   }

@@ -112,7 +112,7 @@ export abstract class PortFixture {
     return only(this.backend.release([{ ...this.#call(list[0], options), ids: list }]));
   }
 
-  setLimit(newLimit: number, options: CallOptions = {}) {
+  setLimit(newLimit: number | undefined, options: CallOptions = {}) {
     return this.backend.setLimit({ ...this.#call(undefined, options), newLimit });
   }
 

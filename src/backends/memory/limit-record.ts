@@ -18,7 +18,7 @@ const CHANGE_LIFE_MS = 60_000;
 export class LimitRecord {
   /** What `setLimit` stored. */
   stored: number | undefined;
-  /** That of the last caller. */
+  /** That of the last caller; 0: not known. */
   #last = 0;
   /**
    * Whether anybody has ever held or waited: else nothing is known, as on Redis, where such a call
@@ -42,6 +42,17 @@ export class LimitRecord {
     this.#changes.remember(id, limit, now + CHANGE_LIFE_MS, now);
     this.stored = limit;
     return { limit };
+  }
+
+  /**
+   * Makes a change of the stored limit. An operator may know the stored limit alone: its call says
+   * nothing of the limit that others are made with.
+   */
+  keepCallers<T>(change: () => T): T {
+    const before = this.#last;
+    const result = change();
+    if (before !== 0) this.#last = before;
+    return result;
   }
 
   /** The limit that counts for a caller that names `given`; 0: what the last caller named. */

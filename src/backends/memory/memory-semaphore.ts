@@ -162,8 +162,10 @@ export class MemorySemaphore {
 
   setLimit(call: SetLimitCall, now: number): SetLimitReply {
     const late = isLate(call, now);
-    if (!late) this.#record.limits.stored = call.newLimit;
-    const { limit, told } = this.#begin(call, now);
+    const { limits } = this.#record;
+    if (!late) limits.stored = call.newLimit;
+    const { told } = limits.keepCallers(() => this.#begin(call, now));
+    const limit = limits.countsFor(late ? call.limit : 0);
     return { serverTime: now, ...told, late, grants: this.#grantFreed(call, limit, now) };
   }
 
@@ -177,7 +179,7 @@ export class MemorySemaphore {
   addPermits(call: AddPermitsCall, now: number): AddPermitsReply {
     const late = isLate(call, now);
     const change = late ? { limit: undefined, late } : this.#record.limits.change(call, now);
-    const { limit, told } = this.#begin(call, now);
+    const { limit, told } = this.#record.limits.keepCallers(() => this.#begin(call, now));
     return { serverTime: now, ...told, ...change, grants: this.#grantFreed(call, limit, now) };
   }
 

@@ -10,7 +10,7 @@ const setLimitScript = script('set-limit');
 
 export const setLimit: Operation<port.SetLimitCall, port.SetLimitReply> = {
   script: setLimitScript,
-  addTerms: (args, { limit, newLimit }) => args.push(String(limit), String(newLimit), ''),
+  addTerms: (args, { limit, newLimit }) => args.push(String(limit), String(newLimit ?? 'none'), ''),
   argument: ({ notAfter }) => latestText(notAfter),
   read: (text, serverTime) => changeOf('set-limit', text, serverTime),
 };

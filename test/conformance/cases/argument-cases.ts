@@ -230,7 +230,7 @@ export const argumentCases: CaseGroup = {
     'of setLimit, adopt and revoke': needing('operator calls', async (scope) => {
       const semaphore = scope.semaphore({ limit: 2 });
       const limits: Bad = [
-        ['3', undefined, null],
+        ['3', null],
         [-1, 1.5, NaN, Infinity],
       ];
       const deltas: Bad = [

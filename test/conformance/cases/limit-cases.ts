@@ -58,6 +58,31 @@ export const limitCases: CaseGroup = {
       expect((await late).slots).to.deep.equal([0, 1]);
     },
 
+    'is removed: what each process was made with counts again, and waiters get it': async (
+      scope,
+    ) => {
+      const [here, there] = scope.pair({ limit: 2 });
+      const heard: string[] = [];
+      for (const each of [here, there]) each.on('warning', ({ code }) => heard.push(code));
+      await here.setLimit(undefined);
+      const holder = await there.acquire();
+      await here.setLimit(1);
+      const waiting = there.acquire();
+      await scope.untilWaiting(1);
+      await here.setLimit(undefined);
+      expect(await waiting).to.include({ slot: 1 });
+      expect(await here.inspect()).to.include({ limit: 2, limitFrom: 'caller', held: 2 });
+      expect(await there.tryAcquire()).to.equal(null);
+      expect([here.limit, there.limit]).to.deep.equal([2, 2]);
+      // An operator who knows the stored limit alone calls with it.
+      await here.setLimit(7);
+      await scope.elsewhere({ limit: 7 }).setLimit(undefined);
+      expect(await there.inspect()).to.include({ limit: 2, limitFrom: 'caller' });
+      expect(await holder.release()).to.equal(true);
+      expect(heard).to.not.include('LIMIT_MISMATCH');
+      expect(await here.addPermits(1), 'from its own limit again').to.equal(3);
+    },
+
     'is changed by a number in one step, and never below 0': async (scope) => {
       const [here, there] = scope.pair({ limit: 2 });
       expect(await here.addPermits(3), 'from its own limit').to.equal(5);

@@ -132,11 +132,11 @@ export const warningCases: CaseGroup = {
           expect(heard.map(({ code }) => code)).to.deep.equal(['STORED_LIMIT']);
           const message = heard.map((warning) => warning.message).join();
           expect(message).to.include(`the limit of "${scope.name}" is 5`).and.include('not 3');
-          expect(message).to.include('setLimit(3)');
-          expect(message).to.include(`redsem limit "${scope.name}" 3`);
+          expect(message).to.include('setLimit(undefined)');
+          expect(message).to.include(`redsem limit "${scope.name}" none`);
         }
         expect([...own, ...quiet]).to.deep.equal([]);
-        await early.setLimit(3);
+        await early.setLimit(undefined);
         const after = scope.elsewhere({ limit: 3 });
         const heard = allWarningsOf(after);
         await after.use(() => {});

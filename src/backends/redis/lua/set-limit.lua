@@ -1,9 +1,11 @@
 -- Stores the limit that counts from now on for every process, and grants what it makes room for.
--- Nobody loses a permit when it shrinks. With 0 nobody gets one.
+-- Nobody loses a permit when it shrinks. With 0 nobody gets one. With 'none' no limit is stored:
+-- that of each caller counts again.
 --
 -- KEYS  tickets, meta, queue
--- ARGV  1 the caller's inbox channel   2 limit   3 the new limit, or a change of the one that
---       counts: '+2', '-1' 4 the id of the change, else ''   5 not after (microseconds, or '')
+-- ARGV  1 the caller's inbox channel   2 limit   3 the new limit, 'none', or a change of the
+--       limit that counts: '+2', '-1'   4 the id of the change, else ''
+--       5 not after (microseconds, or '')
 -- Reply see close.lua. The verdict is l when late; of a change the limit that it made, or x and the
 --       limit where it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
 -- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
@@ -27,6 +29,17 @@ local function changed(limit, change)
   return limit >= 0 and limit <= 9007199254740991 and text_of(limit) or nil
 end
 
+local function forget_stored(s)
+  s.stored, s.told, s.limit = '', '', (s.configured == '' and s.own or s.configured) + 0
+  redis.call('HDEL', s.meta, 'stored')
+end
+
+local function store(s, limit)
+  s.stored, s.limit = limit, limit + 0
+  s.told = s.stored ~= s.own and 's' .. s.stored or ''
+  add(s.fields, 'stored', s.stored)
+end
+
 local limit, id, changes = ARGV[3], ARGV[4], key_beside(KEYS[1], 'changes')
 local late, is_new, verdict = ARGV[5] ~= '' and now_text > ARGV[5], true, ''
 local s = open(KEYS[1], KEYS[2], KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
@@ -37,11 +50,14 @@ elseif id ~= '' then
   limit = before or changed(s.limit, limit)
   is_new, verdict = limit and not before, limit or 'x' .. text_of(s.limit)
 end
-if is_new then
-  s.stored, s.limit = limit, limit + 0
-  s.told = s.stored ~= s.own and 's' .. s.stored or ''
-  add(s.fields, 'stored', s.stored)
+if is_new and limit == 'none' then
+  forget_stored(s)
+elseif is_new then
+  store(s, limit)
 end
+-- An operator may know the stored limit alone: its call says nothing of the limit that others are
+-- made with.
+s.own = s.configured == '' and s.own or s.configured
 serve(s)
 local reply = close(s, verdict)
 if is_new and id ~= '' then
