@@ -17,7 +17,7 @@ const SHA1: Record<string, string> = {
   overview: '8a5aad39093ec82cc2e600c9307a58a0af190e15',
   release: '5758b487e871e3f3619f65380d9c2b3781c47fd9',
   revoke: '4ee10e7eb07ff32d53945a2b5fbf928551090418',
-  'set-limit': 'b064e549b085f862d819ef845e720471cef5c7aa',
+  'set-limit': 'c5f0eeeaa73e13fe7cb8f21141d429e4d4d9c367',
   'set-rate': 'd9597e59acada0cadf75f1c8f2fe04e8989e06d0',
   'quorum-drop': '3f7770e21dcad2202a1613cfefb22a52ca74e93f',
   'quorum-hold': '1ceb5a90a4ed154ff3d75c4d41003079e2a194f5',
