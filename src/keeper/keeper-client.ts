@@ -26,9 +26,9 @@ async function clientOf({ ioredis, redis, module }: ClientSource): Promise<objec
     await client.connect();
     return client;
   }
-  const loaded: { readonly default?: unknown } = await import(String(module));
-  const made: unknown = loaded.default;
-  const client: unknown = await (typeof made === 'function' ? made() : made);
+  const loaded: unknown = await import(String(module));
+  const made: unknown = Reflect.get(Object(loaded), 'default');
+  const client = await (isMaker(made) ? made() : made);
   return typeof client === 'object' && client !== null ? client : { client };
 }
 
@@ -36,4 +36,8 @@ async function clientOf({ ioredis, redis, module }: ClientSource): Promise<objec
 function listened<C extends { on(event: 'error', listener: () => void): unknown }>(client: C): C {
   client.on('error', () => undefined);
   return client;
+}
+
+function isMaker(made: unknown): made is () => unknown {
+  return typeof made === 'function';
 }

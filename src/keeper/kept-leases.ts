@@ -40,28 +40,21 @@ export class KeptLeases {
   }
 
   open({ key, limit, ttl, extendEvery, retry }: KeptSemaphore): Keep {
-    let semaphore = 0;
+    const semaphore = { key, limit, ttl, extendEvery, retry };
+    const number = (this.#semaphores += 1);
     return (lease) => {
       const place = this.#isOver || extendEvery === 0 ? undefined : this.#takePlace();
       if (place === undefined) return undefined;
-      if (semaphore === 0) {
-        semaphore = this.#semaphores += 1;
-        const about = { key, limit, ttl, extendEvery, retry };
-        this.#order({ do: 'open', semaphore, about });
-      }
-      return this.#keep(lease, place, semaphore);
+      const { id, slots, fencingToken, remaining } = lease;
+      const { monotonic, wall } = this.now();
+      this.#showAlive();
+      this.shared.open(place, { monotonic: monotonic + remaining, wall: wall + remaining });
+      const kept = new Kept(this, lease, place);
+      this.#leases.set(place, kept);
+      const ticket = { id, slots, fencingToken };
+      this.#order({ do: 'keep', place, number, semaphore, ticket });
+      return kept;
     };
-  }
-
-  #keep(lease: KeepableLease, place: number, semaphore: number): KeptLease {
-    const { id, slots, fencingToken, remaining } = lease;
-    const { monotonic, wall } = this.now();
-    this.#showAlive();
-    this.shared.open(place, { monotonic: monotonic + remaining, wall: wall + remaining });
-    const kept = new Kept(this, lease, place);
-    this.#leases.set(place, kept);
-    this.#order({ do: 'keep', place, semaphore, ticket: { id, slots, fencingToken } });
-    return kept;
   }
 
   /** What the keeper's thread says. */

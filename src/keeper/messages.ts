@@ -11,23 +11,28 @@ export interface SemaphoreToKeep {
   readonly retry: BackoffOptions;
 }
 
-/** From the thread of the holders to that of the keeper, in the order in which they were made. */
-export type Order =
-  | { readonly do: 'open'; readonly semaphore: number; readonly about: SemaphoreToKeep }
-  | {
-      readonly do: 'keep';
-      readonly place: number;
-      readonly semaphore: number;
-      readonly ticket: Ticket;
-    }
-  | { readonly do: 'extend'; readonly place: number; readonly number: number }
-  | { readonly do: 'stop'; readonly place: number };
-
-export interface Ticket {
+/** A ticket of such a semaphore object. */
+export interface TicketToKeep {
   readonly id: string;
   readonly slots: readonly number[];
   readonly fencingToken: number;
 }
+
+/** `place`: of the lease in the shared memory. */
+export interface KeepOrder {
+  readonly do: 'keep';
+  readonly place: number;
+  /** The semaphore object's number. */
+  readonly number: number;
+  readonly semaphore: SemaphoreToKeep;
+  readonly ticket: TicketToKeep;
+}
+
+/** From the thread of the holders to that of the keeper, in the order in which they were made. */
+export type Order =
+  | KeepOrder
+  | { readonly do: 'extend'; readonly place: number; readonly number: number }
+  | { readonly do: 'stop'; readonly place: number };
 
 /** From the thread of the keeper to that of the holders. */
 export type Notice =

@@ -5,12 +5,13 @@ import { Lease } from '../core/lease.js';
 import { Leases } from '../core/leases.js';
 import { Releases } from '../core/release.js';
 import { SemaphoreLink } from '../core/semaphore-link.js';
+import { WeakGroups } from '../core/weak-groups.js';
 import { describe } from '../error-causes.js';
 import type { HandleLostError } from '../errors.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import { windowOf } from '../time/server-clock.js';
-import type { Notice, Order, SemaphoreToKeep } from './messages.js';
+import type { KeepOrder, Notice, Order, SemaphoreToKeep } from './messages.js';
 import type { SharedLeases } from './shared-leases.js';
 import { until } from './shared-leases.js';
 
@@ -33,8 +34,11 @@ export interface RenewerOptions {
 export class Renewer {
   readonly #options: RenewerOptions;
   readonly #client: Client;
-  readonly #semaphores = new Map<number, Leases>();
+  // Kept by their leases alone.
+  readonly #semaphores = new WeakGroups<Leases>();
   readonly #kept = new Map<number, RenewedLease>();
+  /** Settles each order to extend, by its number. */
+  readonly #extending = new Map<number, (done: boolean) => void>();
   /** Places whose leases have ended in this turn. */
   #free: number[] = [];
   #isTroubled = false;
@@ -45,15 +49,16 @@ export class Renewer {
   }
 
   obey(order: Order): void {
-    if (order.do === 'open') this.#open(order.semaphore, order.about);
-    else if (order.do === 'keep') this.#keep(order);
+    if (order.do === 'keep') this.#keep(order);
     else if (order.do === 'stop') this.#stop(order.place);
     else this.#extend(order.place, order.number);
   }
 
   #extend(place: number, number: number): void {
-    const settle = (done: boolean): void =>
-      this.#options.notify({ what: 'extended', number, done });
+    const settle = (done: boolean): void => {
+      if (this.#extending.delete(number)) this.#options.notify({ what: 'extended', number, done });
+    };
+    this.#extending.set(number, settle);
     const lease = this.#kept.get(place);
     if (lease === undefined) return settle(false);
     lease.extend().then(
@@ -62,18 +67,12 @@ export class Renewer {
     );
   }
 
-  #open(semaphore: number, { key, extendEvery, ...about }: SemaphoreToKeep): void {
-    const options = { ...about, label: '', maxWaiting: undefined, rate: undefined };
-    const link = new SemaphoreLink(this.#client, key, options);
-    this.#semaphores.set(semaphore, new Leases(link, new Releases(link), extendEvery));
-  }
-
-  #keep({ place, semaphore, ticket }: Order & { do: 'keep' }): void {
-    const leases = this.#semaphores.get(semaphore);
+  #keep({ place, number, semaphore, ticket }: KeepOrder): void {
+    const leases = this.#leasesOf(number, semaphore);
     const { clock, shared } = this.#options;
     const now = instant(clock);
     const remaining = until(shared.end(place), now);
-    if (leases === undefined || remaining <= 0) return this.#release(place);
+    if (remaining <= 0) return this.#release(place);
     const lease = new RenewedLease(leases, ticket.id, () => shared.isStopped(place));
     lease.observe({
       onExtended: () => shared.setEnd(place, endOf(lease, clock)),
@@ -86,6 +85,17 @@ export class Renewer {
     // A grant that was pushed lives for its claim time only, until it is first renewed.
     lease.dueAt = Math.min(lease.dueAt, now.monotonic + remaining / 2);
     leases.wakeFor(lease, now.monotonic, remaining);
+  }
+
+  #leasesOf(number: number, { key, extendEvery, ...about }: SemaphoreToKeep): Leases {
+    let leases = this.#semaphores.of(String(number))[0];
+    if (leases === undefined) {
+      const options = { ...about, label: '', maxWaiting: undefined, rate: undefined };
+      const link = new SemaphoreLink(this.#client, key, options);
+      leases = new Leases(link, new Releases(link), extendEvery);
+      this.#semaphores.add(String(number), leases);
+    }
+    return leases;
   }
 
   #stop(place: number): void {
@@ -138,6 +148,8 @@ export class Renewer {
   #onTrouble(error: unknown): void {
     if (!this.#isTroubled) this.#options.notify({ what: 'trouble', text: describe(error) });
     this.#isTroubled = true;
+    // The thread of their callers has another connection.
+    for (const settle of this.#extending.values()) settle(false);
   }
 }
 

@@ -14,15 +14,20 @@ export interface WorkerData {
 }
 
 // The thread of a keeper. Orders that come before its client is connected wait in the port.
-const { source, maxStall, buffer }: WorkerData = workerData;
-const backend = await connectBackend(source);
+const data: unknown = workerData;
+if (!isWorkerData(data)) throw new Error('only a Keeper starts this file');
+const backend = await connectBackend(data.source);
 const renewer = new Renewer({
   backend,
-  maxStall,
+  maxStall: data.maxStall,
   clock: threadClock,
-  shared: new SharedLeases(buffer),
+  shared: new SharedLeases(data.buffer),
   notify: (notice) => parentPort?.postMessage(notice),
 });
 parentPort?.on('message', (orders: readonly Order[]) => {
   for (const order of orders) renewer.obey(order);
 });
+
+function isWorkerData(given: unknown): given is WorkerData {
+  return typeof given === 'object' && given !== null && 'buffer' in given;
+}
