@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { QueueProgress, RequestOrder } from './backends/backend.js';
 import { LONGEST_NAME, MOST_PERMITS } from './backends/protocol.js';
-import type { LeaseKeeper } from './core/keep.js';
+import type { LeaseKeeper } from './backends/lease-keeper.js';
 import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
@@ -64,7 +64,7 @@ export interface SemaphoreOptions {
    * Renews permits in a thread of its own, so that they outlive a blocked event loop: a `Keeper` of
    * `redsem/keeper`. Not on several masters, in memory, or with a `clock`. Default: none.
    */
-  readonly keeper?: LeaseKeeper;
+  readonly keeper?: LeaseKeeper | undefined;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock;
 }

@@ -12,7 +12,7 @@ import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
 import type { ExtendItem, Verdict } from './operations.js';
 import type { Releases } from './release.js';
-import type { Keep, KeptLease } from './keep.js';
+import type { Keep, KeptLease } from '../backends/lease-keeper.js';
 import { Release } from './release.js';
 
 /**

@@ -3,7 +3,7 @@ import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
 import { inSlices } from '../time/in-slices.js';
 import { Wakeup } from '../time/shared-timer.js';
-import type { Keep } from './keep.js';
+import type { Keep } from '../backends/lease-keeper.js';
 import type { LeaseTicket, LeaseWatch } from './lease.js';
 import { Lease, publishGrant } from './lease.js';
 import type { Releases } from './release.js';

@@ -6,7 +6,7 @@ import { nextTick } from '../time/clock.js';
 import { Admin } from './admin.js';
 import { Client } from './client.js';
 import { Inbox } from './inbox.js';
-import type { LeaseKeeper } from './keep.js';
+import type { LeaseKeeper } from '../backends/lease-keeper.js';
 import type { Lease } from './lease.js';
 import { Leases } from './leases.js';
 import { Releases } from './release.js';
@@ -37,7 +37,7 @@ export class LocalPermits {
     const client = Client.of(backend, options.clock);
     this.link = new SemaphoreLink(client, key, options);
     this.releases = new Releases(this.link);
-    const keep = options.keeper?.open({ backend, key, ...options });
+    const keep = options.keeper?.open({ ...options, key }, backend, options.clock);
     this.leases = new Leases(this.link, this.releases, options.extendEvery, keep);
     this.#inbox = Inbox.of(client, key.prefix);
     this.waiters = new Waiters(this.link, this.leases, this.#inbox);

@@ -5,9 +5,15 @@ import { formatValue } from '../arguments/shown.js';
 import { typeError } from '../arguments/validation.js';
 import type { ClientSource } from './keeper-options.js';
 
-/** Connects the client of the keeper's thread, which is never closed: it ends with its thread. */
-export async function connectBackend(source: ClientSource): Promise<RedisBackend> {
-  const client = await clientOf(source);
+/**
+ * Connects the client of the keeper's thread, which is never closed: it ends with its thread.
+ * `onTrouble`: gets what the client reports, from the first try to connect on.
+ */
+export async function connectBackend(
+  source: ClientSource,
+  onTrouble: (error: unknown) => void,
+): Promise<RedisBackend> {
+  const client = await clientOf(source, onTrouble);
   if (isNodeRedis(client)) return new RedisBackend(nodeRedisConnection(client));
   if (isIoredis(client)) return new RedisBackend(ioredisConnection(client));
   throw typeError(
@@ -15,27 +21,22 @@ export async function connectBackend(source: ClientSource): Promise<RedisBackend
   );
 }
 
-async function clientOf({ ioredis, redis, module }: ClientSource): Promise<object> {
+async function clientOf(
+  { ioredis, redis, module }: ClientSource,
+  onTrouble: (error: unknown) => void,
+): Promise<object> {
   if (ioredis !== undefined) {
     const { Redis } = await import('ioredis');
-    return listened(new Redis(ioredis));
+    return new Redis(ioredis).on('error', onTrouble);
   }
   if (redis !== undefined) {
     const { createClient } = await import('redis');
-    const client = listened(createClient(redis));
-    await client.connect();
-    return client;
+    return createClient(redis).on('error', onTrouble).connect();
   }
   const loaded: unknown = await import(String(module));
   const made: unknown = Reflect.get(Object(loaded), 'default');
   const client = await (isMaker(made) ? made() : made);
   return typeof client === 'object' && client !== null ? client : { client };
-}
-
-/** What the client reports is seen by the renewals that fail. Without a listener it would throw. */
-function listened<C extends { on(event: 'error', listener: () => void): unknown }>(client: C): C {
-  client.on('error', () => undefined);
-  return client;
 }
 
 function isMaker(made: unknown): made is () => unknown {

@@ -2,8 +2,10 @@ import { EventEmitter } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { typeError } from '../arguments/validation.js';
 import { RedisBackend } from '../backends/redis/redis-backend.js';
-import type { Keep, KeptSemaphore, LeaseKeeper } from '../core/keep.js';
+import type { Backend } from '../backends/backend.js';
+import type { Keep, KeptSemaphore, LeaseKeeper } from '../backends/lease-keeper.js';
 import { describe } from '../error-causes.js';
+import type { Clock } from '../time/clock.js';
 import { systemClock, threadClock } from '../time/clock.js';
 import type { KeeperOptions } from './keeper-options.js';
 import { resolveKeeper } from './keeper-options.js';
@@ -68,13 +70,13 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
   }
 
   /** @internal */
-  open(semaphore: KeptSemaphore): Keep {
-    if (!(semaphore.backend instanceof RedisBackend)) {
+  open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
+    if (!(backend instanceof RedisBackend)) {
       throw typeError(
         'keeper: expected none in memory, on several masters or on a backend of your own, got one',
       );
     }
-    if (semaphore.clock !== systemClock) {
+    if (clock !== systemClock) {
       throw typeError('keeper: expected none beside a clock of your own, got one');
     }
     return this.#leases.open(semaphore);

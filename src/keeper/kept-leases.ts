@@ -1,10 +1,10 @@
-import type { Keep, KeepableLease, KeptLease, KeptSemaphore } from '../core/keep.js';
+import type { Keep, KeepableLease, KeptLease, KeptSemaphore } from '../backends/lease-keeper.js';
 import type { LostReason } from '../errors.js';
 import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Notice, Order } from './messages.js';
 import type { SharedMoment } from './shared-leases.js';
-import { SharedLeases, until } from './shared-leases.js';
+import { MOST_LEASES, SharedLeases, until } from './shared-leases.js';
 
 /** How often the holders' thread shows that it is alive, in milliseconds at most. */
 const LONGEST_BEAT = 1000;
@@ -39,6 +39,7 @@ export class KeptLeases {
     this.#beat = new Wakeup(options.clock, false, () => this.#showAlive());
   }
 
+  /** Of what is given no more may cross to the other thread. */
   open({ key, limit, ttl, extendEvery, retry }: KeptSemaphore): Keep {
     const semaphore = { key, limit, ttl, extendEvery, retry };
     const number = (this.#semaphores += 1);
@@ -107,7 +108,7 @@ export class KeptLeases {
 
   #takePlace(): number | undefined {
     const free = this.#free.pop();
-    if (free !== undefined || this.#used === SharedLeases.most) return free;
+    if (free !== undefined || this.#used === MOST_LEASES) return free;
     this.#used += 1;
     return this.#used - 1;
   }

@@ -1,22 +1,5 @@
-import type { SemaphoreKey } from '../backends/backend.js';
+import type { KeptSemaphore, KeptTicket } from '../backends/lease-keeper.js';
 import type { LostReason } from '../errors.js';
-import type { BackoffOptions } from '../time/backoff.js';
-
-/** A semaphore object of the holders' thread, as the keeper's thread calls for it. */
-export interface SemaphoreToKeep {
-  readonly key: SemaphoreKey;
-  readonly limit: number;
-  readonly ttl: number;
-  readonly extendEvery: number;
-  readonly retry: BackoffOptions;
-}
-
-/** A ticket of such a semaphore object. */
-export interface TicketToKeep {
-  readonly id: string;
-  readonly slots: readonly number[];
-  readonly fencingToken: number;
-}
 
 /** `place`: of the lease in the shared memory. */
 export interface KeepOrder {
@@ -24,8 +7,8 @@ export interface KeepOrder {
   readonly place: number;
   /** The semaphore object's number. */
   readonly number: number;
-  readonly semaphore: SemaphoreToKeep;
-  readonly ticket: TicketToKeep;
+  readonly semaphore: KeptSemaphore;
+  readonly ticket: KeptTicket;
 }
 
 /** From the thread of the holders to that of the keeper, in the order in which they were made. */

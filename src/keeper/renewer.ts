@@ -1,19 +1,23 @@
 import type { Backend } from '../backends/backend.js';
+import type { KeptSemaphore } from '../backends/lease-keeper.js';
 import { Client } from '../core/client.js';
 import type { Call } from '../core/batcher.js';
+import type { Verdict } from '../core/operations.js';
 import { Lease } from '../core/lease.js';
 import { Leases } from '../core/leases.js';
 import { Releases } from '../core/release.js';
 import { SemaphoreLink } from '../core/semaphore-link.js';
 import { WeakGroups } from '../core/weak-groups.js';
-import { describe } from '../error-causes.js';
 import type { HandleLostError } from '../errors.js';
-import type { Clock, Instant } from '../time/clock.js';
+import type { Clock } from '../time/clock.js';
 import { instant } from '../time/clock.js';
 import { windowOf } from '../time/server-clock.js';
-import type { KeepOrder, Notice, Order, SemaphoreToKeep } from './messages.js';
-import type { SharedLeases } from './shared-leases.js';
+import type { KeepOrder, Notice, Order } from './messages.js';
+import type { SharedLeases, SharedMoment } from './shared-leases.js';
 import { until } from './shared-leases.js';
+
+/** How often a lease looks whether its holder's thread is back, in milliseconds. */
+const STALL_PAUSE_MS = 100;
 
 export interface RenewerOptions {
   readonly backend: Backend;
@@ -23,6 +27,8 @@ export interface RenewerOptions {
   /** Milliseconds: holders whose thread stands still for longer are not helped any more. */
   readonly maxStall: number;
   notify(notice: Notice): void;
+  /** A renewal has failed, or worked (undefined). */
+  onOutcome(error: unknown): void;
 }
 
 /**
@@ -41,11 +47,10 @@ export class Renewer {
   readonly #extending = new Map<number, (done: boolean) => void>();
   /** Places whose leases have ended in this turn. */
   #free: number[] = [];
-  #isTroubled = false;
 
   constructor(options: RenewerOptions) {
     this.#options = options;
-    this.#client = Client.of(this.#watched(options.backend), options.clock);
+    this.#client = Client.of(options.backend, options.clock);
   }
 
   obey(order: Order): void {
@@ -69,11 +74,15 @@ export class Renewer {
 
   #keep({ place, number, semaphore, ticket }: KeepOrder): void {
     const leases = this.#leasesOf(number, semaphore);
-    const { clock, shared } = this.#options;
+    const { clock, shared, maxStall } = this.#options;
     const now = instant(clock);
     const remaining = until(shared.end(place), now);
     if (remaining <= 0) return this.#release(place);
-    const lease = new RenewedLease(leases, ticket.id, () => shared.isStopped(place));
+    const lease = new RenewedLease(leases, ticket.id, {
+      isStopped: () => shared.isStopped(place),
+      isStalled: () => shared.stillFor(clock.monotonic()) > maxStall,
+      onOutcome: (error) => this.#onOutcome(error),
+    });
     lease.observe({
       onExtended: () => shared.setEnd(place, endOf(lease, clock)),
       onLost: (error) => this.#onLost(place, error),
@@ -87,7 +96,7 @@ export class Renewer {
     leases.wakeFor(lease, now.monotonic, remaining);
   }
 
-  #leasesOf(number: number, { key, extendEvery, ...about }: SemaphoreToKeep): Leases {
+  #leasesOf(number: number, { key, extendEvery, ...about }: KeptSemaphore): Leases {
     let leases = this.#semaphores.of(String(number))[0];
     if (leases === undefined) {
       const options = { ...about, label: '', maxWaiting: undefined, rate: undefined };
@@ -99,7 +108,10 @@ export class Renewer {
   }
 
   #stop(place: number): void {
-    this.#kept.get(place)?.letExpire();
+    const lease = this.#kept.get(place);
+    // The place of a lease that has ended is free already.
+    if (lease === undefined) return;
+    lease.letExpire();
     this.#release(place);
   }
 
@@ -121,57 +133,59 @@ export class Renewer {
     });
   }
 
-  /** The backend, through which nothing is renewed for holders whose thread stands still. */
-  #watched(backend: Backend): Backend {
-    const { clock, shared, maxStall } = this.#options;
-    return {
-      acquire: (calls) => backend.acquire(calls),
-      release: (calls) => backend.release(calls),
-      inspect: (call) => backend.inspect(call),
-      isRetryable: (error) => backend.isRetryable?.(error) ?? true,
-      ...(backend.laneOf !== undefined && { laneOf: backend.laneOf.bind(backend) }),
-      extend: async (calls) => {
-        const still = shared.stillFor(clock.monotonic());
-        if (still > maxStall) throw new Error(`the main thread has stood still for ${still} ms`);
-        try {
-          const replies = await backend.extend(calls);
-          this.#isTroubled = false;
-          return replies;
-        } catch (error) {
-          this.#onTrouble(error);
-          throw error;
-        }
-      },
-    };
-  }
-
-  #onTrouble(error: unknown): void {
-    if (!this.#isTroubled) this.#options.notify({ what: 'trouble', text: describe(error) });
-    this.#isTroubled = true;
+  #onOutcome(error: unknown): void {
+    this.#options.onOutcome(error);
+    if (error === undefined) return;
     // The thread of their callers has another connection.
     for (const settle of this.#extending.values()) settle(false);
   }
 }
 
-/** A lease of another thread: what its holder wants of it stands in the shared memory. */
-class RenewedLease extends Lease {
-  readonly #isStopped: () => boolean;
+interface Terms {
+  /** Its holder wants it no more, though the order to stop may still be on its way. */
+  isStopped(): boolean;
+  /** Its holder's thread stands still for too long. */
+  isStalled(): boolean;
+  /** Undefined: it was renewed. */
+  onOutcome(error: unknown): void;
+}
 
-  constructor(leases: Leases, id: string, isStopped: () => boolean) {
+class RenewedLease extends Lease {
+  readonly #leases: Leases;
+  readonly #terms: Terms;
+
+  constructor(leases: Leases, id: string, terms: Terms) {
     super(leases, id);
-    this.#isStopped = isStopped;
+    this.#leases = leases;
+    this.#terms = terms;
   }
 
-  /** Not even when the order to stop is still on its way. */
+  override renew(): void {
+    if (!this.#terms.isStalled()) return super.renew();
+    const now = this.link.clock.monotonic();
+    this.dueAt = now + STALL_PAUSE_MS;
+    this.#leases.wakeFor(this, now, this.remaining);
+  }
+
   override leave(call: Call): boolean {
-    return !this.#isStopped() && super.leave(call);
+    return !this.#terms.isStopped() && super.leave(call);
+  }
+
+  override answer(verdict: Verdict, call: Call): void {
+    this.#terms.onOutcome(undefined);
+    super.answer(verdict, call);
+  }
+
+  override fail(error: unknown, call: Call): void {
+    this.#terms.onOutcome(error);
+    super.fail(error, call);
   }
 
   /** Its holder gives it back, and may have renewed it. */
   override withdraw(): void {}
 }
 
-function endOf({ remaining }: Lease, clock: Clock): Instant {
+function endOf({ remaining }: Lease, clock: Clock): SharedMoment {
   const { monotonic, wall } = instant(clock);
   return { monotonic: monotonic + remaining, wall: wall + remaining };
 }

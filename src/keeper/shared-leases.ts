@@ -1,7 +1,7 @@
 import type { LostReason } from '../errors.js';
 
 /** How many leases one keeper holds at most. The memory of those never used costs nothing. */
-const MOST_LEASES = 65_536;
+export const MOST_LEASES = 65_536;
 
 /** Numbers of 64 bits in front of the leases: when the holders' thread was last seen alive. */
 const HEAD = 1;
@@ -52,28 +52,29 @@ export class SharedLeases {
     return now - inMilliseconds(Atomics.load(this.#numbers, 0));
   }
 
-  open(place: number, ends: SharedMoment): void {
-    this.#set(place, STATE, KEPT);
-    this.setEnd(place, ends);
+  open(place: number, end: SharedMoment): void {
+    this.setEnd(place, end);
+    Atomics.store(this.#numbers, indexOf(place, STATE), KEPT);
   }
 
   setEnd(place: number, { monotonic, wall }: SharedMoment): void {
-    this.#set(place, ENDS_BY, inMicroseconds(monotonic));
-    this.#set(place, ENDS_BY_WALL, inMicroseconds(wall));
+    Atomics.store(this.#numbers, indexOf(place, ENDS_BY), inMicroseconds(monotonic));
+    Atomics.store(this.#numbers, indexOf(place, ENDS_BY_WALL), inMicroseconds(wall));
   }
 
   end(place: number): SharedMoment {
-    const monotonic = inMilliseconds(this.#get(place, ENDS_BY));
-    return { monotonic, wall: inMilliseconds(this.#get(place, ENDS_BY_WALL)) };
+    const monotonic = Atomics.load(this.#numbers, indexOf(place, ENDS_BY));
+    const wall = Atomics.load(this.#numbers, indexOf(place, ENDS_BY_WALL));
+    return { monotonic: inMilliseconds(monotonic), wall: inMilliseconds(wall) };
   }
 
   /** The holders' thread wants it no more. */
   stop(place: number): void {
-    this.#set(place, STATE, STOPPED);
+    Atomics.store(this.#numbers, indexOf(place, STATE), STOPPED);
   }
 
   isStopped(place: number): boolean {
-    return this.#get(place, STATE) === STOPPED;
+    return Atomics.load(this.#numbers, indexOf(place, STATE)) === STOPPED;
   }
 
   /** A lease that was stopped meanwhile stays so. */
@@ -83,15 +84,7 @@ export class SharedLeases {
   }
 
   loss(place: number): LostReason | undefined {
-    return LOSSES[Number(this.#get(place, STATE) - FIRST_LOSS)];
-  }
-
-  #get(place: number, field: number): bigint {
-    return Atomics.load(this.#numbers, indexOf(place, field));
-  }
-
-  #set(place: number, field: number, value: bigint): void {
-    Atomics.store(this.#numbers, indexOf(place, field), value);
+    return LOSSES[Number(Atomics.load(this.#numbers, indexOf(place, STATE)) - FIRST_LOSS)];
   }
 }
 

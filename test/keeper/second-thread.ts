@@ -1,5 +1,5 @@
 import type { Backend } from '../../src/backend.js';
-import type { Keep, KeptSemaphore, LeaseKeeper } from '../../src/core/keep.js';
+import type { Keep, KeptSemaphore, LeaseKeeper } from '../../src/backends/lease-keeper.js';
 import { ManualClock, MemoryBackend } from '../../src/index.js';
 import { KeptLeases } from '../../src/keeper/kept-leases.js';
 import type { Notice, Order } from '../../src/keeper/messages.js';
@@ -50,6 +50,7 @@ export class SecondThread implements LeaseKeeper {
   /** Calls of each thread that renew, with their ids. */
   readonly renewals: { readonly by: 'main' | 'keeper'; readonly ids: readonly string[] }[] = [];
   readonly notices: Notice[] = [];
+  readonly troubles: unknown[] = [];
   /** Orders are on their way for as long as this is set. */
   isSlow = false;
   /** What the keeper's calls do instead, when it is set. */
@@ -77,6 +78,9 @@ export class SecondThread implements LeaseKeeper {
       notify: (notice) => {
         this.notices.push(notice);
         this.main.run(() => this.#leases.hear(notice));
+      },
+      onOutcome: (error) => {
+        if (error !== undefined) this.troubles.push(error);
       },
     });
   }

@@ -1,13 +1,10 @@
-import type { Backend, SemaphoreKey } from '../backends/backend.js';
+import type { Backend, SemaphoreKey } from './backend.js';
 import type { LostReason } from '../errors.js';
 import type { BackoffOptions } from '../time/backoff.js';
 import type { Clock } from '../time/clock.js';
-import type { LeaseTicket } from './lease.js';
 
-/** What a keeper must know of a semaphore object. */
+/** A semaphore object as a keeper calls for it. */
 export interface KeptSemaphore {
-  readonly backend: Backend;
-  readonly clock: Clock;
   readonly key: SemaphoreKey;
   readonly limit: number;
   /** In milliseconds, as the next. */
@@ -16,13 +13,18 @@ export interface KeptSemaphore {
   readonly retry: BackoffOptions;
 }
 
-/** A lease that is to be kept. */
-export interface KeepableLease extends LeaseTicket {
+export interface KeptTicket {
   readonly id: string;
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+}
+
+/** A lease that is to be kept. */
+export interface KeepableLease extends KeptTicket {
   /** Milliseconds for which it is valid now. */
   readonly remaining: number;
   /** The backend says that its ticket is gone. */
-  lose(reason: LostReason, cause?: unknown): void;
+  lose(reason: LostReason): void;
 }
 
 /** A lease that another thread renews. */
@@ -44,6 +46,6 @@ export type Keep = (lease: KeepableLease) => KeptLease | undefined;
 
 /** Renews leases outside of the thread that holds them. */
 export interface LeaseKeeper {
-  /** @throws {TypeError} for a semaphore whose leases it cannot renew */
-  open(semaphore: KeptSemaphore): Keep;
+  /** @throws {TypeError} for a backend or a clock whose leases it cannot renew */
+  open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep;
 }
