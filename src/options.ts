@@ -61,7 +61,7 @@ export interface SemaphoreOptions {
    */
   readonly rate?: RateOptions;
   /**
-   * Renews permits in a thread of its own, so that they outlive a blocked event loop: a `Keeper` of
+   * Renews permits in a separate thread, so that they outlive a blocked event loop: a `Keeper` of
    * `redsem/keeper`. Not on several masters, in memory, or with a `clock`. Default: none.
    */
   readonly keeper?: LeaseKeeper | undefined;

@@ -19,7 +19,7 @@ export interface KeptTicket {
   readonly fencingToken: number;
 }
 
-/** A lease that is to be kept. */
+/** A lease that a keeper gets. */
 export interface KeepableLease extends KeptTicket {
   /** Milliseconds for which it is valid now. */
   readonly remaining: number;

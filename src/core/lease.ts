@@ -10,6 +10,7 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
 import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
+import { ExtendCallers } from './extend-callers.js';
 import type { ExtendItem, Verdict } from './operations.js';
 import type { Releases } from './release.js';
 import type { Keep, KeptLease } from '../backends/lease-keeper.js';
@@ -46,14 +47,6 @@ export interface LeaseObserver {
    * own holder would miss it.
    */
   onExtended(): void;
-}
-
-/** A caller of `extend`. */
-interface ExtendCaller {
-  /** The last call with an extension of the lease before: it does not count. */
-  readonly after: number;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
 }
 
 /** What the leases of one semaphore object share: their wake-up. */
@@ -96,7 +89,7 @@ export class Lease extends Release implements ExtendItem {
   #lastRenewal = 0;
   /** Extensions that failed in a row. */
   #failures = 0;
-  #extendCallers: ExtendCaller[] | undefined;
+  #extendCallers: ExtendCallers | undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
   #isReportedGone = false;
   #loss: HandleLostError | undefined;
@@ -225,11 +218,10 @@ export class Lease extends Release implements ExtendItem {
   }
 
   #extendHere(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#extendCallers ??= [];
-      this.#extendCallers.push({ after: this.#lastRenewal, resolve, reject });
-      this.renew();
-    });
+    this.#extendCallers ??= new ExtendCallers();
+    const extended = this.#extendCallers.add(this.#lastRenewal);
+    this.renew();
+    return extended;
   }
 
   override leave(call: Call): boolean {
@@ -262,7 +254,7 @@ export class Lease extends Release implements ExtendItem {
     if (this.#kept?.isOver !== false) this.#kept = this.#watch.keep?.(this);
     if (!(this.#observer instanceof WeakRef)) this.#observer?.onExtended();
     this.#watch.wakeFor(this, this.link.clock.monotonic(), this.remaining);
-    this.#settle(call.number);
+    this.#extendCallers?.settle(call.number);
   }
 
   /** A late reply never shortens what is known. */
@@ -301,25 +293,9 @@ export class Lease extends Release implements ExtendItem {
     if (client.isRetryable(error)) return;
     const message = `extending a permit of ${JSON.stringify(name)} failed`;
     const failure = new BackendError(message, error, key);
-    this.#settle(Infinity, failure);
+    this.#extendCallers?.settle(Infinity, failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);
-  }
-
-  /**
-   * `number`: of the call that settles them; callers that asked after it was sent wait for the
-   * next one.
-   */
-  #settle(number: number, error?: Error): void {
-    const callers = this.#extendCallers;
-    if (callers === undefined) return;
-    const waiting = callers.filter(({ after }) => after >= number);
-    this.#extendCallers = waiting.length > 0 ? waiting : undefined;
-    for (const { after, resolve, reject } of callers) {
-      if (after >= number) continue;
-      if (error === undefined) resolve();
-      else reject(error);
-    }
   }
 
   override lose(reason: LostReason, cause?: unknown): void {
@@ -358,7 +334,7 @@ export class Lease extends Release implements ExtendItem {
     if (wasHeld) this.#kept?.stop();
     if (wasHeld) this.#watch.onEnded();
     // Only for callers that wait: an error with its stack costs more than all else here.
-    if (this.#extendCallers !== undefined) this.#settle(Infinity, this.lossError());
+    if (this.#extendCallers !== undefined) this.#extendCallers.settle(Infinity, this.lossError());
   }
 
   /** What `assertHeld` throws, once it is over. */

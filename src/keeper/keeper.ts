@@ -31,7 +31,7 @@ export interface KeeperEvents {
 }
 
 /**
- * Renews permits in a worker thread, over a connection of its own, so that they outlive a blocked
+ * Renews permits in a worker thread, over a separate connection, so that they outlive a blocked
  * event loop of this thread; `held`, `expiresIn` and `assertHeld()` read what the keeper knows, and
  * are right in the middle of a loop that never yields. One keeper serves any number of semaphores.
  * It does not keep the process alive.
@@ -73,11 +73,11 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
   open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
     if (!(backend instanceof RedisBackend)) {
       throw typeError(
-        'keeper: expected none in memory, on several masters or on a backend of your own, got one',
+        'keeper: expected none in memory, on several masters or on a custom backend, got one',
       );
     }
     if (clock !== systemClock) {
-      throw typeError('keeper: expected none beside a clock of your own, got one');
+      throw typeError('keeper: expected none beside a custom clock, got one');
     }
     return this.#leases.open(semaphore);
   }

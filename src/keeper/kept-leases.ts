@@ -113,7 +113,7 @@ export class KeptLeases {
     return this.#used - 1;
   }
 
-  /** Before the caller of an `acquire` runs, for that one may block this thread at once. */
+  /** Before the caller of an `acquire` runs: it may block this thread at once. */
   #order(order: Order): void {
     if (this.#orders.push(order) > 1) return;
     queueMicrotask(() => {

@@ -24,7 +24,7 @@ export interface RenewerOptions {
   /** The one that all threads of the process share. */
   readonly clock: Clock;
   readonly shared: SharedLeases;
-  /** Milliseconds: holders whose thread stands still for longer are not helped any more. */
+  /** Milliseconds: holders whose thread is blocked for longer get no more renewals. */
   readonly maxStall: number;
   notify(notice: Notice): void;
   /** A renewal has failed, or worked (undefined). */
@@ -144,7 +144,7 @@ export class Renewer {
 interface Terms {
   /** Its holder wants it no more, though the order to stop may still be on its way. */
   isStopped(): boolean;
-  /** Its holder's thread stands still for too long. */
+  /** Its holder's thread has been blocked for too long. */
   isStalled(): boolean;
   /** Undefined: it was renewed. */
   onOutcome(error: unknown): void;

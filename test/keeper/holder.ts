@@ -4,6 +4,7 @@ import { Semaphore } from '../../src/index.js';
 import { Keeper, type KeeperOptions } from '../../src/keeper/index.js';
 import { type BothKinds } from '../support/client-fixture.js';
 import { eventually } from '../support/eventually.js';
+import { moment } from '../support/moment.js';
 import { openClient } from '../support/open-client.js';
 import { report, workerArguments } from '../support/worker-side.js';
 
@@ -16,12 +17,12 @@ export interface HolderArguments {
   readonly extendEvery: number;
   /** Left out: no keeper. */
   readonly maxStall?: number;
-  /** Its loop stands still until there is a file of that name. Left out: it ends at once. */
+  /** Its loop is blocked until there is a file of that name. Left out: it ends at once. */
   readonly blockedUntil?: string;
 }
 
 export interface HolderReport {
-  /** In the loop that stood still. */
+  /** In the blocked loop. */
   readonly held: boolean;
   /** `lost` events, when the loop is back. */
   readonly lost: readonly string[];
@@ -52,7 +53,7 @@ if (blockedUntil === undefined) {
   const nothing = new Int32Array(new SharedArrayBuffer(4));
   while (!existsSync(blockedUntil)) Atomics.wait(nothing, 0, 0, 10);
   const { held } = handle;
-  await new Promise((resolve) => setTimeout(resolve, 1));
+  await moment();
   const released = await handle.release();
   const told: HolderReport = { held, lost, released };
   report('done', told);

@@ -79,7 +79,7 @@ describeWithServer('a keeper', (server) => {
     return (await holder.next('done')).data as HolderReport;
   }
 
-  itThroughBothClients('holds a permit of a process whose loop stands still', async (fixture) => {
+  itThroughBothClients('holds a permit of a process whose loop is blocked', async (fixture) => {
     const [name, blockedUntil] = [newName(), join(server().directory, newName())];
     const asks = await other(fixture, name);
     const [ttl, extendEvery] = [60_000, 100];
@@ -98,7 +98,7 @@ describeWithServer('a keeper', (server) => {
 
   for (const [title, maxStall] of [
     ['is needed for that: without it the permit is lost', undefined],
-    ['gives a permit up when the loop stands still for longer than maxStall', 300],
+    ['gives a permit up when the loop is blocked for longer than maxStall', 300],
   ] as const) {
     itThroughBothClients(title, async (fixture) => {
       const [name, blockedUntil] = [newName(), join(server().directory, newName())];
@@ -145,7 +145,7 @@ describeWithServer('a keeper', (server) => {
     expect(await doneOf(holder)).to.include({ held: false, released: false });
   });
 
-  itThroughBothClients('renews 10 000 permits, each of its own expiry', async (fixture) => {
+  itThroughBothClients('renews 10 000 permits, each with a new expiry', async (fixture) => {
     const { target } = await fixture.connect(server().port);
     const keeper = makeKeeper(fixture.kind);
     const [name, limit] = [newName(), 10_000];
@@ -163,7 +163,7 @@ describeWithServer('a keeper', (server) => {
     );
   });
 
-  itThroughBothClients('goes on when its connection is killed', async (fixture) => {
+  itThroughBothClients('continues when its connection is killed', async (fixture) => {
     const { target } = await fixture.connect(server().port);
     const keeper = makeKeeper(fixture.kind);
     const name = newName();

@@ -33,7 +33,7 @@ describe('a permit that a keeper renews', () => {
     return handle;
   }
 
-  /** The main thread's loop stands still, and another process asks all the time. */
+  /** The main thread's loop is blocked, and another process asks all the time. */
   async function block(duration: number, each: () => void = () => {}): Promise<void> {
     threads.main.isBlocked = true;
     for (let passed = 0; passed < duration; passed += 100) {
@@ -69,7 +69,7 @@ describe('a permit that a keeper renews', () => {
     expect(lost).to.deep.equal(['expired']);
   });
 
-  it('is given up when the loop stands still for too long, before its ticket expires', async () => {
+  it('is given up when the loop is blocked for too long, before its ticket expires', async () => {
     begin(1500);
     const handle = await hold();
     threads.main.isBlocked = true;
@@ -176,8 +176,8 @@ describe('a permit that a keeper renews', () => {
     expect(threads.by('keeper')).to.equal(renewals);
   });
 
-  it('goes on after it was adopted', async () => {
-    const given = await (await other.tryAcquire())?.toJSON();
+  it('is renewed after it was adopted', async () => {
+    const given = (await other.tryAcquire())?.toJSON();
     const semaphore = open();
     const handle = given && (await semaphore.adopt(given));
     await block(4 * TTL);

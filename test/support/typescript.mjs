@@ -1,4 +1,4 @@
-// tsx by itself registers with the main thread alone; a keeper has a thread of its own.
+// tsx by itself registers with the main thread alone; a keeper has a thread apart.
 import { register } from 'tsx/esm/api';
 
 register();
