@@ -24,8 +24,8 @@ export interface KeeperWarning {
 /** Every event and what its listeners get. */
 export interface KeeperEvents {
   /**
-   * `KEEPER_LOST`: the keeper's thread has ended, or cannot renew; the main thread renews as without
-   * a keeper. Once per outage.
+   * `KEEPER_LOST`: the keeper's thread has ended, or cannot renew; the main thread renews as
+   * without a keeper. Once per outage.
    */
   warning: [warning: KeeperWarning];
 }
