@@ -104,6 +104,7 @@ export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: S
   if (rest.moved === true) parts.push('--moved');
   if (rest.groups === true) parts.push('--groups');
   if (rest.newcomers === true) parts.push('--newcomers');
+  if (rest.keeper === true) parts.push('--keeper');
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
   if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);
