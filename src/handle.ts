@@ -1,7 +1,11 @@
-import type { HandleLostError, LostReason } from './errors.js';
+import { formatValue, quoted } from './arguments/shown.js';
+import { typeError } from './arguments/validation.js';
+import { parseTicketId } from './backends/ticket-id.js';
 import type { Lease } from './core/lease.js';
-import { quoted } from './arguments/shown.js';
-import { LossEmitter } from './loss-emitter.js';
+import { describe } from './error-causes.js';
+import type { HandleLostError } from './errors.js';
+import { LossEmitter } from './events.js';
+import type { SemaphoreWarning } from './semaphore-types.js';
 
 /** A ticket as plain data: another process takes it over with `adopt`. */
 export interface HandleData {
@@ -15,13 +19,8 @@ export interface HandleData {
   readonly fencingToken: number;
 }
 
-/** Where a handle reports what its holder does not hear of. */
-export interface HandleWarnings {
-  /** It was disposed of, and its release has failed. */
-  onReleaseFailed(error: unknown): void;
-  /** Its holder has ended without a look; no reason: its ticket was gone when it was released. */
-  onUnnoticedLoss(reason: LostReason | undefined): void;
-}
+/** Emits a warning of the semaphore; false where no listener gets it. */
+export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
 
 // A held lease is kept by its semaphore, its handle by the caller alone. A handle that was
 // dropped without release can report a loss to nobody: its ticket is no longer extended and expires
@@ -39,7 +38,7 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
   readonly #lease: Lease;
-  readonly #warnings: HandleWarnings;
+  readonly #warn: Warn;
   /** Whether the holder has asked about a loss. */
   #looked = false;
   #abort: AbortController | undefined;
@@ -47,10 +46,10 @@ export class Handle extends LossEmitter {
   #weak = false;
 
   /** @internal */
-  constructor(lease: Lease, warnings: HandleWarnings) {
+  constructor(lease: Lease, warn: Warn) {
     super();
     this.#lease = lease;
-    this.#warnings = warnings;
+    this.#warn = warn;
     lease.observe(this);
     // Its observer comes too late, but its listeners need not.
     if (lease.loss !== undefined) this.watchListeners();
@@ -163,7 +162,10 @@ export class Handle extends LossEmitter {
    * expires; the semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch((error: unknown) => this.#warnings.onReleaseFailed(error));
+    await this.release().catch((error: unknown) => {
+      const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(error)}`;
+      this.#warn('RELEASE_FAILED', message, error);
+    });
   }
 
   /** @internal */
@@ -179,7 +181,11 @@ export class Handle extends LossEmitter {
   /** @internal Once it is released. */
   async reportLoss(): Promise<void> {
     if (await this.release().catch(() => true)) return;
-    this.#warnings.onUnnoticedLoss(this.#lease.loss?.reason);
+    const reason = this.#lease.loss?.reason ?? 'missing';
+    this.#warn(
+      'LOST_UNNOTICED',
+      `a permit of ${quoted(this.name)} was lost (${reason}) while the function of use() ran, and the function did not look: let it read handle.signal or call assertHeld()`,
+    );
   }
 
   /**
@@ -231,4 +237,30 @@ export class Handle extends LossEmitter {
     this.#keepAlive();
     return this.#lease.release();
   }
+}
+
+/**
+ * Checks what another process wrote.
+ * @throws {TypeError} naming the field, what is expected and what it is
+ */
+export function checkHandleData(data: HandleData, name: string): HandleData {
+  if (typeof data !== 'object' || data === null) {
+    throw typeError(`ticket: expected the data of a handle, got ${formatValue(data)}`);
+  }
+  const { id, slots, fencingToken } = data;
+  if (data.name !== name) throw wrong('name', `${quoted(name)}, this semaphore`, data.name);
+  if (typeof id !== 'string' || parseTicketId(id) === undefined) {
+    throw wrong('id', 'the id of a ticket', id);
+  }
+  if (!Array.isArray(slots) || slots.length === 0 || !slots.every(Number.isSafeInteger)) {
+    throw wrong('slots', 'at least one slot number', slots);
+  }
+  if (!Number.isSafeInteger(fencingToken)) {
+    throw wrong('fencingToken', 'a safe integer', fencingToken);
+  }
+  return data;
+}
+
+function wrong(field: string, expected: string, value: unknown): TypeError {
+  return typeError(`ticket.${field}: expected ${expected}, got ${formatValue(value)}`);
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Backend, RequestOrder, SemaphoreKey } from './backends/backend.js';
-import { checkRateTarget, withReplicas } from './backend-abilities.js';
+import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
@@ -9,12 +9,9 @@ import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
 import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
-import { describe } from './error-causes.js';
-import type { LostReason } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
-import type { HandleData, HandleWarnings } from './handle.js';
-import { Handle } from './handle.js';
-import { checkHandleData } from './handle-data.js';
+import type { HandleData, Warn } from './handle.js';
+import { checkHandleData, Handle } from './handle.js';
 import type {
   AcquireOptions,
   CloseOptions,
@@ -30,8 +27,8 @@ import {
   resolveOptions,
   resolveTry,
 } from './options.js';
+import { onceListened } from './events.js';
 import { runHolding } from './run-holding.js';
-import { onceListened } from './once-listened.js';
 import type {
   SemaphoreEvents,
   SemaphoreState,
@@ -39,7 +36,6 @@ import type {
   TryUseResult,
 } from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
-import { mismatchMessage, storedLimitMessage, unnoticedMessage } from './warning-texts.js';
 import { integer } from './arguments/numbers.js';
 import { resolveRate } from './arguments/rate-option.js';
 import { safeCause } from './arguments/safe-cause.js';
@@ -57,11 +53,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
   readonly #permits: LocalPermits;
-  readonly #warnings: HandleWarnings = {
-    onReleaseFailed: (cause) => this.#warnOfRelease(cause),
-    onUnnoticedLoss: (reason) => this.#warnOfLoss(reason),
-  };
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
+  /** No warning has credentials. */
+  readonly #warn: Warn = (code, message, cause) => {
+    const warning = { code, message: withoutCredentials(message) };
+    return this.warn(cause === undefined ? warning : { ...warning, cause: safeCause(cause) });
+  };
   /** Set before close() calls any listener, so that listeners find it closed. */
   #isClosed = false;
   #closed: Promise<void> | undefined;
@@ -91,8 +88,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
       this.watchCalls();
-      this.#listenForHazards();
-      void this.#lookForHazards().catch(() => undefined);
+      this.#watchForHazards();
     });
   }
 
@@ -396,13 +392,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (lease === undefined) throw new ClosedError(this.name);
     if (this.#isClosed) lease.lose('closed');
     this.#assertOpen();
-    return new Handle(lease, this.#warnings);
+    return new Handle(lease, this.#warn);
   }
 
   /** @internal From now on it warns of what failed calls and replies show. */
   protected watchCalls(): void {
     this.#permits.waiters.outage.listener = {
-      onOutage: (cause) => this.#warnOfOutage(cause),
+      onOutage: (cause) =>
+        this.#warn('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause),
       onReply: () => {
         this.onReply();
         this.#noteStoredLimit();
@@ -410,7 +407,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     };
     this.#noteStoredLimit();
     this.#permits.link.onceOtherLimit((otherLimit) => {
-      this.#tell('LIMIT_MISMATCH', mismatchMessage(this.name, this.#options.limit, otherLimit));
+      this.#warn(
+        'LIMIT_MISMATCH',
+        `${quoted(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`,
+      );
     });
   }
 
@@ -418,13 +418,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const stored = this.#permits.link.limit;
     const { limit } = this.#options;
     if (this.#knowsStored || stored === limit) return;
-    this.#knowsStored = this.#tell('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
-  }
-
-  /** No warning has credentials. */
-  #tell(code: SemaphoreWarning['code'], message: string, cause?: unknown): boolean {
-    const told = { code, message: withoutCredentials(message) };
-    return this.warn(cause === undefined ? told : { ...told, cause: safeCause(cause) });
+    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
   }
 
   /** @internal A call has succeeded. */
@@ -440,35 +434,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return true;
   }
 
-  #listenForHazards(): void {
-    try {
-      this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
-        this.#tell('NODE_SET', message);
-      });
-    } catch {
-      // As where the backend cannot report any: it may throw instead.
-    }
-  }
-
-  /** A backend may throw instead of rejecting. */
-  async #lookForHazards(): Promise<void> {
-    const hazard = await this.#backend.findHazard?.(this.#key);
-    if (hazard !== undefined) this.#tell('EVICTION', hazard);
-  }
-
-  #warnOfOutage(cause: unknown): boolean {
-    return this.#tell('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause);
-  }
-
-  /** A permit could not be given back at once, and nobody got the error. */
-  #warnOfRelease(cause: unknown): void {
-    const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(cause)}`;
-    this.#tell('RELEASE_FAILED', message, cause);
-  }
-
-  /** The function of `use` had not looked. */
-  #warnOfLoss(reason: LostReason = 'missing'): void {
-    this.#tell('LOST_UNNOTICED', unnoticedMessage(this.name, reason));
+  #watchForHazards(): void {
+    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+      this.#warn('NODE_SET', message);
+    });
+    const found = this.#backend.findHazard?.(this.#key);
+    const onFound = (hazard: string | undefined): void => {
+      if (hazard !== undefined) this.#warn('EVICTION', hazard);
+    };
+    found?.then(onFound).catch(() => undefined);
   }
 
   #assertOpen(): void {
@@ -480,4 +454,26 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#stopHazards?.();
     return this.#permits.close(drain);
   }
+}
+
+function storedLimitMessage(name: string, stored: number, given: number): string {
+  const [counts, own] = [stored, given].map((limit) => (limit === NO_LIMIT ? Infinity : limit));
+  return `the limit of ${quoted(name)} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; setLimit(undefined) or redsem limit ${quoted(name)} none removes the stored limit`;
+}
+
+/** @throws {TypeError} where there is no queue in which a rate could be kept */
+function checkRateTarget(backend: Backend): void {
+  if (backend.setRate !== undefined) return;
+  throw typeError(
+    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
+  );
+}
+
+/** @throws {TypeError} where replicas are wanted and the backend has none */
+function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
+  const wrapped = replicas === undefined ? backend : backend.withReplicas?.(replicas);
+  if (wrapped !== undefined) return wrapped;
+  throw typeError(
+    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
+  );
 }

@@ -7,7 +7,7 @@ import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from
 import { checkFunction, resolveAcquire } from '../options.js';
 import { integer } from '../arguments/numbers.js';
 import { runHolding } from '../run-holding.js';
-import { onceListened } from '../once-listened.js';
+import { onceListened } from '../events.js';
 import type { SemaphoreEvents } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
 import { formatValue } from '../arguments/shown.js';

@@ -2,7 +2,7 @@ import type { Timer } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { allOrNone } from '../all-or-none.js';
 import type * as port from '../backend.js';
-import { UnfitServerError } from '../backend.js';
+import { UnfitServerError } from '../unfit-server.js';
 import { acquire, saysBusy } from './acquire.js';
 import * as admin from './admin.js';
 import type { Script } from './compose-script.js';

@@ -1,4 +1,4 @@
-import { UnfitServerError } from '../backend.js';
+import { UnfitServerError } from '../unfit-server.js';
 import type { Script } from './compose-script.js';
 import { linesOf, script as composed } from './compose-script.js';
 import type { RedisConnection } from './connection.js';

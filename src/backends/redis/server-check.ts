@@ -1,5 +1,5 @@
 import { systemClock } from '../../time/clock.js';
-import { UnfitServerError } from '../backend.js';
+import { UnfitServerError } from '../unfit-server.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
 import { runScript } from './script-runner.js';
