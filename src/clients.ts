@@ -14,8 +14,7 @@ import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
 import { formatValue, shown } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
-import type { OptionNames } from './arguments/known-options.js';
-import { checkOptions } from './arguments/known-options.js';
+import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /**
  * A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with
@@ -57,7 +56,7 @@ export function backendOf(target: RedisTarget | Backend): Backend {
   return backend;
 }
 
-const QUORUM_OPTIONS: OptionNames = new Set(['lists', 'otherSet']);
+const QUORUM_OPTIONS = optionNames('lists otherSet');
 
 /** The options of `quorum`. */
 export interface QuorumOptions {

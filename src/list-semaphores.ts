@@ -6,7 +6,7 @@ import { backendOf } from './clients.js';
 import { BackendError } from './errors.js';
 import { checkPrefix, DEFAULT_RETRY } from './options.js';
 import { systemClock } from './time/clock.js';
-import { checkOptions } from './arguments/known-options.js';
+import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /** The options of `listSemaphores`. */
 export interface ListOptions {
@@ -14,7 +14,7 @@ export interface ListOptions {
   readonly prefix?: string;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(['prefix']);
+const OPTIONS = optionNames('prefix');
 
 /** How long one page may take, in milliseconds. */
 const PAGE_TIMEOUT_MS = 5000;

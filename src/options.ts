@@ -1,13 +1,17 @@
 import { hostname } from 'node:os';
 import type { QueueProgress, RequestOrder } from './backends/backend.js';
-import { LONGEST_NAME, MOST_PERMITS } from './backends/protocol.js';
+import { LONGEST_NAME, MOST_PERMITS, NO_LIMIT } from './backends/protocol.js';
 import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
 import type { OptionNames } from './arguments/known-options.js';
-import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './arguments/known-options.js';
+import {
+  ACQUIRE_OPTIONS,
+  checkOptions,
+  optionNames,
+  SEMAPHORE_OPTIONS,
+} from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
-import { checkLimit, resolveRate } from './arguments/rate-option.js';
 import { formatValue, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
@@ -135,18 +139,18 @@ export interface RateOptions {
   readonly burst?: number;
 }
 
+/** Options where each was given. */
+type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
+
+/** What has no default. */
+type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate';
+
 /** `SemaphoreOptions` checked and with defaults. */
-export interface ResolvedOptions {
-  readonly limit: number;
-  readonly ttl: number;
-  readonly extendEvery: number;
+export interface ResolvedOptions extends Given<Omit<SemaphoreOptions, WithoutDefault | 'retry'>> {
   readonly retry: BackoffOptions;
-  readonly prefix: string;
-  readonly label: string;
-  readonly replicas: Required<ReplicaOptions> | undefined;
+  readonly replicas: Given<ReplicaOptions> | undefined;
   readonly maxWaiting: number | undefined;
-  readonly rate: Required<RateOptions> | undefined;
-  readonly clock: Clock;
+  readonly rate: Given<RateOptions> | undefined;
 }
 
 export interface ResolvedAcquire {
@@ -163,12 +167,19 @@ const DEFAULT_TTL = 30_000;
 const MINIMUM_TTL = 100;
 /** In bytes. */
 const LONGEST_GROUP = 128;
+/** The longest period, in milliseconds: 365 days. */
+const LONGEST_PERIOD = 31_536_000_000;
+
+/** Grants have their times in microseconds. */
+const MOST_A_MILLISECOND = 1000;
+
 export const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
 
-const RETRY_OPTIONS: OptionNames = new Set(['min', 'max', 'factor', 'jitter']);
-const REPLICA_OPTIONS: OptionNames = new Set(['atLeast', 'timeout']);
-const CLOSE_OPTIONS: OptionNames = new Set(['drain']);
-const TRY_OPTIONS: OptionNames = new Set(['permits']);
+const RETRY_OPTIONS = optionNames('min max factor jitter');
+const REPLICA_OPTIONS = optionNames('atLeast timeout');
+const RATE_OPTIONS = optionNames('permits per burst');
+const CLOSE_OPTIONS = optionNames('drain');
+const TRY_OPTIONS = optionNames('permits');
 
 /** `known`: the options that the constructor takes. */
 export function resolveOptions(
@@ -176,11 +187,8 @@ export function resolveOptions(
   backendClock?: Clock,
   known: OptionNames = SEMAPHORE_OPTIONS,
 ): ResolvedOptions {
-  if (typeof options !== 'object' || options === null) {
-    const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
-    throw typeError(`options: expected an object with a limit${hint}, got ${formatValue(options)}`);
-  }
-  checkOptions(options, known);
+  const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
+  checkOptions(options, known, 'options', `an object with a limit${hint}`);
   const { ttl = DEFAULT_TTL, label = `${hostname()}:${process.pid}`, retry = {} } = options;
   const { maxWaiting, clock = backendClock ?? systemClock } = options;
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
@@ -201,12 +209,9 @@ export function resolveOptions(
   });
 }
 
-function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOptions> | undefined {
+function resolveReplicas(given: ReplicaOptions | undefined): Given<ReplicaOptions> | undefined {
   if (given === undefined) return undefined;
-  if (typeof given !== 'object' || given === null) {
-    throw typeError(`replicas: expected an object with atLeast, got ${formatValue(given)}`);
-  }
-  checkOptions(given, REPLICA_OPTIONS, 'replicas');
+  checkOptions(given, REPLICA_OPTIONS, 'replicas', 'an object with atLeast');
   const { timeout = 1000 } = given;
   return {
     atLeast: integer('replicas.atLeast', given.atLeast, 1),
@@ -226,14 +231,12 @@ export function resolveAcquire(
     );
   }
   checkOptions(options, known);
-  const { timeout = Infinity, permits = 1, signal, onWaiting } = options;
+  const { timeout = Infinity, permits, signal, onWaiting } = options;
   if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw typeError(`signal: expected an AbortSignal, got ${formatValue(signal)}`);
   }
-  if (onWaiting !== undefined && typeof onWaiting !== 'function') {
-    throw typeError(`onWaiting: expected a function, got ${formatValue(onWaiting)}`);
-  }
+  if (onWaiting !== undefined) checkFunction('onWaiting', onWaiting);
   return {
     timeout,
     signal,
@@ -267,16 +270,12 @@ export function resolveClose(options: CloseOptions): number {
 
 /** How many permits `tryAcquire` asks for. */
 export function resolveTry(options: { permits?: number } = {}): number {
-  if (typeof options !== 'object' || options === null) {
-    throw typeError(`options: expected an object with permits, got ${formatValue(options)}`);
-  }
-  checkOptions(options, TRY_OPTIONS);
-  const { permits = 1 } = options;
-  return checkPermits(permits);
+  checkOptions(options, TRY_OPTIONS, 'options', 'an object with permits');
+  return checkPermits(options.permits);
 }
 
 /** Whether the limit allows as many, only the backend knows: see `tooManyPermits`. */
-export function checkPermits(permits: number): number {
+export function checkPermits(permits = 1): number {
   return integer('permits', permits, 1, MOST_PERMITS);
 }
 
@@ -290,6 +289,25 @@ export function tooManyPermits(name: string, permits: number, limit: number): Ra
 /** Names may hold anything, but two names must never become one key. */
 export function checkName(name: unknown): string {
   return text('name', name, 1, LONGEST_NAME);
+}
+
+/** The option `rate`, or the argument of `setRate`. */
+export function resolveRate(given: RateOptions): Given<RateOptions> {
+  checkOptions(given, RATE_OPTIONS, 'rate', 'an object such as { permits: 100, per: 60_000 }');
+  const per = integer('rate.per', given.per, 1, LONGEST_PERIOD);
+  const permits = integer('rate.permits', given.permits, 1, per * MOST_A_MILLISECOND);
+  const mostBurst = Math.max(1, Math.floor((LONGEST_PERIOD / per) * permits));
+  const { burst = 1 } = given;
+  return Object.freeze({ permits, per, burst: integer('rate.burst', burst, 1, mostBurst) });
+}
+
+/** With a rate there may be no limit. */
+export function checkLimit(option: string, limit: unknown, hasRate: boolean): number {
+  if (limit !== Infinity) return integer(option, limit, 1);
+  if (hasRate) return NO_LIMIT;
+  throw rangeError(
+    `${option}: expected an integer >= 1 (Infinity only beside a rate), got Infinity`,
+  );
 }
 
 function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {

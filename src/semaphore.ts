@@ -25,6 +25,7 @@ import {
   resolveAcquire,
   resolveClose,
   resolveOptions,
+  resolveRate,
   resolveTry,
 } from './options.js';
 import { onceListened } from './events.js';
@@ -37,7 +38,6 @@ import type {
 } from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
-import { resolveRate } from './arguments/rate-option.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
