@@ -3,7 +3,7 @@ import type { CopyOptions, Duplicable, IoredisClient, Subscriber } from './iored
 import { canSubscribe, scriptsOf } from './ioredis-client.js';
 import { isMock, mockConnection } from './ioredis-mock.js';
 import type { SentinelLed } from './ioredis-sentinel.js';
-import { detectsFailover, Revival } from './ioredis-sentinel.js';
+import { detectsFailover, revived } from './ioredis-sentinel.js';
 import type { Attempt } from './moving-subscription.js';
 import { anyReady, movingSubscription } from './moving-subscription.js';
 import { canWait, hasMethods, replicationOf } from './shape.js';
@@ -27,10 +27,10 @@ export function ioredisConnection(client: IoredisClient): RedisConnection {
   if (isMock(client)) return mockConnection(client);
   // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
-  const revival = led && new Revival(led);
+  const isPending = led && revived(led);
   const connection: RedisConnection = {
     ...scriptsOf(client),
-    isClosed: () => client.status === 'end' && revival?.pending !== true,
+    isClosed: () => client.status === 'end' && isPending?.() !== true,
   };
   const copy = copierOf(client);
   if (copy !== undefined) {
