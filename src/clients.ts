@@ -3,7 +3,7 @@ import { text } from './options.js';
 import { MOST_NODES } from './backends/quorum/majorities.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
-import type { IoredisClient } from './backends/redis/adapters/ioredis-client.js';
+import type { IoredisClient } from './backends/redis/adapters/ioredis.js';
 import { ioredisConnection, isIoredis } from './backends/redis/adapters/ioredis.js';
 import type { NodeRedisClient } from './backends/redis/adapters/node-redis.js';
 import { isNodeRedis, nodeRedisConnection } from './backends/redis/adapters/node-redis.js';

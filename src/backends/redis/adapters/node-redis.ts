@@ -1,7 +1,7 @@
 import type { RedisConnection } from '../connection.js';
 import type { Attempt } from './moving-subscription.js';
 import { anyReady, movingSubscription } from './moving-subscription.js';
-import { isSentinel, subscribeOnSentinel } from './node-redis-sentinel.js';
+import { isSentinel, SentinelSubscription } from './node-redis-sentinel.js';
 import { canWait, hasMethods, replicationOf } from './shape.js';
 
 interface ScriptArguments {
@@ -131,7 +131,7 @@ function counted(keys: readonly string[], args: readonly string[]): string[] {
  * subscriber, and keep the process alive.
  */
 function subscriberOf(client: object): RedisConnection['subscribe'] {
-  if (isSentinel(client)) return (...wanted) => subscribeOnSentinel(client, ...wanted);
+  if (isSentinel(client)) return (...wanted) => new SentinelSubscription(client, ...wanted);
   const copy = copierOf(client);
   if (copy === undefined) return undefined;
   return (channel, events) => {
