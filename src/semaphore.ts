@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, RequestOrder, SemaphoreKey } from './backends/backend.js';
+import type { Backend, SemaphoreKey } from './backends/backend.js';
 import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
@@ -41,6 +41,11 @@ import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
+
+interface PermitsOf {
+  readonly semaphore: Semaphore;
+  readonly permits: number;
+}
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
@@ -117,10 +122,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   acquire(options?: number | AcquireOptions): Promise<Handle> {
     if (!telemetry.acquire.hasSubscribers) return this.#acquire(options);
-    const { timeout = Infinity, permits = 1 } =
+    const { timeout = Infinity, permits } =
       typeof options === 'number' ? { timeout: options } : (options ?? {});
-    const context = { name: this.name, permits, timeout };
-    return telemetry.acquire.tracePromise(() => this.#acquire(options), context);
+    return this.#traced(() => this.#acquire(options), permits, timeout);
+  }
+
+  #traced<R>(call: () => Promise<R>, permits = 1, timeout?: number): Promise<R> {
+    return telemetry.acquire.tracePromise(call, { name: this.name, permits, timeout });
   }
 
   // No async function: on this path each promise counts.
@@ -131,7 +139,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       params = resolveAcquire(options);
       params.signal?.throwIfAborted();
       this.#checkPermits(params.permits);
-      if (params.order !== undefined) this.#checkOrder(params.order);
+      const { group, priority } = params.order ?? {};
+      this.#refuseWithoutQueue('group', group === '' ? undefined : group);
+      this.#refuseWithoutQueue('priority', priority);
       this.#refuseWithoutQueue('onWaiting', params.onWaiting);
       // A clock of the user's own may throw.
       return this.#permits.waiters.acquire(params).then(this.#toHandle);
@@ -151,8 +161,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
     if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
-    const context = { name: this.name, permits: options?.permits ?? 1, timeout: undefined };
-    return telemetry.acquire.tracePromise(() => this.#tryAcquire(options), context);
+    return this.#traced(() => this.#tryAcquire(options), options?.permits);
   }
 
   async #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
@@ -169,31 +178,29 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    *   `unable`: no single call can do it.
    */
   static tryTogether(
-    parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
+    shares: readonly PermitsOf[],
     signal: AbortSignal,
   ): Promise<readonly Handle[] | null> | 'unable' {
-    for (const { semaphore, permits } of parts) {
+    const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       semaphore.#checkPermits(permits);
-    }
-    const wanted = parts.map(({ semaphore, permits }) => {
       return { waiters: semaphore.#permits.waiters, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
     const handles = leases.then((taken) =>
-      taken === undefined ? null : Semaphore.#keepEach(parts, taken),
+      taken === undefined ? null : Semaphore.#keepEach(shares, taken),
     );
     if (!telemetry.acquire.hasSubscribers) return handles;
-    const contexts = parts.map(({ semaphore: { name }, permits }) => {
+    const contexts = shares.map(({ semaphore: { name }, permits }) => {
       return { name, permits, timeout: undefined };
     });
     return traceEach(contexts, handles);
   }
 
-  static #keepEach(parts: readonly { readonly semaphore: Semaphore }[], leases: readonly Lease[]) {
-    const closed = parts.find(({ semaphore }) => semaphore.#isClosed);
-    if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
+  static #keepEach(shares: readonly PermitsOf[], leases: readonly Lease[]): Handle[] {
+    const closed = shares.find(({ semaphore }) => semaphore.#isClosed);
+    if (closed === undefined) return shares.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
     // Closed meanwhile: a lease without a handle would be extended for ever.
     for (const lease of leases) lease.drop();
     throw new ClosedError(closed.semaphore.name);
@@ -371,13 +378,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #checkPermits(permits: number): void {
     const { mostPermits = Infinity } = this.#backend;
     if (permits <= mostPermits) return;
-    const most = `${mostPermits} on several masters`;
-    throw rangeError(`permits: expected at most ${most}, got ${permits}`);
-  }
-
-  #checkOrder({ group, priority }: RequestOrder): void {
-    this.#refuseWithoutQueue('group', group === '' ? undefined : group);
-    this.#refuseWithoutQueue('priority', priority);
+    throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
   }
 
   #refuseWithoutQueue(option: string, value: unknown): void {
