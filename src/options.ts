@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { QueueProgress, RequestOrder } from './backends/backend.js';
+import type { LeaseKeeper } from './backends/lease-keeper.js';
 import { LONGEST_NAME, MOST_PERMITS, NO_LIMIT } from './backends/protocol.js';
 import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
@@ -63,6 +64,11 @@ export interface SemaphoreOptions {
    * Default: any number.
    */
   readonly rate?: RateOptions;
+  /**
+   * Renews permits in a separate thread, so that they outlive a blocked event loop: a `Keeper` of
+   * `redsem/keeper`. Not on several masters, in memory, or with a `clock`. Default: none.
+   */
+  readonly keeper?: LeaseKeeper | undefined;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock;
 }
@@ -143,7 +149,7 @@ export interface RateOptions {
 type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
 
 /** What has no default. */
-type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate';
+type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate' | 'keeper';
 
 /** `SemaphoreOptions` checked and with defaults. */
 export interface ResolvedOptions extends Given<Omit<SemaphoreOptions, WithoutDefault | 'retry'>> {
@@ -151,6 +157,7 @@ export interface ResolvedOptions extends Given<Omit<SemaphoreOptions, WithoutDef
   readonly replicas: Given<ReplicaOptions> | undefined;
   readonly maxWaiting: number | undefined;
   readonly rate: Given<RateOptions> | undefined;
+  readonly keeper: LeaseKeeper | undefined;
 }
 
 export interface ResolvedAcquire {
@@ -206,7 +213,13 @@ export function resolveOptions(
     maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
     clock: checkClock(clock),
+    keeper: checkKeeper(options.keeper),
   });
+}
+
+function checkKeeper(keeper: LeaseKeeper | undefined): LeaseKeeper | undefined {
+  if (keeper === undefined || typeof keeper?.open === 'function') return keeper;
+  throw typeError(`keeper: expected a Keeper of redsem/keeper, got ${formatValue(keeper)}`);
 }
 
 function resolveReplicas(given: ReplicaOptions | undefined): Given<ReplicaOptions> | undefined {

@@ -10,7 +10,7 @@ export function optionNames(names: string): OptionNames {
 }
 
 export const SEMAPHORE_OPTIONS: OptionNames = optionNames(
-  'limit ttl extendEvery retry prefix label replicas maxWaiting rate clock',
+  'limit ttl extendEvery retry prefix label replicas maxWaiting rate keeper clock',
 );
 /** Of an `acquire` of several at once. */
 export const DEADLINE_OPTIONS: OptionNames = optionNames('timeout signal');
