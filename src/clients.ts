@@ -68,13 +68,13 @@ export interface QuorumOptions {
    * changed, the one before and the one to come. Each node must be in one of them. Default: one
    * list of all.
    */
-  readonly lists?: readonly (readonly string[])[];
+  readonly lists?: readonly (readonly string[])[] | undefined;
   /**
    * What becomes of permits while other processes use the nodes in another set: `refuse`, a
    * `QuorumError` instead (default), or `warn`, only the `warning` event. Then two may hold one
    * permit.
    */
-  readonly otherSet?: 'refuse' | 'warn';
+  readonly otherSet?: 'refuse' | 'warn' | undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { formatValue, quoted } from './arguments/shown.js';
+import { formatValue, quoted, showAs } from './arguments/shown.js';
 import { typeError } from './arguments/validation.js';
 import { parseTicketId } from './backends/ticket-id.js';
 import type { Lease } from './core/lease.js';
@@ -37,6 +37,14 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
 
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
+  static {
+    // No look at the permit, as the getters are.
+    showAs(Handle, (handle) => {
+      const { name, slots, remaining } = handle.#lease;
+      return { name, held: remaining > 0, slot: slots[0], expiresIn: remaining };
+    });
+  }
+
   readonly #lease: Lease;
   readonly #warn: Warn;
   /** Whether the holder has asked about a loss. */
@@ -46,7 +54,11 @@ export class Handle extends LossEmitter {
   #weak = false;
 
   /** @internal */
-  constructor(lease: Lease, warn: Warn) {
+  static of(lease: Lease, warn: Warn): Handle {
+    return new Handle(lease, warn);
+  }
+
+  private constructor(lease: Lease, warn: Warn) {
     super();
     this.#lease = lease;
     this.#warn = warn;

@@ -15,6 +15,7 @@ export * from './errors.js';
 export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './events.js';
 export type { HandleData } from './handle.js';
 export { Handle } from './handle.js';
+export type * from './interfaces.js';
 export * from './list-semaphores.js';
 export * from './many/acquire-all.js';
 export * from './many/composite-handle.js';
@@ -31,7 +32,9 @@ export type {
   DeadlineOptions,
   RateOptions,
   ReplicaOptions,
+  RetryOptions,
   SemaphoreOptions,
+  TryAcquireOptions,
   WaitOptions,
 } from './options.js';
 export type * from './semaphore-types.js';

@@ -3,14 +3,14 @@ import { retryUntilDeadline } from './core/retry.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
 import { BackendError } from './errors.js';
-import { checkPrefix, DEFAULT_RETRY } from './options.js';
+import { checkPrefix, resolveRetry } from './options.js';
 import { systemClock } from './time/clock.js';
 import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /** The options of `listSemaphores`. */
 export interface ListOptions {
   /** As in `SemaphoreOptions`. Default `redsem`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
 }
 
 const OPTIONS = optionNames('prefix');
@@ -38,7 +38,7 @@ export function listSemaphores(
 async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
   const { clock = systemClock } = backend;
   const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
-  const patience = { clock, retry: DEFAULT_RETRY, timeoutMs: PAGE_TIMEOUT_MS, isRetryable };
+  const patience = { clock, retry: resolveRetry({}), timeoutMs: PAGE_TIMEOUT_MS, isRetryable };
   const listNames = backend.listNames?.bind(backend);
   if (listNames === undefined) {
     throw new BackendError(

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { QueueProgress, RequestOrder } from './backends/backend.js';
+import type { Backend, QueueProgress, RequestOrder } from './backends/backend.js';
 import type { LeaseKeeper } from './backends/lease-keeper.js';
 import { LONGEST_NAME, MOST_PERMITS, NO_LIMIT } from './backends/protocol.js';
 import type { BackoffOptions } from './time/backoff.js';
@@ -27,81 +27,86 @@ export interface SemaphoreOptions {
    * Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147
    * 483 647.
    */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /**
    * How often held tickets are extended, in milliseconds. Default `ttl / 3`, maximum `ttl / 2`; 0 =
    * never.
    */
-  readonly extendEvery?: number;
+  readonly extendEvery?: number | undefined;
   /**
    * Pauses between tries while waiting, in milliseconds. Default
    * `{ min: 10, max: 200, factor: 2, jitter: true }`.
    */
-  readonly retry?: Partial<BackoffOptions>;
+  readonly retry?: RetryOptions | undefined;
   /**
    * Start of every key and channel. Default `redsem`; no braces, because they would change a
    * cluster's hash tag.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** The holder or waiter, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   /**
    * Only for a server with replicas: a permit counts as acquired once `atLeast` of them (minimum 1)
    * have acknowledged it within `timeout` milliseconds (default 1000, minimum 1), else it is given
    * back and the try counts as failed. Makes it less likely that a failover forgets a permit, not
    * impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
    */
-  readonly replicas?: ReplicaOptions;
+  readonly replicas?: ReplicaOptions | undefined;
   /**
    * How many requests may wait, of all processes: an `acquire` that would be one more rejects with
    * a `QueueFullError`, in one round trip. An integer, minimum 0: never queue. Not on several
    * masters. Default: any number.
    */
-  readonly maxWaiting?: number;
+  readonly maxWaiting?: number | undefined;
   /**
    * How many permits may be granted in a period, besides how many may be held at once. The same
    * wherever the semaphore is used; what `setRate` stored counts instead. Not on several masters.
    * Default: any number.
    */
-  readonly rate?: RateOptions;
+  readonly rate?: RateOptions | undefined;
   /**
    * Renews permits in a separate thread, so that they outlive a blocked event loop: a `Keeper` of
    * `redsem/keeper`. Not on several masters, in memory, or with a `clock`. Default: none.
    */
   readonly keeper?: LeaseKeeper | undefined;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
+
+/** The option `retry`. */
+export type RetryOptions = {
+  readonly [Name in keyof BackoffOptions]?: BackoffOptions[Name] | undefined;
+};
 
 /** The options of `acquire` and `use`. */
 export interface AcquireOptions {
   /** Milliseconds to wait at most. Default: no limit; 0 makes one try. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** Ends the wait: it then rejects with the signal's own reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** How many permits to take at once, 1 to the limit, and 16 777 216 at most. Default 1. */
-  readonly permits?: number;
+  readonly permits?: number | undefined;
   /**
    * Whose request it is, 1 to 128 bytes: where requests wait, each group of a priority gets permits
    * in proportion to its weight, however many requests it has. The order is self-clocked
    * fair queueing (Golestani, 1994). Not on several masters. Default: that of all requests
    * without one.
    */
-  readonly group?: string;
+  readonly group?: string | undefined;
   /** The share of the group: an integer, 1 to 1000, default 1. Only with `group`. */
-  readonly weight?: number;
+  readonly weight?: number | undefined;
   /**
    * An integer, 0 to 9, default 0: requests of a higher one come first, so that lower ones can
    * starve. Not on several masters.
    */
-  readonly priority?: number;
+  readonly priority?: number | undefined;
   /**
    * Called when the request is queued, and later when its position or the number of waiters has
    * changed, at most once a second: each time that redsem asks Redis again anyway, about every 1.5
    * s. No call is made for it. If it throws, or rejects while the request waits, the wait ends with
    * that error. Not on several masters. Default: none.
    */
-  readonly onWaiting?: (progress: QueueProgress) => void | Promise<void>;
+  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
 }
 
 /** What `acquire` takes beside `permits`. */
@@ -110,13 +115,16 @@ export type WaitOptions = Omit<AcquireOptions, 'permits'>;
 /** What an `acquire` of several at once takes: each of them has its own queue. */
 export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 
+/** The options of `tryAcquire` and `tryUse`. */
+export type TryAcquireOptions = Pick<AcquireOptions, 'permits'>;
+
 /** The options of `close`. */
 export interface CloseOptions {
   /**
    * Milliseconds for which holders keep their permits, extended as before, until they release them.
    * Default 0, maximum 2 147 483 647.
    */
-  readonly drain?: number;
+  readonly drain?: number | undefined;
 }
 
 /** The option `replicas`. */
@@ -124,7 +132,7 @@ export interface ReplicaOptions {
   /** How many replicas must have a permit: an integer, minimum 1. */
   readonly atLeast: number;
   /** Milliseconds to wait for them. Default 1000, minimum 1, maximum 2 147 483 647. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 /**
@@ -142,7 +150,7 @@ export interface RateOptions {
    * How many at once after a pause: an integer, minimum 1, maximum what comes within 365 days.
    * Default 1: one every `per / permits` milliseconds.
    */
-  readonly burst?: number;
+  readonly burst?: number | undefined;
 }
 
 /** Options where each was given. */
@@ -179,8 +187,6 @@ const LONGEST_PERIOD = 31_536_000_000;
 
 /** Grants have their times in microseconds. */
 const MOST_A_MILLISECOND = 1000;
-
-export const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
 
 const RETRY_OPTIONS = optionNames('min max factor jitter');
 const REPLICA_OPTIONS = optionNames('atLeast timeout');
@@ -282,7 +288,7 @@ export function resolveClose(options: CloseOptions): number {
 }
 
 /** How many permits `tryAcquire` asks for. */
-export function resolveTry(options: { permits?: number } = {}): number {
+export function resolveTry(options: TryAcquireOptions = {}): number {
   checkOptions(options, TRY_OPTIONS, 'options', 'an object with permits');
   return checkPermits(options.permits);
 }
@@ -323,9 +329,26 @@ export function checkLimit(option: string, limit: unknown, hasRate: boolean): nu
   );
 }
 
-function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {
+/** @throws {TypeError} where there is no queue in which a rate could be kept */
+export function checkRateTarget(backend: Backend): void {
+  if (backend.setRate !== undefined) return;
+  throw typeError(
+    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
+  );
+}
+
+/** @throws {TypeError} where replicas are wanted and the backend has none */
+export function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
+  const wrapped = replicas === undefined ? backend : backend.withReplicas?.(replicas);
+  if (wrapped !== undefined) return wrapped;
+  throw typeError(
+    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
+  );
+}
+
+export function resolveRetry(given: RetryOptions): BackoffOptions {
   checkOptions(given, RETRY_OPTIONS, 'retry');
-  const { min, max, factor, jitter } = { ...DEFAULT_RETRY, ...given };
+  const { min = 10, max = 200, factor = 2, jitter = true } = given;
   milliseconds('retry.min', min, 1, LONGEST_TIMER);
   milliseconds('retry.max', max, min, LONGEST_TIMER);
   number('retry.factor', factor, 1, 1000);

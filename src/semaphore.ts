@@ -18,15 +18,18 @@ import type {
   RateOptions,
   ResolvedOptions,
   SemaphoreOptions,
+  TryAcquireOptions,
 } from './options.js';
 import {
   checkFunction,
   checkName,
+  checkRateTarget,
   resolveAcquire,
   resolveClose,
   resolveOptions,
   resolveRate,
   resolveTry,
+  withReplicas,
 } from './options.js';
 import { onceListened } from './events.js';
 import { runHolding } from './run-holding.js';
@@ -39,7 +42,7 @@ import type {
 import { telemetry, traceEach } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
-import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
+import { formatValue, quoted, showAs, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
 interface PermitsOf {
@@ -52,6 +55,10 @@ interface PermitsOf {
  * on the same backend. One object serves any number of callers.
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
+  static {
+    showAs(Semaphore, ({ name, limit }) => ({ name, limit }));
+  }
+
   /** As given to the constructor. */
   readonly name: string;
   readonly #options: ResolvedOptions;
@@ -89,6 +96,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
     const backend = withReplicas(this.#backend, this.#options);
     this.#permits = new LocalPermits(backend, this.#key, this.#options);
+    EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
@@ -159,12 +167,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
+  tryAcquire(options?: TryAcquireOptions): Promise<Handle | null> {
     if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
     return this.#traced(() => this.#tryAcquire(options), options?.permits);
   }
 
-  async #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
+  async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
     const permits = resolveTry(options);
     this.#checkPermits(permits);
@@ -229,7 +237,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async tryUse<T>(
     fn: (handle: Handle) => T | Promise<T>,
-    options?: { permits?: number },
+    options?: TryAcquireOptions,
   ): Promise<TryUseResult<T>> {
     checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
@@ -393,7 +401,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (lease === undefined) throw new ClosedError(this.name);
     if (this.#isClosed) lease.lose('closed');
     this.#assertOpen();
-    return new Handle(lease, this.#warn);
+    return Handle.of(lease, this.#warn);
   }
 
   /** @internal From now on it warns of what failed calls and replies show. */
@@ -457,24 +465,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   }
 }
 
+function refuseEventsOfHandles(event: unknown): void {
+  if (event !== 'lost' && event !== 'released') return;
+  throw typeError(`event: expected warning (${event} is an event of a handle), got '${event}'`);
+}
+
 function storedLimitMessage(name: string, stored: number, given: number): string {
   const [counts, own] = [stored, given].map((limit) => (limit === NO_LIMIT ? Infinity : limit));
   return `the limit of ${quoted(name)} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; setLimit(undefined) or redsem limit ${quoted(name)} none removes the stored limit`;
-}
-
-/** @throws {TypeError} where there is no queue in which a rate could be kept */
-function checkRateTarget(backend: Backend): void {
-  if (backend.setRate !== undefined) return;
-  throw typeError(
-    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
-  );
-}
-
-/** @throws {TypeError} where replicas are wanted and the backend has none */
-function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
-  const wrapped = replicas === undefined ? backend : backend.withReplicas?.(replicas);
-  if (wrapped !== undefined) return wrapped;
-  throw typeError(
-    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
-  );
 }

@@ -486,7 +486,7 @@ export interface HolderState {
   /** The ticket's id. */
   readonly id: string;
   /** One number for each permit. */
-  readonly slots: number[];
+  readonly slots: readonly number[];
   /** As `handle.fencingToken`. */
   readonly fencingToken: number;
   /** Milliseconds until the ticket expires unless extended. */

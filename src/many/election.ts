@@ -21,7 +21,7 @@ export interface ElectionOptions extends MutexOptions {
    * Whether it campaigns again by itself each time its leadership is lost, until `resign` or
    * `close`. Default false.
    */
-  readonly again?: boolean;
+  readonly again?: boolean | undefined;
 }
 
 /** Something that somebody should know, though the election works, or still tries to. */

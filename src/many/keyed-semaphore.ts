@@ -24,7 +24,7 @@ export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
    * Keyed semaphores of the same name and prefix share their keys: 1 to 128 bytes without a colon.
    * Default `default`.
    */
-  readonly name?: string;
+  readonly name?: string | undefined;
 }
 
 /**
@@ -93,7 +93,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
    * One try, one round trip: null when no permit of the key is free or others wait for one.
    * @throws as `acquire` for key and limit; otherwise as `tryAcquire` of a semaphore
    */
-  async tryAcquire(key: string, options?: { permits?: number }): Promise<Handle | null> {
+  async tryAcquire(key: string, options?: Pick<AcquireOptions, 'permits'>): Promise<Handle | null> {
     return this.#of(key).tryAcquire(options);
   }
 
@@ -118,7 +118,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   async tryUse<T>(
     key: string,
     fn: (handle: Handle) => T | Promise<T>,
-    options?: { permits?: number },
+    options?: Pick<AcquireOptions, 'permits'>,
   ): Promise<TryUseResult<T>> {
     return this.#of(key).tryUse(fn, options);
   }
