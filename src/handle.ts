@@ -47,8 +47,8 @@ export class Handle extends LossEmitter {
 
   readonly #lease: Lease;
   readonly #warn: Warn;
-  /** Whether the holder has asked about a loss. */
-  #looked = false;
+  /** Whether the holder has asked whether it is held, since the last `forgetLooks`. */
+  #isChecked = false;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
@@ -102,7 +102,7 @@ export class Handle extends LossEmitter {
 
   /** Aborts when the permit is lost, with the `HandleLostError` as its reason. */
   get signal(): AbortSignal {
-    this.#look();
+    this.#check();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
@@ -117,7 +117,7 @@ export class Handle extends LossEmitter {
    * event loop. Once false it stays false.
    */
   get held(): boolean {
-    return this.#look() > 0;
+    return this.#check() > 0;
   }
 
   /**
@@ -125,7 +125,7 @@ export class Handle extends LossEmitter {
    * or released.
    */
   get expiresIn(): number {
-    return this.#look();
+    return this.#check();
   }
 
   /**
@@ -156,7 +156,7 @@ export class Handle extends LossEmitter {
    */
   release(): Promise<boolean> {
     // Its result says whether the permit was held.
-    this.#looked = true;
+    this.#isChecked = true;
     this.#release ??= this.#doRelease();
     return this.#release;
   }
@@ -164,7 +164,7 @@ export class Handle extends LossEmitter {
   /** For a queue message; `adopt` takes it. */
   toJSON(): HandleData {
     // A holder that hands its ticket on loses it.
-    this.#looked = true;
+    this.#isChecked = true;
     const { id, slots, fencingToken } = this.#lease;
     return { name: this.name, id, slots, fencingToken };
   }
@@ -182,12 +182,12 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   forgetLooks(): void {
-    this.#looked = false;
+    this.#isChecked = false;
   }
 
   /** @internal */
   get unlooked(): readonly Handle[] {
-    return this.#looked || this.listenerCount('lost') > 0 ? [] : [this];
+    return this.#isChecked || this.listenerCount('lost') > 0 ? [] : [this];
   }
 
   /** @internal Once it is released. */
@@ -214,7 +214,7 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   onLost(error: HandleLostError): void {
-    this.#looked ||= this.listenerCount('lost') > 0;
+    this.#isChecked ||= this.listenerCount('lost') > 0;
     this.#abort?.abort(error);
     this.watchListeners();
     this.emitLost(error);
@@ -225,8 +225,8 @@ export class Handle extends LossEmitter {
     this.emitReleased();
   }
 
-  #look(): number {
-    this.#looked = true;
+  #check(): number {
+    this.#isChecked = true;
     return this.#lease.look();
   }
 
@@ -239,7 +239,7 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   protected override onLossListener(): HandleLostError | undefined {
-    this.#looked = true;
+    this.#isChecked = true;
     this.#keepAlive();
     return this.#lease.loss;
   }
