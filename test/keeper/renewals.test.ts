@@ -146,6 +146,20 @@ describe('a permit that a keeper renews', () => {
     expect(lost).to.deep.equal([]);
   });
 
+  it('is not given back by a keeper that hears late of its own renewal', async () => {
+    const handle = await hold();
+    let deliver = (): void => {};
+    threads.delivery = new Promise((resolve) => (deliver = resolve));
+    await threads.time.advance(2 * TTL);
+    expect(threads.by('main')).to.be.at.least(1);
+    deliver();
+    threads.delivery = undefined;
+    await threads.time.advance(TTL);
+    expect(handle.held).to.equal(true);
+    expect(await other.tryAcquire()).to.equal(null);
+    expect(await handle.release()).to.equal(true);
+  });
+
   it('is extended by the keeper, and by this thread when the keeper cannot', async () => {
     const handle = await hold();
     await threads.time.advance(900);

@@ -55,6 +55,8 @@ export class SecondThread implements LeaseKeeper {
   isSlow = false;
   /** What the keeper's calls do instead, when it is set. */
   failWith: Error | undefined;
+  /** Replies to the keeper's calls wait for it, when it is set. */
+  delivery: Promise<void> | undefined;
   readonly backend: Backend = this.#counted('main');
   readonly #leases: KeptLeases;
   readonly #renewer: Renewer;
@@ -118,7 +120,9 @@ export class SecondThread implements LeaseKeeper {
       extend: async (calls) => {
         this.renewals.push({ by, ids: calls.flatMap(({ ids }) => ids) });
         if (by === 'keeper' && this.failWith !== undefined) throw this.failWith;
-        return memory.extend(calls);
+        const replies = memory.extend(calls);
+        if (by === 'keeper') await this.delivery;
+        return replies;
       },
     };
   }
