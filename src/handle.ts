@@ -2,6 +2,7 @@ import { formatValue, quoted, showAs } from './arguments/shown.js';
 import { typeError } from './arguments/validation.js';
 import { parseTicketId } from './backends/ticket-id.js';
 import type { Lease } from './core/lease.js';
+import { type Releasable, runAndRelease } from './core/use.js';
 import { describe } from './error-causes.js';
 import type { HandleLostError } from './errors.js';
 import { LossEmitter } from './events.js';
@@ -275,4 +276,31 @@ export function checkHandleData(data: HandleData, name: string): HandleData {
 
 function wrong(field: string, expected: string, value: unknown): TypeError {
   return typeError(`ticket.${field}: expected ${expected}, got ${formatValue(value)}`);
+}
+
+/** One permit, or several as one. */
+interface Holding extends Releasable {
+  /** From now on it notes whether its holder looks. */
+  forgetLooks(): void;
+  /** Its permits at which nobody has looked since. */
+  readonly unlooked: readonly Handle[];
+}
+
+/**
+ * As `runAndRelease`. Where `fn` ends well without a look at a permit that was lost meanwhile, its
+ * semaphore emits a `warning`: nothing else shows it.
+ */
+export async function runHolding<H extends Holding, T>(
+  handle: H,
+  fn: (handle: H) => T | Promise<T>,
+): Promise<T> {
+  let unlooked: readonly Handle[] = [];
+  handle.forgetLooks();
+  const result = await runAndRelease(handle, async () => {
+    const given = await fn(handle);
+    ({ unlooked } = handle);
+    return given;
+  });
+  for (const each of unlooked) await each.reportLoss();
+  return result;
 }

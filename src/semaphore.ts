@@ -11,7 +11,7 @@ import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, Warn } from './handle.js';
-import { checkHandleData, Handle } from './handle.js';
+import { checkHandleData, Handle, runHolding } from './handle.js';
 import type {
   AcquireOptions,
   CloseOptions,
@@ -32,7 +32,6 @@ import {
   withReplicas,
 } from './options.js';
 import { onceListened } from './events.js';
-import { runHolding } from './run-holding.js';
 import type {
   SemaphoreEvents,
   SemaphoreState,
