@@ -3,7 +3,7 @@ import { text } from './options.js';
 import { MOST_NODES } from './backends/quorum/majorities.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
-import type { IoredisClient } from './backends/redis/adapters/ioredis-client.js';
+import type { IoredisClient } from './backends/redis/adapters/ioredis.js';
 import { ioredisConnection, isIoredis } from './backends/redis/adapters/ioredis.js';
 import type { NodeRedisClient } from './backends/redis/adapters/node-redis.js';
 import { isNodeRedis, nodeRedisConnection } from './backends/redis/adapters/node-redis.js';
@@ -14,8 +14,7 @@ import { RedisQuorumNode } from './backends/quorum/redis-node.js';
 import { RedisBackend } from './backends/redis/redis-backend.js';
 import { formatValue, shown } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
-import type { OptionNames } from './arguments/known-options.js';
-import { checkOptions } from './arguments/known-options.js';
+import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /**
  * A `redis` client, cluster, sentinel or pool, an `ioredis` Redis or Cluster, or any object with
@@ -39,9 +38,17 @@ interface Quorums {
   backend: Backend | undefined;
 }
 
+/** What was made of an object before; made now if nothing was. */
+function madeOf<Made>(known: WeakMap<object, Made>, from: object, make: () => Made): Made {
+  const made = known.get(from) ?? make();
+  known.set(from, made);
+  return made;
+}
+
 // The same clients in the same order are the same backend, whatever array they come in. Client by
 // client, so that a long-lived one does not keep those that it was once listed with.
-const quorums: Quorums = { longer: new WeakMap(), backend: undefined };
+const noClients = (): Quorums => ({ longer: new WeakMap(), backend: undefined });
+const quorums = noClients();
 const nodes = new WeakMap<object, QuorumNode>();
 
 /** The backend for what a user passed, recognized by its methods and never by its class. */
@@ -49,15 +56,10 @@ export function backendOf(target: RedisTarget | Backend): Backend {
   if (typeof target !== 'object' || target === null) throw unknownTarget(target);
   if (Array.isArray(target)) return quorumOf(target);
   if (isBackend(target)) return target;
-  let backend = backends.get(target);
-  if (backend === undefined) {
-    backend = new RedisBackend(connectionOf(target));
-    backends.set(target, backend);
-  }
-  return backend;
+  return madeOf(backends, target, () => new RedisBackend(connectionOf(target)));
 }
 
-const QUORUM_OPTIONS: OptionNames = new Set(['lists', 'otherSet']);
+const QUORUM_OPTIONS = optionNames('lists otherSet');
 
 /** The options of `quorum`. */
 export interface QuorumOptions {
@@ -66,13 +68,13 @@ export interface QuorumOptions {
    * changed, the one before and the one to come. Each node must be in one of them. Default: one
    * list of all.
    */
-  readonly lists?: readonly (readonly string[])[];
+  readonly lists?: readonly (readonly string[])[] | undefined;
   /**
    * What becomes of permits while other processes use the nodes in another set: `refuse`, a
    * `QuorumError` instead (default), or `warn`, only the `warning` event. Then two may hold one
    * permit.
    */
-  readonly otherSet?: 'refuse' | 'warn';
+  readonly otherSet?: 'refuse' | 'warn' | undefined;
 }
 
 /**
@@ -97,48 +99,44 @@ export function quorum(
   if (otherSet !== 'refuse' && otherSet !== 'warn') {
     throw typeError(`otherSet: expected 'refuse' or 'warn', got ${formatValue(otherSet)}`);
   }
-  const places = lists === undefined ? {} : { lists: placesOf(lists, names) };
-  return new QuorumBackend(targets.map(nodeOf), undefined, { names, otherSet, ...places });
+  return new QuorumBackend(targets.map(nodeOf), undefined, {
+    names,
+    otherSet,
+    ...(lists !== undefined && { lists: indicesOf(lists, names) }),
+  });
 }
 
-function placesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
-  if (!isListOfLists(lists)) {
+const isArray = (value: unknown): boolean => Array.isArray(value);
+
+/** Each node by its index among all. */
+function indicesOf(lists: readonly (readonly string[])[], names: readonly string[]): number[][] {
+  if (!isArray(lists) || !lists.every(isArray)) {
     throw typeError(`lists: expected an array of arrays of names, got ${formatValue(lists)}`);
   }
-  const places = lists.map((list) => list.map((name) => names.indexOf(name)));
-  const used = new Set(places.flat());
-  const wrong = places.some((list) => list.length === 0 || new Set(list).size < list.length);
+  const indices = lists.map((list) => list.map((name) => names.indexOf(name)));
+  const used = new Set(indices.flat());
+  const wrong = indices.some((list) => list.length === 0 || new Set(list).size < list.length);
   if (wrong || used.has(-1) || used.size < names.length) {
     throw rangeError(
       `lists: expected lists of the nodes ${shown(names.join(', '))}, each node in one of them, got ${shown(JSON.stringify(lists))}`,
     );
   }
-  return places;
-}
-
-function isListOfLists(lists: unknown): boolean {
-  return Array.isArray(lists) && lists.every((list) => Array.isArray(list));
+  return indices;
 }
 
 function quorumOf(targets: readonly unknown[]): Backend {
   checkTargets(targets);
-  let place = quorums;
+  let known = quorums;
   for (const target of targets) {
     if (!isObject(target)) throw unknownTarget(target);
-    let longer = place.longer.get(target);
-    if (longer === undefined) {
-      place.longer.set(target, (longer = { longer: new WeakMap(), backend: undefined }));
-    }
-    place = longer;
+    known = madeOf(known.longer, target, noClients);
   }
-  place.backend ??= new QuorumBackend(targets.map(nodeOf));
-  return place.backend;
+  known.backend ??= new QuorumBackend(targets.map(nodeOf));
+  return known.backend;
 }
 
 function checkTargets(targets: readonly unknown[]): void {
-  if (targets.length === 0) {
-    throw rangeError('target: expected at least one client, got none');
-  }
+  if (targets.length === 0) throw rangeError('target: expected at least one client, got none');
   if (targets.length > MOST_NODES) {
     throw rangeError(`target: expected at most ${MOST_NODES} clients, got ${targets.length}`);
   }
@@ -150,12 +148,7 @@ function checkTargets(targets: readonly unknown[]): void {
 function nodeOf(target: unknown): QuorumNode {
   if (!isObject(target) || isBackend(target)) throw unknownTarget(target);
   if (isQuorumNode(target)) return target;
-  let node = nodes.get(target);
-  if (node === undefined) {
-    node = new RedisQuorumNode(connectionOf(target), nodeName(target));
-    nodes.set(target, node);
-  }
-  return node;
+  return madeOf(nodes, target, () => new RedisQuorumNode(connectionOf(target), nodeName(target)));
 }
 
 function isObject(target: unknown): target is object {

@@ -70,10 +70,9 @@ export class AcquireTimeoutError extends RedsemError {
     const waited = Math.round(details.waited);
     const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`;
     const paused = limit === 0 ? '; it is paused: its limit is 0, set another with setLimit' : '';
-    const why = reasonOf(cause);
     super(
       'ACQUIRE_TIMEOUT',
-      `${isUnreachable(cause) ? 'cannot reach Redis: ' : ''}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${paused}${why}`,
+      `${unreachable(cause)}no permit of ${JSON.stringify(name)} came free within ${timeout} ms (${tries} in ${waited} ms)${paused}${reasonOf(cause)}`,
       cause,
     );
     this.semaphore = name;
@@ -81,6 +80,10 @@ export class AcquireTimeoutError extends RedsemError {
     this.waited = waited;
     this.attempts = attempts;
   }
+}
+
+function unreachable(cause: unknown): string {
+  return isUnreachable(cause) ? 'cannot reach Redis: ' : '';
 }
 
 /** Without a reply there is no error of the server to show. */
@@ -156,13 +159,10 @@ export class HandleLostError extends RedsemError {
   /** @param part which one it is of several that are held together, for the message */
   constructor(name: string, ticketId: string, reason: LostReason, cause?: unknown, part?: string) {
     const permit = `the permit of ${JSON.stringify(name)}${part === undefined ? '' : ` (${part})`}`;
-    super(
-      'HANDLE_LOST',
-      reason === 'released'
-        ? `${permit} is no longer held: ${LOST_BECAUSE.released} (ticket ${ticketId})`
-        : `${permit} is lost: ${LOST_BECAUSE[reason]}; stop the work that it covers (ticket ${ticketId})`,
-      cause,
-    );
+    const [what, then] =
+      reason === 'released' ? ['no longer held', ''] : ['lost', '; stop the work that it covers'];
+    const message = `${permit} is ${what}: ${LOST_BECAUSE[reason]}${then} (ticket ${ticketId})`;
+    super('HANDLE_LOST', message, cause);
     this.reason = reason;
     this.semaphore = name;
     this.ticketId = ticketId;
@@ -183,14 +183,8 @@ export class BackendError extends RedsemError {
    * @param subject the semaphore; without its `prefix`, the message cannot name its keys
    */
   constructor(message: string, cause?: unknown, subject?: ErrorSubject) {
-    const unreachable = isUnreachable(cause) ? 'cannot reach Redis: ' : '';
-    super(
-      'BACKEND',
-      cause === undefined
-        ? message
-        : `${unreachable}${message}: ${describe(cause)}${advice(cause, subject)}`,
-      cause,
-    );
+    const why = cause === undefined ? '' : `: ${describe(cause)}${advice(cause, subject)}`;
+    super('BACKEND', `${unreachable(cause)}${message}${why}`, cause);
     this.semaphore = subject?.name;
   }
 }

@@ -1,7 +1,12 @@
-import type { HandleLostError, LostReason } from './errors.js';
+import { formatValue, quoted, showAs } from './arguments/shown.js';
+import { typeError } from './arguments/validation.js';
+import { parseTicketId } from './backends/ticket-id.js';
 import type { Lease } from './core/lease.js';
-import { quoted } from './arguments/shown.js';
-import { LossEmitter } from './loss-emitter.js';
+import { type Releasable, runAndRelease } from './core/use.js';
+import { describe } from './error-causes.js';
+import type { HandleLostError } from './errors.js';
+import { LossEmitter } from './events.js';
+import type { SemaphoreWarning } from './semaphore-types.js';
 
 /** A ticket as plain data: another process takes it over with `adopt`. */
 export interface HandleData {
@@ -15,13 +20,8 @@ export interface HandleData {
   readonly fencingToken: number;
 }
 
-/** Where a handle reports what its holder does not hear of. */
-export interface HandleWarnings {
-  /** It was disposed of, and its release has failed. */
-  onReleaseFailed(error: unknown): void;
-  /** Its holder has ended without a look; no reason: its ticket was gone when it was released. */
-  onUnnoticedLoss(reason: LostReason | undefined): void;
-}
+/** Emits a warning of the semaphore; false where no listener gets it. */
+export type Warn = (code: SemaphoreWarning['code'], message: string, cause?: unknown) => boolean;
 
 // A held lease is kept by its semaphore, its handle by the caller alone. A handle that was
 // dropped without release can report a loss to nobody: its ticket is no longer extended and expires
@@ -38,19 +38,31 @@ const dropped = new FinalizationRegistry<Lease>((lease) => {
 
 /** What the caller holds for one ticket. Made by `acquire`, `tryAcquire`, `use` and `adopt`. */
 export class Handle extends LossEmitter {
+  static {
+    // No look at the permit, as the getters are.
+    showAs(Handle, (handle) => {
+      const { name, slots, remaining } = handle.#lease;
+      return { name, held: remaining > 0, slot: slots[0], expiresIn: remaining };
+    });
+  }
+
   readonly #lease: Lease;
-  readonly #warnings: HandleWarnings;
-  /** Whether the holder has asked about a loss. */
-  #looked = false;
+  readonly #warn: Warn;
+  /** Whether the holder has asked whether it is held, since the last `forgetLooks`. */
+  #isChecked = false;
   #abort: AbortController | undefined;
   #release: Promise<boolean> | undefined;
   #weak = false;
 
   /** @internal */
-  constructor(lease: Lease, warnings: HandleWarnings) {
+  static of(lease: Lease, warn: Warn): Handle {
+    return new Handle(lease, warn);
+  }
+
+  private constructor(lease: Lease, warn: Warn) {
     super();
     this.#lease = lease;
-    this.#warnings = warnings;
+    this.#warn = warn;
     lease.observe(this);
     // Its observer comes too late, but its listeners need not.
     if (lease.loss !== undefined) this.watchListeners();
@@ -91,7 +103,7 @@ export class Handle extends LossEmitter {
 
   /** Aborts when the permit is lost, with the `HandleLostError` as its reason. */
   get signal(): AbortSignal {
-    this.#look();
+    this.#check();
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       this.#keepAlive();
@@ -106,7 +118,7 @@ export class Handle extends LossEmitter {
    * event loop. Once false it stays false.
    */
   get held(): boolean {
-    return this.#look() > 0;
+    return this.#check() > 0;
   }
 
   /**
@@ -114,7 +126,7 @@ export class Handle extends LossEmitter {
    * or released.
    */
   get expiresIn(): number {
-    return this.#look();
+    return this.#check();
   }
 
   /**
@@ -145,7 +157,7 @@ export class Handle extends LossEmitter {
    */
   release(): Promise<boolean> {
     // Its result says whether the permit was held.
-    this.#looked = true;
+    this.#isChecked = true;
     this.#release ??= this.#doRelease();
     return this.#release;
   }
@@ -153,7 +165,7 @@ export class Handle extends LossEmitter {
   /** For a queue message; `adopt` takes it. */
   toJSON(): HandleData {
     // A holder that hands its ticket on loses it.
-    this.#looked = true;
+    this.#isChecked = true;
     const { id, slots, fencingToken } = this.#lease;
     return { name: this.name, id, slots, fencingToken };
   }
@@ -163,23 +175,30 @@ export class Handle extends LossEmitter {
    * expires; the semaphore emits a `warning`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch((error: unknown) => this.#warnings.onReleaseFailed(error));
+    await this.release().catch((error: unknown) => {
+      const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(error)}`;
+      this.#warn('RELEASE_FAILED', message, error);
+    });
   }
 
   /** @internal */
   forgetLooks(): void {
-    this.#looked = false;
+    this.#isChecked = false;
   }
 
   /** @internal */
   get unlooked(): readonly Handle[] {
-    return this.#looked || this.listenerCount('lost') > 0 ? [] : [this];
+    return this.#isChecked || this.listenerCount('lost') > 0 ? [] : [this];
   }
 
   /** @internal Once it is released. */
   async reportLoss(): Promise<void> {
     if (await this.release().catch(() => true)) return;
-    this.#warnings.onUnnoticedLoss(this.#lease.loss?.reason);
+    const reason = this.#lease.loss?.reason ?? 'missing';
+    this.#warn(
+      'LOST_UNNOTICED',
+      `a permit of ${quoted(this.name)} was lost (${reason}) while the function of use() ran, and the function did not look: let it read handle.signal or call assertHeld()`,
+    );
   }
 
   /**
@@ -196,7 +215,7 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   onLost(error: HandleLostError): void {
-    this.#looked ||= this.listenerCount('lost') > 0;
+    this.#isChecked ||= this.listenerCount('lost') > 0;
     this.#abort?.abort(error);
     this.watchListeners();
     this.emitLost(error);
@@ -207,8 +226,8 @@ export class Handle extends LossEmitter {
     this.emitReleased();
   }
 
-  #look(): number {
-    this.#looked = true;
+  #check(): number {
+    this.#isChecked = true;
     return this.#lease.look();
   }
 
@@ -221,7 +240,7 @@ export class Handle extends LossEmitter {
 
   /** @internal */
   protected override onLossListener(): HandleLostError | undefined {
-    this.#looked = true;
+    this.#isChecked = true;
     this.#keepAlive();
     return this.#lease.loss;
   }
@@ -231,4 +250,57 @@ export class Handle extends LossEmitter {
     this.#keepAlive();
     return this.#lease.release();
   }
+}
+
+/**
+ * Checks what another process wrote.
+ * @throws {TypeError} naming the field, what is expected and what it is
+ */
+export function checkHandleData(data: HandleData, name: string): HandleData {
+  if (typeof data !== 'object' || data === null) {
+    throw typeError(`ticket: expected the data of a handle, got ${formatValue(data)}`);
+  }
+  const { id, slots, fencingToken } = data;
+  if (data.name !== name) throw wrong('name', `${quoted(name)}, this semaphore`, data.name);
+  if (typeof id !== 'string' || parseTicketId(id) === undefined) {
+    throw wrong('id', 'the id of a ticket', id);
+  }
+  if (!Array.isArray(slots) || slots.length === 0 || !slots.every(Number.isSafeInteger)) {
+    throw wrong('slots', 'at least one slot number', slots);
+  }
+  if (!Number.isSafeInteger(fencingToken)) {
+    throw wrong('fencingToken', 'a safe integer', fencingToken);
+  }
+  return data;
+}
+
+function wrong(field: string, expected: string, value: unknown): TypeError {
+  return typeError(`ticket.${field}: expected ${expected}, got ${formatValue(value)}`);
+}
+
+/** One permit, or several as one. */
+interface Holding extends Releasable {
+  /** From now on it notes whether its holder looks. */
+  forgetLooks(): void;
+  /** Its permits at which nobody has looked since. */
+  readonly unlooked: readonly Handle[];
+}
+
+/**
+ * As `runAndRelease`. Where `fn` ends well without a look at a permit that was lost meanwhile, its
+ * semaphore emits a `warning`: nothing else shows it.
+ */
+export async function runHolding<H extends Holding, T>(
+  handle: H,
+  fn: (handle: H) => T | Promise<T>,
+): Promise<T> {
+  let unlooked: readonly Handle[] = [];
+  handle.forgetLooks();
+  const result = await runAndRelease(handle, async () => {
+    const given = await fn(handle);
+    ({ unlooked } = handle);
+    return given;
+  });
+  for (const each of unlooked) await each.reportLoss();
+  return result;
 }

@@ -1,6 +1,4 @@
-export type { AcquireAllOptions, SemaphoreShare } from './many/acquire-all.js';
-export { acquireAll, useAll } from './many/acquire-all.js';
-export type { BackoffOptions } from './time/backoff.js';
+// A file that is exported whole exports nothing else: its exports are the public API.
 export type {
   Backend,
   HolderState,
@@ -8,79 +6,39 @@ export type {
   RateState,
   WaiterState,
 } from './backends/backend.js';
-export type { ListOptions } from './list-semaphores.js';
-export { listSemaphores } from './list-semaphores.js';
-export type { Clock, Timer } from './time/clock.js';
-export { systemClock } from './time/clock.js';
-export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './loss-emitter.js';
-export { CompositeHandle } from './many/composite-handle.js';
-export type {
-  AcquireTimeoutDetails,
-  LostReason,
-  QueueFullDetails,
-  RedsemErrorCode,
-} from './errors.js';
-export {
-  AcquireTimeoutError,
-  BackendError,
-  ClosedError,
-  HandleLostError,
-  isRedsemError,
-  QueueFullError,
-  QuorumError,
-  RedsemError,
-} from './errors.js';
-export type { ElectionEvents, ElectionOptions, ElectionWarning } from './many/election.js';
-export { Election } from './many/election.js';
+export * from './backends/memory/memory-backend.js';
+export type * from './backends/redis/connection.js';
+export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
+export { quorum } from './clients.js';
+export type { ErrorSubject } from './error-causes.js';
+export * from './errors.js';
+export type { HandleEvents, HandleEvents as CompositeHandleEvents } from './events.js';
 export type { HandleData } from './handle.js';
 export { Handle } from './handle.js';
-export { KeyedHandle } from './many/keyed-handle.js';
-export type {
-  KeyedAcquireOptions,
-  KeyedMutexEvents,
-  KeyedMutexOptions,
-  KeyedMutexWarning,
-  Keys,
-} from './many/keyed-mutex.js';
-export { KeyedMutex } from './many/keyed-mutex.js';
-export type {
-  KeyedSemaphoreEvents,
-  KeyedSemaphoreOptions,
-  KeyedSemaphoreWarning,
-} from './many/keyed-semaphore.js';
-export { KeyedSemaphore } from './many/keyed-semaphore.js';
-export { ManualClock } from './time/manual-clock.js';
-export type { MemoryBackendOptions } from './backends/memory/memory-backend.js';
-export { MemoryBackend } from './backends/memory/memory-backend.js';
+export type * from './interfaces.js';
+export * from './list-semaphores.js';
+export * from './many/acquire-all.js';
+export * from './many/composite-handle.js';
+export * from './many/election.js';
+export * from './many/keyed-handle.js';
+export * from './many/keyed-mutex.js';
+export * from './many/keyed-semaphore.js';
+export * from './many/read-write-lock.js';
 export type { MutexOptions, SemaphoreTarget } from './mutex.js';
 export { Mutex } from './mutex.js';
-export type { ReadWriteAcquireOptions, ReadWriteLockOptions } from './many/read-write-lock.js';
-export { ReadWriteLock } from './many/read-write-lock.js';
 export type {
   AcquireOptions,
   CloseOptions,
   DeadlineOptions,
   RateOptions,
   ReplicaOptions,
+  RetryOptions,
   SemaphoreOptions,
+  TryAcquireOptions,
   WaitOptions,
 } from './options.js';
-export type {
-  RedisConnection,
-  Subscription,
-  SubscriptionEvents,
-} from './backends/redis/connection.js';
-export type {
-  SemaphoreEvents,
-  SemaphoreState,
-  SemaphoreWarning,
-  TryUseRan,
-  TryUseResult,
-  TryUseSkipped,
-} from './semaphore-types.js';
-export { Semaphore } from './semaphore.js';
-export type { QuorumOptions, RedisTarget, SingleTarget } from './clients.js';
-export { quorum } from './clients.js';
+export type * from './semaphore-types.js';
+export * from './semaphore.js';
 export type {
   AcquireContext,
   DropMessage,
@@ -92,4 +50,7 @@ export type {
   ReleaseMessage,
   WaitMessage,
 } from './telemetry.js';
-export type { ErrorSubject } from './error-causes.js';
+export type { BackoffOptions } from './time/backoff.js';
+export type { Clock, Timer } from './time/clock.js';
+export { systemClock } from './time/clock.js';
+export * from './time/manual-clock.js';

@@ -1,20 +1,19 @@
-import type { Backend } from './backends/backend.js';
-import type { RetryOptions } from './core/retry.js';
+import type { Backend, NamePage } from './backends/backend.js';
 import { retryUntilDeadline } from './core/retry.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
 import { BackendError } from './errors.js';
-import { checkPrefix, DEFAULT_RETRY } from './options.js';
+import { checkPrefix, resolveRetry } from './options.js';
 import { systemClock } from './time/clock.js';
-import { checkOptions } from './arguments/known-options.js';
+import { checkOptions, optionNames } from './arguments/known-options.js';
 
 /** The options of `listSemaphores`. */
 export interface ListOptions {
   /** As in `SemaphoreOptions`. Default `redsem`. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(['prefix']);
+const OPTIONS = optionNames('prefix');
 
 /** How long one page may take, in milliseconds. */
 const PAGE_TIMEOUT_MS = 5000;
@@ -38,28 +37,24 @@ export function listSemaphores(
 
 async function* names(backend: Backend, prefix: string): AsyncGenerator<string, void, undefined> {
   const { clock = systemClock } = backend;
-  const patience: RetryOptions = {
-    clock,
-    retry: DEFAULT_RETRY,
-    timeoutMs: PAGE_TIMEOUT_MS,
-    isRetryable: (error) => backend.isRetryable?.(error) ?? true,
-  };
+  const isRetryable = (error: unknown): boolean => backend.isRetryable?.(error) ?? true;
+  const patience = { clock, retry: resolveRetry({}), timeoutMs: PAGE_TIMEOUT_MS, isRetryable };
   const listNames = backend.listNames?.bind(backend);
-  if (listNames === undefined)
+  if (listNames === undefined) {
     throw new BackendError(
       'listing semaphores is not available: this backend cannot, nor can several independent masters',
     );
+  }
   const known = new Set<string>();
-  let cursor = '';
+  let page: NamePage = { names: [], cursor: '' };
   do {
-    const from = cursor;
-    const list = () => listNames(prefix, from);
-    const page = await retryUntilDeadline(patience, 'listing semaphores', list);
+    const { cursor } = page;
+    const list = () => listNames(prefix, cursor);
+    page = await retryUntilDeadline(patience, 'listing semaphores', list);
     for (const name of page.names) {
       if (known.has(name)) continue;
       known.add(name);
       yield name;
     }
-    ({ cursor } = page);
-  } while (cursor !== '');
+  } while (page.cursor !== '');
 }

@@ -1,14 +1,18 @@
 import { hostname } from 'node:os';
-import type { QueueProgress, RequestOrder } from './backends/backend.js';
-import { LONGEST_NAME, MOST_PERMITS } from './backends/protocol.js';
+import type { Backend, QueueProgress, RequestOrder } from './backends/backend.js';
 import type { LeaseKeeper } from './backends/lease-keeper.js';
+import { LONGEST_NAME, MOST_PERMITS, NO_LIMIT } from './backends/protocol.js';
 import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
 import type { OptionNames } from './arguments/known-options.js';
-import { ACQUIRE_OPTIONS, checkOptions, SEMAPHORE_OPTIONS } from './arguments/known-options.js';
+import {
+  ACQUIRE_OPTIONS,
+  checkOptions,
+  optionNames,
+  SEMAPHORE_OPTIONS,
+} from './arguments/known-options.js';
 import { integer, milliseconds, number } from './arguments/numbers.js';
-import { checkLimit, resolveRate } from './arguments/rate-option.js';
 import { formatValue, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
@@ -23,81 +27,86 @@ export interface SemaphoreOptions {
    * Life of a ticket without extension, in milliseconds. Default 30 000, minimum 100, maximum 2 147
    * 483 647.
    */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /**
    * How often held tickets are extended, in milliseconds. Default `ttl / 3`, maximum `ttl / 2`; 0 =
    * never.
    */
-  readonly extendEvery?: number;
+  readonly extendEvery?: number | undefined;
   /**
    * Pauses between tries while waiting, in milliseconds. Default
    * `{ min: 10, max: 200, factor: 2, jitter: true }`.
    */
-  readonly retry?: Partial<BackoffOptions>;
+  readonly retry?: RetryOptions | undefined;
   /**
    * Start of every key and channel. Default `redsem`; no braces, because they would change a
    * cluster's hash tag.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** The holder or waiter, as `inspect` shows it: at most 256 bytes. Default `host:pid`. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   /**
    * Only for a server with replicas: a permit counts as acquired once `atLeast` of them (minimum 1)
    * have acknowledged it within `timeout` milliseconds (default 1000, minimum 1), else it is given
    * back and the try counts as failed. Makes it less likely that a failover forgets a permit, not
    * impossible: https://redis.io/docs/latest/commands/wait/. Default: not asked for.
    */
-  readonly replicas?: ReplicaOptions;
+  readonly replicas?: ReplicaOptions | undefined;
   /**
    * How many requests may wait, of all processes: an `acquire` that would be one more rejects with
    * a `QueueFullError`, in one round trip. An integer, minimum 0: never queue. Not on several
    * masters. Default: any number.
    */
-  readonly maxWaiting?: number;
+  readonly maxWaiting?: number | undefined;
   /**
    * How many permits may be granted in a period, besides how many may be held at once. The same
    * wherever the semaphore is used; what `setRate` stored counts instead. Not on several masters.
    * Default: any number.
    */
-  readonly rate?: RateOptions;
+  readonly rate?: RateOptions | undefined;
   /**
    * Renews permits in a separate thread, so that they outlive a blocked event loop: a `Keeper` of
    * `redsem/keeper`. Not on several masters, in memory, or with a `clock`. Default: none.
    */
   readonly keeper?: LeaseKeeper | undefined;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
+
+/** The option `retry`. */
+export type RetryOptions = {
+  readonly [Name in keyof BackoffOptions]?: BackoffOptions[Name] | undefined;
+};
 
 /** The options of `acquire` and `use`. */
 export interface AcquireOptions {
   /** Milliseconds to wait at most. Default: no limit; 0 makes one try. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** Ends the wait: it then rejects with the signal's own reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** How many permits to take at once, 1 to the limit, and 16 777 216 at most. Default 1. */
-  readonly permits?: number;
+  readonly permits?: number | undefined;
   /**
    * Whose request it is, 1 to 128 bytes: where requests wait, each group of a priority gets permits
    * in proportion to its weight, however many requests it has. The order is self-clocked
    * fair queueing (Golestani, 1994). Not on several masters. Default: that of all requests
    * without one.
    */
-  readonly group?: string;
+  readonly group?: string | undefined;
   /** The share of the group: an integer, 1 to 1000, default 1. Only with `group`. */
-  readonly weight?: number;
+  readonly weight?: number | undefined;
   /**
    * An integer, 0 to 9, default 0: requests of a higher one come first, so that lower ones can
    * starve. Not on several masters.
    */
-  readonly priority?: number;
+  readonly priority?: number | undefined;
   /**
    * Called when the request is queued, and later when its position or the number of waiters has
    * changed, at most once a second: each time that redsem asks Redis again anyway, about every 1.5
    * s. No call is made for it. If it throws, or rejects while the request waits, the wait ends with
    * that error. Not on several masters. Default: none.
    */
-  readonly onWaiting?: (progress: QueueProgress) => void | Promise<void>;
+  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
 }
 
 /** What `acquire` takes beside `permits`. */
@@ -106,13 +115,16 @@ export type WaitOptions = Omit<AcquireOptions, 'permits'>;
 /** What an `acquire` of several at once takes: each of them has its own queue. */
 export type DeadlineOptions = Pick<AcquireOptions, 'timeout' | 'signal'>;
 
+/** The options of `tryAcquire` and `tryUse`. */
+export type TryAcquireOptions = Pick<AcquireOptions, 'permits'>;
+
 /** The options of `close`. */
 export interface CloseOptions {
   /**
    * Milliseconds for which holders keep their permits, extended as before, until they release them.
    * Default 0, maximum 2 147 483 647.
    */
-  readonly drain?: number;
+  readonly drain?: number | undefined;
 }
 
 /** The option `replicas`. */
@@ -120,7 +132,7 @@ export interface ReplicaOptions {
   /** How many replicas must have a permit: an integer, minimum 1. */
   readonly atLeast: number;
   /** Milliseconds to wait for them. Default 1000, minimum 1, maximum 2 147 483 647. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 /**
@@ -138,21 +150,21 @@ export interface RateOptions {
    * How many at once after a pause: an integer, minimum 1, maximum what comes within 365 days.
    * Default 1: one every `per / permits` milliseconds.
    */
-  readonly burst?: number;
+  readonly burst?: number | undefined;
 }
 
+/** Options where each was given. */
+type Given<Options> = { readonly [Name in keyof Options]-?: NonNullable<Options[Name]> };
+
+/** What has no default. */
+type WithoutDefault = 'replicas' | 'maxWaiting' | 'rate' | 'keeper';
+
 /** `SemaphoreOptions` checked and with defaults. */
-export interface ResolvedOptions {
-  readonly limit: number;
-  readonly ttl: number;
-  readonly extendEvery: number;
+export interface ResolvedOptions extends Given<Omit<SemaphoreOptions, WithoutDefault | 'retry'>> {
   readonly retry: BackoffOptions;
-  readonly prefix: string;
-  readonly label: string;
-  readonly replicas: Required<ReplicaOptions> | undefined;
+  readonly replicas: Given<ReplicaOptions> | undefined;
   readonly maxWaiting: number | undefined;
-  readonly rate: Required<RateOptions> | undefined;
-  readonly clock: Clock;
+  readonly rate: Given<RateOptions> | undefined;
   readonly keeper: LeaseKeeper | undefined;
 }
 
@@ -170,12 +182,17 @@ const DEFAULT_TTL = 30_000;
 const MINIMUM_TTL = 100;
 /** In bytes. */
 const LONGEST_GROUP = 128;
-export const DEFAULT_RETRY: BackoffOptions = { min: 10, max: 200, factor: 2, jitter: true };
+/** The longest period, in milliseconds: 365 days. */
+const LONGEST_PERIOD = 31_536_000_000;
 
-const RETRY_OPTIONS: OptionNames = new Set(['min', 'max', 'factor', 'jitter']);
-const REPLICA_OPTIONS: OptionNames = new Set(['atLeast', 'timeout']);
-const CLOSE_OPTIONS: OptionNames = new Set(['drain']);
-const TRY_OPTIONS: OptionNames = new Set(['permits']);
+/** Grants have their times in microseconds. */
+const MOST_A_MILLISECOND = 1000;
+
+const RETRY_OPTIONS = optionNames('min max factor jitter');
+const REPLICA_OPTIONS = optionNames('atLeast timeout');
+const RATE_OPTIONS = optionNames('permits per burst');
+const CLOSE_OPTIONS = optionNames('drain');
+const TRY_OPTIONS = optionNames('permits');
 
 /** `known`: the options that the constructor takes. */
 export function resolveOptions(
@@ -183,11 +200,8 @@ export function resolveOptions(
   backendClock?: Clock,
   known: OptionNames = SEMAPHORE_OPTIONS,
 ): ResolvedOptions {
-  if (typeof options !== 'object' || options === null) {
-    const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
-    throw typeError(`options: expected an object with a limit${hint}, got ${formatValue(options)}`);
-  }
-  checkOptions(options, known);
+  const hint = typeof options === 'number' ? `, as in { limit: ${String(options)} }` : '';
+  checkOptions(options, known, 'options', `an object with a limit${hint}`);
   const { ttl = DEFAULT_TTL, label = `${hostname()}:${process.pid}`, retry = {} } = options;
   const { maxWaiting, clock = backendClock ?? systemClock } = options;
   const rate = options.rate === undefined ? undefined : resolveRate(options.rate);
@@ -214,12 +228,9 @@ function checkKeeper(keeper: LeaseKeeper | undefined): LeaseKeeper | undefined {
   throw typeError(`keeper: expected a Keeper of redsem/keeper, got ${formatValue(keeper)}`);
 }
 
-function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOptions> | undefined {
+function resolveReplicas(given: ReplicaOptions | undefined): Given<ReplicaOptions> | undefined {
   if (given === undefined) return undefined;
-  if (typeof given !== 'object' || given === null) {
-    throw typeError(`replicas: expected an object with atLeast, got ${formatValue(given)}`);
-  }
-  checkOptions(given, REPLICA_OPTIONS, 'replicas');
+  checkOptions(given, REPLICA_OPTIONS, 'replicas', 'an object with atLeast');
   const { timeout = 1000 } = given;
   return {
     atLeast: integer('replicas.atLeast', given.atLeast, 1),
@@ -239,14 +250,12 @@ export function resolveAcquire(
     );
   }
   checkOptions(options, known);
-  const { timeout = Infinity, permits = 1, signal, onWaiting } = options;
+  const { timeout = Infinity, permits, signal, onWaiting } = options;
   if (timeout !== Infinity) milliseconds('timeout', timeout, 0, Number.MAX_SAFE_INTEGER);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw typeError(`signal: expected an AbortSignal, got ${formatValue(signal)}`);
   }
-  if (onWaiting !== undefined && typeof onWaiting !== 'function') {
-    throw typeError(`onWaiting: expected a function, got ${formatValue(onWaiting)}`);
-  }
+  if (onWaiting !== undefined) checkFunction('onWaiting', onWaiting);
   return {
     timeout,
     signal,
@@ -279,17 +288,13 @@ export function resolveClose(options: CloseOptions): number {
 }
 
 /** How many permits `tryAcquire` asks for. */
-export function resolveTry(options: { permits?: number } = {}): number {
-  if (typeof options !== 'object' || options === null) {
-    throw typeError(`options: expected an object with permits, got ${formatValue(options)}`);
-  }
-  checkOptions(options, TRY_OPTIONS);
-  const { permits = 1 } = options;
-  return checkPermits(permits);
+export function resolveTry(options: TryAcquireOptions = {}): number {
+  checkOptions(options, TRY_OPTIONS, 'options', 'an object with permits');
+  return checkPermits(options.permits);
 }
 
 /** Whether the limit allows as many, only the backend knows: see `tooManyPermits`. */
-export function checkPermits(permits: number): number {
+export function checkPermits(permits = 1): number {
   return integer('permits', permits, 1, MOST_PERMITS);
 }
 
@@ -305,9 +310,45 @@ export function checkName(name: unknown): string {
   return text('name', name, 1, LONGEST_NAME);
 }
 
-function resolveRetry(given: Partial<BackoffOptions>): BackoffOptions {
+/** The option `rate`, or the argument of `setRate`. */
+export function resolveRate(given: RateOptions): Given<RateOptions> {
+  checkOptions(given, RATE_OPTIONS, 'rate', 'an object such as { permits: 100, per: 60_000 }');
+  const per = integer('rate.per', given.per, 1, LONGEST_PERIOD);
+  const permits = integer('rate.permits', given.permits, 1, per * MOST_A_MILLISECOND);
+  const mostBurst = Math.max(1, Math.floor((LONGEST_PERIOD / per) * permits));
+  const { burst = 1 } = given;
+  return Object.freeze({ permits, per, burst: integer('rate.burst', burst, 1, mostBurst) });
+}
+
+/** With a rate there may be no limit. */
+export function checkLimit(option: string, limit: unknown, hasRate: boolean): number {
+  if (limit !== Infinity) return integer(option, limit, 1);
+  if (hasRate) return NO_LIMIT;
+  throw rangeError(
+    `${option}: expected an integer >= 1 (Infinity only beside a rate), got Infinity`,
+  );
+}
+
+/** @throws {TypeError} where there is no queue in which a rate could be kept */
+export function checkRateTarget(backend: Backend): void {
+  if (backend.setRate !== undefined) return;
+  throw typeError(
+    'rate: expected none on several masters, because a quorum has no queue, nor on a backend without setRate, got one',
+  );
+}
+
+/** @throws {TypeError} where replicas are wanted and the backend has none */
+export function withReplicas(backend: Backend, { replicas }: ResolvedOptions): Backend {
+  const wrapped = replicas === undefined ? backend : backend.withReplicas?.(replicas);
+  if (wrapped !== undefined) return wrapped;
+  throw typeError(
+    'replicas: expected none, or a client of one Redis server or of a sentinel through ioredis as target, got another target',
+  );
+}
+
+export function resolveRetry(given: RetryOptions): BackoffOptions {
   checkOptions(given, RETRY_OPTIONS, 'retry');
-  const { min, max, factor, jitter } = { ...DEFAULT_RETRY, ...given };
+  const { min = 10, max = 200, factor = 2, jitter = true } = given;
   milliseconds('retry.min', min, 1, LONGEST_TIMER);
   milliseconds('retry.max', max, min, LONGEST_TIMER);
   number('retry.factor', factor, 1, 1000);

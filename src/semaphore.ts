@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
-import type { Backend, RequestOrder, SemaphoreKey } from './backends/backend.js';
-import { checkRateTarget, withReplicas } from './backend-abilities.js';
+import type { Backend, SemaphoreKey } from './backends/backend.js';
+import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
@@ -9,29 +9,29 @@ import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
 import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
-import { describe } from './error-causes.js';
-import type { LostReason } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
-import type { HandleData, HandleWarnings } from './handle.js';
-import { Handle } from './handle.js';
-import { checkHandleData } from './handle-data.js';
+import type { HandleData, Warn } from './handle.js';
+import { checkHandleData, Handle, runHolding } from './handle.js';
 import type {
   AcquireOptions,
   CloseOptions,
   RateOptions,
   ResolvedOptions,
   SemaphoreOptions,
+  TryAcquireOptions,
 } from './options.js';
 import {
   checkFunction,
   checkName,
+  checkRateTarget,
   resolveAcquire,
   resolveClose,
   resolveOptions,
+  resolveRate,
   resolveTry,
+  withReplicas,
 } from './options.js';
-import { runHolding } from './run-holding.js';
-import { onceListened } from './once-listened.js';
+import { onceListened } from './events.js';
 import type {
   SemaphoreEvents,
   SemaphoreState,
@@ -39,29 +39,37 @@ import type {
   TryUseResult,
 } from './semaphore-types.js';
 import { telemetry, traceEach } from './telemetry.js';
-import { mismatchMessage, storedLimitMessage, unnoticedMessage } from './warning-texts.js';
 import { integer } from './arguments/numbers.js';
-import { resolveRate } from './arguments/rate-option.js';
 import { safeCause } from './arguments/safe-cause.js';
-import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
+import { formatValue, quoted, showAs, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
+
+interface PermitsOf {
+  readonly semaphore: Semaphore;
+  readonly permits: number;
+}
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
  * on the same backend. One object serves any number of callers.
  */
 export class Semaphore extends EventEmitter<SemaphoreEvents> {
+  static {
+    showAs(Semaphore, ({ name, limit }) => ({ name, limit }));
+  }
+
   /** As given to the constructor. */
   readonly name: string;
   readonly #options: ResolvedOptions;
   readonly #key: SemaphoreKey;
   readonly #backend: Backend;
   readonly #permits: LocalPermits;
-  readonly #warnings: HandleWarnings = {
-    onReleaseFailed: (cause) => this.#warnOfRelease(cause),
-    onUnnoticedLoss: (reason) => this.#warnOfLoss(reason),
-  };
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
+  /** No warning has credentials. */
+  readonly #warn: Warn = (code, message, cause) => {
+    const warning = { code, message: withoutCredentials(message) };
+    return this.warn(cause === undefined ? warning : { ...warning, cause: safeCause(cause) });
+  };
   /** Set before close() calls any listener, so that listeners find it closed. */
   #isClosed = false;
   #closed: Promise<void> | undefined;
@@ -87,12 +95,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (this.#options.rate !== undefined) checkRateTarget(this.#backend);
     const backend = withReplicas(this.#backend, this.#options);
     this.#permits = new LocalPermits(backend, this.#key, this.#options);
+    EventEmitter.prototype.on.call(this, 'newListener', refuseEventsOfHandles);
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
       this.watchCalls();
-      this.#listenForHazards();
-      void this.#lookForHazards().catch(() => undefined);
+      this.#watchForHazards();
     });
   }
 
@@ -121,10 +129,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   acquire(options?: number | AcquireOptions): Promise<Handle> {
     if (!telemetry.acquire.hasSubscribers) return this.#acquire(options);
-    const { timeout = Infinity, permits = 1 } =
+    const { timeout = Infinity, permits } =
       typeof options === 'number' ? { timeout: options } : (options ?? {});
-    const context = { name: this.name, permits, timeout };
-    return telemetry.acquire.tracePromise(() => this.#acquire(options), context);
+    return this.#traced(() => this.#acquire(options), permits, timeout);
+  }
+
+  #traced<R>(call: () => Promise<R>, permits = 1, timeout?: number): Promise<R> {
+    return telemetry.acquire.tracePromise(call, { name: this.name, permits, timeout });
   }
 
   // No async function: on this path each promise counts.
@@ -135,7 +146,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       params = resolveAcquire(options);
       params.signal?.throwIfAborted();
       this.#checkPermits(params.permits);
-      if (params.order !== undefined) this.#checkOrder(params.order);
+      const { group, priority } = params.order ?? {};
+      this.#refuseWithoutQueue('group', group === '' ? undefined : group);
+      this.#refuseWithoutQueue('priority', priority);
       this.#refuseWithoutQueue('onWaiting', params.onWaiting);
       // A clock of the user's own may throw.
       return this.#permits.waiters.acquire(params).then(this.#toHandle);
@@ -153,13 +166,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    * @throws {ClosedError} when the semaphore is closed, or is closed meanwhile
    * @throws {BackendError} when the backend fails or does not answer within min(ttl, 5000) ms
    */
-  tryAcquire(options?: { permits?: number }): Promise<Handle | null> {
+  tryAcquire(options?: TryAcquireOptions): Promise<Handle | null> {
     if (!telemetry.acquire.hasSubscribers) return this.#tryAcquire(options);
-    const context = { name: this.name, permits: options?.permits ?? 1, timeout: undefined };
-    return telemetry.acquire.tracePromise(() => this.#tryAcquire(options), context);
+    return this.#traced(() => this.#tryAcquire(options), options?.permits);
   }
 
-  async #tryAcquire(options: { permits?: number } | undefined): Promise<Handle | null> {
+  async #tryAcquire(options: TryAcquireOptions | undefined): Promise<Handle | null> {
     this.#assertOpen();
     const permits = resolveTry(options);
     this.#checkPermits(permits);
@@ -173,31 +185,29 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    *   `unable`: no single call can do it.
    */
   static tryTogether(
-    parts: readonly { readonly semaphore: Semaphore; readonly permits: number }[],
+    shares: readonly PermitsOf[],
     signal: AbortSignal,
   ): Promise<readonly Handle[] | null> | 'unable' {
-    for (const { semaphore, permits } of parts) {
+    const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       semaphore.#checkPermits(permits);
-    }
-    const wanted = parts.map(({ semaphore, permits }) => {
       return { waiters: semaphore.#permits.waiters, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
     const handles = leases.then((taken) =>
-      taken === undefined ? null : Semaphore.#keepEach(parts, taken),
+      taken === undefined ? null : Semaphore.#keepEach(shares, taken),
     );
     if (!telemetry.acquire.hasSubscribers) return handles;
-    const contexts = parts.map(({ semaphore: { name }, permits }) => {
+    const contexts = shares.map(({ semaphore: { name }, permits }) => {
       return { name, permits, timeout: undefined };
     });
     return traceEach(contexts, handles);
   }
 
-  static #keepEach(parts: readonly { readonly semaphore: Semaphore }[], leases: readonly Lease[]) {
-    const closed = parts.find(({ semaphore }) => semaphore.#isClosed);
-    if (closed === undefined) return parts.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
+  static #keepEach(shares: readonly PermitsOf[], leases: readonly Lease[]): Handle[] {
+    const closed = shares.find(({ semaphore }) => semaphore.#isClosed);
+    if (closed === undefined) return shares.map(({ semaphore }, i) => semaphore.#keep(leases[i]));
     // Closed meanwhile: a lease without a handle would be extended for ever.
     for (const lease of leases) lease.drop();
     throw new ClosedError(closed.semaphore.name);
@@ -226,7 +236,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
    */
   async tryUse<T>(
     fn: (handle: Handle) => T | Promise<T>,
-    options?: { permits?: number },
+    options?: TryAcquireOptions,
   ): Promise<TryUseResult<T>> {
     checkFunction('fn', fn);
     const handle = await this.tryAcquire(options);
@@ -375,13 +385,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #checkPermits(permits: number): void {
     const { mostPermits = Infinity } = this.#backend;
     if (permits <= mostPermits) return;
-    const most = `${mostPermits} on several masters`;
-    throw rangeError(`permits: expected at most ${most}, got ${permits}`);
-  }
-
-  #checkOrder({ group, priority }: RequestOrder): void {
-    this.#refuseWithoutQueue('group', group === '' ? undefined : group);
-    this.#refuseWithoutQueue('priority', priority);
+    throw rangeError(`permits: expected at most ${mostPermits} on several masters, got ${permits}`);
   }
 
   #refuseWithoutQueue(option: string, value: unknown): void {
@@ -396,13 +400,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (lease === undefined) throw new ClosedError(this.name);
     if (this.#isClosed) lease.lose('closed');
     this.#assertOpen();
-    return new Handle(lease, this.#warnings);
+    return Handle.of(lease, this.#warn);
   }
 
   /** @internal From now on it warns of what failed calls and replies show. */
   protected watchCalls(): void {
     this.#permits.waiters.outage.listener = {
-      onOutage: (cause) => this.#warnOfOutage(cause),
+      onOutage: (cause) =>
+        this.#warn('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause),
       onReply: () => {
         this.onReply();
         this.#noteStoredLimit();
@@ -410,7 +415,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     };
     this.#noteStoredLimit();
     this.#permits.link.onceOtherLimit((otherLimit) => {
-      this.#tell('LIMIT_MISMATCH', mismatchMessage(this.name, this.#options.limit, otherLimit));
+      this.#warn(
+        'LIMIT_MISMATCH',
+        `${quoted(this.name)} is used with limit ${this.#options.limit} here and ${otherLimit} elsewhere: each process obeys its own until setLimit stores one`,
+      );
     });
   }
 
@@ -418,13 +426,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const stored = this.#permits.link.limit;
     const { limit } = this.#options;
     if (this.#knowsStored || stored === limit) return;
-    this.#knowsStored = this.#tell('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
-  }
-
-  /** No warning has credentials. */
-  #tell(code: SemaphoreWarning['code'], message: string, cause?: unknown): boolean {
-    const told = { code, message: withoutCredentials(message) };
-    return this.warn(cause === undefined ? told : { ...told, cause: safeCause(cause) });
+    this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
   }
 
   /** @internal A call has succeeded. */
@@ -440,35 +442,15 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return true;
   }
 
-  #listenForHazards(): void {
-    try {
-      this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
-        this.#tell('NODE_SET', message);
-      });
-    } catch {
-      // As where the backend cannot report any: it may throw instead.
-    }
-  }
-
-  /** A backend may throw instead of rejecting. */
-  async #lookForHazards(): Promise<void> {
-    const hazard = await this.#backend.findHazard?.(this.#key);
-    if (hazard !== undefined) this.#tell('EVICTION', hazard);
-  }
-
-  #warnOfOutage(cause: unknown): boolean {
-    return this.#tell('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause);
-  }
-
-  /** A permit could not be given back at once, and nobody got the error. */
-  #warnOfRelease(cause: unknown): void {
-    const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(cause)}`;
-    this.#tell('RELEASE_FAILED', message, cause);
-  }
-
-  /** The function of `use` had not looked. */
-  #warnOfLoss(reason: LostReason = 'missing'): void {
-    this.#tell('LOST_UNNOTICED', unnoticedMessage(this.name, reason));
+  #watchForHazards(): void {
+    this.#stopHazards = this.#backend.onHazard?.(this.#key, (message) => {
+      this.#warn('NODE_SET', message);
+    });
+    const found = this.#backend.findHazard?.(this.#key);
+    const onFound = (hazard: string | undefined): void => {
+      if (hazard !== undefined) this.#warn('EVICTION', hazard);
+    };
+    found?.then(onFound).catch(() => undefined);
   }
 
   #assertOpen(): void {
@@ -480,4 +462,14 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#stopHazards?.();
     return this.#permits.close(drain);
   }
+}
+
+function refuseEventsOfHandles(event: unknown): void {
+  if (event !== 'lost' && event !== 'released') return;
+  throw typeError(`event: expected warning (${event} is an event of a handle), got '${event}'`);
+}
+
+function storedLimitMessage(name: string, stored: number, given: number): string {
+  const [counts, own] = [stored, given].map((limit) => (limit === NO_LIMIT ? Infinity : limit));
+  return `the limit of ${quoted(name)} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; setLimit(undefined) or redsem limit ${quoted(name)} none removes the stored limit`;
 }

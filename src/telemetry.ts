@@ -116,30 +116,20 @@ class MessageChannel<Message> {
   }
 }
 
-interface Telemetry {
-  readonly acquire: TracingChannel<string, AcquireContext>;
-  readonly wait: MessageChannel<WaitMessage>;
-  readonly queue: MessageChannel<QueueMessage>;
-  readonly grant: MessageChannel<GrantMessage>;
-  readonly extend: MessageChannel<ExtendMessage>;
-  readonly lost: MessageChannel<LostMessage>;
-  readonly release: MessageChannel<ReleaseMessage>;
-  readonly drop: MessageChannel<DropMessage>;
-  readonly mismatch: MessageChannel<MismatchMessage>;
+/** What can be followed from outside, see https://nodejs.org/api/diagnostics_channel.html. */
+class Telemetry {
+  readonly acquire: TracingChannel<string, AcquireContext> = tracingChannel('redsem:acquire');
+  readonly wait: MessageChannel<WaitMessage> = new MessageChannel('redsem:wait');
+  readonly queue: MessageChannel<QueueMessage> = new MessageChannel('redsem:queue');
+  readonly grant: MessageChannel<GrantMessage> = new MessageChannel('redsem:grant');
+  readonly extend: MessageChannel<ExtendMessage> = new MessageChannel('redsem:extend');
+  readonly lost: MessageChannel<LostMessage> = new MessageChannel('redsem:lost');
+  readonly release: MessageChannel<ReleaseMessage> = new MessageChannel('redsem:release');
+  readonly drop: MessageChannel<DropMessage> = new MessageChannel('redsem:drop');
+  readonly mismatch: MessageChannel<MismatchMessage> = new MessageChannel('redsem:mismatch');
 }
 
-/** What can be followed from outside, see https://nodejs.org/api/diagnostics_channel.html. */
-export const telemetry: Telemetry = {
-  acquire: tracingChannel<string, AcquireContext>('redsem:acquire'),
-  wait: new MessageChannel<WaitMessage>('redsem:wait'),
-  queue: new MessageChannel<QueueMessage>('redsem:queue'),
-  grant: new MessageChannel<GrantMessage>('redsem:grant'),
-  extend: new MessageChannel<ExtendMessage>('redsem:extend'),
-  lost: new MessageChannel<LostMessage>('redsem:lost'),
-  release: new MessageChannel<ReleaseMessage>('redsem:release'),
-  drop: new MessageChannel<DropMessage>('redsem:drop'),
-  mismatch: new MessageChannel<MismatchMessage>('redsem:mismatch'),
-};
+export const telemetry: Telemetry = new Telemetry();
 
 /**
  * Publishes one try for a set of semaphores as a call of each, with the result in its place; null

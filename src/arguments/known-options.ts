@@ -4,29 +4,20 @@ import { typeError } from './validation.js';
 /** The names of the options that a call takes. */
 export type OptionNames = ReadonlySet<string>;
 
-export const SEMAPHORE_OPTIONS: OptionNames = new Set([
-  'limit',
-  'ttl',
-  'extendEvery',
-  'retry',
-  'prefix',
-  'label',
-  'replicas',
-  'maxWaiting',
-  'rate',
-  'keeper',
-  'clock',
-]);
+/** Of a text with spaces between them. */
+export function optionNames(names: string): OptionNames {
+  return new Set(names.split(' '));
+}
+
+export const SEMAPHORE_OPTIONS: OptionNames = optionNames(
+  'limit ttl extendEvery retry prefix label replicas maxWaiting rate keeper clock',
+);
 /** Of an `acquire` of several at once. */
-export const DEADLINE_OPTIONS: OptionNames = new Set(['timeout', 'signal']);
+export const DEADLINE_OPTIONS: OptionNames = optionNames('timeout signal');
 /** Of an `acquire` whose permits are known. */
-export const WAIT_OPTIONS: OptionNames = new Set([
-  ...DEADLINE_OPTIONS,
-  'group',
-  'weight',
-  'priority',
-  'onWaiting',
-]);
+export const WAIT_OPTIONS: OptionNames = optionNames(
+  'timeout signal group weight priority onWaiting',
+);
 export const ACQUIRE_OPTIONS: OptionNames = new Set([...WAIT_OPTIONS, 'permits']);
 
 /** What other packages call an option, in lower case. */
@@ -58,19 +49,25 @@ const RATE_ALIASES: Readonly<Record<string, string>> = {
  * Refuses what is no object, and options that the call does not take: a misspelled one would have
  * no effect.
  * @param argument what the object is called in messages
+ * @param expected what it should be, for the message
  * @throws {TypeError} that names the option and suggests the nearest one
  */
-export function checkOptions(options: object, known: OptionNames, argument = 'options'): void {
+export function checkOptions(
+  options: object,
+  known: OptionNames,
+  argument = 'options',
+  expected = 'an object',
+): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw typeError(`${argument}: expected an object, got ${formatValue(options)}`);
+    throw typeError(`${argument}: expected ${expected}, got ${formatValue(options)}`);
   }
   // No array of keys: `acquire` passes here each time.
   for (const option in options) {
     if (known.has(option) || !Object.hasOwn(options, option)) continue;
     const value: unknown = Reflect.get(options, option);
-    const expected = hintFor(option, known, argument) ?? `one of ${[...known].join(', ')}`;
+    const hint = hintFor(option, known, argument) ?? `one of ${[...known].join(', ')}`;
     throw typeError(
-      `${argument === 'options' ? '' : `${argument}.`}${shown(option)}: expected no option of this name (${expected}), got ${secretOr(option, value)}`,
+      `${argument === 'options' ? '' : `${argument}.`}${shown(option)}: expected no option of this name (${hint}), got ${secretOr(option, value)}`,
     );
   }
 }

@@ -39,37 +39,23 @@ function cleanObject(value: object, depth: number): object {
   const proto: unknown = Object.getPrototypeOf(value);
   const isPlain = proto === Object.prototype || proto === null || Array.isArray(value);
   if (!isPlain && !(value instanceof Error)) return value;
-  const changed = new Map<string, unknown>();
-  for (const field of Object.getOwnPropertyNames(value)) {
-    const before = valueOf(value, field);
-    const after = cleanField(value, field, before, depth);
-    if (after !== before) changed.set(field, after);
+  const fields = Object.getOwnPropertyDescriptors(value);
+  const isLogin = LOGIN_COMMAND.test(
+    String(Reflect.getOwnPropertyDescriptor(value, 'name')?.value),
+  );
+  let isChanged = false;
+  for (const [field, { value: own, enumerable = false }] of Object.entries(fields)) {
+    // No getter is called but that of a stack, which is one in newer versions of Node.js.
+    const before: unknown = field === 'stack' ? Reflect.get(value, field) : own;
+    const isSecret = typeof before === 'string' && SECRET_FIELD.test(field);
+    const isPassword = isLogin && field === 'args' && Array.isArray(before);
+    const after = isSecret ? '***' : isPassword ? before.map(() => '***') : clean(before, depth);
+    if (after === before) continue;
+    isChanged = true;
+    fields[field] = { value: after, enumerable, configurable: true, writable: true };
   }
-  return changed.size === 0 ? value : copied(value, changed);
-}
-
-function cleanField(owner: object, field: string, before: unknown, depth: number): unknown {
-  if (typeof before === 'string' && SECRET_FIELD.test(field)) return '***';
-  const name = valueOf(owner, 'name');
-  const isLogin = typeof name === 'string' && LOGIN_COMMAND.test(name);
-  if (field === 'args' && isLogin && Array.isArray(before)) return before.map(() => '***');
-  return clean(before, depth);
-}
-
-/** No getter is called but that of a stack, which is one in newer versions of Node.js. */
-function valueOf(owner: object, field: string): unknown {
-  const descriptor = Object.getOwnPropertyDescriptor(owner, field);
-  return field === 'stack' ? Reflect.get(owner, field) : descriptor?.value;
-}
-
-function copied(value: object, changed: ReadonlyMap<string, unknown>): object {
+  if (!isChanged) return value;
   const copy: object = Array.isArray(value) ? [] : value instanceof Error ? new Error() : {};
   Reflect.setPrototypeOf(copy, Reflect.getPrototypeOf(value));
-  Object.defineProperties(copy, Object.getOwnPropertyDescriptors(value));
-  for (const [field, after] of changed) {
-    const enumerable = Object.prototype.propertyIsEnumerable.call(value, field);
-    const settings = { enumerable, configurable: true, writable: true };
-    Object.defineProperty(copy, field, { value: after, ...settings });
-  }
-  return copy;
+  return Object.defineProperties(copy, fields);
 }

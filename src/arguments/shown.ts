@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { inspect, type InspectOptions } from 'node:util';
 
 /** The most characters that a message shows of one value. */
 const MOST_SHOWN = 100;
@@ -74,4 +74,16 @@ function objectShown(value: object): string {
 /** With its scheme it is left to the other rule, which leaves that. */
 function bareLogin(login: string): string {
   return login.includes('//') ? login : `${HIDDEN}@`;
+}
+
+/** What `console.log` shows of the objects of a class: its name and some fields. */
+export function showAs<T extends object>(
+  { prototype }: { readonly prototype: T },
+  fieldsOf: (shown: T) => object,
+): void {
+  Object.defineProperty(prototype, inspect.custom, {
+    value(this: T, _depth: number, options: InspectOptions): string {
+      return `${this.constructor.name} ${inspect(fieldsOf(this), options)}`;
+    },
+  });
 }

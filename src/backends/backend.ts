@@ -486,7 +486,7 @@ export interface HolderState {
   /** The ticket's id. */
   readonly id: string;
   /** One number for each permit. */
-  readonly slots: number[];
+  readonly slots: readonly number[];
   /** As `handle.fencingToken`. */
   readonly fencingToken: number;
   /** Milliseconds until the ticket expires unless extended. */
@@ -566,16 +566,4 @@ export interface GrantListener {
 export interface Listening {
   /** Never rejects. */
   close(): Promise<void>;
-}
-
-/**
- * The server behind a backend can never keep what a semaphore promises: no call to it is worth
- * another try.
- */
-export class UnfitServerError extends Error {
-  constructor(what: string, cause?: unknown) {
-    const needs = 'redsem needs Redis 6.2 or newer, or Valkey; of this server';
-    super(`${needs}: ${what}`, cause === undefined ? undefined : { cause });
-    this.name = 'UnfitServerError';
-  }
 }

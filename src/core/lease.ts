@@ -1,6 +1,6 @@
 import { safeCause } from '../arguments/safe-cause.js';
 import type { PushedGrant } from '../backends/backend.js';
-import { UnfitServerError } from '../backends/backend.js';
+import { UnfitServerError } from '../backends/unfit-server.js';
 import type { LostReason } from '../errors.js';
 import { BackendError, HandleLostError } from '../errors.js';
 import { telemetry } from '../telemetry.js';

@@ -5,7 +5,7 @@ import type { DeadlineOptions } from '../options.js';
 import { checkClock, checkFunction, checkPermits, resolveAcquire } from '../options.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runHolding } from '../run-holding.js';
+import { runHolding } from '../handle.js';
 import { Semaphore } from '../semaphore.js';
 import { formatValue } from '../arguments/shown.js';
 import { typeError } from '../arguments/validation.js';
@@ -20,13 +20,13 @@ export interface SemaphoreShare {
   /** On any backend. */
   readonly semaphore: Semaphore;
   /** How many to take, 1 to its limit, and 16 777 216 at most. Default 1. */
-  readonly permits?: number;
+  readonly permits?: number | undefined;
 }
 
 /** The options of `acquireAll` and `useAll`. */
 export interface AcquireAllOptions extends DeadlineOptions {
   /** For tests: what the deadline is counted by. Default: the process's. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import { onceAborted } from '../core/abort-fanout.js';
 import { quoted } from '../arguments/shown.js';
 import { HandleLostError } from '../errors.js';
 import type { Handle } from '../handle.js';
-import { LossEmitter } from '../loss-emitter.js';
+import { LossEmitter } from '../events.js';
 
 /**
  * Several handles as one: held while all of them are, lost with the first that is. The others then

@@ -8,7 +8,7 @@ import type { MutexOptions, SemaphoreTarget } from '../mutex.js';
 import { Mutex } from '../mutex.js';
 import type { CloseOptions } from '../options.js';
 import { resolveAcquire } from '../options.js';
-import { onceListened } from '../once-listened.js';
+import { onceListened } from '../events.js';
 import type { SemaphoreWarning } from '../semaphore-types.js';
 import { systemClock } from '../time/clock.js';
 import { formatValue, quoted } from '../arguments/shown.js';
@@ -21,7 +21,7 @@ export interface ElectionOptions extends MutexOptions {
    * Whether it campaigns again by itself each time its leadership is lost, until `resign` or
    * `close`. Default false.
    */
-  readonly again?: boolean;
+  readonly again?: boolean | undefined;
 }
 
 /** Something that somebody should know, though the election works, or still tries to. */

@@ -14,7 +14,7 @@ import { checkFunction, resolveAcquire, resolveOptions } from '../options.js';
 import { integer } from '../arguments/numbers.js';
 import type { Part } from './ordered-acquisition.js';
 import { OrderedAcquisition } from './ordered-acquisition.js';
-import { runHolding } from '../run-holding.js';
+import { runHolding } from '../handle.js';
 import type { SemaphoreWarning, TryUseResult } from '../semaphore-types.js';
 import { backendOf } from '../clients.js';
 import { SemaphorePool } from './semaphore-pool.js';
@@ -25,13 +25,13 @@ export interface KeyedMutexOptions extends MutexOptions {
    * Keyed mutexes of the same name and prefix share their keys: 1 to 128 bytes without a colon.
    * Default `default`.
    */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /**
    * Hashes the keys onto this number of locks, so that any number of keys costs a bounded number of
    * Redis keys. Minimum 1; must be the same wherever the keyed mutex is used, see
    * `KeyedMutexEvents`. Default: each key has its own lock.
    */
-  readonly stripes?: number;
+  readonly stripes?: number | undefined;
 }
 
 /** How long to wait for all keys together. */

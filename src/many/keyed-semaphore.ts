@@ -5,9 +5,8 @@ import type { OptionNames } from '../arguments/known-options.js';
 import { checkOptions, SEMAPHORE_OPTIONS } from '../arguments/known-options.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions } from '../options.js';
-import { resolveOptions } from '../options.js';
+import { checkLimit, resolveOptions } from '../options.js';
 import { quoted } from '../arguments/shown.js';
-import { checkLimit } from '../arguments/rate-option.js';
 import type { Semaphore } from '../semaphore.js';
 import type { SemaphoreWarning, TryUseResult } from '../semaphore-types.js';
 import { LockNames } from './lock-names.js';
@@ -25,7 +24,7 @@ export interface KeyedSemaphoreOptions extends Omit<SemaphoreOptions, 'limit'> {
    * Keyed semaphores of the same name and prefix share their keys: 1 to 128 bytes without a colon.
    * Default `default`.
    */
-  readonly name?: string;
+  readonly name?: string | undefined;
 }
 
 /**
@@ -94,7 +93,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
    * One try, one round trip: null when no permit of the key is free or others wait for one.
    * @throws as `acquire` for key and limit; otherwise as `tryAcquire` of a semaphore
    */
-  async tryAcquire(key: string, options?: { permits?: number }): Promise<Handle | null> {
+  async tryAcquire(key: string, options?: Pick<AcquireOptions, 'permits'>): Promise<Handle | null> {
     return this.#of(key).tryAcquire(options);
   }
 
@@ -119,7 +118,7 @@ export class KeyedSemaphore extends EventEmitter<KeyedSemaphoreEvents> {
   async tryUse<T>(
     key: string,
     fn: (handle: Handle) => T | Promise<T>,
-    options?: { permits?: number },
+    options?: Pick<AcquireOptions, 'permits'>,
   ): Promise<TryUseResult<T>> {
     return this.#of(key).tryUse(fn, options);
   }

@@ -6,8 +6,8 @@ import type { SemaphoreTarget } from '../mutex.js';
 import type { AcquireOptions, CloseOptions, SemaphoreOptions, WaitOptions } from '../options.js';
 import { checkFunction, resolveAcquire } from '../options.js';
 import { integer } from '../arguments/numbers.js';
-import { runHolding } from '../run-holding.js';
-import { onceListened } from '../once-listened.js';
+import { runHolding } from '../handle.js';
+import { onceListened } from '../events.js';
 import type { SemaphoreEvents } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
 import { formatValue } from '../arguments/shown.js';
@@ -20,7 +20,7 @@ export interface ReadWriteLockOptions extends Omit<SemaphoreOptions, 'limit' | '
    * Default 1000. Must be the same in all processes: a writer takes this number of permits, and
    * they must be all there are.
    */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** How long to wait for the lock. */
@@ -55,7 +55,7 @@ export class ReadWriteLock extends EventEmitter<SemaphoreEvents> {
   constructor(target: SemaphoreTarget, name: string, options: ReadWriteLockOptions = {}) {
     super();
     checkOptions(options, SEMAPHORE_OPTIONS);
-    const { limit = DEFAULT_LIMIT, rate }: Partial<SemaphoreOptions> = options;
+    const { limit = DEFAULT_LIMIT, rate }: { limit?: number | undefined; rate?: unknown } = options;
     if (rate !== undefined) {
       throw typeError(
         `rate: expected none, because a writer takes all permits, got ${formatValue(rate)}`,

@@ -18,15 +18,15 @@ const permitSpans = new SharedParts<TracerProvider, PermitSpans>(
 /** The options of `instrument`. */
 export interface InstrumentOptions {
   /** Default: the global one, as it is at the call: set it before. */
-  readonly meterProvider?: MeterProvider;
+  readonly meterProvider?: MeterProvider | undefined;
   /** Default: the global one. */
-  readonly tracerProvider?: TracerProvider;
+  readonly tracerProvider?: TracerProvider | undefined;
   /**
    * What metrics report as `redsem.semaphore.name`. A metrics store keeps a time series for each
    * value, and a `KeyedMutex` makes a name for each key: give few values there. Spans keep the name
    * itself. Default: the name.
    */
-  readonly groupBy?: (name: string) => string;
+  readonly groupBy?: ((name: string) => string) | undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Backend, InspectReply, OverviewReply, SemaphoreKey } from '../backends/backend.js';
 import { overviewOf } from '../backends/overview-of.js';
 import { INSPECT_PAGE } from '../backends/protocol.js';
-import { UnfitServerError } from '../backends/backend.js';
+import { UnfitServerError } from '../backends/unfit-server.js';
 import { describe } from '../error-causes.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';

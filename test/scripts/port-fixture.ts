@@ -139,7 +139,7 @@ export abstract class PortFixture {
   }
 
   /** The slots of each holder, in the order of the grants, and the waiters. */
-  async standing(): Promise<{ held: Record<string, number[]>; queue: string[] }> {
+  async standing(): Promise<{ held: Record<string, readonly number[]>; queue: string[] }> {
     const { holders, waiters } = await this.inspect();
     const inOrder = holders.toSorted((a, b) => a.fencingToken - b.fencingToken);
     const held = Object.fromEntries(inOrder.map(({ id, slots }) => [id, slots]));

@@ -3,7 +3,7 @@ import { EventEmitter, on, once } from 'node:events';
 
 import type { Handle } from '../../src/index.js';
 import { ManualClock, Semaphore } from '../../src/index.js';
-import { EmitterOnDemand } from '../../src/loss-emitter.js';
+import { EmitterOnDemand } from '../../src/events.js';
 import { warningsDuring } from '../support/warnings.js';
 import { collectOften, collectUntil } from '../support/garbage.js';
 import { StubBackend } from './stub-backend.js';

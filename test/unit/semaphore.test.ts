@@ -197,15 +197,10 @@ describe('more permits than there are', () => {
   });
 });
 
-function thrown(by: string): never {
-  throw new Error(`thrown by ${by}`);
-}
-
 describe('warnings of a semaphore', () => {
   for (const [what, find, expected] of [
     ['a hazard', () => Promise.resolve('it may evict'), ['it may evict']],
     ['nothing where the look fails', () => Promise.reject(new Error('NOPERM')), []],
-    ['nothing where the look throws', () => thrown('a look'), []],
     ['nothing where the backend cannot look', undefined, []],
   ] as const) {
     it(`are of ${what}, looked for once, when somebody listens`, async () => {
@@ -265,18 +260,6 @@ describe('warnings of a semaphore', () => {
     semaphore.on('warning', () => {});
     await backend.clock.advance(0);
     expect(calls).to.deep.equal([]);
-  });
-
-  it('are of a hazard also where the backend throws when it is asked to report others', async () => {
-    const backend = Object.assign(new StubBackend(), {
-      onHazard: () => thrown('onHazard'),
-      findHazard: () => Promise.resolve('it may evict'),
-    });
-    const semaphore = new Semaphore(backend, 'jobs', { limit: 1 });
-    const warnings: unknown[] = [];
-    semaphore.on('warning', (warning) => warnings.push(warning));
-    await backend.clock.advance(0);
-    expect(warnings).to.have.length(1);
   });
 });
 

@@ -8,7 +8,7 @@ import { instrument } from './typescript-mutants.js';
 
 /** The life of a permit, and the code that talks to the scripts. */
 const CORE = filesBelow(join(ROOT, 'src/core')).map((file) => `core/${file}`);
-const AROUND_IT = ['handle', 'loss-emitter', 'time/server-clock', 'time/shared-timer'];
+const AROUND_IT = ['handle', 'events', 'time/server-clock', 'time/shared-timer'];
 const REDIS = [
   'acquire',
   'extend',

@@ -44,7 +44,7 @@ const MOST_IN_A_ROW = 500;
 /** The options of a `MemoryBackend`. */
 export interface MemoryBackendOptions {
   /** Default: the process's own clock. Semaphores on this backend use it, too. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Timer } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { allOrNone } from '../all-or-none.js';
 import type * as port from '../backend.js';
-import { UnfitServerError } from '../backend.js';
+import { UnfitServerError } from '../unfit-server.js';
 import { acquire, saysBusy } from './acquire.js';
 import * as admin from './admin.js';
 import type { Script } from './compose-script.js';
@@ -27,6 +27,8 @@ const evictionScript = script('eviction');
 /** How long the end of a subscription is waited for: a server that hangs does not confirm it. */
 const UNSUBSCRIBE_TIMEOUT_MS = 200;
 
+type Method<Name extends keyof port.Backend> = NonNullable<port.Backend[Name]>;
+
 /**
  * Tickets in sorted sets on one Redis server, or on the node of a cluster that has the semaphore's
  * slot.
@@ -40,14 +42,24 @@ export class RedisBackend implements port.Backend {
    * On a cluster, each semaphore by itself: a name is its own hash tag, so two names share a slot
    * by chance alone. Elsewhere all share.
    */
-  readonly laneOf?: (key: port.SemaphoreKey) => string;
-  readonly withReplicas?: (required: port.ReplicaRequirement) => port.Backend;
+  readonly laneOf?: Method<'laneOf'>;
+  readonly withReplicas?: Method<'withReplicas'>;
   /**
    * WAIT speaks of what its own connection wrote, and a grant that is pushed was written by
    * another's.
    */
   readonly confirmsPushedGrants: boolean;
-  readonly listen?: NonNullable<port.Backend['listen']>;
+  readonly listen?: Method<'listen'>;
+  readonly extend: Method<'extend'> = (calls) => this.#run(extend, calls);
+  readonly release: Method<'release'> = (calls) => this.#run(release, calls);
+  readonly setLimit: Method<'setLimit'> = this.#alone(admin.setLimit);
+  readonly setRate: Method<'setRate'> = this.#alone(admin.setRate);
+  readonly addPermits: Method<'addPermits'> = this.#alone(admin.addPermits);
+  readonly adopt: Method<'adopt'> = this.#alone(admin.adopt);
+  readonly revoke: Method<'revoke'> = this.#alone(admin.revoke);
+  readonly inspect: Method<'inspect'> = (call) => inspect(this.#connection, call);
+  readonly listNames: Method<'listNames'> = (...page) => listNames(this.#connection, ...page);
+  readonly noteStripes: Method<'noteStripes'> = (...note) => noteStripes(this.#connection, ...note);
 
   constructor(connection: RedisConnection, required?: port.ReplicaRequirement) {
     this.#connection = connection;
@@ -90,50 +102,10 @@ export class RedisBackend implements port.Backend {
     return this.#confirm === undefined ? send() : this.#confirm(calls, send);
   }
 
-  extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
-    return this.#run(extend, calls);
-  }
-
-  release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
-    return this.#run(release, calls);
-  }
-
-  setLimit(call: port.SetLimitCall): Promise<port.SetLimitReply> {
-    return this.#runAlone(admin.setLimit, call);
-  }
-
-  setRate(call: port.SetRateCall): Promise<port.SetRateReply> {
-    return this.#runAlone(admin.setRate, call);
-  }
-
-  addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
-    return this.#runAlone(admin.addPermits, call);
-  }
-
-  adopt(call: port.AdoptCall): Promise<port.AdoptReply> {
-    return this.#runAlone(admin.adopt, call);
-  }
-
-  revoke(call: port.RevokeCall): Promise<port.RevokeReply> {
-    return this.#runAlone(admin.revoke, call);
-  }
-
-  inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return inspect(this.#connection, call);
-  }
-
   async overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
     // On a cluster two names share a slot by chance alone.
     const together = this.laneOf === undefined ? keys : keys.slice(0, 1);
     return together.length === 0 ? [] : overview(this.#connection, together);
-  }
-
-  listNames(prefix: string, cursor: string): Promise<port.NamePage> {
-    return listNames(this.#connection, prefix, cursor);
-  }
-
-  noteStripes(key: port.SemaphoreKey, stripes: number): Promise<readonly number[]> {
-    return noteStripes(this.#connection, key, stripes);
   }
 
   /**
@@ -174,13 +146,14 @@ export class RedisBackend implements port.Backend {
     return Promise.all(all).then((replies) => inOrder(calls, sent, replies));
   }
 
-  async #runAlone<C extends port.Call, R extends port.Reply>(
+  #alone<C extends port.Call, R extends port.Reply>(
     operation: Operation<C, R>,
-    call: C,
-  ): Promise<R> {
-    const [reply] = await this.#run(operation, [call]);
-    if (reply === undefined) throw new UnexpectedReplyError(operation.script.name, reply);
-    return reply;
+  ): (call: C) => Promise<R> {
+    return async (call) => {
+      const [reply] = await this.#run(operation, [call]);
+      if (reply === undefined) throw new UnexpectedReplyError(operation.script.name, reply);
+      return reply;
+    };
   }
 
   #send<R extends readonly port.Reply[] | undefined>(
@@ -195,14 +168,12 @@ export class RedisBackend implements port.Backend {
 }
 
 /** One for each requirement. */
-function backendsWithReplicas(
-  connection: RedisConnection,
-): (required: port.ReplicaRequirement) => port.Backend {
+function backendsWithReplicas(connection: RedisConnection): Method<'withReplicas'> {
   const made = new Map<string, port.Backend>();
   return (required) => {
-    const place = `${required.atLeast} ${required.timeout}`;
-    const backend = made.get(place) ?? new RedisBackend(connection, required);
-    made.set(place, backend);
+    const requirement = `${required.atLeast} ${required.timeout}`;
+    const backend = made.get(requirement) ?? new RedisBackend(connection, required);
+    made.set(requirement, backend);
     return backend;
   };
 }

@@ -1,4 +1,5 @@
-import { UnfitServerError } from '../backend.js';
+import { microseconds } from '../gcra.js';
+import { UnfitServerError } from '../unfit-server.js';
 import type { Script } from './compose-script.js';
 import { linesOf, script as composed } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
@@ -29,8 +30,9 @@ export function runScript<R>(
   read: (reply: unknown) => R,
   byText = false,
 ): Promise<R> {
-  const { sha1, text } = scriptFor(connection, script);
-  const all = argsFor(connection, args);
+  const { serverClock } = connection;
+  const { sha1, text } = serverClock === undefined ? script : inDialect(script);
+  const all = serverClock === undefined ? args : [...args, String(microseconds(serverClock()))];
   let sent: Promise<unknown>;
   try {
     sent = byText ? connection.runByText(text, keys, all) : connection.runBySha(sha1, keys, all);
@@ -44,19 +46,13 @@ export function runScript<R>(
   });
 }
 
-const inDialect = new Map<Script, Script>();
+const dialects = new Map<Script, Script>();
 
-/** Behind a prelude where something replaces the server's clock, see `dialect.lua`. */
-function scriptFor({ serverClock }: RedisConnection, original: Script): Script {
-  if (serverClock === undefined) return original;
-  const made = inDialect.get(original) ?? composed(original.name, linesOf('dialect'));
-  inDialect.set(original, made);
+/** Behind a prelude, for where something replaces the server's clock: see `dialect.lua`. */
+function inDialect(original: Script): Script {
+  const made = dialects.get(original) ?? composed(original.name, linesOf('dialect'));
+  dialects.set(original, made);
   return made;
-}
-
-/** With the time, where something replaces the server's clock. */
-function argsFor({ serverClock }: RedisConnection, args: readonly string[]): readonly string[] {
-  return serverClock === undefined ? args : [...args, Math.round(serverClock() * 1000).toFixed(0)];
 }
 
 function named(error: unknown): unknown {

@@ -1,5 +1,5 @@
 import { systemClock } from '../../time/clock.js';
-import { UnfitServerError } from '../backend.js';
+import { UnfitServerError } from '../unfit-server.js';
 import { script } from './compose-script.js';
 import type { RedisConnection } from './connection.js';
 import { runScript } from './script-runner.js';
@@ -17,16 +17,13 @@ const checkServerScript = script('check-server');
  */
 export class ServerCheck {
   readonly #connection: RedisConnection;
-  #passed: boolean;
+  /** Set once it is known to be fit: no call is checked any more. */
+  passed: boolean;
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
     // Then it is no server, and has no clock.
-    this.#passed = connection.serverClock !== undefined;
-  }
-
-  get passed(): boolean {
-    return this.#passed;
+    this.passed = connection.serverClock !== undefined;
   }
 
   /**
@@ -38,11 +35,11 @@ export class ServerCheck {
     timeIn: (reply: R) => number | undefined,
     keys: readonly string[],
   ): Promise<R> {
-    const look = this.#time(keys);
-    // Also where the look has failed: what is withdrawn before its call has run would be granted
+    const probe = this.#time(keys);
+    // Also where the probe has failed: what is withdrawn before its call has run would be granted
     // after that.
-    await Promise.allSettled([call, look]);
-    const [reply, time] = await Promise.all([call, look]);
+    await Promise.allSettled([call, probe]);
+    const [reply, time] = await Promise.all([call, probe]);
     const before = timeIn(reply);
     if (before === undefined) return reply;
     // The two ran one after the other. A clock may be coarse: by round trips, so that no timer is
@@ -52,7 +49,7 @@ export class ServerCheck {
       if (systemClock.monotonic() - began <= STANDSTILL_MS) continue;
       throw new UnfitServerError(`the time that it gives to scripts has stopped at ${time}`);
     }
-    this.#passed = true;
+    this.passed = true;
     return reply;
   }
 

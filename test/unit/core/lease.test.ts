@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import type { ExtendReply } from '../../../src/backends/backend.js';
-import { UnfitServerError } from '../../../src/backends/backend.js';
+import { UnfitServerError } from '../../../src/backends/unfit-server.js';
 import { BackendError, HandleLostError } from '../../../src/index.js';
 import { never, watch } from '../stub-backend.js';
 import { heldFixture, later, lossesOf, PLAIN, promisesSettle, pushing } from '../stub-fixture.js';

@@ -13,45 +13,33 @@ export interface SentinelLed {
  * which it asks the sentinels for one: of many processes a few would stay without a connection
  * after a failover. Nobody has closed such a client, so it is connected again; once, until that has
  * succeeded, because its own options may have made it give up.
+ * @returns whether it has ended and will be connected again
  */
-export class Revival {
-  readonly #client: SentinelLed;
-  #connecting: boolean;
-  #tried = false;
-
-  constructor(client: SentinelLed) {
-    this.#client = client;
-    this.#connecting = client.status === 'connecting';
-    client.on('connecting', () => (this.#connecting = true));
-    // A connection that breaks, or that its owner closes, is closed before it has ended.
-    for (const event of ['connect', 'close']) client.on(event, () => (this.#connecting = false));
-    client.on('ready', () => (this.#tried = false));
-    client.on('end', () => this.#onEnd());
-  }
-
-  /** Whether it has ended and will be connected again. */
-  get pending(): boolean {
+export function revived(client: SentinelLed): () => boolean {
+  let isConnecting = client.status === 'connecting';
+  let isTried = false;
+  const isPending = (): boolean => {
     // Closed by its owner while it was asking.
-    const closed = Reflect.get(this.#client, 'manuallyClosing') === true;
-    return this.#connecting && !this.#tried && !closed;
-  }
-
-  // Not at once: a listener of the application comes first.
-  #onEnd(): void {
+    const isClosed = Reflect.get(client, 'manuallyClosing') === true;
+    return isConnecting && !isTried && !isClosed;
+  };
+  client.on('connecting', () => (isConnecting = true));
+  // A connection that breaks, or that its owner closes, is closed before it has ended.
+  for (const event of ['connect', 'close']) client.on(event, () => (isConnecting = false));
+  client.on('ready', () => (isTried = false));
+  client.on('end', () =>
+    // Not at once: a listener of the application comes first.
     setImmediate(() => {
-      if (this.#client.status !== 'end' || !this.pending) return;
-      this.#tried = true;
-      this.#client.connect().catch(() => undefined);
-    });
-  }
+      if (client.status !== 'end' || !isPending()) return;
+      isTried = true;
+      client.connect().catch(() => undefined);
+    }),
+  );
+  return isPending;
 }
 
 export function detectsFailover(client: object): client is SentinelLed {
   if (!hasMethods(client, 'on', 'removeListener', 'connect')) return false;
-  const options: unknown = Reflect.get(client, 'options');
-  if (typeof options !== 'object' || options === null) return false;
-  return (
-    Array.isArray(Reflect.get(options, 'sentinels')) &&
-    Reflect.get(options, 'failoverDetector') === true
-  );
+  const { options } = client as { options?: { sentinels?: unknown; failoverDetector?: unknown } };
+  return Array.isArray(options?.sentinels) && options.failoverDetector === true;
 }

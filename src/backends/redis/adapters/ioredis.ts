@@ -1,12 +1,35 @@
 import type { RedisConnection, SubscriptionEvents } from '../connection.js';
-import type { CopyOptions, Duplicable, IoredisClient, Subscriber } from './ioredis-client.js';
-import { canSubscribe, scriptsOf } from './ioredis-client.js';
-import { isMock, mockConnection } from './ioredis-mock.js';
 import type { SentinelLed } from './ioredis-sentinel.js';
-import { detectsFailover, Revival } from './ioredis-sentinel.js';
+import { detectsFailover, revived } from './ioredis-sentinel.js';
 import type { Attempt } from './moving-subscription.js';
 import { anyReady, movingSubscription } from './moving-subscription.js';
 import { canWait, hasMethods, replicationOf } from './shape.js';
+
+type CopyOptions = Record<string, boolean | number | (() => null)>;
+
+/**
+ * What is used of an `ioredis` Redis or Cluster (5, 6), by shape, so that every version's own type
+ * fits.
+ */
+export interface IoredisClient {
+  evalsha(sha1: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(script: string, keyCount: number, ...keysAndArgs: string[]): Promise<unknown>;
+  readonly status?: string;
+}
+
+/** What is used of a single `ioredis` client (5, 6) beyond its commands. */
+interface Duplicable {
+  duplicate(options?: CopyOptions): Subscriber;
+}
+
+interface Subscriber {
+  on(event: string, listener: (...args: string[]) => void): unknown;
+  subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  disconnect(): void;
+  readonly status?: string;
+  readonly stream?: { unref?(): void };
+}
 
 /** What is used of an ioredis `Cluster` (5, 6) beyond its commands. */
 interface IoredisCluster {
@@ -24,23 +47,43 @@ export function isIoredis(target: object): target is IoredisClient {
  * which is why channels are built from our own prefix alone.
  */
 export function ioredisConnection(client: IoredisClient): RedisConnection {
-  if (isMock(client)) return mockConnection(client);
   // Where it loses its master, so does a copy, but hears of it later.
   const led = detectsFailover(client) ? client : undefined;
-  const revival = led && new Revival(led);
+  const isPending = led && revived(led);
   const connection: RedisConnection = {
     ...scriptsOf(client),
-    isClosed: () => client.status === 'end' && revival?.pending !== true,
+    isClosed: () => client.status === 'end' && isPending?.() !== true,
   };
   const copy = copierOf(client);
   if (copy !== undefined) {
     connection.subscribe = (channel, events) =>
       movingSubscription((onLost) => open(copy(), channel, events, onLost, led), events);
   }
+  if (isMock(client)) return { ...connection, serverClock: () => Date.now() };
   if (isCluster(client)) {
     connection.eachMaster = () => Promise.resolve(client.nodes('master').map(ioredisConnection));
   } else if (canWait(client)) connection.replication = replicationOf(client, ['close']);
   return connection;
+}
+
+function canSubscribe(client: object): client is Duplicable {
+  return hasMethods(client, 'duplicate', 'subscribe');
+}
+
+/** Nothing async, and no promise beside the client's own: each call passes here. */
+function scriptsOf(client: IoredisClient): Pick<RedisConnection, 'runBySha' | 'runByText'> {
+  return {
+    runBySha: (sha1, keys, args) => client.evalsha(sha1, keys.length, ...keys, ...args),
+    runByText: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+  };
+}
+
+/**
+ * ioredis-mock, whose TIME runs backwards and whose Lua has a dialect: see `dialect.lua`. By its own
+ * fields, none of which ioredis has: a real server must never be given a client's clock.
+ */
+function isMock(client: object): boolean {
+  return 'shaScripts' in client && 'keyData' in client && !('status' in client);
 }
 
 function isCluster(client: object): client is IoredisCluster {
@@ -96,6 +139,8 @@ function open(
     close: async () => {
       led?.removeListener('close', onLost);
       if (copy.status === 'end') return;
+      // The mock keeps the listeners of a copy that is gone.
+      if (isMock(copy)) await copy.unsubscribe(channel);
       const ended = new Promise((resolve) => void copy.on('end', resolve));
       copy.disconnect();
       await ended;

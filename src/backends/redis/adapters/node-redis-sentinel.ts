@@ -19,12 +19,16 @@ const PUBLISH = "return redis.call('publish', ARGV[1], ARGV[2])";
  */
 const leaving = new WeakMap<NodeRedisSentinel, Promise<void>>();
 
+interface Change {
+  readonly type?: string;
+}
+
 /** What is used of `createSentinel` (5, 6) beyond its commands. */
 export interface NodeRedisSentinel {
   readonly isOpen?: boolean;
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  on(event: string, listener: (event: unknown) => void): unknown;
-  removeListener(event: string, listener: (event: unknown) => void): unknown;
+  on(event: string, listener: (change?: Change) => void): unknown;
+  removeListener(event: string, listener: (change?: Change) => void): unknown;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
 }
@@ -40,15 +44,7 @@ export function isSentinel(client: object): client is NodeRedisSentinel {
  * stood all the while it does not report it, so after every sign of trouble a message to itself is
  * sent.
  */
-export function subscribeOnSentinel(
-  sentinel: NodeRedisSentinel,
-  channel: string,
-  events: SubscriptionEvents,
-): Subscription {
-  return new SentinelSubscription(sentinel, channel, events);
-}
-
-class SentinelSubscription implements Subscription {
+export class SentinelSubscription implements Subscription {
   readonly #sentinel: NodeRedisSentinel;
   readonly #channel: string;
   readonly #events: SubscriptionEvents;
@@ -86,8 +82,8 @@ class SentinelSubscription implements Subscription {
     this.#events.onHealth(false);
   };
 
-  readonly #onChange = (change: unknown): void => {
-    if (isMasterChange(change)) this.#onTrouble();
+  readonly #onChange = (change?: Change): void => {
+    if (change?.type === 'MASTER_CHANGE') this.#onTrouble();
   };
 
   #askOnce(): void {
@@ -152,12 +148,6 @@ class SentinelSubscription implements Subscription {
       }
     }
   }
-}
-
-function isMasterChange(change: unknown): boolean {
-  return (
-    typeof change === 'object' && change !== null && Reflect.get(change, 'type') === 'MASTER_CHANGE'
-  );
 }
 
 function pass(duration: number): Promise<void> {

@@ -1,7 +1,7 @@
-import type { RedisConnection, SubscriptionEvents } from '../connection.js';
+import type { RedisConnection } from '../connection.js';
 import type { Attempt } from './moving-subscription.js';
 import { anyReady, movingSubscription } from './moving-subscription.js';
-import { isSentinel, subscribeOnSentinel } from './node-redis-sentinel.js';
+import { isSentinel, SentinelSubscription } from './node-redis-sentinel.js';
 import { canWait, hasMethods, replicationOf } from './shape.js';
 
 interface ScriptArguments {
@@ -32,6 +32,9 @@ interface Subscriber {
   disconnect?(): Promise<unknown>;
   unref?(): void;
 }
+
+type Subscribe = (client: Subscriber) => Promise<unknown>;
+type MakeCopy = () => Subscriber | Promise<Subscriber>;
 
 interface Node {
   readonly client?: { readonly isReady?: boolean } | undefined;
@@ -128,19 +131,23 @@ function counted(keys: readonly string[], args: readonly string[]): string[] {
  * subscriber, and keep the process alive.
  */
 function subscriberOf(client: object): RedisConnection['subscribe'] {
-  if (isSentinel(client)) return (...wanted) => subscribeOnSentinel(client, ...wanted);
-  let copy: (() => Subscriber | Promise<Subscriber>) | undefined;
-  if (isCluster(client)) {
-    copy = async () => {
-      const node = anyReady(client.masters, ({ client: one }) => one?.isReady === true);
-      return (await client.nodeClient(node)).duplicate();
-    };
-  } else if (canSubscribe(client)) copy = () => client.duplicate();
-  // A pool has no `duplicate`: there waiting is by polling alone.
+  if (isSentinel(client)) return (...wanted) => new SentinelSubscription(client, ...wanted);
+  const copy = copierOf(client);
   if (copy === undefined) return undefined;
-  const made = copy;
-  return (channel, events) =>
-    movingSubscription((onLost) => new Copy(made, channel, events, onLost), events);
+  return (channel, events) => {
+    const subscribe = (to: Subscriber) =>
+      to.subscribe(channel, (message) => events.onMessage(message));
+    return movingSubscription((onLost) => open(copy, subscribe, onLost), events);
+  };
+}
+
+function copierOf(client: object): MakeCopy | undefined {
+  // A pool has no `duplicate`: there waiting is by polling alone.
+  if (!isCluster(client)) return canSubscribe(client) ? () => client.duplicate() : undefined;
+  return async () => {
+    const node = anyReady(client.masters, ({ client: one }) => one?.isReady === true);
+    return (await client.nodeClient(node)).duplicate();
+  };
 }
 
 function canSubscribe(client: object): client is Duplicable {
@@ -165,81 +172,65 @@ function routesScriptsWrongly(client: object): client is NodeRedisCluster {
  * mark it as closed, and the socket that comes then is nobody's. So a client that is closed while
  * it connects ends once it reports its socket, or that there is none.
  */
-class Copy implements Attempt {
-  readonly subscribed: Promise<void>;
-  readonly #onLost: () => void;
-  #setEnded: () => void = () => undefined;
-  readonly #ended = new Promise<void>((resolve) => (this.#setEnded = resolve));
-  #client: Subscriber | undefined;
-  #connecting = false;
-  #closed = false;
-  #ending = false;
+function open(copy: MakeCopy, subscribe: Subscribe, onLost: () => void): Attempt {
+  let client: Subscriber | undefined;
+  let [isConnecting, isClosed, isEnding] = [false, false, false];
+  let setEnded!: () => void;
+  const ended = new Promise<void>((resolve) => (setEnded = resolve));
 
-  constructor(
-    copy: () => Subscriber | Promise<Subscriber>,
-    channel: string,
-    events: SubscriptionEvents,
-    onLost: () => void,
-  ) {
-    this.#onLost = onLost;
-    this.subscribed = this.#open(copy, channel, events);
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    // Not while it reads: version 4 forgets its subscription at once, and the next message of the
-    // same packet ends the process.
-    await Promise.resolve();
-    if (!this.#connecting) void this.#end();
-    await this.#ended;
-  }
-
-  async #open(
-    copy: () => Subscriber | Promise<Subscriber>,
-    channel: string,
-    events: SubscriptionEvents,
-  ): Promise<void> {
-    const client = await copy();
-    if (this.#closed) return;
-    this.#client = client;
+  const end = async (): Promise<void> => {
+    if (isEnding) return;
+    isEnding = true;
+    isEnding = await hasEnded(client);
+    setEnded();
+  };
+  /** Its socket is there, or there is none. */
+  const settle = (): void => {
+    isConnecting = false;
+    if (isClosed) void end();
+  };
+  const lose = (): void => {
+    isClosed = true;
+    settle();
+    onLost();
+  };
+  const connect = async (): Promise<void> => {
+    client = await copy();
+    if (isClosed) return;
     // A copy has no listeners yet; without this one, a lost connection would end the process.
     client.on('error', () => {
       // After its end: that has failed, and it lives on.
-      this.#ending = false;
-      this.#lose();
+      isEnding = false;
+      lose();
     });
-    client.on('end', () => this.#lose());
+    client.on('end', lose);
     // Version 4 rejects what nobody listens to yet when it is ended before it has written its first
     // commands.
-    client.on('connect', () => queueMicrotask(() => this.#settle()));
+    client.on('connect', () => queueMicrotask(settle));
     client.unref?.();
-    this.#connecting = true;
-    await client.connect().finally(() => this.#settle());
-    if (!this.#closed) await client.subscribe(channel, (message) => events.onMessage(message));
-  }
+    isConnecting = true;
+    await client.connect().finally(settle);
+    if (!isClosed) await subscribe(client);
+  };
+  return {
+    subscribed: connect(),
+    close: async () => {
+      isClosed = true;
+      // Not while it reads: version 4 forgets its subscription at once, and the next message of the
+      // same packet ends the process.
+      await Promise.resolve();
+      if (!isConnecting) void end();
+      await ended;
+    },
+  };
+}
 
-  #lose(): void {
-    this.#closed = true;
-    this.#settle();
-    this.#onLost();
-  }
-
-  /** Its socket is there, or there is none. */
-  #settle(): void {
-    this.#connecting = false;
-    if (this.#closed) void this.#end();
-  }
-
-  /** Version 4 knows no `destroy`. Rejected: it was not open, or would not be ended. */
-  async #end(): Promise<void> {
-    if (this.#ending) return;
-    this.#ending = true;
-    const client = this.#client;
-    try {
-      await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
-    } catch {
-      this.#ending = false;
-    }
-    this.#setEnded();
+/** Version 4 knows no `destroy`. False: it was not open, or would not be ended. */
+async function hasEnded(client: Subscriber | undefined): Promise<boolean> {
+  try {
+    await (client?.destroy === undefined ? client?.disconnect?.() : client.destroy());
+    return true;
+  } catch {
+    return false;
   }
 }

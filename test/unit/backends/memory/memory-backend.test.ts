@@ -45,7 +45,8 @@ describe('memory backend', () => {
 
   it('hands out copies: nobody can change what it holds', async () => {
     await take('jobs', 1000);
-    (await backend.inspect(keyOf('jobs'))).holders[0]?.slots.push(98);
+    const { holders } = await backend.inspect(keyOf('jobs'));
+    (holders[0]?.slots as number[]).push(98);
     expect((await backend.inspect(keyOf('jobs'))).holders[0]?.slots).to.deep.equal([0]);
   });
 

@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks';
 import { expect } from 'chai';
 
-import { UnfitServerError } from '../../../../src/backends/backend.js';
+import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
 import { RedisBackend } from '../../../../src/backends/redis/redis-backend.js';
 import { runScript } from '../../../../src/backends/redis/script-runner.js';
 import { errorOf, reasonOf } from '../../../support/rejection.js';

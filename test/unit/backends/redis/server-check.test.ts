@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { UnfitServerError } from '../../../../src/backends/backend.js';
+import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
 import { ServerCheck } from '../../../../src/backends/redis/server-check.js';
 import { errorOf } from '../../../support/rejection.js';
 

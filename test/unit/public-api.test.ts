@@ -1,0 +1,174 @@
+import { expect } from 'chai';
+import { inspect } from 'node:util';
+
+import * as api from '../../src/index.js';
+import {
+  acquireAll,
+  Election,
+  type Handle,
+  type HandleLike,
+  KeyedMutex,
+  KeyedSemaphore,
+  listSemaphores,
+  MemoryBackend,
+  Mutex,
+  quorum,
+  ReadWriteLock,
+  Semaphore,
+  type SemaphoreLike,
+} from '../../src/index.js';
+
+const NAMES =
+  'AcquireTimeoutError BackendError ClosedError CompositeHandle Election Handle HandleLostError ' +
+  'KeyedHandle KeyedMutex KeyedSemaphore ManualClock MemoryBackend Mutex QueueFullError QuorumError ' +
+  'ReadWriteLock RedsemError Semaphore acquireAll isRedsemError listSemaphores quorum systemClock useAll';
+
+/** As `exactOptionalPropertyTypes` checks them: undefined is as if an option was left out. */
+const rate = { permits: 5, per: 1000, burst: undefined };
+const retry = { min: undefined, max: undefined, factor: undefined, jitter: undefined };
+const options = {
+  ttl: undefined,
+  extendEvery: undefined,
+  retry,
+  prefix: undefined,
+  label: undefined,
+  replicas: undefined,
+  maxWaiting: undefined,
+  rate: undefined,
+  keeper: undefined,
+  clock: undefined,
+};
+const acquire = {
+  timeout: undefined,
+  signal: undefined,
+  permits: undefined,
+  group: undefined,
+  weight: undefined,
+  priority: undefined,
+  onWaiting: undefined,
+};
+
+/** What a user may pass to code under test. */
+class FakeHandle implements HandleLike {
+  readonly id = 'me.1';
+  readonly name = 'fake';
+  readonly slot = 0;
+  readonly slots = [0];
+  readonly fencingToken = 1;
+  readonly signal: AbortSignal = new AbortController().signal;
+  readonly held = true;
+  readonly expiresIn = 1000;
+  assertHeld(): void {}
+  async extend(): Promise<void> {}
+  async release(): Promise<boolean> {
+    return true;
+  }
+  toJSON() {
+    return { name: 'fake', id: this.id, slots: this.slots, fencingToken: 1 };
+  }
+  on(): this {
+    return this;
+  }
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+class FakeSemaphore implements SemaphoreLike {
+  readonly name = 'fake';
+  readonly limit = 1;
+  async acquire(): Promise<HandleLike> {
+    return new FakeHandle();
+  }
+  async tryAcquire(): Promise<HandleLike | null> {
+    return null;
+  }
+  async use<T>(fn: (handle: HandleLike) => T | Promise<T>): Promise<T> {
+    return fn(new FakeHandle());
+  }
+  async tryUse(): Promise<{ ran: false }> {
+    return { ran: false };
+  }
+  async inspect() {
+    return { name: 'fake', limit: 1, limitFrom: 'options' as const, ...this.#nothing };
+  }
+  async setLimit(): Promise<void> {}
+  async addPermits(): Promise<number> {
+    return 1;
+  }
+  async setRate(): Promise<void> {}
+  async revoke(): Promise<boolean> {
+    return false;
+  }
+  async close(): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {}
+  readonly #nothing = { held: 0, waiting: 0, holders: [], waiters: [] };
+}
+
+describe('the public API', () => {
+  it('has these names, and no others', () => {
+    expect(Object.keys(api).toSorted().join(' ')).to.equal(NAMES);
+  });
+
+  it('takes undefined for each option that may be left out', async () => {
+    const backend = new MemoryBackend({ clock: undefined });
+    const semaphore = new Semaphore(backend, 'jobs', { limit: 1, ...options });
+    await (await semaphore.acquire(acquire)).release();
+    await (await semaphore.tryAcquire({ permits: undefined }))?.release();
+    await semaphore.setRate(rate);
+    await semaphore.close({ drain: undefined });
+    const named = { name: undefined, ...options };
+    const locks = [
+      new Mutex(backend, 'mutex', options),
+      new KeyedMutex(backend, { ...named, stripes: undefined }),
+      new KeyedSemaphore(backend, { ...named, limit: 2 }),
+      new ReadWriteLock(backend, 'files', { ...options, limit: undefined }),
+      new Election(backend, 'leader', { ...options, again: undefined }),
+    ];
+    await (await acquireAll([], { timeout: undefined, signal: undefined })).release();
+    for (const lock of locks) await lock.close();
+    const names: string[] = [];
+    for await (const name of listSemaphores(backend, { prefix: undefined })) names.push(name);
+    expect(names).to.deep.equal(['jobs']);
+    expect(() => quorum({}, { lists: undefined, otherSet: undefined })).to.throw(RangeError);
+  });
+
+  it('has interfaces that its own classes and a fake implement', async () => {
+    const semaphores: SemaphoreLike[] = [
+      new Semaphore(new MemoryBackend(), 'jobs', { limit: 1 }),
+      new FakeSemaphore(),
+    ];
+    for (const semaphore of semaphores) {
+      const held = await semaphore.use((handle: HandleLike) => handle.held);
+      expect(held).to.equal(true);
+      await semaphore.close();
+    }
+  });
+
+  it('shows a semaphore and a handle by what matters, which is no look at the permit', async () => {
+    const clock = new api.ManualClock();
+    const semaphore = new Mutex(new MemoryBackend({ clock }), 'jobs');
+    const handle = await semaphore.acquire();
+    expect(inspect([semaphore, handle], { breakLength: Infinity })).to.match(
+      /^\[ Mutex { name: 'jobs', limit: 1 }, Handle { name: 'jobs', held: true, slot: 0, expiresIn: [\d.]+ } ]$/,
+    );
+    await handle.release();
+    expect(inspect(handle)).to.include('held: false').and.to.include('expiresIn: 0');
+    await semaphore.close();
+  });
+
+  it('lets nobody but a semaphore make a handle', () => {
+    type IsPublic = typeof Handle extends new (...args: never[]) => unknown ? true : false;
+    const isPublic: IsPublic = false;
+    expect(isPublic).to.equal(false);
+  });
+
+  it('says of an event of handles that a semaphore has none of it', () => {
+    const semaphore = new Semaphore(new MemoryBackend(), 'jobs', { limit: 1 });
+    const listen = (event: string) => () => semaphore.once(event as 'warning', () => {});
+    for (const event of ['lost', 'released']) {
+      const message = `event: expected warning (${event} is an event of a handle), got '${event}'`;
+      expect(listen(event)).to.throw(TypeError, message);
+      expect(semaphore.listenerCount(event as 'warning')).to.equal(0);
+    }
+    expect(listen('warning')).to.not.throw();
+  });
+});
