@@ -12,15 +12,7 @@ export function showGroups(groups: readonly GroupState[]): void {
   const rows = sorted.slice(0, MOST_GROUPS).map(({ group, held, waiting, share }) => {
     const bar = element('td', { class: 'share', children: [element('i')] });
     setProperty(bar, '--share', percent(share).replace(' ', ''));
-    return element('tr', {
-      children: [
-        element('th', { text: group, attributes: { scope: 'row', title: group } }),
-        bar,
-        element('td', { class: 'number', text: percent(share) }),
-        element('td', { class: 'number', text: count(held) }),
-        element('td', { class: 'number', text: count(waiting) }),
-      ],
-    });
+    return makeRow(group, bar, percent(share), count(held), count(waiting));
   });
   byId('groups').replaceChildren(...rows);
   const more = groups.length - rows.length;
@@ -29,15 +21,15 @@ export function showGroups(groups: readonly GroupState[]): void {
 
 /** Losses by reason. */
 export function showLosses(losses: readonly LossCount[]): void {
-  const rows = losses.map(({ reason, count: lost }) =>
-    element('tr', {
-      children: [
-        element('th', { text: reason, attributes: { scope: 'row' } }),
-        element('td', { class: 'number', text: count(lost) }),
-      ],
-    }),
-  );
+  const rows = losses.map(({ reason, count: lost }) => makeRow(reason, count(lost)));
   byId('losses').replaceChildren(...rows);
   byId('losses-table').hidden = losses.length === 0;
-  byId('no-losses').hidden = losses.length > 0;
+}
+
+function makeRow(name: string, ...cells: readonly (string | HTMLElement)[]): HTMLElement {
+  const head = element('th', { text: name, attributes: { scope: 'row', title: name } });
+  const others = cells.map((cell) =>
+    typeof cell === 'string' ? element('td', { class: 'number', text: cell }) : cell,
+  );
+  return element('tr', { children: [head, ...others] });
 }
