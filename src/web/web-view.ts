@@ -5,7 +5,7 @@ import type { Sampler } from '../sampler/sampler.js';
 import { sharedSampler } from '../sampler/shared-samplers.js';
 import type { Clock } from '../time/clock.js';
 import { systemClock } from '../time/clock.js';
-import { answer, json, Refusal, refused } from './answers.js';
+import { answer, json, Refusal, refused, toJson } from './answers.js';
 import { CHANGES, makeChange } from './changes.js';
 import type { StreamEvent } from './event-stream.js';
 import { EventStream } from './event-stream.js';
@@ -147,9 +147,9 @@ class ViewServer {
   #pictures(name: string | undefined): StreamEvent[] {
     const { lastOkAt, trouble } = this.#sampler;
     if (lastOkAt === undefined && trouble === undefined) return [];
-    const list: StreamEvent = ['list', JSON.stringify(this.#list())];
+    const list: StreamEvent = ['list', toJson(this.#list())];
     if (name === undefined || !this.#sampler.isClose(name)) return [list];
-    return [list, ['detail', JSON.stringify(this.#detail(name))]];
+    return [list, ['detail', toJson(this.#detail(name))]];
   }
 
   #list(): unknown {
