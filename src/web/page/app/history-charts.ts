@@ -21,8 +21,8 @@ interface History {
   readonly title: string;
   readonly lines: readonly Line[];
   readonly format: (value: number | null | undefined) => string;
-  /** The axis ends here at the earliest, so that little noise looks little. */
-  readonly leastMax: number;
+  /** The axis ends here at the earliest, so that little noise looks little. Default 1. */
+  readonly leastMax?: number;
 }
 
 const HISTORIES: readonly History[] = [
@@ -30,7 +30,6 @@ const HISTORIES: readonly History[] = [
     id: 'held',
     title: 'Permits',
     format: count,
-    leastMax: 1,
     lines: [
       { name: 'held', color: '--held', valueOf: ({ held }) => held, isFilled: true },
       { name: 'limit', color: '--faint', valueOf: ({ limit }) => limit, isDashed: true },
@@ -40,14 +39,12 @@ const HISTORIES: readonly History[] = [
     id: 'waiting',
     title: 'Queue',
     format: count,
-    leastMax: 1,
     lines: [{ name: 'waiting', color: '--full', valueOf: (one) => one.waiting, isFilled: true }],
   },
   {
     id: 'grants',
     title: 'Grants',
     format: rate,
-    leastMax: 1,
     lines: [
       {
         name: 'per second',
@@ -126,7 +123,7 @@ class HistoryChart {
   }
 }
 
-function plotOptions({ lines, format, leastMax }: History, head: HTMLElement): Chart.Options {
+function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement): Chart.Options {
   // Style sheets do not reach into a canvas: its text grows with that around it.
   const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
   const axis: Chart.Axis = {

@@ -2,8 +2,8 @@ import type { SemaphoreRow } from '../../api-types.js';
 import { element, setAttribute, setProperty, setText } from './dom.js';
 import { count } from './format.js';
 
-/** The word that is shown; style.css gives each its colour and its shape. */
-export type PermitState = 'damaged' | 'paused' | 'over' | 'full' | 'busy' | 'idle';
+/** Each state has a sign beside its word and the colour that style.css gives it. */
+const SIGNS = { damaged: '✕', paused: '‖', over: '▲', full: '●', busy: '◐', idle: '○' } as const;
 
 /** Up to this many permits, each has its own cell in a bar. */
 const CELLS = 32;
@@ -14,7 +14,7 @@ export function limitText({ limit, limitFrom }: SemaphoreRow): string {
   return limitFrom === 'none' ? '?' : '∞';
 }
 
-export function stateOf(row: SemaphoreRow): PermitState {
+export function stateOf(row: SemaphoreRow): keyof typeof SIGNS {
   if (row.error !== undefined) return 'damaged';
   if (row.limit === 0) return 'paused';
   if (row.over > 0) return 'over';
@@ -22,13 +22,16 @@ export function stateOf(row: SemaphoreRow): PermitState {
   return row.held > 0 ? 'busy' : 'idle';
 }
 
-/** The state as a mark and a word. */
+/** The state as a sign and a word. */
 export function makeState(place: HTMLElement): (row: SemaphoreRow) => void {
+  const sign = element('i', { class: 'sign', attributes: { 'aria-hidden': 'true' } });
   const word = element('span');
-  place.append(element('i', { class: 'mark', attributes: { 'aria-hidden': 'true' } }), word);
+  place.append(sign, word);
   return (row) => {
-    setAttribute(place, 'data-state', stateOf(row));
-    setText(word, stateOf(row));
+    const state = stateOf(row);
+    setAttribute(place, 'data-state', state);
+    setText(sign, SIGNS[state]);
+    setText(word, state);
   };
 }
 
