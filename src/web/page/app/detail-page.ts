@@ -7,7 +7,7 @@ import { HolderTable } from './holder-table.js';
 import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { askForLimit, askToPause, askToRevoke } from './questions.js';
 import { QueueTable } from './queue-table.js';
-import { showGroups, showLosses } from './share-table.js';
+import { ShareTables } from './share-tables.js';
 import { SlotStrip } from './slot-strip.js';
 
 const ORIGINS = {
@@ -24,6 +24,7 @@ export class DetailPage {
   readonly #confirmation = new Confirmation();
   readonly #holders = new HolderTable((slot) => this.#revoke(slot));
   readonly #queue = new QueueTable();
+  readonly #shares = new ShareTables();
   readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
   #charts: HistoryCharts | undefined;
   #detail: Detail | undefined;
@@ -57,8 +58,7 @@ export class DetailPage {
     this.#queue.show(detail);
     this.#charts ??= new HistoryCharts();
     this.#charts.show(detail);
-    showGroups(detail.groups);
-    showLosses(detail.losses);
+    this.#shares.show(detail);
     this.#confirmation.update(detail);
   }
 

@@ -30,7 +30,7 @@ export function makeState(place: HTMLElement): (row: SemaphoreRow) => void {
   return (row) => {
     const state = stateOf(row);
     setAttribute(place, 'data-state', state);
-    setText(sign, SIGNS[state]);
+    setAttribute(sign, 'data-sign', SIGNS[state]);
     setText(word, state);
   };
 }
