@@ -4,10 +4,6 @@ import { History } from './history.js';
 /** Semaphores that are remembered; of more, those that were used longest ago are forgotten. */
 const MOST_NAMES = 1000;
 
-/** 15 minutes in steps of 5 seconds. */
-export const STEP_MS = 5000;
-export const STEPS = 180;
-
 /** What was seen of each semaphore in the last 15 minutes. */
 export class Histories {
   /** Those that were used last are at the end. */
@@ -21,7 +17,7 @@ export class Histories {
     let history = this.#histories.get(name);
     if (history === undefined && !inUse) return;
     if (inUse) {
-      history ??= new History(STEP_MS, STEPS);
+      history ??= new History();
       this.#histories.delete(name);
       this.#histories.set(name, history);
     }

@@ -27,37 +27,34 @@ export interface Look {
 }
 
 interface Open {
-  t: number;
+  readonly t: number;
   look: Look;
   grants: number;
-  waits: number[];
+  readonly waits: number[];
 }
+
+/** 15 minutes in steps of 5 seconds. */
+export const STEP_MS = 5000;
+export const STEPS = 180;
 
 /** Waits of one step that are remembered; percentiles of more are those of the first. */
 const MOST_WAITS = 2000;
 
 /** What was seen of one semaphore, in steps of one length; a step without a look is left out. */
 export class History {
-  readonly #stepMs: number;
-  readonly #most: number;
   readonly #steps: Step[] = [];
   #open: Open | undefined;
   #since = Infinity;
 
-  /**
-   * @param stepMs how long a step is, in milliseconds
-   * @param most how many steps are kept
-   */
-  constructor(stepMs: number, most: number) {
-    this.#stepMs = stepMs;
-    this.#most = most;
-  }
-
   /** `now`: on the wall clock. */
   add(now: number, look: Look): void {
     this.#since = Math.min(this.#since, now);
-    const t = now - (now % this.#stepMs);
-    if (this.#open !== undefined && this.#open.t !== t) this.#close(this.#open);
+    const t = now - (now % STEP_MS);
+    if (this.#open !== undefined && this.#open.t !== t) {
+      this.#steps.push(this.#stepOf(this.#open, this.#open.t + STEP_MS));
+      if (this.#steps.length > STEPS) this.#steps.shift();
+      this.#open = undefined;
+    }
     this.#open ??= { t, look, grants: 0, waits: [] };
     this.#open.look = look;
     this.#open.grants += look.grants;
@@ -67,30 +64,19 @@ export class History {
 
   /** Oldest first, the step that is not over at the end. */
   steps(now: number): Step[] {
-    const from = now - this.#stepMs * this.#most;
-    const kept = this.#steps.filter(({ t }) => t >= from);
-    return this.#open === undefined ? kept : [...kept, stepOf(this.#open, this.#spanOf(now))];
+    const kept = this.#steps.filter(({ t }) => t >= now - STEP_MS * STEPS);
+    return this.#open === undefined ? kept : [...kept, this.#stepOf(this.#open, now)];
   }
 
-  #close(open: Open): void {
-    this.#steps.push(stepOf(open, this.#spanOf(open.t + this.#stepMs)));
-    if (this.#steps.length > this.#most) this.#steps.shift();
-    this.#open = undefined;
+  #stepOf({ t, look, grants, waits }: Open, end: number): Step {
+    const { held, waiting, limit } = look;
+    const sorted = waits.toSorted((one, other) => one - other);
+    // How long was looked in the step: a second at least, for a rate.
+    const span = Math.max(1000, Math.min(end - Math.max(t, this.#since), STEP_MS));
+    const grantsPerSecond = (grants * 1000) / span;
+    const [waitP50, waitP99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
+    return { t, held, waiting, limit, grantsPerSecond, waitP50, waitP99 };
   }
-
-  /** How long was looked in the step until `end`; a second at least, for a rate. */
-  #spanOf(end: number): number {
-    const began = Math.max(this.#open?.t ?? end, this.#since);
-    return Math.max(1000, Math.min(end - began, this.#stepMs));
-  }
-}
-
-function stepOf({ t, look, grants, waits }: Open, span: number): Step {
-  const { held, waiting, limit } = look;
-  const sorted = waits.toSorted((one, other) => one - other);
-  const grantsPerSecond = (grants * 1000) / span;
-  const [waitP50, waitP99] = [percentile(sorted, 0.5), percentile(sorted, 0.99)];
-  return { t, held, waiting, limit, grantsPerSecond, waitP50, waitP99 };
 }
 
 /** The nearest-rank percentile, of values in order. */

@@ -4,7 +4,7 @@ import type { LostMessage } from '../telemetry.js';
 const CHANNEL = 'redsem:lost';
 
 interface Heard {
-  heard(this: void, message: unknown): void;
+  lost(this: void, message: unknown): void;
 }
 
 /** Reasons are few; names are not. */
@@ -13,21 +13,16 @@ const MOST_NAMES = 1000;
 /** Counts the handles of this process that were lost, by the channel that reports them. */
 export class LossesSeen {
   readonly #counts = new Map<string, Map<string, number>>();
-  // A channel's messages are unknown to the compiler; that it is this type, the publisher's own
-  // declaration says.
-  readonly #on: Heard = { heard: (message: LostMessage): void => this.#count(message) };
-  #listens = false;
+  // The messages of a channel are unknown to the compiler: the publisher declares this type.
+  readonly #on: Heard = { lost: (message: LostMessage): void => this.#count(message) };
 
   start(): void {
-    if (this.#listens) return;
-    this.#listens = true;
-    subscribe(CHANNEL, this.#on.heard);
+    this.stop();
+    subscribe(CHANNEL, this.#on.lost);
   }
 
   stop(): void {
-    if (!this.#listens) return;
-    this.#listens = false;
-    unsubscribe(CHANNEL, this.#on.heard);
+    unsubscribe(CHANNEL, this.#on.lost);
   }
 
   of(name: string): { readonly reason: string; readonly count: number }[] {

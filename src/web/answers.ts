@@ -45,8 +45,15 @@ export function answer(
   return new Response(body, { status, headers: { ...COMMON, ...type, ...headers } });
 }
 
+/** A hundredth of a millisecond says enough. */
+export function toJson(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) =>
+    typeof each === 'number' && !Number.isInteger(each) ? Math.round(each * 100) / 100 : each,
+  );
+}
+
 export function json(value: unknown, status = 200, headers = {}): Response {
-  return answer(JSON.stringify(value), 'application/json; charset=utf-8', status, headers);
+  return answer(toJson(value), 'application/json; charset=utf-8', status, headers);
 }
 
 export function refused({ status, message, headers }: Refusal): Response {

@@ -20,14 +20,19 @@ export type NodeRequest = IncomingMessage & {
 };
 
 /** What `node:http`, Connect, Express and NestJS call with a request. */
-export type NodeListener = (request: NodeRequest, response: ServerResponse) => void;
+export type NodeListener = (
+  request: NodeRequest,
+  response: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void;
 
 /**
- * For `http.createServer(listener)`, and for `app.use('/path', listener)` of Express and NestJS.
+ * For `http.createServer(listener)`, and for `app.use('/path', listener)` of Express and NestJS. A
+ * framework that gives `next` answers itself when the handler fails before a response has begun.
  */
 export function toNodeListener(handler: WebHandler): NodeListener {
   const serve = serverOf(handler);
-  return (request, response) => void serve(request, response);
+  return (request, response, next) => void serve(request, response, next);
 }
 
 /** What is used of a Fastify instance. */
@@ -91,12 +96,12 @@ export function koaView(
   };
 }
 
-type Serve = (request: NodeRequest, response: ServerResponse) => Promise<void>;
+type Serve = (...call: Parameters<NodeListener>) => Promise<void>;
 
 /** What it gives never rejects: an error ends the response that it is about, and no other. */
 function serverOf(handler: WebHandler): Serve {
   const report = reporter(handler.onError, systemClock);
-  return async (request, response) => {
+  return async (request, response, next = () => response.writeHead(500).end()) => {
     try {
       const ended = new AbortController();
       response.once('close', () => ended.abort());
@@ -108,7 +113,7 @@ function serverOf(handler: WebHandler): Serve {
     } catch (error) {
       report(error);
       if (response.headersSent) response.destroy();
-      else response.writeHead(500).end();
+      else next(error);
     }
   };
 }

@@ -52,18 +52,7 @@ export interface WebViewOptions {
 }
 
 /** `WebViewOptions` checked and with defaults. */
-export interface ResolvedView {
-  readonly prefix: string;
-  readonly basePath: string;
-  readonly actions: boolean;
-  readonly authorize: WebViewOptions['authorize'];
-  readonly token: string | undefined;
-  readonly hosts: ReadonlySet<string> | undefined;
-  readonly origin: string | undefined;
-  readonly onError: WebViewOptions['onError'];
-  readonly names: readonly string[];
-  readonly clock: Clock | undefined;
-}
+export type ResolvedView = ReturnType<typeof resolveView>;
 
 const SHORTEST_TOKEN = 16;
 
@@ -80,25 +69,27 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'clock',
 ]);
 
-export function resolveView(options: WebViewOptions): ResolvedView {
+export function resolveView(options: WebViewOptions) {
   checkOptions(options, OPTIONS);
-  const { actions = false, authorize, onError, hosts, origin, names = [], clock } = options;
+  const { actions = false, authorize, onError, token, hosts, origin, clock } = options;
   if (typeof actions !== 'boolean') {
     throw typeError(`actions: expected true or false, got ${formatValue(actions)}`);
   }
   if (authorize !== undefined) checkFunction('authorize', authorize);
   if (onError !== undefined) checkFunction('onError', onError);
-  const allowed = hosts === undefined ? undefined : texts('hosts', hosts);
   return {
     prefix: checkPrefix(options.prefix),
-    basePath: checkBasePath(options.basePath ?? ''),
+    basePath: checkBasePath(text('basePath', options.basePath ?? '')),
     actions,
     authorize,
-    token: options.token === undefined ? undefined : checkToken(options.token),
-    hosts: allowed && new Set(allowed.map((host) => host.toLowerCase())),
-    origin: origin === undefined ? undefined : checkOrigin(origin),
+    token: token === undefined ? undefined : checkToken(token),
+    hosts:
+      hosts === undefined
+        ? undefined
+        : new Set(texts('hosts', hosts).map((host) => host.toLowerCase())),
+    origin: origin === undefined ? undefined : checkOrigin(text('origin', origin)),
     onError,
-    names: texts('names', names).map(checkName),
+    names: texts('names', options.names ?? []).map(checkName),
     clock: clock === undefined ? undefined : checkClock(clock),
   };
 }
@@ -120,18 +111,14 @@ export function checkToken(token: unknown): string {
 }
 
 /** Without the slash at its end. */
-function checkBasePath(path: unknown): string {
-  if (typeof path !== 'string')
-    throw typeError(`basePath: expected a string, got ${formatValue(path)}`);
+function checkBasePath(path: string): string {
   const plain = path.replace(/\/$/, '');
   if (plain === '' || /^(?:\/[\w.~!$&'()*+,;=:@%-]+)+$/.test(plain)) return plain;
   throw rangeError(`basePath: expected a path such as /semaphores, got ${formatValue(path)}`);
 }
 
 /** As browsers write it: without a path and without the default port. */
-function checkOrigin(origin: unknown): string {
-  if (typeof origin !== 'string')
-    throw typeError(`origin: expected a string, got ${formatValue(origin)}`);
+function checkOrigin(origin: string): string {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
     return url.origin;
@@ -142,11 +129,12 @@ function checkOrigin(origin: unknown): string {
 }
 
 function texts(option: string, value: unknown): readonly string[] {
-  if (!Array.isArray(value)) {
-    throw typeError(`${option}: expected an array of strings, got ${formatValue(value)}`);
-  }
-  return value.map((each: unknown) => {
-    if (typeof each === 'string') return each;
-    throw typeError(`${option}: expected an array of strings, got one with ${formatValue(each)}`);
-  });
+  if (Array.isArray(value))
+    return value.map((each) => text(option, each, 'an array of strings, got one with'));
+  throw typeError(`${option}: expected an array of strings, got ${formatValue(value)}`);
+}
+
+function text(option: string, value: unknown, expected = 'a string, got'): string {
+  if (typeof value === 'string') return value;
+  throw typeError(`${option}: expected ${expected} ${formatValue(value)}`);
 }

@@ -44,16 +44,13 @@ export function detailOf(sampler: Sampler, name: string, at: number, actions: bo
 }
 
 function serverState({ reachable, lastOkAt, trouble }: Sampler): ServerState {
-  return {
-    reachable,
-    lastOkAt: lastOkAt ?? null,
-    ...(trouble !== undefined && { error: trouble }),
-  };
+  const error = trouble !== undefined && { error: trouble };
+  return { reachable, lastOkAt: lastOkAt ?? null, ...error };
 }
 
 function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
   const { name, error, summary } = semaphore;
-  const { limit, limitFrom = 'none', held, waiting, oldestWait } = summary;
+  const { limit, limitFrom = 'none', held, waiting, oldestWait = null } = summary;
   const rate = sampler.rate(semaphore);
   return {
     name,
@@ -62,10 +59,10 @@ function rowOf(sampler: Sampler, semaphore: WatchedSemaphore): SemaphoreRow {
     held,
     waiting,
     over: Math.max(0, held - (limit ?? held)),
-    oldestWait: roundOrNull(oldestWait),
+    oldestWait,
     // How many are wanted for each that there is.
-    pressure: round((held + waiting) / Math.max(1, limit ?? 1)),
-    ...(rate !== undefined && { rate: round(rate) }),
+    pressure: (held + waiting) / Math.max(1, limit ?? 1),
+    ...(rate !== undefined && { rate }),
     ...(error !== undefined && { error }),
   };
 }
@@ -76,11 +73,9 @@ function byPressure(one: SemaphoreRow, other: SemaphoreRow): number {
 }
 
 function slotsOf({ id, slots, label, heldFor, expiresIn, fencingToken }: HolderState): SlotState[] {
-  const times = { heldFor: Math.round(heldFor), expiresIn: Math.round(expiresIn) };
+  const ticket = { holderId: id, label, heldFor, expiresIn, fencingToken };
   // One ticket may have millions.
-  return slots
-    .slice(0, MOST_ENTRIES)
-    .map((slot) => ({ slot, holderId: id, label, ...times, fencingToken }));
+  return slots.slice(0, MOST_ENTRIES).map((slot) => ({ slot, ...ticket }));
 }
 
 /** `rate`: grants per second that were seen. */
@@ -90,11 +85,11 @@ function queued(waiter: WaiterState, rate = 0): QueuedRequest {
     id,
     position,
     permits,
-    waitingFor: Math.round(waitingFor),
+    waitingFor,
     label,
     ...(group !== '' && { group }),
     ...(priority > 0 && { priority }),
-    ...(rate > 0 && { estimate: Math.round(((position + 1) / rate) * 1000) }),
+    ...(rate > 0 && { estimate: ((position + 1) / rate) * 1000 }),
   };
 }
 
@@ -109,35 +104,20 @@ function groupsOf(waiters: readonly WaiterState[]): GroupState[] {
     found.set(group, known);
   }
   const all = [...found.values()].reduce((sum, { weight }) => sum + weight, 0);
-  if (found.size === 0 || (found.size === 1 && found.has(''))) return [];
+  if ([...found.keys()].every((group) => group === '')) return [];
   return [...found].map(([group, { waiting, weight }]) => ({
     group,
     waiting,
-    share: round(weight / Math.max(1, all)),
+    share: weight / Math.max(1, all),
   }));
 }
 
-function point({ t, held, waiting, limit, ...step }: Step): HistoryPoint {
-  return {
-    t,
-    held,
-    waiting,
-    limit: limitOf(limit),
-    grantsPerSecond: round(step.grantsPerSecond),
-    waitP50: roundOrNull(step.waitP50),
-    waitP99: roundOrNull(step.waitP99),
-  };
+function point(step: Step): HistoryPoint {
+  const { limit, waitP50, waitP99 } = step;
+  return { ...step, limit: limitOf(limit), waitP50: waitP50 ?? null, waitP99: waitP99 ?? null };
 }
 
 /** As a number it would flatten every chart. */
 function limitOf(limit: number | undefined): number | null {
   return limit === undefined || limit === NO_LIMIT ? null : limit;
-}
-
-function roundOrNull(value: number | undefined): number | null {
-  return value === undefined ? null : Math.round(value);
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100;
 }

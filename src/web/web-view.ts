@@ -5,10 +5,10 @@ import type { Sampler } from '../sampler/sampler.js';
 import { sharedSampler } from '../sampler/shared-samplers.js';
 import type { Clock } from '../time/clock.js';
 import { systemClock } from '../time/clock.js';
-import { answer, json, Refusal, refused } from './answers.js';
+import { answer, json, Refusal, refused, toJson } from './answers.js';
 import { CHANGES, makeChange } from './changes.js';
 import type { StreamEvent } from './event-stream.js';
-import { EventStream } from './event-stream.js';
+import { eventStream } from './event-stream.js';
 import { RedsemError } from '../errors.js';
 import { admit, checkBearer, checkChange } from './guard.js';
 import type { ResolvedView, WebViewOptions } from './options.js';
@@ -136,20 +136,21 @@ class ViewServer {
     const source = {
       current: () => this.#pictures(name),
       follow: (onNews: () => void) => this.#sampler.watch(name, onNews),
+      end: (error?: unknown) => {
+        this.#streams -= 1;
+        if (error !== undefined) this.report(error);
+      },
     };
-    const stream = new EventStream(source, this.#clock, request.signal, (error) => {
-      this.#streams -= 1;
-      if (error !== undefined) this.report(error);
-    });
-    return answer(new ReadableStream(stream), type, 200, headers);
+    const stream = eventStream(source, this.#clock, request.signal);
+    return answer(stream, type, 200, headers);
   }
 
   #pictures(name: string | undefined): StreamEvent[] {
     const { lastOkAt, trouble } = this.#sampler;
     if (lastOkAt === undefined && trouble === undefined) return [];
-    const list: StreamEvent = ['list', JSON.stringify(this.#list())];
+    const list: StreamEvent = ['list', toJson(this.#list())];
     if (name === undefined || !this.#sampler.isClose(name)) return [list];
-    return [list, ['detail', JSON.stringify(this.#detail(name))]];
+    return [list, ['detail', toJson(this.#detail(name))]];
   }
 
   #list(): unknown {

@@ -5,7 +5,7 @@ import { frame } from '../../src/cli/watch/frame.js';
 import { screenText } from '../../src/cli/watch/screen.js';
 import { TicketTimes } from '../../src/cli/watch/ticket-times.js';
 import type { Freshness, View, Watched } from '../../src/cli/watch/view.js';
-import { STEP_MS } from '../../src/sampler/histories.js';
+import { STEP_MS } from '../../src/sampler/history.js';
 import { summaryOf } from './summaries.js';
 import { CapturedTerminal } from './terminal-capture.js';
 

@@ -27,6 +27,27 @@ describe('the bridge to node:http', () => {
     await clock.advance(20_000);
     expect(clock.timers).to.equal(timers);
   });
+
+  it('leaves the answer to the framework when the handler fails, and nothing else', async () => {
+    const failure = new Error('the login is away');
+    const onError = (): void => undefined;
+    const { view } = viewFixture({ onError });
+    const failing = toNodeListener(Object.assign(() => Promise.reject(failure), { onError }));
+    const serving = toNodeListener(view);
+    const passedOn: unknown[] = [];
+    const listener: NodeListener = (request, response) => {
+      const next = (error?: unknown): void => {
+        passedOn.push(error);
+        response.writeHead(503).end();
+      };
+      (request.url === '/' ? serving : failing)(request, response, next);
+    };
+    await withServer(listener, async (address) => {
+      expect((await fetch(address)).status).to.equal(200);
+      expect((await fetch(`${address}/failing`)).status).to.equal(503);
+    });
+    expect(passedOn).to.deep.equal([failure]);
+  });
 });
 
 /** What is answered to a request as it is sent, which `fetch` would change. */

@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 
+import { Semaphore } from '../../src/index.js';
 import { eventually } from '../../test/support/eventually.js';
+import { openClient } from '../../test/support/open-client.js';
 import { modulesOf } from '../package/folder-packages.js';
-import { describeInBrowser, type OpenPage, untilLink, untilText } from './page-fixture.js';
+import { describeInBrowser, type OpenPage, rowsOf, untilLink, untilText } from './page-fixture.js';
 import { stopUsers, UserProcess } from './user-process.js';
 
 interface Finding {
@@ -64,6 +66,22 @@ describeInBrowser('axe-core', (web) => {
       await expectClean(page);
       const wide = 'document.documentElement.scrollWidth > innerWidth';
       expect(await page.evaluate(wide), 'scrolls sideways').to.equal(false);
+    });
+
+    it(`finds nothing in groups and their shares, ${scheme}`, async () => {
+      const client = await openClient('redis', web().server.url);
+      const shared = new Semaphore(client.target, 'shared', { limit: 1 });
+      const holder = await shared.acquire();
+      const asked = [shared.acquire({ group: 'a' }), shared.acquire({ group: 'b', weight: 3 })];
+      const { page } = await open(scheme, 'shared');
+      await untilText(page, '#detail-waiting', '2');
+      expect(await rowsOf(page, 'groups')).to.deep.equal(['b 75 % – 1', 'a 25 % – 1']);
+      await expectClean(page);
+      for (const one of asked) void one.then((handle) => handle.release());
+      await holder.release();
+      await Promise.all(asked);
+      await shared.close();
+      await client.close();
     });
 
     it(`finds nothing in numbers that are stale, ${scheme}`, async () => {

@@ -66,7 +66,7 @@ describeInBrowser('changes from the page', (web) => {
     await page.locator('#confirm-limit').fill('1');
     await untilEffects(page, 'Nobody loses a permit: 2 are held now');
     await page.keyboard.press('Enter');
-    await untilText(page, '#detail-word', 'over');
+    await untilText(page, '#detail-state', 'over');
     expect(await textOf(page, '#detail-over')).to.equal('1 over the limit');
     expect(await page.locator('#strip .slot[data-state=over]').count()).to.equal(1);
     expect(problems).to.deep.equal([]);
@@ -92,7 +92,7 @@ describeInBrowser('changes from the page', (web) => {
     await page.locator('#pause').click();
     await untilEffects(page, 'Nobody gets a permit until you set another limit.');
     await page.locator('#confirm-yes').click();
-    await untilText(page, '#detail-word', 'paused');
+    await untilText(page, '#detail-state', 'paused');
     const waiting = second.ask('acquire', 1);
     await untilText(page, '#detail-waiting', '1');
     await first.ask('release', id);
@@ -103,7 +103,7 @@ describeInBrowser('changes from the page', (web) => {
     expect(await page.evaluate("document.querySelector('#confirm-limit').value")).to.equal('2');
     await page.locator('#confirm-yes').click();
     await waiting;
-    await untilText(page, '#detail-word', 'busy');
+    await untilText(page, '#detail-state', 'busy');
   });
 });
 

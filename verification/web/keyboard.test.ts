@@ -67,7 +67,7 @@ describeInBrowser('the keyboard alone', (web) => {
 
   it('sees where it is: everything that Tab reaches has a mark', async () => {
     const { page } = await web().open({ name: 'alpha' });
-    await untilText(page, '#detail-word', 'busy');
+    await untilText(page, '#detail-state', 'busy');
     const reached = new Set<string>();
     for (let step = 0; step < 12; step += 1) {
       await press(page, 'Tab');

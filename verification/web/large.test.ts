@@ -106,9 +106,10 @@ const scrollThrough = `async (table, steps) => {
     times.push(await frame() - began);
     const top = Math.max(0, grid.scrollTop);
     const bottom = Math.min(top + grid.clientHeight - body.offsetTop, body.offsetHeight);
+    const start = body.getBoundingClientRect().top;
     const rows = [...body.children].filter((row) => !row.hidden).map((row) => {
-      const from = new DOMMatrix(getComputedStyle(row).transform).m42;
-      return [from, from + row.offsetHeight];
+      const { top: from, bottom: to } = row.getBoundingClientRect();
+      return [from - start, to - start];
     });
     const covered = rows.filter(([from, to]) => to > top && from < bottom);
     const height = covered.reduce((sum, [from, to]) => sum + Math.min(to, bottom) - Math.max(from, top), 0);

@@ -14,6 +14,7 @@ declare module 'playwright-core' {
   export interface ContextOptions {
     viewport?: { width: number; height: number };
     colorScheme?: 'light' | 'dark';
+    reducedMotion?: 'reduce';
     deviceScaleFactor?: number;
     isMobile?: boolean;
     hasTouch?: boolean;

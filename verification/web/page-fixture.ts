@@ -112,6 +112,5 @@ export async function textOf(page: Page, selector: string): Promise<string> {
 export async function rowsOf(page: Page, table: string): Promise<string[]> {
   return page.evaluate<string[]>(`[...document.querySelectorAll('#${table} .rows > .row')]
     .filter((row) => !row.hidden)
-    .sort((a, b) => a.getAttribute('aria-rowindex') - b.getAttribute('aria-rowindex'))
     .map((row) => row.innerText.replaceAll(/\\s+/g, ' ').trim())`);
 }

@@ -111,7 +111,7 @@ describeInBrowser('the picture of four processes', (web) => {
 /** State, held, limit and waiting of each semaphore, or of the one whose page is open. */
 async function seen(page: Page): Promise<string[]> {
   if (await page.locator('#detail').isVisible()) {
-    const parts = ['#detail-word', '#detail-held', '#detail-limit', '#detail-waiting'];
+    const parts = ['#detail-state', '#detail-held', '#detail-limit', '#detail-waiting'];
     const [word, held, limit, waiting] = await Promise.all(parts.map((id) => textOf(page, id)));
     return [`${word} ${held} / ${limit} ${waiting}`];
   }

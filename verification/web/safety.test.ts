@@ -22,8 +22,8 @@ describeInBrowser('texts of others', (web) => {
     await page.locator('#semaphores .rows .name').click();
     await untilText(page, '#detail-name', NAME);
     await untilText(page, '#detail-waiting', '1');
-    expect(await textOf(page, '#holders .rows .text')).to.equal(LABEL);
-    expect(await textOf(page, '#queue .rows .text')).to.equal(LABEL);
+    expect(await textOf(page, '#holders .rows .label')).to.equal(LABEL);
+    expect(await textOf(page, '#queue .rows .label')).to.equal(LABEL);
     expect(await textOf(page, '#strip .slot-label')).to.equal(LABEL);
     await page.locator('#holders .rows button').click();
     expect(await textOf(page, '#confirm-effects')).to.include(`${LABEL} loses its permit`);

@@ -1,5 +1,5 @@
 import type { HolderState, WaiterState } from '../../index.js';
-import { STEP_MS, STEPS } from '../../sampler/histories.js';
+import { STEP_MS, STEPS } from '../../sampler/history.js';
 import { showDuration } from '../duration.js';
 import { ceilingOf, heldOf } from '../limit-text.js';
 import { holderColumns, WAITER_COLUMNS } from '../status-table.js';

@@ -1,26 +1,14 @@
-import type {
-  ChangeReply,
-  ErrorReply,
-  LimitRequest,
-  PauseRequest,
-  RevokeRequest,
-} from '../../api-types.js';
+import type { ChangeReply, ErrorReply, PauseRequest } from '../../api-types.js';
 import { authorization } from './token.js';
-
-interface Changes {
-  readonly limit: LimitRequest;
-  readonly pause: PauseRequest;
-  readonly revoke: RevokeRequest;
-}
 
 /**
  * Asks the server for a change.
  * @returns false when there was nothing to change any more
  * @throws {Error} with the server's reason
  */
-export async function change<K extends keyof Changes>(
-  kind: K,
-  request: Changes[K],
+export async function change(
+  kind: 'limit' | 'pause' | 'revoke',
+  request: PauseRequest & { limit?: number; ticketId?: string },
 ): Promise<boolean> {
   const response = await fetch(`api/${kind}`, {
     method: 'POST',

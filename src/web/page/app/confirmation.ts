@@ -1,4 +1,5 @@
-import { byId, setText } from './dom.js';
+import type { Detail } from '../../api-types.js';
+import { byId, element, setText } from './dom.js';
 
 export interface Question {
   readonly title: string;
@@ -8,7 +9,7 @@ export interface Question {
   readonly isDangerous?: boolean;
   /** Asks for a limit too, with this to start from. */
   readonly limit?: number;
-  /** Does it; gives what to say afterwards. */
+  /** Makes the change, and gives the message to show afterwards. */
   readonly act: (limit: number) => Promise<string>;
 }
 
@@ -18,6 +19,8 @@ export class Confirmation {
   readonly #input = byId('confirm-limit') as HTMLInputElement;
   readonly #yes = byId('confirm-yes') as HTMLButtonElement;
   #question: Question | undefined;
+  /** Makes the question of the numbers of now. */
+  #ofNow: ((detail: Detail) => Question) | undefined;
 
   constructor() {
     byId('confirm-no').addEventListener('click', () => this.#dialog.close());
@@ -26,68 +29,69 @@ export class Confirmation {
       void this.#act();
     });
     this.#input.addEventListener('input', () => this.#explain());
-    this.#dialog.addEventListener('click', (event) => {
-      if (event.target === this.#dialog) this.#dialog.close();
-    });
+    closeFromOutside(this.#dialog);
   }
 
-  ask(question: Question): void {
-    this.#question = question;
+  ask(question: (detail: Detail) => Question, detail: Detail): void {
+    const { title, limit, button, isDangerous } = (this.#question = question(detail));
+    this.#ofNow = question;
     notify('');
-    setText(byId('confirm-title'), question.title);
+    setText(byId('confirm-title'), title);
     setText(byId('confirm-error'), '');
-    byId('confirm-limit-field').hidden = question.limit === undefined;
-    this.#input.disabled = question.limit === undefined;
-    this.#input.value = String(question.limit ?? 0);
-    setText(this.#yes, question.button);
+    byId('confirm-limit-field').hidden = limit === undefined;
+    this.#input.disabled = limit === undefined;
+    this.#input.value = String(limit ?? 0);
+    setText(this.#yes, button);
     this.#yes.disabled = false;
-    this.#yes.classList.toggle('danger', question.isDangerous === true);
+    this.#yes.classList.toggle('danger', isDangerous === true);
     this.#explain();
     this.#dialog.showModal();
-    if (question.limit === undefined) byId('confirm-no').focus();
+    if (limit === undefined) byId('confirm-no').focus();
     else this.#input.select();
   }
 
-  /** The numbers have changed while somebody thinks about it. */
-  update(effects: Question['effects']): void {
-    if (!this.#dialog.open || this.#question === undefined) return;
-    this.#question = { ...this.#question, effects };
+  /** The numbers have changed, perhaps while somebody thinks about it. */
+  update(detail: Detail): void {
+    if (!this.#dialog.open) return;
+    this.#question = this.#ofNow?.(detail);
     this.#explain();
   }
 
-  #limit(): number {
-    return this.#input.validity.valid ? Number(this.#input.value) : Number.NaN;
+  close(): void {
+    this.#dialog.close();
   }
 
   #explain(): void {
-    const limit = this.#limit();
-    const effects = Number.isNaN(limit) ? [] : (this.#question?.effects(limit) ?? []);
-    const list = byId('confirm-effects');
-    if (effects.join('\n') === [...list.children].map((item) => item.textContent).join('\n'))
-      return;
-    const items = effects.map((effect) => {
-      const item = document.createElement('li');
-      item.textContent = effect;
-      return item;
-    });
-    list.replaceChildren(...items);
+    const effects = this.#input.validity.valid ? this.#question?.effects(this.#limit()) : [];
+    const items = (effects ?? []).map((text) => element('li', { text }));
+    byId('confirm-effects').replaceChildren(...items);
+  }
+
+  #limit(): number {
+    return Number(this.#input.value);
   }
 
   async #act(): Promise<void> {
-    const act = this.#question?.act;
-    if (act === undefined) return;
+    const asked = this.#ofNow;
     this.#yes.disabled = true;
     try {
-      const done = await act(this.#limit());
-      if (act !== this.#question?.act) return;
+      const done = await this.#question?.act(this.#limit());
+      if (asked !== this.#ofNow) return;
       this.#dialog.close();
-      notify(done);
+      notify(done ?? '');
     } catch (error) {
-      if (act !== this.#question?.act) return;
+      if (asked !== this.#ofNow) return;
       setText(byId('confirm-error'), error instanceof Error ? error.message : String(error));
       this.#yes.disabled = false;
     }
   }
+}
+
+/** A click beside a dialog closes it. */
+export function closeFromOutside(dialog: HTMLDialogElement): void {
+  dialog.addEventListener('click', ({ target }) => {
+    if (target === dialog) dialog.close();
+  });
 }
 
 /** Says what was done, until something else is. */

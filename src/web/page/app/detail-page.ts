@@ -1,14 +1,13 @@
 import type { Detail, SlotState } from '../../api-types.js';
 import { Confirmation, type Question } from './confirmation.js';
-import { byId, setAttribute, setText } from './dom.js';
+import { byId, setText } from './dom.js';
 import { count, duration, rate } from './format.js';
 import { HistoryCharts } from './history-charts.js';
 import { HolderTable } from './holder-table.js';
-import { PermitBar } from './permit-bar.js';
-import { limitText, stateOf } from './permit-state.js';
+import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { askForLimit, askToPause, askToRevoke } from './questions.js';
 import { QueueTable } from './queue-table.js';
-import { showGroups, showLosses } from './share-table.js';
+import { ShareTables } from './share-tables.js';
 import { SlotStrip } from './slot-strip.js';
 
 const ORIGINS = {
@@ -20,20 +19,19 @@ const ORIGINS = {
 /** All about one semaphore. */
 export class DetailPage {
   readonly #page = byId('detail');
-  readonly #bar = new PermitBar();
+  readonly #showBar = makeBar(byId('detail-bar'));
+  readonly #showState = makeState(byId('detail-state'));
   readonly #confirmation = new Confirmation();
   readonly #holders = new HolderTable((slot) => this.#revoke(slot));
   readonly #queue = new QueueTable();
+  readonly #shares = new ShareTables();
   readonly #strip = new SlotStrip((holderId) => this.#select(holderId));
   #charts: HistoryCharts | undefined;
   #detail: Detail | undefined;
   /** The last one above 0 that this page showed. */
   #limitSeen = 0;
-  /** What was asked last, of the numbers of now. */
-  #asked: ((detail: Detail) => Question) | undefined;
 
   constructor() {
-    byId('detail-bar').append(this.#bar.element);
     byId('set-limit').addEventListener('click', () => this.setLimit());
     byId('pause').addEventListener('click', () => this.pause());
   }
@@ -42,10 +40,9 @@ export class DetailPage {
   open(name: string | undefined): void {
     this.#page.hidden = name === undefined;
     this.#detail = undefined;
-    this.#asked = undefined;
+    this.#confirmation.close();
     this.#limitSeen = 0;
     this.#page.classList.add('unknown');
-    this.#strip.clear();
     if (name === undefined) return;
     setText(byId('detail-name'), name);
     byId('detail-name').focus();
@@ -57,13 +54,12 @@ export class DetailPage {
     this.#page.classList.remove('unknown');
     this.#showNumbers(detail);
     this.#strip.show(detail);
-    this.#holders.show(detail.slots);
-    this.#queue.show(detail.queue, detail.row.waiting);
+    this.#holders.show(detail);
+    this.#queue.show(detail);
     this.#charts ??= new HistoryCharts();
     this.#charts.show(detail);
-    showGroups(detail.groups);
-    showLosses(detail.losses);
-    if (this.#asked !== undefined) this.#confirmation.update(this.#asked(detail).effects);
+    this.#shares.show(detail);
+    this.#confirmation.update(detail);
   }
 
   setLimit(): void {
@@ -81,9 +77,7 @@ export class DetailPage {
   }
 
   #ask(question: (detail: Detail) => Question): void {
-    if (this.#detail?.actions !== true) return;
-    this.#asked = question;
-    this.#confirmation.ask(question(this.#detail));
+    if (this.#detail?.actions === true) this.#confirmation.ask(question, this.#detail);
   }
 
   #select(holderId: string): void {
@@ -100,10 +94,8 @@ export class DetailPage {
 
   #showNumbers({ row }: Detail): void {
     const state = stateOf(row);
-    const chip = byId('detail-state');
-    setAttribute(chip, 'data-state', state);
-    setText(byId('detail-word'), state);
-    this.#bar.show(row);
+    this.#showState(row);
+    this.#showBar(row);
     setText(byId('detail-held'), count(row.held));
     setText(byId('detail-limit'), limitText(row));
     setText(byId('detail-origin'), ORIGINS[row.limitFrom]);

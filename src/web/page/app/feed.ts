@@ -1,5 +1,4 @@
 import type { Detail, ListSnapshot } from '../../api-types.js';
-import { type StreamEvent, readEvents } from './event-stream.js';
 import { authorization } from './token.js';
 
 export interface FeedListener {
@@ -31,12 +30,12 @@ export class Feed {
   watch(name?: string): void {
     this.stop();
     this.#running = new AbortController();
-    void this.#run(name, this.#running.signal);
+    const query = name === undefined ? '' : `?name=${encodeURIComponent(name)}`;
+    void this.#run(`api/events${query}`, this.#running.signal);
   }
 
   stop(): void {
     this.#running?.abort();
-    this.#running = undefined;
   }
 
   /** Ends the pause before the next try, if there is one. */
@@ -44,13 +43,12 @@ export class Feed {
     this.#retryNow?.();
   }
 
-  async #run(name: string | undefined, stopped: AbortSignal): Promise<void> {
-    const query = name === undefined ? '' : `?name=${encodeURIComponent(name)}`;
+  async #run(address: string, stopped: AbortSignal): Promise<void> {
     for (let failures = 0; !stopped.aborted; failures += 1) {
       let reason = 'The stream of events has ended.';
       try {
-        const response = await this.#follow(`api/events${query}`, stopped, () => (failures = 0));
-        if (response === 'locked') return this.#listener.locked();
+        const end = await this.#follow(address, stopped, () => (failures = 0));
+        if (end === 'locked') return this.#listener.locked();
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
       }
@@ -60,50 +58,54 @@ export class Feed {
     }
   }
 
+  /** @param works called for each event */
   async #follow(
     address: string,
     stopped: AbortSignal,
     works: () => void,
   ): Promise<'ended' | 'locked'> {
-    const silence = new AbortController();
-    let alarm = 0;
-    const heard = (): void => {
-      clearTimeout(alarm);
-      alarm = setTimeout(() => silence.abort(), SILENCE_MS);
-    };
-    const end = (): void => silence.abort();
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    let alarm = setTimeout(end, SILENCE_MS);
     stopped.addEventListener('abort', end);
     try {
-      heard();
+      // `EventSource` cannot send a token.
       const headers = { accept: 'text/event-stream', ...authorization() };
-      const response = await fetch(address, { headers, cache: 'no-store', signal: silence.signal });
+      const response = await fetch(address, { headers, cache: 'no-store', signal: ended.signal });
       if (response.status === 401) return 'locked';
       if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`);
       this.#listener.opened();
-      for await (const event of readEvents(response.body, heard)) {
-        works();
-        if (!stopped.aborted) this.#deliver(event);
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let unread = '';
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done || stopped.aborted) return 'ended';
+        // A comment, which keeps the stream open, counts too.
+        clearTimeout(alarm);
+        alarm = setTimeout(end, SILENCE_MS);
+        const blocks = (unread + value).split('\n\n');
+        unread = blocks.pop() ?? '';
+        for (const block of blocks) if (this.#deliver(block)) works();
       }
-      return 'ended';
     } finally {
       clearTimeout(alarm);
       stopped.removeEventListener('abort', end);
     }
   }
 
-  #deliver({ type, data }: StreamEvent): void {
+  /** Server-sent events have a line for their type and one for their data here. */
+  #deliver(block: string): boolean {
+    const [, type, data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
     if (type === 'list') this.#listener.list(JSON.parse(data) as ListSnapshot);
     if (type === 'detail') this.#listener.detail(JSON.parse(data) as Detail);
+    return type !== undefined;
   }
 
   #pause(ms: number, stopped: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#retryNow = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      stopped.addEventListener('abort', this.#retryNow, { once: true });
+      setTimeout(resolve, ms);
+      this.#retryNow = resolve;
+      stopped.addEventListener('abort', () => resolve(), { once: true });
     });
   }
 }

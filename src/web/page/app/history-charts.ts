@@ -1,56 +1,196 @@
-import type { Detail } from '../../api-types.js';
-import { count, duration, rate } from './format.js';
-import { LineChart } from './line-chart.js';
+import type Chart from 'uplot';
 
-/** What happened over the last 15 minutes. */
+import type { Detail, HistoryPoint } from '../../api-types.js';
+import { byId, element, setAttribute } from './dom.js';
+import { count, duration, rate } from './format.js';
+
+/** assets.ts puts the chart library before this script. */
+declare const uPlot: typeof Chart;
+
+interface Line {
+  readonly name: string;
+  /** A custom property of style.css. */
+  readonly color: string;
+  readonly valueOf: (point: HistoryPoint) => number | null;
+  readonly isDashed?: boolean;
+  readonly isFilled?: boolean;
+}
+
+interface History {
+  readonly id: string;
+  readonly title: string;
+  readonly lines: readonly Line[];
+  readonly format: (value: number | null | undefined) => string;
+  /** The axis ends here at the earliest, so that little noise looks little. Default 1. */
+  readonly leastMax?: number;
+}
+
+const HISTORIES: readonly History[] = [
+  {
+    id: 'held',
+    title: 'Permits',
+    format: count,
+    lines: [
+      { name: 'held', color: '--held', valueOf: ({ held }) => held, isFilled: true },
+      { name: 'limit', color: '--faint', valueOf: ({ limit }) => limit, isDashed: true },
+    ],
+  },
+  {
+    id: 'waiting',
+    title: 'Queue',
+    format: count,
+    lines: [{ name: 'waiting', color: '--full', valueOf: (one) => one.waiting, isFilled: true }],
+  },
+  {
+    id: 'grants',
+    title: 'Grants',
+    format: rate,
+    lines: [
+      {
+        name: 'per second',
+        color: '--good',
+        valueOf: (one) => one.grantsPerSecond,
+        isFilled: true,
+      },
+    ],
+  },
+  {
+    id: 'waits',
+    title: 'Wait',
+    format: duration,
+    leastMax: 10,
+    lines: [
+      { name: 'p50', color: '--held', valueOf: ({ waitP50 }) => waitP50 },
+      { name: 'p99', color: '--over', valueOf: ({ waitP99 }) => waitP99, isDashed: true },
+    ],
+  },
+];
+
+const LONGEST_MS = 15 * 60_000;
+/** A view that has just begun shows what it has, but no less than this. */
+const SHORTEST_MS = 60_000;
+/** A gap longer than this has no line across it. */
+const GAP_MS = 20_000;
+
+/** What happened over the last 15 minutes: small charts, with their values at the pointer. */
 export class HistoryCharts {
-  readonly #charts = [
-    new LineChart({
-      figure: 'chart-held',
-      title: 'Permits',
-      format: count,
-      leastMax: 1,
-      lines: [
-        { name: 'held', color: '--held', valueOf: ({ held }) => held, filled: true },
-        { name: 'limit', color: '--faint', valueOf: ({ limit }) => limit, dashed: true },
-      ],
-    }),
-    new LineChart({
-      figure: 'chart-waiting',
-      title: 'Queue',
-      format: count,
-      leastMax: 1,
-      lines: [
-        { name: 'waiting', color: '--waiting', valueOf: ({ waiting }) => waiting, filled: true },
-      ],
-    }),
-    new LineChart({
-      figure: 'chart-grants',
-      title: 'Grants',
-      format: rate,
-      leastMax: 1,
-      lines: [
-        {
-          name: 'per second',
-          color: '--grants',
-          valueOf: ({ grantsPerSecond }) => grantsPerSecond,
-          filled: true,
-        },
-      ],
-    }),
-    new LineChart({
-      figure: 'chart-waits',
-      title: 'Wait',
-      format: duration,
-      leastMax: 10,
-      lines: [
-        { name: 'p50', color: '--held', valueOf: ({ waitP50 }) => waitP50 },
-        { name: 'p99', color: '--over', valueOf: ({ waitP99 }) => waitP99, dashed: true },
-      ],
-    }),
-  ];
+  readonly #charts = HISTORIES.map((history) => new HistoryChart(history));
 
   show({ history, at }: Detail): void {
-    for (const chart of this.#charts) chart.show(history, at);
+    const points = withGaps(history);
+    const since = Math.min(history[0]?.t ?? at, at - SHORTEST_MS);
+    for (const chart of this.#charts) chart.show(points, Math.max(since, at - LONGEST_MS), at);
   }
+}
+
+class HistoryChart {
+  readonly #history: History;
+  readonly #figure: HTMLElement;
+  readonly #plot: Chart;
+
+  constructor(history: History) {
+    this.#history = history;
+    const head = element('div', {
+      class: 'caption',
+      children: [element('h2', { text: history.title })],
+    });
+    const area = element('div', { class: 'chart-area' });
+    const attributes = { id: `chart-${history.id}`, role: 'img' };
+    this.#figure = element('div', { class: 'card chart', attributes, children: [head, area] });
+    byId('charts').append(this.#figure);
+    this.#plot = new uPlot(plotOptions(history, head), [[], ...history.lines.map(() => [])], area);
+    new ResizeObserver(() => {
+      if (area.clientWidth === 0) return;
+      this.#plot.setSize({ width: area.clientWidth, height: area.clientHeight });
+    }).observe(area);
+    const redraw = (): void => this.#plot.redraw();
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+  }
+
+  show(points: readonly Point[], min: number, max: number): void {
+    const { title, lines, format } = this.#history;
+    const values = lines.map(({ valueOf }) =>
+      points.map((point) => (point.isGap === true ? null : valueOf(point))),
+    );
+    this.#plot.setData([points.map(({ t }) => t / 1000), ...values], false);
+    this.#plot.setScale('x', { min: min / 1000, max: max / 1000 });
+    // For readers that cannot see it.
+    const summary = lines.map(({ name }, nth) => {
+      const highest = Math.max(0, ...(values[nth] ?? []).map((value) => value ?? 0));
+      return `${name} ${format(lastOf(values[nth]))}, at most ${format(highest)}`;
+    });
+    setAttribute(this.#figure, 'aria-label', `${title}, last 15 minutes: ${summary.join('; ')}`);
+  }
+}
+
+function plotOptions({ lines, format, leastMax = 1 }: History, head: HTMLElement): Chart.Options {
+  // Style sheets do not reach into a canvas: its text grows with that around it.
+  const scale = parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
+  const axis: Chart.Axis = {
+    stroke: () => color('--faint'),
+    grid: { stroke: () => color('--line'), width: 1 },
+    ticks: { show: false },
+    font: `${Math.round(11 * scale)}px system-ui, sans-serif`,
+  };
+  const amounts: Chart.Axis.Values = (_plot, ticks) =>
+    ticks.map((tick) => (tick === 0 ? '0' : format(tick)));
+  return {
+    width: 300,
+    height: 120,
+    legend: {
+      mount: (_plot, legend) => head.append(legend),
+      markers: {
+        stroke: (_plot, nth) => `var(${lines[nth - 1]?.color})`,
+        dash: (_plot, nth) => (lines[nth - 1]?.isDashed === true ? 'dashed' : 'solid'),
+        fill: 'none',
+      },
+    },
+    padding: [6, 8, 0, 0],
+    cursor: { sync: { key: 'redsem' }, drag: { x: false, y: false }, points: { size: 6 } },
+    scales: { y: { range: (_plot, _min, max) => [0, 1.15 * Math.max(max, leastMax)] } },
+    axes: [
+      { ...axis, size: 24 * scale, space: 70 * scale, values: clocks },
+      { ...axis, size: 52 * scale, space: 32, values: amounts },
+    ],
+    series: [{}, ...lines.map((line) => seriesOf(line, format))],
+  };
+}
+
+function seriesOf(
+  { name, color: property, isDashed, isFilled }: Line,
+  format: History['format'],
+): Chart.Series {
+  return {
+    label: name,
+    // At the pointer, else the last one.
+    value: (plot, value, nth, index) => format(index === null ? lastOf(plot.data[nth]) : value),
+    stroke: () => color(property),
+    width: 1.5,
+    points: { show: false },
+    ...(isDashed === true && { dash: [4, 4] }),
+    ...(isFilled === true && { fill: () => `${color(property)}26` }),
+  };
+}
+
+function lastOf(values: Iterable<number | null | undefined> = []): number | null | undefined {
+  return [...values].findLast((value) => value !== null);
+}
+
+/** A hexadecimal colour of style.css, as it is now: it changes with the system. */
+function color(property: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
+}
+
+const clocks: Chart.Axis.Values = (_plot, seconds, _axis, _space, step) =>
+  seconds.map((one) => new Date(one * 1000).toTimeString().slice(0, step < 60 ? 8 : 5));
+
+type Point = HistoryPoint & { readonly isGap?: true };
+
+/** Where nobody looked, the line breaks. */
+function withGaps(history: readonly HistoryPoint[]): readonly Point[] {
+  return history.flatMap((point, nth) => {
+    const before = history[nth - 1];
+    if (before === undefined || point.t - before.t <= GAP_MS) return [point];
+    return [{ ...before, t: before.t + 1, isGap: true as const }, point];
+  });
 }

@@ -1,65 +1,65 @@
-import type { SlotState } from '../../api-types.js';
+import type { Detail, SlotState } from '../../api-types.js';
 import { byId, element, setAttribute, setText } from './dom.js';
-import { count, duration } from './format.js';
-import { RowWindow, type RowView } from './row-window.js';
-import { cell } from './semaphore-row.js';
+import { count, duration, NOTHING } from './format.js';
+import { Grid, number, optional } from './grid.js';
 
 /** The holder of each slot. */
 export class HolderTable {
-  readonly #rows: RowWindow<SlotState>;
+  readonly #grid: Grid<SlotState>;
+  #mayRevoke = false;
 
   constructor(revoke: (slot: SlotState) => void) {
-    this.#rows = new RowWindow<SlotState>({
-      grid: byId('holders'),
-      keyOf: ({ holderId, slot }) => `${slot} ${holderId}`,
-      makeRow: () => makeRow(revoke),
+    const action = (): string => (this.#mayRevoke ? 'Revoke' : NOTHING);
+    this.#grid = new Grid<SlotState>({
+      id: 'holders',
+      keyOf,
       open: revoke,
+      columns: [
+        number('position', 'Slot', '2.6rem', ({ slot }) => String(slot)),
+        {
+          name: 'label',
+          title: 'Label',
+          width: 'minmax(4rem, 1fr)',
+          text: ({ label }) => label,
+          tip: ({ label, holderId }) => `${label}, ticket ${holderId}`,
+        },
+        number('since', 'Held for', '4.6rem', ({ heldFor }) => duration(heldFor)),
+        number('left', 'Time left', '4.6rem', ({ expiresIn }) => duration(expiresIn)),
+        number('token', 'Token', '9.8rem', ({ fencingToken }) => String(fencingToken)),
+        optional({
+          ...number('action', 'Action', '4.6rem', action),
+          make: (cell) => makeButton(cell, revoke),
+        }),
+      ],
     });
   }
 
-  show(slots: readonly SlotState[]): void {
-    this.#rows.show(slots);
+  show({ slots, actions }: Detail): void {
+    this.#mayRevoke = actions;
+    this.#grid.show(slots);
     setText(byId('holders-count'), count(slots.length));
-    byId('holders').hidden = slots.length === 0;
-    byId('no-holders').hidden = slots.length > 0;
   }
 
   activate(slot: SlotState): void {
-    this.#rows.activate(`${slot.slot} ${slot.holderId}`);
-    this.#rows.focus();
+    this.#grid.activate(keyOf(slot));
   }
 }
 
-function makeRow(revoke: (slot: SlotState) => void): RowView<SlotState> {
-  const slot = cell('number');
-  const label = cell('text');
-  const held = cell('number');
-  const left = cell('number');
-  const token = cell('number');
-  const button = element('button', {
-    class: 'small danger needs-actions',
-    text: 'Revoke',
-    attributes: { type: 'button', tabindex: '-1' },
-  });
-  const row = element('div', {
-    class: 'row holder',
-    attributes: { role: 'row' },
-    children: [slot, label, held, left, token, cell('cell-button', [button])],
-  });
+function keyOf({ slot, holderId }: SlotState): string {
+  return `${slot} ${holderId}`;
+}
+
+function makeButton(
+  cell: HTMLElement,
+  revoke: (slot: SlotState) => void,
+): (item: SlotState) => void {
+  const attributes = { type: 'button', tabindex: '-1' };
+  const button = element('button', { class: 'small danger', text: 'Revoke', attributes });
+  cell.append(button);
   let shown: SlotState | undefined;
-  button.addEventListener('click', (event) => {
-    event.stopPropagation();
-    if (shown !== undefined) revoke(shown);
-  });
-  const show = (item: SlotState): void => {
+  button.addEventListener('click', () => shown && revoke(shown));
+  return (item) => {
     shown = item;
-    setText(slot, String(item.slot));
-    setText(label, item.label);
-    setAttribute(label, 'title', `${item.label}, ticket ${item.holderId}`);
-    setText(held, duration(item.heldFor));
-    setText(left, duration(item.expiresIn));
-    setText(token, String(item.fencingToken));
     setAttribute(button, 'aria-label', `Revoke slot ${item.slot} of ${item.label}`);
   };
-  return { element: row, show };
 }

@@ -5,78 +5,65 @@ import { duration } from './format.js';
 /** Numbers older than this look old. A look is made each second. */
 const STALE_MS = 3000;
 
-type Condition = 'connecting' | 'live' | 'stale' | 'lost' | 'redis' | 'locked';
+const WORDS = {
+  connecting: 'Connecting',
+  live: 'Live',
+  stale: 'Late',
+  lost: 'Disconnected',
+  redis: 'No Redis',
+  locked: 'Locked',
+} as const;
 
-/** Says whether what is shown is what is: in words, and by the look of the whole page. */
+/** Says whether the numbers are of now: in words, and by the look of the whole page. */
 export class LinkStatus {
   #link: 'connecting' | 'open' | 'lost' | 'locked' = 'connecting';
   #server: ServerState | undefined;
-  /** Age of the numbers when they arrived, and when that was. */
-  #ageThen = 0;
-  #arrived: number | undefined;
+  /** When the numbers were of now, on the page's own clock. */
+  #numbersOf: number | undefined;
   #reason = '';
 
   constructor() {
     setInterval(() => this.#render(), 500);
   }
 
-  opened(): void {
-    this.#link = 'open';
-    this.#render();
-  }
-
-  lost(reason: string): void {
-    this.#link = 'lost';
+  set(link: 'open' | 'lost' | 'locked', reason = ''): void {
+    this.#link = link;
     this.#reason = reason;
     this.#render();
   }
 
-  locked(): void {
-    this.#link = 'locked';
-    this.#render();
-  }
-
   received(at: number, server: ServerState): void {
+    const { lastOkAt } = server;
     this.#server = server;
-    this.#arrived = performance.now();
-    this.#ageThen = server.lastOkAt === null ? 0 : Math.max(0, at - server.lastOkAt);
+    this.#numbersOf =
+      lastOkAt === null ? undefined : performance.now() - Math.max(0, at - lastOkAt);
     this.#render();
   }
 
-  #age(): number | undefined {
-    if (this.#arrived === undefined || this.#server?.lastOkAt === null) return undefined;
-    return this.#ageThen + performance.now() - this.#arrived;
-  }
-
-  #condition(): Condition {
+  #condition(age: number | undefined): keyof typeof WORDS {
     if (this.#link === 'locked' || this.#link === 'lost') return this.#link;
     if (this.#server?.reachable === false) return 'redis';
-    const age = this.#age();
     if (this.#link === 'connecting' || age === undefined) return 'connecting';
     return age > STALE_MS ? 'stale' : 'live';
   }
 
   #render(): void {
-    const condition = this.#condition();
-    const age = this.#age();
-    const since = age === undefined ? '' : ` Numbers are ${duration(roundAge(age))} old.`;
+    const age = this.#numbersOf === undefined ? undefined : performance.now() - this.#numbersOf;
+    const condition = this.#condition(age);
+    const message = this.#message(condition, age);
     setAttribute(document.body, 'data-link', condition);
-    const words: Record<Condition, readonly [string, string]> = {
-      connecting: ['Connecting', ''],
-      live: ['Live', ''],
-      stale: ['Late', `No news for a while.${since}`],
-      lost: ['Disconnected', `Connection lost: trying again.${since} (${this.#reason})`],
-      redis: ['No Redis', `Redis does not answer.${since} ${this.#server?.error ?? ''}`],
-      locked: ['Locked', ''],
-    };
-    const [word, message] = words[condition];
-    setText(byId('link-word'), word);
-    setText(byId('banner-text'), message.trim());
+    setText(byId('link-word'), WORDS[condition]);
+    setText(byId('banner-text'), message);
     byId('banner').hidden = message === '';
   }
-}
 
-/** Whole seconds: a banner that changes its tenths is restless. */
-function roundAge(ms: number): number {
-  return Math.max(1000, Math.floor(ms / 1000) * 1000);
+  #message(condition: keyof typeof WORDS, age: number | undefined): string {
+    // Whole seconds: a banner that changes its tenths is restless.
+    const whole = age && Math.max(1000, Math.floor(age / 1000) * 1000);
+    const since = whole === undefined ? '' : ` Numbers are ${duration(whole)} old.`;
+    if (condition === 'stale') return `No news for a while.${since}`;
+    if (condition === 'lost') return `Connection lost: trying again.${since} (${this.#reason})`;
+    if (condition !== 'redis') return '';
+    return `Redis does not answer.${since} ${this.#server?.error ?? ''}`;
+  }
 }

@@ -1,35 +1,54 @@
 import type { ListSnapshot, SemaphoreRow } from '../../api-types.js';
-import { byId, setText } from './dom.js';
-import { count, duration, plural } from './format.js';
+import { byId, element, setAttribute, setText } from './dom.js';
+import { count, duration, NOTHING, plural, rate } from './format.js';
+import { type Column, Grid, number } from './grid.js';
+import { limitText, makeBar, makeState, stateOf } from './permits.js';
 import { addressOf } from './route.js';
-import { RowOrder } from './row-order.js';
-import { RowWindow } from './row-window.js';
-import { makeSemaphoreRow } from './semaphore-row.js';
+
+/** How long rows keep their places after a hand was at them. */
+const HOLD_MS = 3000;
+
+const COLUMNS: readonly Column<SemaphoreRow>[] = [
+  { name: 'state', title: 'State', width: '5.6rem', text: stateOf, make: makeState },
+  {
+    name: 'name',
+    title: 'Name',
+    width: 'minmax(10rem, 1.1fr)',
+    text: ({ name }) => name,
+    make: makeLink,
+  },
+  { name: 'gauge', title: 'Permits', width: 'minmax(8rem, 1.4fr)', text: stateOf, make: makeBar },
+  { ...number('held', 'Held / limit', '7rem', limitText), make: makeHeld },
+  faint(number('waiting', 'Waiting', '5.5rem', (row) => count(row.waiting))),
+  faint(number('rate', 'Grants/s', '5.5rem', (row) => rate(row.rate))),
+  faint(number('oldest', 'Oldest wait', '7rem', (row) => duration(row.oldestWait))),
+];
 
 /** All semaphores, those under the most pressure first. */
 export class ListPage {
   readonly #page = byId('list');
   readonly #filter = byId('filter') as HTMLInputElement;
-  readonly #order = new RowOrder();
-  readonly #rows: RowWindow<SemaphoreRow>;
+  readonly #grid = new Grid<SemaphoreRow>({
+    id: 'semaphores',
+    keyOf: ({ name }) => name,
+    columns: COLUMNS,
+    open: ({ name }) => (location.hash = addressOf(name)),
+  });
   #snapshot: ListSnapshot | undefined;
+  /** The names from top to bottom, and until when they stay there. */
+  #shown: readonly string[] = [];
+  #heldUntil = 0;
 
   constructor() {
-    const grid = byId('semaphores');
-    this.#rows = new RowWindow<SemaphoreRow>({
-      grid,
-      keyOf: ({ name }) => name,
-      makeRow: makeSemaphoreRow,
-      open: ({ name }) => (location.hash = addressOf(name)),
-    });
+    const hold = (): void => void (this.#heldUntil = performance.now() + HOLD_MS);
     for (const sign of ['pointermove', 'keydown', 'wheel', 'touchmove']) {
-      grid.addEventListener(sign, () => this.#order.hold(), { passive: true });
+      byId('semaphores').addEventListener(sign, hold, { passive: true });
     }
     this.#filter.addEventListener('input', () => this.#render());
     this.#filter.addEventListener('keydown', (event) => {
       if (event.key !== 'ArrowDown' && event.key !== 'Enter') return;
       event.preventDefault();
-      this.#rows.focus();
+      this.#grid.focus();
     });
     byId('filter-form').addEventListener('submit', (event) => event.preventDefault());
   }
@@ -46,8 +65,7 @@ export class ListPage {
 
   /** Back from a semaphore, its row is where the keyboard continues. */
   focusRow(name: string): void {
-    this.#rows.activate(name);
-    this.#rows.focus();
+    this.#grid.activate(name);
   }
 
   focusFilter(): void {
@@ -65,32 +83,68 @@ export class ListPage {
 
   #render(): void {
     if (this.#snapshot === undefined || this.#page.hidden) return;
-    const { semaphores, total } = this.#snapshot;
-    const wanted = this.#filter.value.trim().toLowerCase();
-    const found = semaphores.filter(({ name }) => name.toLowerCase().includes(wanted));
-    this.#rows.show(this.#order.arrange(found));
-    this.#showTotals(found, wanted !== '', total);
-    byId('semaphores').hidden = found.length === 0;
-    byId('no-semaphores').hidden = semaphores.length > 0 || this.#snapshot.server.lastOkAt === null;
+    const { semaphores, server } = this.#snapshot;
+    const wanted = this.#filter.value.trim();
+    const found = semaphores.filter(({ name }) =>
+      name.toLowerCase().includes(wanted.toLowerCase()),
+    );
+    this.#grid.show(this.#arrange(found));
+    this.#showTotals(found, wanted !== '', this.#snapshot);
+    byId('no-semaphores').hidden = semaphores.length > 0 || server.lastOkAt === null;
     byId('no-match').hidden = semaphores.length === 0 || found.length > 0;
-    setText(byId('no-match-text'), this.#filter.value.trim());
+    setText(byId('no-match-text'), wanted);
   }
 
-  #showTotals(rows: readonly SemaphoreRow[], isFiltered: boolean, total: number): void {
+  /** As the server has ordered them, but nothing moves under a hand. */
+  #arrange(rows: readonly SemaphoreRow[]): readonly SemaphoreRow[] {
+    const places = new Map(this.#shown.map((name, place) => [name, place]));
+    const placeOf = ({ name }: SemaphoreRow): number => places.get(name) ?? places.size;
+    const isHeld = performance.now() < this.#heldUntil;
+    const arranged = isHeld ? rows.toSorted((one, other) => placeOf(one) - placeOf(other)) : rows;
+    this.#shown = arranged.map(({ name }) => name);
+    return arranged;
+  }
+
+  #showTotals(rows: readonly SemaphoreRow[], isFiltered: boolean, all: ListSnapshot): void {
     const sum = (field: 'held' | 'waiting'): number =>
-      rows.reduce((all, row) => all + row[field], 0);
+      rows.reduce((total, row) => total + row[field], 0);
     const oldest = rows.reduce((longest, row) => Math.max(longest, row.oldestWait ?? 0), 0);
-    const left = total - (this.#snapshot?.semaphores.length ?? 0);
-    const names = isFiltered
-      ? `${count(rows.length)} of ${plural(total, 'semaphore')}`
-      : plural(total, 'semaphore');
-    setText(byId('total-names'), names);
+    const left = all.total - all.semaphores.length;
+    const some = isFiltered ? `${count(rows.length)} of ` : '';
+    setText(byId('total-names'), `${some}${plural(all.total, 'semaphore')}`);
     setText(byId('total-held'), count(sum('held')));
     setText(byId('total-waiting'), count(sum('waiting')));
-    setText(byId('total-oldest'), oldest === 0 ? '–' : duration(oldest));
-    setText(
-      byId('left-out'),
-      left > 0 ? `The ${count(left)} with the least pressure are left out.` : '',
-    );
+    setText(byId('total-oldest'), oldest === 0 ? NOTHING : duration(oldest));
+    const leftOut = `The ${count(left)} with the least pressure are left out.`;
+    setText(byId('left-out'), left > 0 ? leftOut : '');
   }
+}
+
+function makeLink(cell: HTMLElement): (row: SemaphoreRow) => void {
+  const link = element('a', { attributes: { tabindex: '-1' } });
+  cell.append(link);
+  return ({ name, error }) => {
+    setText(link, name);
+    setAttribute(link, 'href', addressOf(name));
+    setAttribute(link, 'title', error ?? name);
+  };
+}
+
+function makeHeld(cell: HTMLElement): (row: SemaphoreRow) => void {
+  const [held, limit] = [element('b'), element('span', { class: 'of' })];
+  cell.append(held, limit);
+  return (row) => {
+    setText(held, count(row.held));
+    setText(limit, ` / ${limitText(row)}`);
+    held.classList.toggle('nothing', row.held === 0);
+  };
+}
+
+/** A number that is faint where it is nothing, so that the others stand out. */
+function faint({ text, ...column }: Column<SemaphoreRow>): Column<SemaphoreRow> {
+  const make = (cell: HTMLElement) => (row: SemaphoreRow) => {
+    setText(cell, text(row));
+    cell.classList.toggle('nothing', /^[0–]$/.test(text(row)));
+  };
+  return { ...column, text, make };
 }

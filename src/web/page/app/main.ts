@@ -20,7 +20,7 @@ let wantsFilter = false;
 const feed = new Feed({
   opened: () => {
     showLock(false);
-    status.opened();
+    status.set('open');
   },
   list: (snapshot) => {
     status.received(snapshot.at, snapshot.server);
@@ -31,9 +31,9 @@ const feed = new Feed({
     status.received(state.at, state.server);
     if (state.row.name === name) detail.show(state);
   },
-  lost: (reason) => status.lost(reason),
+  lost: (reason) => status.set('lost', reason),
   locked: () => {
-    status.locked();
+    status.set('locked');
     showLock(true);
   },
 });

@@ -1,3 +1,4 @@
+import { closeFromOutside } from './confirmation.js';
 import { byId } from './dom.js';
 
 export interface Shortcuts {
@@ -12,9 +13,7 @@ export function listenForShortcuts({ keys, escape }: Shortcuts): void {
   const showHelp = (): void => help.showModal();
   byId('help-button').addEventListener('click', showHelp);
   byId('help-close').addEventListener('click', () => help.close());
-  help.addEventListener('click', (event) => {
-    if (event.target === help) help.close();
-  });
+  closeFromOutside(help);
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (document.querySelector('dialog[open]') !== null) return;

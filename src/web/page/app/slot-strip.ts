@@ -10,8 +10,9 @@ const ROOMY = 12;
 /** All permits side by side: a cell per slot, filled as far as its lease has time left. */
 export class SlotStrip {
   readonly #strip = byId('strip');
-  readonly #cells: Cell[] = [];
-  readonly #longest = new Map<string, number>();
+  readonly #cells: ReturnType<typeof makeCell>[] = [];
+  /** The longest time left that was seen of a ticket, by its id, is about its whole lease. */
+  #leases = new Map<string, number>();
 
   constructor(select: (holderId: string) => void) {
     this.#strip.addEventListener('click', (event) => {
@@ -22,70 +23,50 @@ export class SlotStrip {
 
   show({ row, slots }: Detail): void {
     const bySlot = new Map(slots.map((slot) => [slot.slot, slot]));
-    const highest = slots.reduce((most, { slot }) => Math.max(most, slot + 1), 0);
-    const all = Math.max(row.limit ?? 0, highest);
+    const all = Math.max(row.limit ?? 0, ...slots.map(({ slot }) => slot + 1));
     const shown = Math.min(all, MOST);
     this.#noteLeases(slots);
     setAttribute(this.#strip, 'data-size', all <= ROOMY ? 'roomy' : all <= 128 ? 'number' : 'dot');
     setProperty(this.#strip, '--columns', String(all > ROOMY / 2 ? Math.ceil(all / 2) : all));
     setAttribute(this.#strip, 'aria-label', `${count(row.held)} of ${plural(all, 'slot')} held`);
-    while (this.#cells.length < shown) this.#addCell();
+    while (this.#cells.length < shown) this.#cells.push(makeCell(this.#strip));
     this.#cells.forEach((cell, slot) => {
-      cell.element.hidden = slot >= shown;
-      if (slot >= shown) return;
       const holder = bySlot.get(slot);
-      cell.show(slot, holder, row.limit !== null && slot >= row.limit, this.#left(holder));
+      const lease = this.#leases.get(holder?.holderId ?? '') ?? Infinity;
+      cell.element.hidden = slot >= shown;
+      if (slot < shown) cell.show(slot, holder, slot >= (row.limit ?? Infinity), lease);
     });
     setText(byId('strip-more'), all > shown ? `and ${count(all - shown)} more slots` : '');
   }
 
-  /** Forgets the former semaphore. */
-  clear(): void {
-    this.#longest.clear();
-  }
-
-  #addCell(): void {
-    const cell = new Cell();
-    this.#cells.push(cell);
-    this.#strip.append(cell.element);
-  }
-
-  /** The longest time left that was seen of a ticket is about its whole lease. */
   #noteLeases(slots: readonly SlotState[]): void {
-    const known = new Set<string>();
-    for (const { holderId, expiresIn } of slots) {
-      known.add(holderId);
-      this.#longest.set(holderId, Math.max(expiresIn, this.#longest.get(holderId) ?? 0));
-    }
-    for (const id of this.#longest.keys()) if (!known.has(id)) this.#longest.delete(id);
-  }
-
-  #left(holder: SlotState | undefined): number {
-    if (holder === undefined) return 0;
-    return holder.expiresIn / Math.max(1, this.#longest.get(holder.holderId) ?? 1);
+    const longest = slots.map(({ holderId, expiresIn }): [string, number] => [
+      holderId,
+      Math.max(1, expiresIn, this.#leases.get(holderId) ?? 0),
+    ]);
+    this.#leases = new Map(longest);
   }
 }
 
-class Cell {
-  readonly #number = element('span', { class: 'slot-number' });
-  readonly #label = element('span', { class: 'slot-label' });
-  readonly #times = element('span', { class: 'slot-times' });
-  readonly element = element('span', {
-    class: 'slot',
-    children: [this.#number, this.#label, this.#times],
-  });
-
-  show(slot: number, holder: SlotState | undefined, isOver: boolean, left: number): void {
+function makeCell(strip: HTMLElement) {
+  const number = element('span', { class: 'slot-number' });
+  const label = element('span', { class: 'slot-label' });
+  const times = element('span', { class: 'slot-times' });
+  const cell = element('span', { class: 'slot', children: [number, label, times] });
+  strip.append(cell);
+  const show = (slot: number, holder: SlotState | undefined, isOver: boolean, lease: number) => {
+    const left = (holder?.expiresIn ?? 0) / lease;
     const state = holder === undefined ? 'free' : isOver ? 'over' : left < 0.4 ? 'ending' : 'held';
-    setAttribute(this.element, 'data-state', state);
-    setAttribute(this.element, 'data-holder', holder?.holderId ?? '');
-    setAttribute(this.element, 'title', holder === undefined ? `slot ${slot}: free` : tip(holder));
-    setProperty(this.element, '--left', `${Math.round(100 * left)}%`);
-    setText(this.#number, String(slot));
-    setText(this.#label, holder?.label ?? 'free');
-    const times = holder && `${duration(holder.heldFor)} · ${duration(holder.expiresIn)} left`;
-    setText(this.#times, times ?? '');
-  }
+    setAttribute(cell, 'data-state', state);
+    setAttribute(cell, 'data-holder', holder?.holderId ?? '');
+    setAttribute(cell, 'title', holder === undefined ? `slot ${slot}: free` : tip(holder));
+    setProperty(cell, '--left', `${Math.round(100 * left)}%`);
+    setText(number, String(slot));
+    setText(label, holder?.label ?? 'free');
+    const shown = holder && `${duration(holder.heldFor)} · ${duration(holder.expiresIn)} left`;
+    setText(times, shown ?? '');
+  };
+  return { element: cell, show };
 }
 
 function tip({ slot, label, heldFor, expiresIn, fencingToken }: SlotState): string {

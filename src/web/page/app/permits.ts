@@ -1,0 +1,53 @@
+import type { SemaphoreRow } from '../../api-types.js';
+import { element, setAttribute, setProperty, setText } from './dom.js';
+import { count } from './format.js';
+
+/** Each state has a sign beside its word and the colour that style.css gives it. */
+const SIGNS = { damaged: '✕', paused: '‖', over: '▲', full: '●', busy: '◐', idle: '○' } as const;
+
+/** Up to this many permits, each has its own cell in a bar. */
+const CELLS = 32;
+
+/** `?`: unknown; `∞`: beside a rate there is none. */
+export function limitText({ limit, limitFrom }: SemaphoreRow): string {
+  if (limit !== null) return count(limit);
+  return limitFrom === 'none' ? '?' : '∞';
+}
+
+export function stateOf(row: SemaphoreRow): keyof typeof SIGNS {
+  if (row.error !== undefined) return 'damaged';
+  if (row.limit === 0) return 'paused';
+  if (row.over > 0) return 'over';
+  if (row.limit !== null && row.held >= row.limit) return 'full';
+  return row.held > 0 ? 'busy' : 'idle';
+}
+
+/** The state as a sign and a word. */
+export function makeState(place: HTMLElement): (row: SemaphoreRow) => void {
+  const sign = element('i', { class: 'sign', attributes: { 'aria-hidden': 'true' } });
+  const word = element('span');
+  place.append(sign, word);
+  return (row) => {
+    const state = stateOf(row);
+    setAttribute(place, 'data-state', state);
+    setAttribute(sign, 'data-sign', SIGNS[state]);
+    setText(word, state);
+  };
+}
+
+/** Held, free and over the limit as one bar. The numbers beside it say the same. */
+export function makeBar(place: HTMLElement): (row: SemaphoreRow) => void {
+  const children = [element('i', { class: 'bar-held' }), element('i', { class: 'bar-over' })];
+  const bar = element('span', { class: 'bar', attributes: { 'aria-hidden': 'true' }, children });
+  place.append(bar);
+  return (row) => {
+    // While it is paused, holders may keep what they have.
+    const over = row.limit === 0 ? 0 : row.over;
+    const whole = Math.max(row.limit ?? row.held, row.held, 1);
+    setAttribute(bar, 'data-state', stateOf(row));
+    setAttribute(bar, 'data-cells', String(whole <= CELLS));
+    setProperty(bar, '--whole', String(whole));
+    setProperty(bar, '--held-part', `${(100 * (row.held - over)) / whole}%`);
+    setProperty(bar, '--over-part', `${(100 * over) / whole}%`);
+  };
+}
