@@ -111,7 +111,7 @@ function randomCall(random: RandomNumbers, key: SemaphoreKey, time: number): Cal
 
 function randomClaim(random: RandomNumbers): port.SetClaim {
   const set = random.pick(['a,b', 'a,b+c,d', 'c,d', 'e']);
-  return { set, record: random.pick(['unless-foreign', 'instead', 'never'] as const) };
+  return { set, otherSet: random.pick(['refuse', 'warn'] as const) };
 }
 
 function sorted(sets: readonly port.RecordedSet[]): port.RecordedSet[] {

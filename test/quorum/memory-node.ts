@@ -3,7 +3,7 @@ import type { Clock } from '../../src/time/clock.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { MAX_FREE_SLOTS } from '../../src/backends/protocol.js';
 import { LateCallError } from '../../src/backends/quorum/quorum-node.js';
-import { haveCommonList } from '../../src/backends/quorum/set-name.js';
+import { haveCommonList } from '../../src/backends/quorum/node-sets.js';
 
 /** What one node knows of one semaphore. */
 interface Slots {
@@ -41,7 +41,11 @@ export class MemoryQuorumNode implements port.QuorumNode {
       slots.tickets.size > 0 && slots.lastLimit !== limit ? slots.lastLimit : undefined;
     const sets = setsIn(slots, call);
     const before = new Set(slots.tickets.values());
-    const holdings = requests.map((request) => take(slots, request, call, time));
+    const isRefused =
+      call.claim?.otherSet === 'refuse' && foreignSets(slots, call.claim).length > 0;
+    const holdings = requests.map((request) =>
+      isRefused ? undefined : take(slots, request, call, time),
+    );
     if ([...slots.tickets.values()].some((ticket) => !before.has(ticket))) {
       recordSet(slots, call, time, false);
     }
@@ -169,23 +173,18 @@ function setsIn(slots: Slots, { claim }: port.GrantingCall): port.RecordedSet[] 
   return [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
 }
 
+function foreignSets({ sets }: Slots, { set }: port.SetClaim): string[] {
+  return [...sets.keys()].filter((other) => !haveCommonList(other, set));
+}
+
 /** As `quorum-sets.lua`. */
-function recordSet(
-  { sets }: Slots,
-  { claim, ttl }: port.GrantingCall,
-  time: number,
-  holds: boolean,
-): void {
+function recordSet(slots: Slots, call: port.GrantingCall, time: number, holds: boolean): void {
+  const { claim, ttl } = call;
   if (claim === undefined) return;
-  const { set, record } = claim;
-  const foreign = [...sets.keys()].filter((other) => !haveCommonList(other, set));
-  if (record === 'instead') for (const stranger of foreign) sets.delete(stranger);
-  const recorded = record === 'instead' || (record === 'unless-foreign' && foreign.length === 0);
-  const renewed = holds || record !== 'never' ? time + ttl : 0;
-  for (const one of [set, ...foreign]) {
-    const { until = 0, proven = false } = sets.get(one) ?? {};
-    if (until === 0 && (one !== set || !recorded)) continue;
-    const known = { until: Math.max(until, renewed), proven: proven || (one === set && holds) };
-    sets.set(one, known);
-  }
+  const { sets } = slots;
+  const foreign = foreignSets(slots, claim);
+  if (foreign.some((other) => !holds || sets.get(other)?.proven === true)) return;
+  for (const other of foreign) sets.delete(other);
+  const { until = 0, proven = false } = sets.get(claim.set) ?? {};
+  sets.set(claim.set, { until: Math.max(until, time + ttl), proven: proven || holds });
 }

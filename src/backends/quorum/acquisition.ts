@@ -77,22 +77,21 @@ export class Acquisition {
     }
     this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
     const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
-    const sure = otherSet.error === undefined && otherSet.unrecorded !== true;
-    const losers = candidates.filter(({ slots }) => !sure || slots.length === 0);
+    const losers = candidates.filter(({ slots }) => otherSet !== undefined || slots.length === 0);
     this.#contested = shuffle(this.#freeOnMajority(losers, replies), this.#quorum.clock);
     for (const candidate of losers) {
       const split = candidate.holdings.some((holding) => holding !== undefined);
       this.#giveUp(candidate, split ? 'split' : 'refused', answers);
     }
-    if (otherSet.error !== undefined) throw otherSet.error;
+    if (otherSet !== undefined) throw otherSet;
     const winners = candidates.filter(({ progress }) => progress === 'open');
     if (winners.length > 0) await this.#secure(winners, answers);
     return answers;
   }
 
   #take(candidates: readonly Candidate[]): Promise<Answers<TakeReply>> {
-    const { key, label } = this.#call;
-    const claim = this.#quorum.sets.claimFor(key);
+    const { label } = this.#call;
+    const { claim } = this.#quorum.sets;
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
       const { id, permits } = candidate.request;
@@ -141,7 +140,7 @@ export class Acquisition {
       if (wonSlots(votes) !== undefined) won = true;
       else if (!settled || canStillWin(votes)) return false;
     }
-    return this.#quorum.isSetSettled(this.#call.key, answers, won);
+    return this.#quorum.isSetSettled(answers, won);
   }
 
   /** Agrees on fencing tokens, and makes sure that what was won is still worth something. */

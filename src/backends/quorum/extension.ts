@@ -62,7 +62,7 @@ export class Extension {
     const update = (index: number, reply: KeepReply): void => {
       members.forEach(({ holdings }, i) => (holdings[index] = reply.holdings[i]));
     };
-    const claim = this.#quorum.sets.claimOfHolder(this.#terms.key);
+    const { claim } = this.#quorum.sets;
     return this.#quorum.ask<KeepReply>({
       timeoutMs: Math.max(
         MIN_NODE_TIMEOUT_MS,

@@ -45,15 +45,11 @@ export interface GrantingCall extends CallTiming {
   readonly claim?: SetClaim | undefined;
 }
 
-/** The set of nodes that the caller lists, see `set-name.ts`. */
+/** The set of nodes that the caller lists, see `NodeSets`. */
 export interface SetClaim {
   readonly set: string;
-  /**
-   * Whether the node records it, for one ttl. A set is foreign when it has no list in common with
-   * this one. `unless-foreign`: where no foreign set is recorded; `instead`: instead of foreign
-   * sets; `never`: the caller only looks.
-   */
-  readonly record: 'unless-foreign' | 'instead' | 'never';
+  /** `refuse`: the node refuses to take while a foreign set is in use there. */
+  readonly otherSet: 'refuse' | 'warn';
 }
 
 export interface NodeReply {

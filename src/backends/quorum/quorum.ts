@@ -7,11 +7,10 @@ import { BatchSize } from './batch-size.js';
 import { HazardListeners } from './hazard-listeners.js';
 import { NodeLink } from './node-link.js';
 import type { ReportedSets } from './node-sets.js';
-import { NodeSets } from './node-sets.js';
+import { formatSet, NodeSets, setName } from './node-sets.js';
 import type { GrantingCall, NodeReply, QuorumNode, RecordedSet } from './quorum-node.js';
 import type { Answers, RoundOptions } from './round.js';
 import { askAll, reasonsIn, repliedIn, repliesIn } from './round.js';
-import { setName, formatSet } from './set-name.js';
 import { Rollback } from './rollback.js';
 
 /** Times and other terms of the tickets that a background call is about. */
@@ -29,15 +28,6 @@ export interface QuorumSettings {
   readonly otherSet?: 'refuse' | 'warn';
 }
 
-/**
- * What is found of other sets: `unrecorded`: none, but what was granted is not recorded; see
- * `NodeSets`.
- */
-export interface OtherSet {
-  readonly error?: QuorumError;
-  readonly unrecorded?: boolean;
-}
-
 /** The nodes together, and what this process knows of them and of its tickets. */
 export class Quorum {
   readonly clock: Clock;
@@ -51,18 +41,15 @@ export class Quorum {
   readonly #rollbacks: readonly Rollback[];
   #attempts = 0;
   #longestTtl = 0;
-  readonly #refusesOtherSets: boolean;
 
   constructor(nodes: readonly QuorumNode[], clock: Clock, settings: QuorumSettings) {
     this.clock = clock;
     this.links = nodes.map((node) => new NodeLink(node, clock));
     const lists = settings.lists ?? [nodes.map((_, place) => place)];
     this.majorities = new Majorities(nodes.length, lists);
-    this.sets = new NodeSets(
-      ownSet(settings.names ?? nodes.map(({ name }) => name), lists),
-      this.majorities,
-    );
-    this.#refusesOtherSets = settings.otherSet !== 'warn';
+    const set = ownSet(settings.names ?? nodes.map(({ name }) => name), lists);
+    const { otherSet = 'refuse' } = settings;
+    this.sets = new NodeSets(set === undefined ? undefined : { set, otherSet }, this.majorities);
     this.#rollbacks = this.links.map((link) => new Rollback(link, clock, this.sets));
     this.held = new HeldTickets(clock);
   }
@@ -93,32 +80,30 @@ export class Quorum {
   }
 
   /**
-   * Looks whether others use the nodes in another set, and warns of it.
-   * @returns the reason not to hold what these answers granted, if there is one
+   * Whether others use the nodes in another set, and warns of it.
+   * @returns the reason not to hold what these answers granted
    */
-  findOtherSet(key: SemaphoreKey, answers: Answers<{ sets: readonly RecordedSet[] }>): OtherSet {
+  findOtherSet(key: SemaphoreKey, answers: Answers<SetsReply>): QuorumError | undefined {
     const reported = setsIn(answers);
-    const verdict = this.sets.judge(key, reported);
-    if (verdict.kind !== 'other') return { unrecorded: verdict.kind === 'unrecorded' };
-    const message = this.sets.describe(verdict.foreign);
+    const foreign = this.sets.foreignIn(reported);
+    if (foreign.flat().length === 0 || this.sets.isProven(reported)) return undefined;
+    const message = this.sets.describe(foreign);
     this.listeners.notify(key, message);
-    if (!this.#refusesOtherSets) return {};
-    const reasons = verdict.foreign.map(([set]) =>
+    if (this.sets.claim?.otherSet === 'warn') return undefined;
+    const reasons = foreign.map(([set]) =>
       set === undefined ? undefined : new Error(`in use as one of ${formatSet(set)}`),
     );
-    return { error: new QuorumError(this.majorities.needed, reasons, message) };
+    return new QuorumError(this.majorities.needed, reasons, message);
   }
 
   /**
    * Whether what was answered so far is enough to know that nobody uses the nodes in another set.
    * `won`: whether that matters.
    */
-  isSetSettled(
-    key: SemaphoreKey,
-    answers: Answers<{ sets: readonly RecordedSet[] }>,
-    won: boolean,
-  ): boolean {
-    if (this.sets.isSettled(key, setsIn(answers), won)) return true;
+  isSetSettled(answers: Answers<SetsReply>, won: boolean): boolean {
+    const reported = setsIn(answers);
+    if (this.sets.claim === undefined || this.sets.isProven(reported)) return true;
+    if (!won && this.sets.foreignIn(reported).flat().length === 0) return true;
     return answers.every((answer, i) => answer !== undefined || this.links[i]?.silent === true);
   }
 
@@ -159,6 +144,10 @@ function ownSet(
   return setName(lists.map((places) => places.flatMap((place) => names[place] ?? [])));
 }
 
-function setsIn(answers: Answers<{ sets: readonly RecordedSet[] }>): ReportedSets {
+interface SetsReply {
+  readonly sets: readonly RecordedSet[];
+}
+
+function setsIn(answers: Answers<SetsReply>): ReportedSets {
   return repliesIn(answers).map((reply) => reply?.sets);
 }

@@ -32,11 +32,7 @@ import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.j
 import { quorumDropScript, quorumHoldScript, quorumListScript } from './scripts.js';
 
 const MODE_LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
-const CLAIM_SIGNS: Record<SetClaim['record'], string> = {
-  'unless-foreign': '+',
-  instead: '!',
-  never: '?',
-};
+const CLAIM_SIGNS: Record<SetClaim['otherSet'], string> = { refuse: '!', warn: '?' };
 
 /** What one semaphore has in a call of a script. */
 interface ScriptPart<Reply> extends LaneItem {
@@ -87,7 +83,7 @@ export class RedisQuorumNode implements QuorumNode {
   }
 
   drop({ key, origin, tickets, timeoutMs }: DropCall): Promise<DropReply> {
-    const from = origin === undefined ? '' : `${origin.held ? '' : '-'}${origin.set}`;
+    const from = origin === undefined ? '' : `${origin.held ? '=' : '-'}${origin.set}`;
     const dropped = tickets.flatMap(({ id, attempt }) => [
       id,
       attempt === Infinity ? '' : String(attempt),
@@ -184,7 +180,7 @@ function holdPart(
 /** See `quorum-hold.lua`. */
 function termsOf({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
   const latest = notAfter === undefined ? '' : String(microseconds(notAfter));
-  const claimed = claim === undefined ? '' : `${CLAIM_SIGNS[claim.record]}${claim.set}`;
+  const claimed = claim === undefined ? '' : `${CLAIM_SIGNS[claim.otherSet]}${claim.set}`;
   return [String(limit), String(microseconds(ttl)), latest, claimed];
 }
 

@@ -50,7 +50,7 @@ export function parseHold(requests: number, areSetsWanted: boolean): ParseLine<T
       free: parseSlots(free),
       holdings,
       otherLimit: other === '' ? undefined : Number(other),
-      sets: areSetsWanted ? parseSets(sets, time) : [],
+      sets: areSetsWanted ? parseSets(sets) : [],
     };
   };
 }
@@ -99,11 +99,12 @@ function parseSlots(text: string): number[] {
   return text === '' ? [] : text.split(',').map(Number);
 }
 
-/** Those that have not expired. See `quorum-sets.lua`. */
-function parseSets(text: string, time: number): RecordedSet[] {
-  return Array.from(text.matchAll(/(\d+) (=?)([^;]+);/g)).flatMap(([, until, mark, set = '']) =>
-    milliseconds(until) > time ? { set, proven: mark === '=' } : [],
-  );
+/** See `quorum-sets.lua`. */
+function parseSets(text: string): RecordedSet[] {
+  return Array.from(text.matchAll(/\d+ (=?)([^;]+);/g), ([, mark, set = '']) => ({
+    set,
+    proven: mark === '=',
+  }));
 }
 
 function milliseconds(microseconds: string | undefined): number {

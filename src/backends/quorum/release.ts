@@ -16,7 +16,8 @@ export async function releaseTickets(
   { key, ids }: ReleaseCall,
   held: boolean,
 ): Promise<boolean[]> {
-  const origin = quorum.sets.originOf(key, held);
+  const { claim } = quorum.sets;
+  const origin = claim && { set: claim.set, held };
   const tickets = ids.map((id) => ({ id, attempt: Infinity }));
   const retryOn = (index: number): void => {
     for (const { id, attempt } of tickets) quorum.rollBack(index, key, id, attempt);

@@ -31,7 +31,7 @@ async function restore(
   const requests = ids.flatMap((id) => restoreRequest(quorum, id) ?? []);
   const link = quorum.links[index];
   if (requests.length === 0 || link === undefined) return;
-  const claim = quorum.sets.claimOfHolder(terms.key);
+  const { claim } = quorum.sets;
   const { holdings } = await link.call(nodeTimeout(terms.ttl), (node, timing) =>
     node.keep({ ...terms, ...timing, claim, requests }),
   );

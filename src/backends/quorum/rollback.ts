@@ -99,7 +99,8 @@ export class Rollback {
     const [first] = tickets;
     if (first === undefined) return false;
     const { key } = first;
-    const origin = this.#sets.originOf(key, false);
+    const { claim } = this.#sets;
+    const origin = claim && { set: claim.set, held: false };
     try {
       await this.#link.call(CALL_TIMEOUT_MS, (node, { timeoutMs }) =>
         node.drop({ key, origin, tickets, timeoutMs }),

@@ -87,7 +87,7 @@ async function propose(
       if (reply === undefined) return;
       open.forEach(({ holdings }, i) => (holdings[node] = reply.holdings[i]));
     });
-  const claim = quorum.sets.claimFor(terms.key);
+  const { claim } = quorum.sets;
   const answers = await quorum.ask<KeepReply>({
     timeoutMs,
     send: (node, timing) => node.keep({ ...terms, ...timing, claim, requests }),
