@@ -165,7 +165,7 @@ describe('sets of nodes', () => {
   });
 
   it('are begun at once while a node is away whose client gives up its calls late', async () => {
-    fixture.node(2).take = async () => {
+    fixture.node(2).hold = async () => {
       await new Promise<void>((resolve) => fixture.clock.schedule(resolve, TTL));
       throw new Error('Connection is closed.');
     };

@@ -1,11 +1,17 @@
-import type { Clock } from '../../time/clock.js';
+import type { Clock, Instant } from '../../time/clock.js';
 import { instant } from '../../time/clock.js';
 import { ServerClock } from '../../time/server-clock.js';
 import { LateCallError } from './quorum-node.js';
 import type { CallTiming, NodeReply, QuorumNode } from './quorum-node.js';
 
-/** By how much the next call may take longer than the last. */
-const SLACK_MS = 2;
+/** Bounds of how long one node is waited for. */
+export const MIN_NODE_TIMEOUT_MS = 50;
+export const MAX_NODE_TIMEOUT_MS = 1000;
+
+/** How long one node may take for a call about tickets that live so long, in milliseconds. */
+export function nodeTimeout(ttl: number): number {
+  return Math.min(Math.max(ttl / 10, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
+}
 
 /**
  * A node has left an earlier call without an answer, and is not asked until it gives one or some
@@ -31,8 +37,9 @@ export class NodeLink {
   readonly #open = new Set<OpenCall>();
   #lastSent = -Infinity;
   /** A call has failed that was waited for in vain, and none was answered since. */
-  #failing = false;
-  #seen: { readonly time: number; readonly sent: number; readonly took: number } | undefined;
+  #isFailing = false;
+  /** How long the last call that was answered took. */
+  #took = 0;
   /** Called at each answer. */
   onAnswer: (() => void) | undefined;
 
@@ -43,35 +50,43 @@ export class NodeLink {
   }
 
   /**
-   * More than the node's clock will show when a call that is sent now arrives; undefined until it
-   * was ever seen.
+   * More than the node's clock will show when a call that is sent now arrives; 0 until it was ever
+   * seen.
    */
-  get time(): number | undefined {
-    if (this.#seen === undefined) return undefined;
-    const { time, sent, took } = this.#seen;
-    return time + this.#clock.monotonic() - sent + took + SLACK_MS;
+  get time(): number {
+    return this.#serverClock.latestIn(this.#took) ?? 0;
   }
 
   /**
    * It has left a call unanswered for longer than that was waited for, whatever the client made of
    * that call later.
    */
-  get silent(): boolean {
-    if (this.#failing) return true;
+  get isSilent(): boolean {
+    return this.#isFailing || this.#silence > 0;
+  }
+
+  /** For how long, in milliseconds. */
+  get #silence(): number {
     const [oldest] = this.#open;
-    return oldest !== undefined && this.#clock.monotonic() - oldest.since > oldest.timeoutMs;
+    if (oldest === undefined) return 0;
+    const silence = this.#clock.monotonic() - oldest.since;
+    return silence > oldest.timeoutMs ? silence : 0;
   }
 
   /**
-   * Sends a call, which may never settle. It carries the time on the node's
-   * clock after which it must change nothing, as soon as that clock was ever seen.
+   * Sends a call, which may never settle. It carries the time on the node's clock after which it
+   * must change nothing, as soon as that clock was ever seen. A node that leaves a call unanswered
+   * gets one at a time: what is sent meanwhile only piles up.
    */
   async call<Reply extends NodeReply>(
     timeoutMs: number,
     send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>,
   ): Promise<Reply> {
-    this.#assertAnswering(timeoutMs);
     const sent = instant(this.#clock);
+    const silence = this.#silence;
+    if (silence > 0 && sent.monotonic - this.#lastSent < timeoutMs) {
+      throw new SilentNodeError(silence);
+    }
     const open: OpenCall = { since: sent.monotonic, timeoutMs };
     this.#open.add(open);
     this.#lastSent = sent.monotonic;
@@ -83,32 +98,18 @@ export class NodeLink {
     } catch (error) {
       this.#open.delete(open);
       if (error instanceof LateCallError) this.#answered(sent, error.time, timeoutMs);
-      else if (this.#clock.monotonic() - sent.monotonic > timeoutMs) this.#failing = true;
+      else if (this.#clock.monotonic() - sent.monotonic > timeoutMs) this.#isFailing = true;
       throw error;
     }
   }
 
-  #answered(sent: ReturnType<typeof instant>, time: number, timeoutMs: number): void {
+  #answered(sent: Instant, time: number, timeoutMs: number): void {
     // It is there: calls before this one, if still open, were lost on their way.
     this.#open.clear();
-    this.#failing = false;
+    this.#isFailing = false;
     this.#serverClock.observe(sent, time);
     // A call that arrives later than its timeout is refused, so no more need be allowed for.
-    const took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
-    this.#seen = { time, sent: sent.monotonic, took };
+    this.#took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
     this.onAnswer?.();
-  }
-
-  /**
-   * A node that leaves a call unanswered gets one at a time: what is sent meanwhile only piles up.
-   */
-  #assertAnswering(timeoutMs: number): void {
-    const [oldest] = this.#open;
-    if (oldest === undefined) return;
-    const now = this.#clock.monotonic();
-    const silence = now - oldest.since;
-    if (silence > oldest.timeoutMs && now - this.#lastSent < timeoutMs) {
-      throw new SilentNodeError(silence);
-    }
   }
 }

@@ -1,6 +1,6 @@
 import type { RecordedSet, SetClaim } from './quorum-node.js';
-import type { Majorities } from './majorities.js';
-import { nodesWhere } from './majorities.js';
+import type { Majorities } from './votes.js';
+import { nodesWhere } from './votes.js';
 
 /** The sets that each node reported; undefined where it did not reply. */
 export type ReportedSets = readonly (readonly RecordedSet[] | undefined)[];

@@ -15,13 +15,11 @@ import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
-import { parseTicketId } from '../ticket-id.js';
 import { Acquisition } from './acquisition.js';
-import { MAX_PERMITS_PER_CALL } from './batch-size.js';
+import { MAX_PERMITS_PER_CALL, permitsOf } from './batch-size.js';
 import { Extension } from './extension.js';
-import type { HazardListener } from './hazard-listeners.js';
 import { inspectNodes } from './inspection.js';
-import type { QuorumSettings } from './quorum.js';
+import type { HazardListener, QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
 import { releaseTickets } from './release.js';
@@ -68,7 +66,6 @@ export class QuorumBackend implements Backend {
   readonly clock: Clock;
   readonly hasNoQueue = true;
   readonly #quorum: Quorum;
-  readonly #running = new Map<string, Acquisition>();
 
   get mostPermits(): number {
     return MAX_PERMITS_PER_CALL;
@@ -92,7 +89,7 @@ export class QuorumBackend implements Backend {
   }
 
   onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
-    return this.#quorum.listeners.add(key, listener);
+    return this.#quorum.onHazard(key, listener);
   }
 
   /** Tickets that nodes without an answer may still hold in vain. */
@@ -116,7 +113,7 @@ export class QuorumBackend implements Backend {
       if (permits > limit && !verdicts.has(id)) verdicts.set(id, { kind: 'over', limit });
     }
     // What runs already is answered by the call that runs.
-    const fresh = call.requests.filter(({ id }) => !verdicts.has(id) && !this.#running.has(id));
+    const fresh = call.requests.filter(({ id }) => !verdicts.has(id) && !this.#quorum.open.has(id));
     const otherLimit = await this.#acquireFresh({ ...call, requests: fresh }, verdicts);
     return {
       ...this.#reply(),
@@ -135,7 +132,6 @@ export class QuorumBackend implements Backend {
     let otherLimit: number | undefined;
     for (const requests of this.#quorum.batches.split(call.requests, ({ permits }) => permits)) {
       const acquisition = new Acquisition(this.#quorum, { ...call, requests });
-      for (const { id } of requests) this.#running.set(id, acquisition);
       try {
         const given = await acquisition.run();
         requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
@@ -143,8 +139,6 @@ export class QuorumBackend implements Backend {
         // What was granted before must be reported.
         if (verdicts.size === 0) throw error;
         break;
-      } finally {
-        for (const { id } of requests) this.#running.delete(id);
       }
       otherLimit ??= acquisition.otherLimit;
       if (this.clock.monotonic() > until) break;
@@ -172,7 +166,8 @@ export class QuorumBackend implements Backend {
   async #release(call: ReleaseCall): Promise<ReleaseReply> {
     const held = call.ids.every((id) => this.#quorum.held.get(id) !== undefined);
     for (const id of call.ids) {
-      this.#running.get(id)?.cancel(id);
+      const candidate = this.#quorum.open.get(id);
+      if (candidate !== undefined) candidate.cancelled = true;
       this.#quorum.held.release(id);
     }
     const released: boolean[] = [];
@@ -219,10 +214,6 @@ export class QuorumBackend implements Backend {
   #reply() {
     return { serverTime: this.clock.monotonic(), grants: [] };
   }
-}
-
-function permitsOf(id: string): number {
-  return parseTicketId(id)?.permits ?? 1;
 }
 
 function askAgain(wait: boolean): AcquireVerdict {

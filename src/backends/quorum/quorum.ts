@@ -1,20 +1,30 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock } from '../../time/clock.js';
+import { randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
-import { HeldTickets } from './held-tickets.js';
-import { Majorities, nodesWhere } from './majorities.js';
+import { placeOf } from '../place-of.js';
 import { BatchSize } from './batch-size.js';
-import { HazardListeners } from './hazard-listeners.js';
-import { NodeLink } from './node-link.js';
-import type { ReportedSets } from './node-sets.js';
+import { NodeLink, nodeTimeout } from './node-link.js';
 import { formatSet, NodeSets, setName } from './node-sets.js';
-import type { GrantingCall, NodeReply, QuorumNode, RecordedSet } from './quorum-node.js';
-import type { Answers, RoundOptions } from './round.js';
-import { askAll, reasonsIn, repliedIn, repliesIn } from './round.js';
+import type {
+  Holding,
+  HoldReply,
+  HoldRequest,
+  NodeReply,
+  QuorumNode,
+  Terms,
+} from './quorum-node.js';
 import { Rollback } from './rollback.js';
+import type { Answers, Question } from './round.js';
+import { askAll, repliedIn } from './round.js';
+import type { Candidate } from './tickets.js';
+import { Tickets } from './tickets.js';
+import type { Votes } from './votes.js';
+import { Majorities, nodesWhere, sameSlots } from './votes.js';
 
-/** Times and other terms of the tickets that a background call is about. */
-export type TicketTerms = Pick<GrantingCall, 'key' | 'limit' | 'ttl'>;
+/** How often a ticket is put back on a node where another contender is just trying for its slot. */
+const MOST_RESTORES = 3;
+const RESTORE_PAUSE_MS = 10;
 
 export interface QuorumSettings {
   /** What every process calls the nodes. Left out: their own names. */
@@ -28,30 +38,37 @@ export interface QuorumSettings {
   readonly otherSet?: 'refuse' | 'warn';
 }
 
+export type HazardListener = (message: string) => void;
+
 /** The nodes together, and what this process knows of them and of its tickets. */
 export class Quorum {
   readonly clock: Clock;
   readonly links: readonly NodeLink[];
   readonly majorities: Majorities;
   readonly sets: NodeSets;
-  /** They hear of other sets. */
-  readonly listeners: HazardListeners = new HazardListeners();
-  readonly held: HeldTickets;
+  /** The tickets that are being won, by id. */
+  readonly open: Map<string, Candidate> = new Map();
+  /** The tickets that were won. */
+  readonly held: Tickets;
   readonly batches: BatchSize = new BatchSize();
   readonly #rollbacks: readonly Rollback[];
+  /** Each hears of another set once; with its semaphore. */
+  readonly #listeners = new Map<HazardListener, string>();
   #attempts = 0;
   #longestTtl = 0;
 
   constructor(nodes: readonly QuorumNode[], clock: Clock, settings: QuorumSettings) {
     this.clock = clock;
     this.links = nodes.map((node) => new NodeLink(node, clock));
-    const lists = settings.lists ?? [nodes.map((_, place) => place)];
-    this.majorities = new Majorities(nodes.length, lists);
-    const set = ownSet(settings.names ?? nodes.map(({ name }) => name), lists);
-    const { otherSet = 'refuse' } = settings;
-    this.sets = new NodeSets(set === undefined ? undefined : { set, otherSet }, this.majorities);
-    this.#rollbacks = this.links.map((link) => new Rollback(link, clock, this.sets));
-    this.held = new HeldTickets(clock);
+    const { lists = [nodes.map((_, place) => place)], otherSet = 'refuse' } = settings;
+    this.majorities = new Majorities(lists);
+    const names = settings.names ?? nodes.map(({ name }) => name);
+    const isNamed = names.every((name) => name !== undefined);
+    const set = setName(lists.map((places) => places.map((place) => names[place] ?? '')));
+    this.sets = new NodeSets(isNamed ? { set, otherSet } : undefined, this.majorities);
+    const { sets, batches } = this;
+    this.#rollbacks = this.links.map((link) => new Rollback({ link, clock, sets, batches }));
+    this.held = new Tickets(clock);
   }
 
   nextAttempt(): number {
@@ -64,14 +81,86 @@ export class Quorum {
    * microseconds.
    */
   wantedToken(): number {
-    const times = this.links.map(({ time }) => time ?? 0);
-    return Math.ceil(Math.max(...times) * 1000);
+    return Math.ceil(Math.max(...this.links.map(({ time }) => time)) * 1000);
   }
 
-  ask<Reply extends NodeReply>(
-    options: Omit<RoundOptions<Reply>, 'clock'>,
-  ): Promise<Answers<Reply>> {
-    return askAll(this.links, { clock: this.clock, ...options });
+  ask<Reply extends NodeReply>(question: Question<Reply>): Promise<Answers<Reply>> {
+    return askAll(this.links, this.clock, question);
+  }
+
+  /** Asks all nodes to hold tickets, and counts what each node holds as its votes for them. */
+  async hold(
+    terms: Terms,
+    requests: readonly HoldRequest[],
+    votes: readonly Votes[],
+    timeoutMs: number,
+    isDecided: (answers: Answers<HoldReply>) => boolean,
+  ): Promise<Answers<HoldReply>> {
+    const { claim } = this.sets;
+    const answers = await this.ask<HoldReply>({
+      timeoutMs,
+      send: (node, timing) => node.hold({ ...terms, ...timing, claim, requests }),
+      isDecided: (given, node) => {
+        const reply = given.replies[node];
+        if (reply) votes.forEach(({ holdings }, i) => (holdings[node] = reply.holdings[i]));
+        return isDecided(given);
+      },
+      onLate: (node, reply) => {
+        if (reply) this.reconcile(node, terms, requests, reply.holdings);
+      },
+    });
+    const permits = requests.reduce((sum, request) => sum + request.permits, 0);
+    this.batches.learn(permits, answers);
+    return answers;
+  }
+
+  /**
+   * Compares what one node holds for tickets with what this process knows of them. While a ticket
+   * is open, that is a vote; a ticket that is held is put where the node lacks it, in the
+   * background; any other is dropped.
+   */
+  reconcile(
+    node: number,
+    terms: Terms,
+    requests: readonly HoldRequest[],
+    holdings: readonly (Holding | undefined)[],
+    restores: number = MOST_RESTORES,
+  ): void {
+    const lacking = requests.filter(({ id, mode, attempt }, i) => {
+      const [holding, candidate, ticket] = [holdings[i], this.open.get(id), this.held.get(id)];
+      // A node that refuses a ticket has given its slots to a contender.
+      if (holding === undefined)
+        return ticket !== undefined && ['extend', 'restore'].includes(mode);
+      if (candidate?.progress === 'open' && candidate.attempt === attempt) {
+        candidate.votes.holdings[node] = holding;
+      } else if (ticket !== undefined) {
+        return holding.token !== ticket.token || !sameSlots(holding.slots, ticket.slots);
+      } else if (mode !== 'extend') this.rollBack(node, terms.key, id, attempt);
+      return false;
+    });
+    const ids = lacking.map(({ id }) => id);
+    if (ids.length > 0 && restores > 0) void this.#restore(node, terms, ids, restores);
+  }
+
+  /** Never rejects: what fails is tried again with the next extension. */
+  async #restore(
+    node: number,
+    terms: Terms,
+    ids: readonly string[],
+    restores: number,
+  ): Promise<void> {
+    if (restores < MOST_RESTORES) {
+      const pauseMs = RESTORE_PAUSE_MS * (0.5 + randomBy(this.clock));
+      await new Promise<void>((resolve) => this.clock.schedule(resolve, pauseMs, false));
+    }
+    const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
+    if (requests.length === 0) return;
+    const { claim } = this.sets;
+    const calling = this.links[node]?.call(nodeTimeout(terms.ttl), (port, timing) =>
+      port.hold({ ...terms, ...timing, claim, requests }),
+    );
+    const reply = await calling?.catch(() => undefined);
+    if (reply) this.reconcile(node, terms, requests, reply.holdings, restores - 1);
   }
 
   /** Throws unless a majority replied. */
@@ -83,12 +172,14 @@ export class Quorum {
    * Whether others use the nodes in another set, and warns of it.
    * @returns the reason not to hold what these answers granted
    */
-  findOtherSet(key: SemaphoreKey, answers: Answers<SetsReply>): QuorumError | undefined {
-    const reported = setsIn(answers);
+  findOtherSet(key: SemaphoreKey, { replies }: Answers<HoldReply>): QuorumError | undefined {
+    const reported = replies.map((reply) => reply?.sets);
     const foreign = this.sets.foreignIn(reported);
     if (foreign.flat().length === 0 || this.sets.isProven(reported)) return undefined;
     const message = this.sets.describe(foreign);
-    this.listeners.notify(key, message);
+    for (const [listener, place] of this.#listeners) {
+      if (place === placeOf(key) && this.#listeners.delete(listener)) listener(message);
+    }
     if (this.sets.claim?.otherSet === 'warn') return undefined;
     const reasons = foreign.map(([set]) =>
       set === undefined ? undefined : new Error(`in use as one of ${formatSet(set)}`),
@@ -98,17 +189,22 @@ export class Quorum {
 
   /**
    * Whether what was answered so far is enough to know that nobody uses the nodes in another set.
-   * `won`: whether that matters.
+   * `hasWon`: whether that matters.
    */
-  isSetSettled(answers: Answers<SetsReply>, won: boolean): boolean {
-    const reported = setsIn(answers);
+  isSetSettled({ replies, pending }: Answers<HoldReply>, hasWon: boolean): boolean {
+    const reported = replies.map((reply) => reply?.sets);
     if (this.sets.claim === undefined || this.sets.isProven(reported)) return true;
-    if (!won && this.sets.foreignIn(reported).flat().length === 0) return true;
-    return answers.every((answer, i) => answer !== undefined || this.links[i]?.silent === true);
+    if (!hasWon && this.sets.foreignIn(reported).flat().length === 0) return true;
+    return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
   }
 
-  errorFor(answers: Answers<unknown>): QuorumError {
-    return new QuorumError(this.majorities.needed, reasonsIn(answers));
+  onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
+    this.#listeners.set(listener, placeOf(key));
+    return () => void this.#listeners.delete(listener);
+  }
+
+  errorFor({ errors }: Answers<unknown>): QuorumError {
+    return new QuorumError(this.majorities.needed, errors);
   }
 
   /** Whether a majority may yet be had when those nodes are asked again that failed. */
@@ -126,28 +222,12 @@ export class Quorum {
   }
 
   /** Takes back on one node a ticket, or an attempt that failed. */
-  rollBack(index: number, key: SemaphoreKey, id: string, attempt: number): void {
-    this.#rollbacks[index]?.add(key, id, attempt, this.#longestTtl);
+  rollBack(node: number, key: SemaphoreKey, id: string, attempt: number): void {
+    this.#rollbacks[node]?.add(key, id, attempt, this.#longestTtl);
   }
 
   /** Tickets that nodes have not yet confirmed as taken back. */
   get pendingRollbacks(): number {
     return this.#rollbacks.reduce((sum, { size }) => sum + size, 0);
   }
-}
-
-function ownSet(
-  names: readonly (string | undefined)[],
-  lists: readonly (readonly number[])[],
-): string | undefined {
-  if (names.includes(undefined)) return undefined;
-  return setName(lists.map((places) => places.flatMap((place) => names[place] ?? [])));
-}
-
-interface SetsReply {
-  readonly sets: readonly RecordedSet[];
-}
-
-function setsIn(answers: Answers<SetsReply>): ReportedSets {
-  return repliesIn(answers).map((reply) => reply?.sets);
 }

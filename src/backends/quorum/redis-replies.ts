@@ -1,10 +1,10 @@
 import type {
   DropReply,
   Holding,
+  HoldReply,
   ListReply,
   NodeTicket,
   RecordedSet,
-  TakeReply,
 } from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
 import { textOf, UnexpectedReplyError } from '../redis/wire-text.js';
@@ -39,8 +39,7 @@ export function parseReplies<Reply>(
   return { time, replies };
 }
 
-/** `areSetsWanted`: false for a caller without a set. */
-export function parseHold(requests: number, areSetsWanted: boolean): ParseLine<TakeReply> {
+export function parseHold(requests: number): ParseLine<HoldReply> {
   return (line, time) => {
     const [other = '', free = '', verdicts = '', sets] = line.split('|');
     const holdings = verdicts.split(';').map(parseHolding);
@@ -50,7 +49,7 @@ export function parseHold(requests: number, areSetsWanted: boolean): ParseLine<T
       free: parseSlots(free),
       holdings,
       otherLimit: other === '' ? undefined : Number(other),
-      sets: areSetsWanted ? parseSets(sets) : [],
+      sets: parseSets(sets),
     };
   };
 }

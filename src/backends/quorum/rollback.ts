@@ -2,9 +2,9 @@ import type { SemaphoreKey } from '../backend.js';
 import type { Clock, Timer } from '../../time/clock.js';
 import { nextTick, randomBy } from '../../time/clock.js';
 import { placeOf } from '../place-of.js';
-import { parseTicketId } from '../ticket-id.js';
 import { withTimeout } from '../../time/call-timeout.js';
-import { MAX_PERMITS_PER_CALL, MAX_TICKETS_PER_CALL } from './batch-size.js';
+import type { BatchSize } from './batch-size.js';
+import { MAX_TICKETS_PER_CALL, permitsOf } from './batch-size.js';
 import type { NodeLink } from './node-link.js';
 import type { NodeSets } from './node-sets.js';
 
@@ -20,29 +20,31 @@ interface PendingRollback {
   readonly until: number;
 }
 
+export interface RollbackOptions {
+  readonly link: NodeLink;
+  readonly clock: Clock;
+  readonly sets: NodeSets;
+  readonly batches: BatchSize;
+}
+
 /**
  * Takes back on one node what no longer counts, until the node confirms it or it has expired there
  * by itself. At once, in the hope that the node executes calls in the order in which they were
  * sent, and again as soon as a node that was silent answers.
  */
 export class Rollback {
-  readonly #link: NodeLink;
-  readonly #clock: Clock;
-  readonly #sets: NodeSets;
-  /** By semaphore and id; what failed last is last. */
+  readonly #options: RollbackOptions;
+  /** By semaphore and id. */
   readonly #pending = new Map<string, PendingRollback>();
-  #isBusy = false;
-  #isGathering = false;
+  /** What is added in one turn of the event loop travels together. */
+  #unsent: PendingRollback[] = [];
+  #failed: PendingRollback[] = [];
   #pauseMs = FIRST_PAUSE_MS;
   #timer: Timer | undefined;
 
-  constructor(link: NodeLink, clock: Clock, sets: NodeSets) {
-    this.#link = link;
-    this.#sets = sets;
-    this.#clock = clock;
-    link.onAnswer = () => {
-      if (this.#timer !== undefined) this.#gather();
-    };
+  constructor(options: RollbackOptions) {
+    this.#options = options;
+    options.link.onAnswer = () => this.#retry();
   }
 
   /** How many tickets are still to be taken back. */
@@ -57,104 +59,80 @@ export class Rollback {
   add(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
     const place = placeOfTicket({ key, id });
     const before = this.#pending.get(place);
-    const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
+    const until = Math.max(before?.until ?? 0, this.#options.clock.monotonic() + spanMs);
     const highest = Math.max(before?.attempt ?? 0, attempt);
-    this.#pending.set(place, { key, id, attempt: highest, until });
-    this.#gather();
+    const ticket = { key, id, attempt: highest, until };
+    this.#pending.set(place, ticket);
+    this.#sendSoon([ticket]);
   }
 
-  /** What is added in one turn of the event loop travels together. */
-  #gather(): void {
-    if (this.#isGathering) return;
-    this.#isGathering = true;
-    nextTick(() => {
-      this.#isGathering = false;
-      void this.#send();
-    });
+  #sendSoon(tickets: readonly PendingRollback[]): void {
+    if (tickets.length === 0) return;
+    if (this.#unsent.length === 0) nextTick(() => this.#send());
+    this.#unsent.push(...tickets);
   }
 
-  async #send(): Promise<void> {
-    if (this.#isBusy) return;
+  #send(): void {
+    const now = this.#options.clock.monotonic();
+    const bySemaphore = new Map<string, PendingRollback[]>();
+    for (const ticket of this.#unsent) {
+      const place = placeOf(ticket.key);
+      const others = bySemaphore.get(place);
+      if (ticket.until <= now) this.#remove(ticket);
+      else if (others === undefined) bySemaphore.set(place, [ticket]);
+      else others.push(ticket);
+    }
+    this.#unsent = [];
+    for (const tickets of bySemaphore.values()) {
+      const parts = this.#options.batches.split(tickets, ({ id }) => permitsOf(id));
+      for (const part of parts) void this.#drop(part);
+    }
+  }
+
+  /** Tickets of one semaphore. */
+  async #drop(tickets: readonly PendingRollback[]): Promise<void> {
+    const { link, clock, sets } = this.#options;
+    const [first] = tickets;
+    if (first === undefined) return;
+    const { key } = first;
+    const origin = sets.claim && { set: sets.claim.set, held: false };
+    const dropping = link.call(CALL_TIMEOUT_MS, (node, { timeoutMs }) =>
+      node.drop({ key, origin, tickets, timeoutMs }),
+    );
+    try {
+      await withTimeout(clock, CALL_TIMEOUT_MS, dropping);
+      this.#pauseMs = FIRST_PAUSE_MS;
+      for (const ticket of tickets) this.#remove(ticket);
+    } catch {
+      this.#failed.push(...tickets.filter((ticket) => this.#isPending(ticket)));
+      if (this.#timer === undefined) this.#retryLater();
+    }
+  }
+
+  /** There may be a later order for the same ticket. */
+  #isPending(ticket: PendingRollback): boolean {
+    return this.#pending.get(placeOfTicket(ticket)) === ticket;
+  }
+
+  #remove(ticket: PendingRollback): void {
+    if (this.#isPending(ticket)) this.#pending.delete(placeOfTicket(ticket));
+  }
+
+  /** A part of what failed: the answer to it is the next occasion. */
+  #retry(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    const groups = groupBySemaphore(this.#nextBatch());
-    if (groups.length === 0) return;
-    this.#isBusy = true;
-    let confirmed = 0;
-    const drops = groups.map(async (group) => {
-      if (await this.#drop(group)) confirmed += 1;
-    });
-    const settled = Promise.all(drops);
-    await withTimeout(this.#clock, CALL_TIMEOUT_MS, settled).catch(() => undefined);
-    this.#isBusy = false;
-    if (confirmed === 0) this.#tryLater();
-    else {
-      this.#pauseMs = FIRST_PAUSE_MS;
-      if (this.#pending.size > 0) this.#gather();
-    }
+    this.#sendSoon(this.#failed.splice(0, MAX_TICKETS_PER_CALL));
   }
 
-  /** Tickets of one semaphore; whether the node confirmed it. */
-  async #drop(tickets: readonly PendingRollback[]): Promise<boolean> {
-    const [first] = tickets;
-    if (first === undefined) return false;
-    const { key } = first;
-    const { claim } = this.#sets;
-    const origin = claim && { set: claim.set, held: false };
-    try {
-      await this.#link.call(CALL_TIMEOUT_MS, (node, { timeoutMs }) =>
-        node.drop({ key, origin, tickets, timeoutMs }),
-      );
-    } catch {
-      for (const ticket of tickets)
-        if (this.#remove(ticket)) this.#pending.set(placeOfTicket(ticket), ticket);
-      return false;
-    }
-    for (const ticket of tickets) this.#remove(ticket);
-    return true;
-  }
-
-  /** The first of those that still live on the node. */
-  #nextBatch(): PendingRollback[] {
-    const now = this.#clock.monotonic();
-    const batch: PendingRollback[] = [];
-    let permits = 0;
-    for (const [place, pending] of this.#pending) {
-      if (pending.until <= now) {
-        this.#pending.delete(place);
-        continue;
-      }
-      batch.push(pending);
-      permits += parseTicketId(pending.id)?.permits ?? 1;
-      if (batch.length === MAX_TICKETS_PER_CALL || permits >= MAX_PERMITS_PER_CALL) break;
-    }
-    return batch;
-  }
-
-  /** Unless there is a later order for the same ticket. */
-  #remove(ticket: PendingRollback): boolean {
-    const place = placeOfTicket(ticket);
-    return this.#pending.get(place) === ticket && this.#pending.delete(place);
-  }
-
-  #tryLater(): void {
-    const pauseMs = this.#pauseMs * (1 + randomBy(this.#clock));
+  #retryLater(): void {
+    const { clock } = this.#options;
+    const pauseMs = this.#pauseMs * (1 + randomBy(clock));
     this.#pauseMs = Math.min(2 * this.#pauseMs, CALL_TIMEOUT_MS);
-    this.#timer = this.#clock.schedule(() => this.#gather(), pauseMs, false);
+    this.#timer = clock.schedule(() => this.#retry(), pauseMs, false);
   }
-}
-
-function groupBySemaphore(tickets: readonly PendingRollback[]): PendingRollback[][] {
-  const groups = new Map<string, PendingRollback[]>();
-  for (const ticket of tickets) {
-    const place = placeOf(ticket.key);
-    const group = groups.get(place);
-    if (group === undefined) groups.set(place, [ticket]);
-    else group.push(ticket);
-  }
-  return [...groups.values()];
 }
 
 function placeOfTicket({ key, id }: Pick<PendingRollback, 'key' | 'id'>): string {
-  return JSON.stringify([key.prefix, key.name, id]);
+  return `${id} ${placeOf(key)}`;
 }
