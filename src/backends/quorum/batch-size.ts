@@ -11,7 +11,7 @@ import { repliedIn } from './round.js';
 export const MAX_PERMITS_PER_CALL = 10_000;
 
 /** They are arguments of a script, and Lua's stack carries a few thousand. */
-export const MAX_TICKETS_PER_CALL = 100;
+const MAX_TICKETS_PER_CALL = 100;
 
 /**
  * How many permits one call is about: fewer where nodes could not do as many in the time that they
@@ -21,16 +21,16 @@ export class BatchSize {
   #permits = MAX_PERMITS_PER_CALL;
 
   /** In parts that are not too large, none of them empty. */
-  split<T>(items: readonly T[], permitsOf: (item: T) => number): T[][] {
+  split<T extends { readonly id: string }>(tickets: readonly T[]): T[][] {
     const parts: T[][] = [];
     let left = 0;
-    for (const item of items) {
-      const permits = permitsOf(item);
+    for (const ticket of tickets) {
+      const permits = permitsOf(ticket.id);
       const last = parts.at(-1);
       if (last === undefined || permits > left || last.length === MAX_TICKETS_PER_CALL) {
-        parts.push([item]);
+        parts.push([ticket]);
         left = this.#permits;
-      } else last.push(item);
+      } else last.push(ticket);
       left -= permits;
     }
     return parts;

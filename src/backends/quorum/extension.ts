@@ -1,6 +1,5 @@
-import type { ExtendCall } from '../backend.js';
-import { permitsOf } from './batch-size.js';
 import { MIN_NODE_TIMEOUT_MS, nodeTimeout } from './node-link.js';
+import { permitsOf } from './batch-size.js';
 import type { Quorum } from './quorum.js';
 import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
 import type { Answers } from './round.js';
@@ -11,6 +10,23 @@ import { hasAll, Votes } from './votes.js';
 /** Part of the ttl in which a node has to answer: several tries must fit into a lease. */
 const TIMEOUT_FRACTION = 1 / 12;
 
+/**
+ * Renews tickets; one for each: whether a majority has it. Throws when that is not known.
+ */
+export function extendTickets(
+  quorum: Quorum,
+  { key, limit, ttl }: Terms,
+  tickets: readonly { readonly id: string }[],
+): Promise<boolean[]> {
+  return new Extension(quorum, { key, limit, ttl }).run(
+    tickets.map(({ id }) => ({
+      id,
+      known: quorum.held.get(id),
+      votes: new Votes(quorum.majorities, permitsOf(id)),
+    })),
+  );
+}
+
 interface Member {
   readonly id: string;
   /** As this process knew it before. */
@@ -18,39 +34,29 @@ interface Member {
   readonly votes: Votes;
 }
 
-/** One call of `extend`. */
-export class Extension {
+class Extension {
   readonly #quorum: Quorum;
   readonly #terms: Terms;
-  readonly #members: readonly Member[];
   readonly #started: number;
 
-  constructor(quorum: Quorum, { key, limit, ttl, ids }: ExtendCall) {
+  constructor(quorum: Quorum, terms: Terms) {
     this.#quorum = quorum;
-    this.#terms = { key, limit, ttl };
+    this.#terms = terms;
     this.#started = quorum.clock.monotonic();
-    this.#members = ids.map((id) => ({
-      id,
-      known: quorum.held.get(id),
-      votes: new Votes(quorum.majorities, permitsOf(id)),
-    }));
   }
 
-  /** One for each id: whether a majority has it. Throws when that is not known. */
-  async run(): Promise<boolean[]> {
-    const answers = await this.#hold(this.#members, this.#members.map(extending));
+  async run(members: readonly Member[]): Promise<boolean[]> {
+    const answers = await this.#hold(members, members.map(extending));
     const unknown = ~repliedIn(answers);
-    const undecided = this.#members.filter((member) => isUndecided(member, unknown));
-    const extended = this.#members.map((member) => {
-      if (undecided.includes(member)) return true;
-      if (slotsOf(member) !== undefined) return this.#confirm(member);
-      this.#quorum.held.lose(member.id);
-      return false;
-    });
-    const sure = this.#members.filter((member) => !undecided.includes(member));
-    this.#restore(sure, sure.map(extending), answers);
+    const undecided = members.filter((member) => isUndecided(member, unknown));
+    const decided = members.filter((member) => !undecided.includes(member));
+    for (const member of decided) {
+      if (slotsOf(member) === undefined) this.#quorum.held.lose(member.id);
+      else this.#confirm(member);
+    }
+    this.#reconcile(decided, decided.map(extending), answers);
     if (undecided.length > 0) await this.#rescue(undecided, answers);
-    return extended;
+    return members.map((member) => slotsOf(member) !== undefined);
   }
 
   #hold(members: readonly Member[], requests: readonly HoldRequest[]): Promise<Answers<HoldReply>> {
@@ -65,29 +71,29 @@ export class Extension {
     );
   }
 
-  #confirm(member: Member): true {
+  #confirm(member: Member): void {
     const { id, known, votes } = member;
     const { held } = this.#quorum;
-    const slots = slotsOf(member);
-    if (slots === undefined || held.wasReleased(id)) return true;
-    const token = known?.token ?? votes.tokenWith([]) ?? votes.highestToken;
+    if (held.wasReleased(id)) return;
     const attempts = votes.holdings.map((holding) => holding?.attempt ?? 0);
-    const attempt = known?.attempt ?? Math.max(...attempts);
-    const label = known?.label ?? '';
-    held.set(id, { slots, token, attempt, label, until: this.#started + this.#terms.ttl });
-    return true;
+    held.set(id, {
+      slots: slotsOf(member) ?? [],
+      token: known?.token ?? votes.tokenWith([]) ?? votes.highestToken,
+      attempt: known?.attempt ?? Math.max(...attempts),
+      label: known?.label ?? '',
+      until: this.#started + this.#terms.ttl,
+    });
   }
 
-  /** What nodes that answered lack: a node that lost its data gets all in one call. */
-  #restore(
+  /** A node that lost its data gets all in one call. */
+  #reconcile(
     members: readonly Member[],
     requests: readonly HoldRequest[],
     { replies }: Answers<HoldReply>,
   ): void {
     replies.forEach((reply, node) => {
-      if (reply === undefined) return;
       const holdings = members.map(({ votes }) => votes.holdings[node]);
-      this.#quorum.reconcile(node, this.#terms, requests, holdings);
+      if (reply) this.#quorum.reconcile(node, this.#terms, requests, holdings);
     });
   }
 
@@ -97,17 +103,16 @@ export class Extension {
    * have won its slots meanwhile.
    */
   async #rescue(undecided: readonly Member[], answers: Answers<HoldReply>): Promise<void> {
+    const { held } = this.#quorum;
     const failure = this.#quorum.errorFor(answers);
-    const requests = undecided.flatMap(
-      ({ id }) => this.#quorum.held.requestFor(id, 'restore') ?? [],
-    );
+    const requests = undecided.flatMap(({ id }) => held.requestFor(id, 'restore') ?? []);
     if (requests.length < undecided.length) throw failure;
     const again = await this.#hold(undecided, requests);
     for (const member of undecided) {
       if (slotsOf(member) === undefined) throw failure;
       this.#confirm(member);
     }
-    this.#restore(undecided, requests, again);
+    this.#reconcile(undecided, requests, again);
   }
 }
 

@@ -1,8 +1,11 @@
-import type { Clock, Instant } from '../../time/clock.js';
-import { instant } from '../../time/clock.js';
+import type { SemaphoreKey } from '../backend.js';
+import type { Clock, Instant, Timer } from '../../time/clock.js';
+import { instant, randomBy } from '../../time/clock.js';
+import { withTimeout } from '../../time/call-timeout.js';
 import { ServerClock } from '../../time/server-clock.js';
+import { placeOf } from '../place-of.js';
+import type { CallTiming, DropCall, NodeReply, QuorumNode } from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
-import type { CallTiming, NodeReply, QuorumNode } from './quorum-node.js';
 
 /** Bounds of how long one node is waited for. */
 export const MIN_NODE_TIMEOUT_MS = 50;
@@ -12,6 +15,12 @@ export const MAX_NODE_TIMEOUT_MS = 1000;
 export function nodeTimeout(ttl: number): number {
   return Math.min(Math.max(ttl / 10, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
 }
+
+/** Pauses between tries to take tickets back grow from the first to the longest time of a call. */
+const FIRST_PAUSE_MS = 20;
+
+/** How many tickets are taken back again on one occasion. */
+const MOST_RETRIES = 100;
 
 /**
  * A node has left an earlier call without an answer, and is not asked until it gives one or some
@@ -29,10 +38,20 @@ interface OpenCall {
   readonly timeoutMs: number;
 }
 
-/** One node as this process knows it: its clock, and whether it answers. */
+/** What no longer counts. */
+interface Rollback {
+  readonly key: SemaphoreKey;
+  readonly id: string;
+  readonly attempt: number;
+  /** Monotonic time by which the node has dropped it by itself. */
+  readonly until: number;
+}
+
+/** One node as this process knows it: its clock, whether it answers, and what it must drop. */
 export class NodeLink {
   readonly node: QuorumNode;
   readonly #clock: Clock;
+  readonly #origin: DropCall['origin'];
   readonly #serverClock: ServerClock;
   readonly #open = new Set<OpenCall>();
   #lastSent = -Infinity;
@@ -40,12 +59,17 @@ export class NodeLink {
   #isFailing = false;
   /** How long the last call that was answered took. */
   #took = 0;
-  /** Called at each answer. */
-  onAnswer: (() => void) | undefined;
+  /** By semaphore and id: until the node confirms it. */
+  readonly #rollbacks = new Map<string, Rollback>();
+  readonly #failed: Rollback[] = [];
+  #pauseMs = FIRST_PAUSE_MS;
+  #timer: Timer | undefined;
 
-  constructor(node: QuorumNode, clock: Clock) {
+  /** `origin`: of the attempts that are rolled back. */
+  constructor(node: QuorumNode, clock: Clock, origin: DropCall['origin']) {
     this.node = node;
     this.#clock = clock;
+    this.#origin = origin;
     this.#serverClock = new ServerClock(clock);
   }
 
@@ -110,6 +134,56 @@ export class NodeLink {
     this.#serverClock.observe(sent, time);
     // A call that arrives later than its timeout is refused, so no more need be allowed for.
     this.#took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
-    this.onAnswer?.();
+    this.#rollBackFailed();
   }
+
+  /**
+   * Takes back what no longer counts, until the node confirms it or it has expired there by itself:
+   * at once, in the hope that the node executes calls in the order in which they were sent, and
+   * again as soon as a node that was silent answers. `attempt`: later ones are left alone.
+   * `spanMs`: how long what is there may live.
+   */
+  rollBack(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
+    const place = placeOfTicket({ key, id });
+    const before = this.#rollbacks.get(place);
+    const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
+    const rollback = { key, id, attempt: Math.max(before?.attempt ?? 0, attempt), until };
+    this.#rollbacks.set(place, rollback);
+    void this.#drop(rollback);
+  }
+
+  async #drop(rollback: Rollback): Promise<void> {
+    const { key, until } = rollback;
+    const place = placeOfTicket(rollback);
+    const isPending = (): boolean => this.#rollbacks.get(place) === rollback;
+    try {
+      if (until > this.#clock.monotonic()) {
+        const call = { key, origin: this.#origin, tickets: [rollback] };
+        const dropping = this.call(MAX_NODE_TIMEOUT_MS, (node, { timeoutMs }) =>
+          node.drop({ ...call, timeoutMs }),
+        );
+        await withTimeout(this.#clock, MAX_NODE_TIMEOUT_MS, dropping);
+        this.#pauseMs = FIRST_PAUSE_MS;
+      }
+      if (isPending()) this.#rollbacks.delete(place);
+    } catch {
+      if (!isPending()) return;
+      this.#failed.push(rollback);
+      if (this.#timer !== undefined) return;
+      const pauseMs = this.#pauseMs * (1 + randomBy(this.#clock));
+      this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_NODE_TIMEOUT_MS);
+      this.#timer = this.#clock.schedule(() => this.#rollBackFailed(), pauseMs, false);
+    }
+  }
+
+  /** Some of them: the answer to these is the next occasion. */
+  #rollBackFailed(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const rollback of this.#failed.splice(0, MOST_RETRIES)) void this.#drop(rollback);
+  }
+}
+
+function placeOfTicket({ key, id }: Pick<Rollback, 'key' | 'id'>): string {
+  return `${id} ${placeOf(key)}`;
 }

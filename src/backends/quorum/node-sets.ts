@@ -1,9 +1,9 @@
-import type { RecordedSet, SetClaim } from './quorum-node.js';
+import type { DropCall, RecordedSet, SetClaim } from './quorum-node.js';
 import type { Majorities } from './votes.js';
 import { nodesWhere } from './votes.js';
 
-/** The sets that each node reported; undefined where it did not reply. */
-export type ReportedSets = readonly (readonly RecordedSet[] | undefined)[];
+/** What each node replied; undefined: nothing. */
+type Replies = readonly ({ readonly sets: readonly RecordedSet[] } | undefined)[];
 
 /**
  * Whether others use the nodes of this process in another set. Majorities of two lists need not
@@ -29,23 +29,28 @@ export class NodeSets {
     this.#majorities = majorities;
   }
 
-  /** On a majority, by a process that has held a ticket. */
-  isProven(reported: ReportedSets): boolean {
+  /** What goes with tickets that are given back. */
+  originOf(held: boolean): DropCall['origin'] {
+    return this.claim && { set: this.claim.set, held };
+  }
+
+  /** On a majority, by a process that has held a ticket; or there is nothing to compare. */
+  isProvenIn(replies: Replies): boolean {
     const own = this.claim?.set;
     const recording = nodesWhere(
-      reported,
-      (sets) => sets?.some(({ set, proven }) => proven && set === own) === true,
+      replies,
+      (reply) => reply?.sets.some(({ set, proven }) => proven && set === own) === true,
     );
-    return this.#majorities.reachedBy(recording);
+    return own === undefined || this.#majorities.reachedBy(recording);
   }
 
   /** The foreign sets of each node. */
-  foreignIn(reported: ReportedSets): string[][] {
-    const { claim } = this;
-    if (claim === undefined) return [];
-    return reported.map((sets = []) =>
-      sets.flatMap(({ set }) => (haveCommonList(set, claim.set) ? [] : set)),
-    );
+  foreignIn(replies: Replies): string[][] {
+    const own = this.claim?.set;
+    return replies.map((reply) => {
+      const sets = reply?.sets.map(({ set }) => set) ?? [];
+      return own === undefined ? [] : sets.filter((set) => !haveCommonList(set, own));
+    });
   }
 
   /** A message with both sets. */

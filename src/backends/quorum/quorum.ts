@@ -6,15 +6,7 @@ import { placeOf } from '../place-of.js';
 import { BatchSize } from './batch-size.js';
 import { NodeLink, nodeTimeout } from './node-link.js';
 import { formatSet, NodeSets, setName } from './node-sets.js';
-import type {
-  Holding,
-  HoldReply,
-  HoldRequest,
-  NodeReply,
-  QuorumNode,
-  Terms,
-} from './quorum-node.js';
-import { Rollback } from './rollback.js';
+import type * as port from './quorum-node.js';
 import type { Answers, Question } from './round.js';
 import { askAll, repliedIn } from './round.js';
 import type { Candidate } from './tickets.js';
@@ -51,23 +43,21 @@ export class Quorum {
   /** The tickets that were won. */
   readonly held: Tickets;
   readonly batches: BatchSize = new BatchSize();
-  readonly #rollbacks: readonly Rollback[];
   /** Each hears of another set once; with its semaphore. */
   readonly #listeners = new Map<HazardListener, string>();
   #attempts = 0;
+  /** How long a ticket may live on a node that cannot be reached, as far as this process knows. */
   #longestTtl = 0;
 
-  constructor(nodes: readonly QuorumNode[], clock: Clock, settings: QuorumSettings) {
-    this.clock = clock;
-    this.links = nodes.map((node) => new NodeLink(node, clock));
+  constructor(nodes: readonly port.QuorumNode[], clock: Clock, settings: QuorumSettings) {
     const { lists = [nodes.map((_, place) => place)], otherSet = 'refuse' } = settings;
-    this.majorities = new Majorities(lists);
     const names = settings.names ?? nodes.map(({ name }) => name);
     const isNamed = names.every((name) => name !== undefined);
     const set = setName(lists.map((places) => places.map((place) => names[place] ?? '')));
+    this.clock = clock;
+    this.majorities = new Majorities(lists);
     this.sets = new NodeSets(isNamed ? { set, otherSet } : undefined, this.majorities);
-    const { sets, batches } = this;
-    this.#rollbacks = this.links.map((link) => new Rollback({ link, clock, sets, batches }));
+    this.links = nodes.map((node) => new NodeLink(node, clock, this.sets.originOf(false)));
     this.held = new Tickets(clock);
   }
 
@@ -84,22 +74,22 @@ export class Quorum {
     return Math.ceil(Math.max(...this.links.map(({ time }) => time)) * 1000);
   }
 
-  ask<Reply extends NodeReply>(question: Question<Reply>): Promise<Answers<Reply>> {
+  ask<Reply extends port.NodeReply>(question: Question<Reply>): Promise<Answers<Reply>> {
     return askAll(this.links, this.clock, question);
   }
 
   /** Asks all nodes to hold tickets, and counts what each node holds as its votes for them. */
   async hold(
-    terms: Terms,
-    requests: readonly HoldRequest[],
+    terms: port.Terms,
+    requests: readonly port.HoldRequest[],
     votes: readonly Votes[],
     timeoutMs: number,
-    isDecided: (answers: Answers<HoldReply>) => boolean,
-  ): Promise<Answers<HoldReply>> {
-    const { claim } = this.sets;
-    const answers = await this.ask<HoldReply>({
+    isDecided: (answers: Answers<port.HoldReply>) => boolean,
+  ): Promise<Answers<port.HoldReply>> {
+    this.#longestTtl = Math.max(this.#longestTtl, terms.ttl);
+    const answers = await this.ask<port.HoldReply>({
       timeoutMs,
-      send: (node, timing) => node.hold({ ...terms, ...timing, claim, requests }),
+      send: (node, timing) => node.hold(this.#callOf(terms, requests, timing)),
       isDecided: (given, node) => {
         const reply = given.replies[node];
         if (reply) votes.forEach(({ holdings }, i) => (holdings[node] = reply.holdings[i]));
@@ -114,6 +104,14 @@ export class Quorum {
     return answers;
   }
 
+  #callOf(
+    terms: port.Terms,
+    requests: readonly port.HoldRequest[],
+    timing: port.CallTiming,
+  ): port.HoldCall {
+    return { ...terms, ...timing, claim: this.sets.claim, requests };
+  }
+
   /**
    * Compares what one node holds for tickets with what this process knows of them. While a ticket
    * is open, that is a vote; a ticket that is held is put where the node lacks it, in the
@@ -121,16 +119,16 @@ export class Quorum {
    */
   reconcile(
     node: number,
-    terms: Terms,
-    requests: readonly HoldRequest[],
-    holdings: readonly (Holding | undefined)[],
+    terms: port.Terms,
+    requests: readonly port.HoldRequest[],
+    holdings: readonly (port.Holding | undefined)[],
     restores: number = MOST_RESTORES,
   ): void {
     const lacking = requests.filter(({ id, mode, attempt }, i) => {
       const [holding, candidate, ticket] = [holdings[i], this.open.get(id), this.held.get(id)];
       // A node that refuses a ticket has given its slots to a contender.
       if (holding === undefined)
-        return ticket !== undefined && ['extend', 'restore'].includes(mode);
+        return ticket !== undefined && (mode === 'extend' || mode === 'restore');
       if (candidate?.progress === 'open' && candidate.attempt === attempt) {
         candidate.votes.holdings[node] = holding;
       } else if (ticket !== undefined) {
@@ -145,7 +143,7 @@ export class Quorum {
   /** Never rejects: what fails is tried again with the next extension. */
   async #restore(
     node: number,
-    terms: Terms,
+    terms: port.Terms,
     ids: readonly string[],
     restores: number,
   ): Promise<void> {
@@ -155,12 +153,16 @@ export class Quorum {
     }
     const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
     if (requests.length === 0) return;
-    const { claim } = this.sets;
-    const calling = this.links[node]?.call(nodeTimeout(terms.ttl), (port, timing) =>
-      port.hold({ ...terms, ...timing, claim, requests }),
+    const calling = this.links[node]?.call(nodeTimeout(terms.ttl), (to, timing) =>
+      to.hold(this.#callOf(terms, requests, timing)),
     );
     const reply = await calling?.catch(() => undefined);
     if (reply) this.reconcile(node, terms, requests, reply.holdings, restores - 1);
+  }
+
+  /** Takes back on one node a ticket, or an attempt that failed. */
+  rollBack(node: number, key: SemaphoreKey, id: string, attempt: number): void {
+    this.links[node]?.rollBack(key, id, attempt, this.#longestTtl);
   }
 
   /** Throws unless a majority replied. */
@@ -172,10 +174,9 @@ export class Quorum {
    * Whether others use the nodes in another set, and warns of it.
    * @returns the reason not to hold what these answers granted
    */
-  findOtherSet(key: SemaphoreKey, { replies }: Answers<HoldReply>): QuorumError | undefined {
-    const reported = replies.map((reply) => reply?.sets);
-    const foreign = this.sets.foreignIn(reported);
-    if (foreign.flat().length === 0 || this.sets.isProven(reported)) return undefined;
+  findOtherSet(key: SemaphoreKey, { replies }: Answers<port.HoldReply>): QuorumError | undefined {
+    const foreign = this.sets.foreignIn(replies);
+    if (foreign.flat().length === 0 || this.sets.isProvenIn(replies)) return undefined;
     const message = this.sets.describe(foreign);
     for (const [listener, place] of this.#listeners) {
       if (place === placeOf(key) && this.#listeners.delete(listener)) listener(message);
@@ -191,10 +192,9 @@ export class Quorum {
    * Whether what was answered so far is enough to know that nobody uses the nodes in another set.
    * `hasWon`: whether that matters.
    */
-  isSetSettled({ replies, pending }: Answers<HoldReply>, hasWon: boolean): boolean {
-    const reported = replies.map((reply) => reply?.sets);
-    if (this.sets.claim === undefined || this.sets.isProven(reported)) return true;
-    if (!hasWon && this.sets.foreignIn(reported).flat().length === 0) return true;
+  isSetSettled({ replies, pending }: Answers<port.HoldReply>, hasWon: boolean): boolean {
+    if (this.sets.isProvenIn(replies)) return true;
+    if (!hasWon && this.sets.foreignIn(replies).flat().length === 0) return true;
     return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
   }
 
@@ -208,26 +208,10 @@ export class Quorum {
   }
 
   /** Whether a majority may yet be had when those nodes are asked again that failed. */
-  isRetryable(error: QuorumError): boolean {
-    const final = nodesWhere(
-      this.links.map(({ node }, i) => [node, error.reasons[i]] as const),
-      ([node, reason]) => reason !== undefined && !node.isRetryable(reason),
-    );
+  isRetryable({ reasons }: QuorumError): boolean {
+    const final = nodesWhere(reasons, (reason, place) => {
+      return reason !== undefined && this.links[place]?.node.isRetryable(reason) === false;
+    });
     return this.majorities.possibleWithout(final);
-  }
-
-  /** How long a ticket may live on a node that cannot be reached, as far as this process knows. */
-  rememberTtl(ttl: number): void {
-    this.#longestTtl = Math.max(this.#longestTtl, ttl);
-  }
-
-  /** Takes back on one node a ticket, or an attempt that failed. */
-  rollBack(node: number, key: SemaphoreKey, id: string, attempt: number): void {
-    this.#rollbacks[node]?.add(key, id, attempt, this.#longestTtl);
-  }
-
-  /** Tickets that nodes have not yet confirmed as taken back. */
-  get pendingRollbacks(): number {
-    return this.#rollbacks.reduce((sum, { size }) => sum + size, 0);
   }
 }

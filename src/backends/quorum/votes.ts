@@ -49,8 +49,11 @@ function majorityOf(nodes: number): number {
 }
 
 /** The nodes for which it is true. */
-export function nodesWhere<T>(items: readonly T[], test: (item: T) => boolean): number {
-  return items.reduce((mask, item, place) => (test(item) ? mask | (1 << place) : mask), 0);
+export function nodesWhere<T>(
+  items: readonly T[],
+  test: (item: T, node: number) => boolean,
+): number {
+  return items.reduce<number>((mask, item, i) => (test(item, i) ? mask | (1 << i) : mask), 0);
 }
 
 function countBits(mask: number): number {
