@@ -8,7 +8,7 @@ import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
 import type { Answers } from './round.js';
 import { repliedIn } from './round.js';
 import type { Candidate } from './tickets.js';
-import { hasAll, Votes } from './votes.js';
+import { Votes } from './votes.js';
 
 /**
  * How often one call tries for what contenders have split between them, and within which part of
@@ -43,6 +43,8 @@ export class Acquisition {
   /** Slots that a majority would have given, in random order: the next aim. */
   #contested: number[] = [];
   #roundTime = 0;
+  /** The highest fencing token that a node gave. */
+  #highest = 0;
 
   constructor(quorum: Quorum, call: AcquireCall) {
     const { key, limit, ttl } = call;
@@ -82,42 +84,38 @@ export class Acquisition {
 
   async #try(candidates: readonly Candidate[]): Promise<Answers<HoldReply>> {
     const before = this.#quorum.clock.monotonic();
-    const requests = this.#takes(candidates);
-    const answers = await this.#hold(candidates, requests, (given) =>
-      this.#isDecided(candidates, given),
-    );
+    const answers = await this.#take(candidates);
     this.#roundTime = this.#quorum.clock.monotonic() - before;
-    this.otherLimit ??= answers.replies.find(
-      (reply) => reply?.otherLimit !== undefined,
-    )?.otherLimit;
+    const { replies } = answers;
+    this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
     const otherSet = this.#quorum.findOtherSet(this.#terms.key, answers);
-    for (const candidate of candidates) candidate.slots = candidate.votes.wonSlots() ?? [];
-    const losers = candidates.filter(({ slots }) => otherSet !== undefined || slots.length === 0);
+    for (const candidate of candidates) {
+      candidate.slots = (otherSet === undefined && candidate.votes.wonSlots()) || [];
+    }
+    const losers = candidates.filter(({ slots }) => slots.length === 0);
+    const winners = candidates.filter(({ slots }) => slots.length > 0);
     this.#contested = this.#freeOnMajority(losers, answers);
-    for (const candidate of losers) {
-      const isSplit = candidate.votes.holdings.some((holding) => holding !== undefined);
-      this.#giveUp(candidate, isSplit ? 'split' : 'refused', answers);
+    for (const loser of losers) {
+      const isSplit = loser.votes.holdings.some((holding) => holding !== undefined);
+      this.#giveUp(loser, isSplit ? 'split' : 'refused', answers);
     }
     if (otherSet !== undefined) throw otherSet;
-    const winners = candidates.filter(({ progress }) => progress === 'open');
-    const silent = await this.#agree(winners);
-    for (const candidate of winners) this.#conclude(candidate, answers);
-    this.#align(winners, silent);
+    await this.#agree(winners);
+    this.#conclude(winners, answers);
     return answers;
   }
 
   /** A new attempt of each. */
-  #takes(candidates: readonly Candidate[]): HoldRequest[] {
+  #take(candidates: readonly Candidate[]): Promise<Answers<HoldReply>> {
     const first = this.#quorum.wantedToken();
-    return candidates.map((candidate, i) => {
-      const { permits } = candidate.request;
+    const requests = candidates.map((candidate, i) => {
       candidate.attempt = this.#quorum.nextAttempt();
       candidate.progress = 'open';
-      candidate.votes = new Votes(this.#quorum.majorities, permits);
       candidate.token = undefined;
-      const slots = this.#contested.splice(0, permits);
+      const slots = this.#contested.splice(0, candidate.request.permits);
       return { ...this.#requestOf(candidate, 'take'), slots, token: first + i };
     });
+    return this.#hold(candidates, requests, (answers) => this.#isDecided(candidates, answers));
   }
 
   #requestOf({ request, attempt, slots }: Candidate, mode: HoldRequest['mode']): HoldRequest {
@@ -125,12 +123,16 @@ export class Acquisition {
     return { id, mode, attempt, permits, slots, token: 0, label: this.#call.label };
   }
 
+  /** Only what the nodes answer now counts as their votes. */
   #hold(
     candidates: readonly Candidate[],
     requests: readonly HoldRequest[],
     isDecided: (answers: Answers<HoldReply>) => boolean,
   ): Promise<Answers<HoldReply>> {
-    const votes = candidates.map((candidate) => candidate.votes);
+    const votes = candidates.map((candidate) => {
+      candidate.votes = new Votes(this.#quorum.majorities, candidate.request.permits);
+      return candidate.votes;
+    });
     return this.#quorum.hold(this.#terms, requests, votes, this.#timeLeft(), isDecided);
   }
 
@@ -153,55 +155,48 @@ export class Acquisition {
    * long as there is time. A token that a node gave before the slot might be lower than that of
    * another ticket that had the slot in between. Nothing is sent for winners whose first round said
    * so already.
-   * @returns the nodes that have yet to answer the last proposal: what they hold is not known
    */
-  async #agree(winners: readonly Candidate[]): Promise<number> {
-    let silent = 0;
+  async #agree(winners: readonly Candidate[]): Promise<void> {
     for (let proposals = 0; ; proposals += 1) {
       for (const winner of winners) winner.token ??= winner.votes.tokenWith(winner.slots);
       const open = winners.filter(({ token }) => token === undefined);
-      if (open.length === 0 || proposals === MAX_PROPOSALS || this.#timeLeft() <= 0) return silent;
+      if (open.length === 0 || proposals === MAX_PROPOSALS || this.#timeLeft() <= 0) return;
       // Tokens that rise with the tickets and are above all that are known: a node gives each of
       // them, or a higher one.
-      const highest = Math.max(...open.map(({ votes }) => votes.highestToken));
+      this.#highest = Math.max(this.#highest, ...open.map(({ votes }) => votes.highestToken));
       const headroom = randomBy(this.#quorum.clock) * proposals * MAX_HEADROOM_US;
-      const first = highest + 1 + Math.ceil(headroom);
+      const first = this.#highest + 1 + Math.ceil(headroom);
       const requests = open.map((winner, i) => {
         return { ...this.#requestOf(winner, 'assign'), token: first + i };
       });
-      const { pending } = await this.#hold(open, requests, (given) =>
+      await this.#hold(open, requests, ({ pending }) =>
         open.every(({ votes, slots }) => {
-          const isAgreed = votes.tokenWith(slots) !== undefined;
-          return isAgreed || !votes.canAgree(slots, given.pending);
+          return votes.tokenWith(slots) !== undefined || !votes.canAgree(slots, pending);
         }),
       );
-      silent = pending;
     }
   }
 
-  /** Makes sure that what was won is still worth something. */
-  #conclude(winner: Candidate, answers: Answers<HoldReply>): void {
-    const { request, attempt, slots, token, votes } = winner;
-    // A node may have lost, since, what it had given.
-    const isWon = token !== undefined && hasAll(votes.slots(), slots);
-    if (this.#validity() <= 0 || winner.cancelled) this.#giveUp(winner, 'late', answers);
-    else if (!isWon) this.#giveUp(winner, 'split', answers);
-    else {
-      winner.progress = 'won';
-      const until = this.#quorum.clock.monotonic() + this.#validity();
-      this.#quorum.held.set(request.id, { slots, token, attempt, until, label: this.#call.label });
+  /** Keeps what is still worth something, and puts it where nodes gave something else. */
+  #conclude(winners: readonly Candidate[], answers: Answers<HoldReply>): void {
+    const { clock, held, links } = this.#quorum;
+    const { label } = this.#call;
+    for (const winner of winners) {
+      const { request, attempt, slots, token, cancelled } = winner;
+      const validity = this.#validity();
+      if (validity <= 0 || cancelled) this.#giveUp(winner, 'late', answers);
+      else if (token === undefined) this.#giveUp(winner, 'split', answers);
+      else {
+        winner.progress = 'won';
+        const until = clock.monotonic() + validity;
+        held.set(request.id, { slots, token, attempt, until, label });
+      }
     }
-  }
-
-  /** Puts what was won where nodes gave something else. `silent`: nodes that may hold it by now. */
-  #align(winners: readonly Candidate[], silent: number): void {
     const won = winners.filter(({ progress }) => progress === 'won');
     const requests = won.map((winner) => this.#requestOf(winner, 'take'));
-    this.#quorum.links.forEach((_, node) => {
+    links.forEach((_, node) => {
       const holdings = won.map(({ votes }) => votes.holdings[node]);
-      if (((silent >> node) & 1) === 0) {
-        this.#quorum.reconcile(node, this.#terms, requests, holdings);
-      }
+      this.#quorum.reconcile(node, this.#terms, requests, holdings);
     });
   }
 
@@ -211,13 +206,13 @@ export class Acquisition {
     progress: Candidate['progress'],
     { replies, errors }: Answers<HoldReply>,
   ): void {
-    const { request, attempt, votes } = candidate;
+    const { request, attempt, votes, slots } = candidate;
     candidate.progress = progress;
     replies.forEach((reply, node) => {
-      const wasSent = !(errors[node] instanceof SilentNodeError);
-      if (votes.holdings[node] !== undefined || (reply === undefined && wasSent)) {
-        this.#quorum.rollBack(node, this.#terms.key, request.id, attempt);
-      }
+      const isRefused = reply !== undefined && votes.holdings[node] === undefined;
+      // Of a winner the votes are those for its token.
+      if ((isRefused && slots.length === 0) || errors[node] instanceof SilentNodeError) return;
+      this.#quorum.rollBack(node, this.#terms.key, request.id, attempt);
     });
   }
 

@@ -16,15 +16,7 @@ import { runScript } from '../redis/script-runner.js';
 import { ServerCheck } from '../redis/server-check.js';
 import { permitsOf } from './batch-size.js';
 import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
-import type {
-  DropCall,
-  DropReply,
-  HoldCall,
-  HoldReply,
-  ListReply,
-  NodeTicket,
-  QuorumNode,
-} from './quorum-node.js';
+import type * as port from './quorum-node.js';
 import type { ParseLine } from './redis-replies.js';
 import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.js';
 
@@ -51,7 +43,7 @@ interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
 type Calls<Reply> = Batcher<NodeCall<Reply>, NodeCall<Reply>, Reply | Error>;
 
 /** One independent master, over a client of either library. */
-export class RedisQuorumNode implements QuorumNode {
+export class RedisQuorumNode implements port.QuorumNode {
   readonly name: string | undefined;
   readonly #connection: RedisConnection;
   readonly #clock: Clock;
@@ -61,9 +53,9 @@ export class RedisQuorumNode implements QuorumNode {
   /** Scripts that have run there. */
   readonly #known = new Set<Script>();
   /** Apart from what renews, which may run where there is no memory for more. */
-  readonly #takes: Calls<HoldReply>;
-  readonly #keeps: Calls<HoldReply>;
-  readonly #drops: Calls<DropReply>;
+  readonly #takes: Calls<port.HoldReply>;
+  readonly #keeps: Calls<port.HoldReply>;
+  readonly #drops: Calls<port.DropReply>;
 
   constructor(connection: RedisConnection, name?: string, clock: Clock = systemClock) {
     this.name = name;
@@ -76,7 +68,7 @@ export class RedisQuorumNode implements QuorumNode {
     this.#drops = this.#callsOf(dropScript);
   }
 
-  hold(call: HoldCall): Promise<HoldReply> {
+  hold(call: port.HoldCall): Promise<port.HoldReply> {
     const { limit, ttl, notAfter, claim, requests } = call;
     const latest = notAfter === undefined ? '' : String(microseconds(notAfter));
     const sign = claim?.otherSet === 'warn' ? '?' : '!';
@@ -90,7 +82,7 @@ export class RedisQuorumNode implements QuorumNode {
     return this.#send(calls, call, requests, args, parseHold(requests.length));
   }
 
-  drop(call: DropCall): Promise<DropReply> {
+  drop(call: port.DropCall): Promise<port.DropReply> {
     const { origin, tickets } = call;
     const args = [origin === undefined ? '' : `${origin.held ? '=' : '-'}${origin.set}`];
     for (const { id, attempt } of tickets) {
@@ -99,9 +91,9 @@ export class RedisQuorumNode implements QuorumNode {
     return this.#send(this.#drops, call, tickets, args, parseDrop(tickets.length));
   }
 
-  async list(key: SemaphoreKey): Promise<ListReply> {
+  async list(key: SemaphoreKey): Promise<port.ListReply> {
     const keys = quorumKeysOf(key);
-    const tickets = new Map<string, NodeTicket>();
+    const tickets = new Map<string, port.NodeTicket>();
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
       const args = [cursor, String(INSPECT_PAGE)];
@@ -122,7 +114,7 @@ export class RedisQuorumNode implements QuorumNode {
 
   #send<Reply>(
     calls: Calls<Reply>,
-    { key, timeoutMs = MAX_NODE_TIMEOUT_MS }: HoldCall | DropCall,
+    { key, timeoutMs = MAX_NODE_TIMEOUT_MS }: port.HoldCall | port.DropCall,
     tickets: readonly { readonly id: string }[],
     args: readonly string[],
     parse: ParseLine<Reply>,

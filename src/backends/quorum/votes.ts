@@ -97,8 +97,7 @@ export class Votes {
 
   /** Whether a majority can still give the same token, when the `pending` nodes do. */
   canAgree(slots: readonly number[], pending: number): boolean {
-    // Of a node that has yet to answer only what it is asked for counts.
-    const tokens = this.#tokensWith(slots).map((own, node) => ((pending >> node) & 1 ? [] : own));
+    const tokens = this.#tokensWith(slots);
     return (
       this.#majorities.reachedBy(pending) || this.#majorities.elect(tokens, pending).length > 0
     );
