@@ -46,6 +46,14 @@ import { safeCause } from './arguments/safe-cause.js';
 import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
+/** What the semaphores of a pool report to, in place of their own listeners. */
+export interface PoolReports {
+  /** A call has succeeded. */
+  onReply(): void;
+  /** False when no listener gets it. */
+  onWarning(warning: SemaphoreWarning): boolean;
+}
+
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
  * on the same backend. One object serves any number of callers.
@@ -66,6 +74,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   #isClosed = false;
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
+  #pool: PoolReports | undefined;
   /** Whether its user knows that a limit is stored: from a warning, or by storing one here. */
   #knowsStored = false;
 
@@ -90,10 +99,18 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
-      this.watchCalls();
+      this.#watchCalls();
       this.#listenForHazards();
       void this.#lookForHazards().catch(() => undefined);
     });
+  }
+
+  /** @internal A semaphore whose warnings are for `pool` alone. */
+  static pooled(pool: PoolReports, ...args: ConstructorParameters<typeof Semaphore>): Semaphore {
+    const semaphore = new Semaphore(...args);
+    semaphore.#pool = pool;
+    semaphore.#watchCalls();
+    return semaphore;
   }
 
   /**
@@ -399,12 +416,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return new Handle(lease, this.#warnings);
   }
 
-  /** @internal From now on it warns of what failed calls and replies show. */
-  protected watchCalls(): void {
+  /** From now on it warns of what failed calls and replies show. */
+  #watchCalls(): void {
     this.#permits.waiters.outage.listener = {
       onOutage: (cause) => this.#warnOfOutage(cause),
       onReply: () => {
-        this.onReply();
+        this.#pool?.onReply();
         this.#noteStoredLimit();
       },
     };
@@ -424,17 +441,12 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** No warning has credentials. */
   #tell(code: SemaphoreWarning['code'], message: string, cause?: unknown): boolean {
     const told = { code, message: withoutCredentials(message) };
-    return this.warn(cause === undefined ? told : { ...told, cause: safeCause(cause) });
+    return this.#warn(cause === undefined ? told : { ...told, cause: safeCause(cause) });
   }
 
-  /** @internal A call has succeeded. */
-  protected onReply(): void {}
-
-  /**
-   * @internal A pool of semaphores warns in its own way.
-   * @returns whether somebody gets it
-   */
-  protected warn(warning: SemaphoreWarning): boolean {
+  /** @returns whether somebody gets it */
+  #warn(warning: SemaphoreWarning): boolean {
+    if (this.#pool !== undefined) return this.#pool.onWarning(warning);
     // On the next tick, so that what a listener throws is its own uncaught exception.
     process.nextTick(() => this.emit('warning', warning));
     return true;
