@@ -10,23 +10,6 @@ import { hasAll, Votes } from './votes.js';
 /** Part of the ttl in which a node has to answer: several tries must fit into a lease. */
 const TIMEOUT_FRACTION = 1 / 12;
 
-/**
- * Renews tickets; one for each: whether a majority has it. Throws when that is not known.
- */
-export function extendTickets(
-  quorum: Quorum,
-  { key, limit, ttl }: Terms,
-  tickets: readonly { readonly id: string }[],
-): Promise<boolean[]> {
-  return new Extension(quorum, { key, limit, ttl }).run(
-    tickets.map(({ id }) => ({
-      id,
-      known: quorum.held.get(id),
-      votes: new Votes(quorum.majorities, permitsOf(id)),
-    })),
-  );
-}
-
 interface Member {
   readonly id: string;
   /** As this process knew it before. */
@@ -34,24 +17,30 @@ interface Member {
   readonly votes: Votes;
 }
 
-class Extension {
+/** One call of `extend`. */
+export class Extension {
   readonly #quorum: Quorum;
   readonly #terms: Terms;
   readonly #started: number;
 
-  constructor(quorum: Quorum, terms: Terms) {
+  constructor(quorum: Quorum, { key, limit, ttl }: Terms) {
     this.#quorum = quorum;
-    this.#terms = terms;
+    this.#terms = { key, limit, ttl };
     this.#started = quorum.clock.monotonic();
   }
 
-  async run(members: readonly Member[]): Promise<boolean[]> {
+  /** One for each ticket: whether a majority has it. Throws when that is not known. */
+  async run(tickets: readonly { readonly id: string }[]): Promise<boolean[]> {
+    const { held, majorities } = this.#quorum;
+    const members = tickets.map(({ id }): Member => {
+      return { id, known: held.get(id), votes: new Votes(majorities, permitsOf(id)) };
+    });
     const answers = await this.#hold(members, members.map(extending));
     const unknown = ~repliedIn(answers);
     const undecided = members.filter((member) => isUndecided(member, unknown));
     const decided = members.filter((member) => !undecided.includes(member));
     for (const member of decided) {
-      if (slotsOf(member) === undefined) this.#quorum.held.lose(member.id);
+      if (slotsOf(member) === undefined) held.lose(member.id);
       else this.#confirm(member);
     }
     this.#reconcile(decided, decided.map(extending), answers);

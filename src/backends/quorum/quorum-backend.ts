@@ -5,7 +5,7 @@ import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
 import { Acquisition } from './acquisition.js';
 import { MAX_PERMITS_PER_CALL } from './batch-size.js';
-import { extendTickets } from './extension.js';
+import { Extension } from './extension.js';
 import { inspectNodes } from './inspection.js';
 import type { HazardListener, QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
@@ -108,7 +108,7 @@ export class QuorumBackend implements port.Backend {
     const { held } = this.#quorum;
     const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
     if (renewed.length === 0) return;
-    const extended = await extendTickets(this.#quorum, call, renewed);
+    const extended = await new Extension(this.#quorum, call).run(renewed);
     renewed.forEach(({ id }, i) => {
       const ticket = held.get(id);
       if (extended[i] !== true || ticket === undefined) return;
@@ -152,7 +152,7 @@ export class QuorumBackend implements port.Backend {
       calls.map(async (call) => {
         const extended: boolean[] = [];
         for (const part of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
-          extended.push(...(await extendTickets(this.#quorum, call, part)));
+          extended.push(...(await new Extension(this.#quorum, call).run(part)));
         }
         return { ...this.#reply(), extended };
       }),

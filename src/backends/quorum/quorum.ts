@@ -87,9 +87,10 @@ export class Quorum {
     isDecided: (answers: Answers<port.HoldReply>) => boolean,
   ): Promise<Answers<port.HoldReply>> {
     this.#longestTtl = Math.max(this.#longestTtl, terms.ttl);
+    const { claim } = this.sets;
     const answers = await this.ask<port.HoldReply>({
       timeoutMs,
-      send: (node, timing) => node.hold(this.#callOf(terms, requests, timing)),
+      send: (node, timing) => node.hold({ ...terms, ...timing, claim, requests }),
       isDecided: (given, node) => {
         const reply = given.replies[node];
         if (reply) votes.forEach(({ holdings }, i) => (holdings[node] = reply.holdings[i]));
@@ -102,14 +103,6 @@ export class Quorum {
     const permits = requests.reduce((sum, request) => sum + request.permits, 0);
     this.batches.learn(permits, answers);
     return answers;
-  }
-
-  #callOf(
-    terms: port.Terms,
-    requests: readonly port.HoldRequest[],
-    timing: port.CallTiming,
-  ): port.HoldCall {
-    return { ...terms, ...timing, claim: this.sets.claim, requests };
   }
 
   /**
@@ -153,8 +146,9 @@ export class Quorum {
     }
     const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
     if (requests.length === 0) return;
+    const { claim } = this.sets;
     const calling = this.links[node]?.call(nodeTimeout(terms.ttl), (to, timing) =>
-      to.hold(this.#callOf(terms, requests, timing)),
+      to.hold({ ...terms, ...timing, claim, requests }),
     );
     const reply = await calling?.catch(() => undefined);
     if (reply) this.reconcile(node, terms, requests, reply.holdings, restores - 1);
