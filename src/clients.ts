@@ -1,6 +1,6 @@
 import type { Backend } from './backends/backend.js';
 import { text } from './options.js';
-import { MOST_NODES } from './backends/quorum/majorities.js';
+import { MOST_NODES } from './backends/quorum/votes.js';
 import { QuorumBackend } from './backends/quorum/quorum-backend.js';
 import type { QuorumNode } from './backends/quorum/quorum-node.js';
 import type { IoredisClient } from './backends/redis/adapters/ioredis.js';
@@ -156,7 +156,7 @@ function isObject(target: unknown): target is object {
 }
 
 function isQuorumNode(target: object): target is QuorumNode {
-  return hasMethods(target, 'take', 'keep', 'drop', 'list');
+  return hasMethods(target, 'hold', 'drop', 'list');
 }
 
 function connectionOf(target: object): RedisConnection {

@@ -49,6 +49,14 @@ interface PermitsOf {
   readonly permits: number;
 }
 
+/** What the semaphores of a pool report to, in place of their own listeners. */
+export interface PoolReports {
+  /** A call has succeeded. */
+  onReply(): void;
+  /** False when no listener gets it. */
+  onWarning(warning: SemaphoreWarning): boolean;
+}
+
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
  * on the same backend. One object serves any number of callers.
@@ -68,12 +76,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** No warning has credentials. */
   readonly #warn: Warn = (code, message, cause) => {
     const warning = { code, message: withoutCredentials(message) };
-    return this.warn(cause === undefined ? warning : { ...warning, cause: safeCause(cause) });
+    return this.#report(cause === undefined ? warning : { ...warning, cause: safeCause(cause) });
   };
   /** Set before close() calls any listener, so that listeners find it closed. */
   #isClosed = false;
   #closed: Promise<void> | undefined;
   #stopHazards: (() => void) | undefined;
+  #pool: PoolReports | undefined;
   /** Whether its user knows that a limit is stored: from a warning, or by storing one here. */
   #knowsStored = false;
 
@@ -99,9 +108,17 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     // The server is asked only where somebody listens, so that an acquire stays one command.
     onceListened(this, 'warning', () => {
       if (this.#isClosed) return;
-      this.watchCalls();
+      this.#watchCalls();
       this.#watchForHazards();
     });
+  }
+
+  /** @internal A semaphore whose warnings are for `pool` alone. */
+  static pooled(pool: PoolReports, ...args: ConstructorParameters<typeof Semaphore>): Semaphore {
+    const semaphore = new Semaphore(...args);
+    semaphore.#pool = pool;
+    semaphore.#watchCalls();
+    return semaphore;
   }
 
   /**
@@ -403,13 +420,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     return Handle.of(lease, this.#warn);
   }
 
-  /** @internal From now on it warns of what failed calls and replies show. */
-  protected watchCalls(): void {
+  /** From now on it warns of what failed calls and replies show. */
+  #watchCalls(): void {
     this.#permits.waiters.outage.listener = {
       onOutage: (cause) =>
         this.#warn('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause),
       onReply: () => {
-        this.onReply();
+        this.#pool?.onReply();
         this.#noteStoredLimit();
       },
     };
@@ -429,14 +446,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#knowsStored = this.#warn('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
   }
 
-  /** @internal A call has succeeded. */
-  protected onReply(): void {}
-
-  /**
-   * @internal A pool of semaphores warns in its own way.
-   * @returns whether somebody gets it
-   */
-  protected warn(warning: SemaphoreWarning): boolean {
+  /** @returns whether somebody gets it */
+  #report(warning: SemaphoreWarning): boolean {
+    if (this.#pool !== undefined) return this.#pool.onWarning(warning);
     // On the next tick, so that what a listener throws is its own uncaught exception.
     process.nextTick(() => this.emit('warning', warning));
     return true;

@@ -68,10 +68,13 @@ export class CompositeHandle extends LossEmitter {
   assertHeld(): void {
     if (this.#lost !== undefined) throw this.#lost;
     for (const part of this.#parts) {
-      const loss = lossOf(part);
-      if (loss === undefined || (loss.reason === 'released' && this.#release !== undefined))
-        continue;
-      throw this.#noteLoss(part, loss);
+      try {
+        part.assertHeld();
+      } catch (error) {
+        if (!(error instanceof HandleLostError)) throw error;
+        const isReleasedHere = error.reason === 'released' && this.#release !== undefined;
+        if (!isReleasedHere) throw this.#noteLoss(part, error);
+      }
     }
     if (this.#release !== undefined) throw new HandleLostError(this.name, '', 'released');
   }
@@ -176,16 +179,6 @@ export class CompositeHandle extends LossEmitter {
   protected override onLossListener(): HandleLostError | undefined {
     this.#watch();
     return this.#lost;
-  }
-}
-
-function lossOf(part: Handle): HandleLostError | undefined {
-  try {
-    part.assertHeld();
-    return undefined;
-  } catch (error) {
-    if (error instanceof HandleLostError) return error;
-    throw error;
   }
 }
 

@@ -1,66 +1,38 @@
-import type { Backend } from '../backends/backend.js';
+import type { EventEmitter } from 'node:events';
 import { WeakGroups } from '../core/weak-groups.js';
-import type { RedisTarget } from '../clients.js';
 import { ClosedError } from '../errors.js';
+import type { SemaphoreTarget } from '../mutex.js';
 import type { CloseOptions, SemaphoreOptions } from '../options.js';
 import { resolveClose } from '../options.js';
-import type { SemaphoreWarning } from '../semaphore-types.js';
+import type { SemaphoreEvents, SemaphoreWarning } from '../semaphore-types.js';
+import type { PoolReports } from '../semaphore.js';
 import { Semaphore } from '../semaphore.js';
 import { inSlices } from '../time/in-slices.js';
-import type { WarningSource } from './pool-warnings.js';
-import { PoolWarnings } from './pool-warnings.js';
 
-/** Nobody listens to it but its pool. */
-class PooledSemaphore extends Semaphore {
-  readonly #warnings: PoolWarnings;
-
-  constructor(
-    target: RedisTarget | Backend,
-    name: string,
-    options: SemaphoreOptions,
-    warnings: PoolWarnings,
-  ) {
-    super(target, name, options);
-    this.#warnings = warnings;
-    this.watchCalls();
-  }
-
-  protected override onReply(): void {
-    this.#warnings.onReply();
-  }
-
-  protected override warn(warning: SemaphoreWarning): boolean {
-    return this.#warnings.pass(warning);
-  }
-}
-
-/** Whose semaphores they are. */
-interface PoolOwner extends WarningSource {
+/** Whose semaphores they are: it emits their warnings, and a `ClosedError` has its name. */
+interface PoolOwner extends Pick<EventEmitter<SemaphoreEvents>, 'emit' | 'listenerCount'> {
   readonly name: string;
 }
 
 /**
  * The semaphores under the keys of one owner: made on demand, forgotten when idle, closed together.
+ * They warn as one semaphore: an outage is reported once and not for each key, and so is another
+ * limit.
  */
-export class SemaphorePool {
+export class SemaphorePool implements PoolReports {
   readonly #owner: PoolOwner;
-  readonly #target: RedisTarget | Backend;
+  readonly #target: SemaphoreTarget;
   readonly #options: Omit<SemaphoreOptions, 'limit'>;
-  readonly #warnings: PoolWarnings;
   // Kept by their permits and requests alone: unused keys take no memory.
-  readonly #semaphores = new WeakGroups<PooledSemaphore>();
+  readonly #semaphores = new WeakGroups<Semaphore>();
+  /** What was reported and is not reported again: an outage until a call succeeds. */
+  readonly #reported = new Set<SemaphoreWarning['code']>();
   #closed: Promise<unknown> | undefined;
 
-  /** `owner`: has the name in a `ClosedError`, and emits the warnings. */
-  constructor(
-    owner: PoolOwner,
-    target: RedisTarget | Backend,
-    options: Omit<SemaphoreOptions, 'limit'>,
-  ) {
+  constructor(owner: PoolOwner, target: SemaphoreTarget, options: Omit<SemaphoreOptions, 'limit'>) {
     this.#owner = owner;
     this.#target = target;
     this.#options = options;
-    this.#warnings = new PoolWarnings(owner);
   }
 
   /**
@@ -72,8 +44,7 @@ export class SemaphorePool {
     const place = `${limit}:${name}`;
     let [semaphore] = this.#semaphores.of(place);
     if (semaphore === undefined) {
-      const options = { ...this.#options, limit };
-      semaphore = new PooledSemaphore(this.#target, name, options, this.#warnings);
+      semaphore = Semaphore.pooled(this, this.#target, name, { ...this.#options, limit });
       this.#semaphores.add(place, semaphore);
     }
     return semaphore;
@@ -82,6 +53,19 @@ export class SemaphorePool {
   /** How many it has; also of those that were collected just now. */
   get size(): number {
     return this.#semaphores.size;
+  }
+
+  onReply(): void {
+    this.#reported.delete('BACKEND_UNREACHABLE');
+  }
+
+  onWarning(warning: SemaphoreWarning): boolean {
+    if (this.#owner.listenerCount('warning') === 0) return false;
+    const { code } = warning;
+    if (this.#reported.has(code)) return true;
+    if (code === 'BACKEND_UNREACHABLE' || code === 'LIMIT_MISMATCH') this.#reported.add(code);
+    process.nextTick(() => this.#owner.emit('warning', warning));
+    return true;
   }
 
   assertOpen(): void {

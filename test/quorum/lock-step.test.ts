@@ -29,7 +29,7 @@ describeWithMasters('the scripts of a quorum and a node in memory', 1, (masters)
       const { time } = await redis.list(key);
       const random = new RandomNumbers(20_261_121);
       const calls = Array.from({ length: STEPS }, () => randomCall(random, key, time));
-      calls.unshift(take({ key, limit: 1, ttl: TTL, notAfter: undefined }, ['c.0']));
+      calls.unshift(hold({ key, limit: 1, ttl: TTL, notAfter: undefined }, ['c.0'], 'take'));
       for (const [step, call] of calls.entries()) {
         const [one, other] = await Promise.all(
           [redis, memory].map((node) => outcomeOf(call, node)),
@@ -66,12 +66,19 @@ async function outcomeOf(call: Call, node: port.QuorumNode): Promise<Outcome> {
   }
 }
 
-function take(base: port.GrantingCall, ids: readonly string[], request = {}): Call {
-  const first = { attempt: 1, permits: 1, token: FAR, aim: [] };
+type Base = Omit<port.HoldCall, 'requests'>;
+
+function hold(
+  base: Base,
+  ids: readonly string[],
+  mode: port.HoldMode,
+  request: Partial<port.HoldRequest> = {},
+): Call {
+  const first = { mode, attempt: 1, permits: 1, token: FAR, slots: [], label: 'l' };
   const requests = ids.map((id) => ({ ...first, ...request, id }));
   return async (node) => {
-    const { holdings, free, sets } = await node.take({ ...base, label: 'l', requests });
-    return { holdings: holdings.map(plain), free, sets: sorted(sets) };
+    const { holdings, free, sets, otherLimit } = await node.hold({ ...base, requests });
+    return { holdings: holdings.map(plain), free, sets: sorted(sets), otherLimit };
   };
 }
 
@@ -86,16 +93,12 @@ function randomCall(random: RandomNumbers, key: SemaphoreKey, time: number): Cal
   const kind = random.pick(['take', 'take', 'take', 'keep', 'keep', 'drop', 'drop', 'list']);
   if (kind === 'take') {
     const others = ['c.8', 'c.9'].slice(0, random.between(0, 3));
-    const request = { attempt, permits: random.between(1, 3), token, aim: slots };
-    return take(base, [id, ...others], request);
+    const request = { attempt, permits: random.between(1, 3), token, slots };
+    return hold(base, [id, ...others], 'take', request);
   }
   if (kind === 'keep') {
-    const mode = random.pick<port.KeepMode>(['extend', 'assign', 'restore']);
-    const requests = [{ id, mode, attempt, slots, token, label: 'l' }];
-    return async (node) => {
-      const { holdings, sets } = await node.keep({ ...base, requests });
-      return { holdings: holdings.map(plain), sets: sorted(sets) };
-    };
+    const mode = random.pick(['extend', 'assign', 'restore'] as const);
+    return hold(base, [id], mode, { attempt, permits: slots.length, slots, token });
   }
   if (kind === 'drop') {
     const tickets = [{ id, attempt: random.chance(0.3) ? Infinity : attempt }];
@@ -111,7 +114,7 @@ function randomCall(random: RandomNumbers, key: SemaphoreKey, time: number): Cal
 
 function randomClaim(random: RandomNumbers): port.SetClaim {
   const set = random.pick(['a,b', 'a,b+c,d', 'c,d', 'e']);
-  return { set, record: random.pick(['unless-foreign', 'instead', 'never'] as const) };
+  return { set, otherSet: random.pick(['refuse', 'warn'] as const) };
 }
 
 function sorted(sets: readonly port.RecordedSet[]): port.RecordedSet[] {

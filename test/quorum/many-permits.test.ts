@@ -10,11 +10,11 @@ describe('many permits on a quorum', () => {
     const sizes: number[] = [];
     for (const node of fixture.nodes) {
       // Needs its time for each request, and does nothing else meanwhile.
-      node.take = async (call) => {
+      node.hold = async (call) => {
         const { length } = call.requests;
         if (node === fixture.nodes[0]) sizes.push(length);
         await new Promise<void>((resolve) => fixture.clock.schedule(resolve, length * each));
-        return node.memory.take(call);
+        return node.memory.hold(call);
       };
     }
     const semaphore = new Semaphore(fixture.backend('a'), 'batch', { limit: 1000, ttl: 1000 });

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/time/clock.js';
 import type * as port from '../../src/backends/quorum/quorum-node.js';
 import { MAX_FREE_SLOTS } from '../../src/backends/protocol.js';
 import { LateCallError } from '../../src/backends/quorum/quorum-node.js';
-import { haveCommonList } from '../../src/backends/quorum/set-name.js';
+import { haveCommonList } from '../../src/backends/quorum/node-sets.js';
 
 /** What one node knows of one semaphore. */
 interface Slots {
@@ -34,27 +34,25 @@ export class MemoryQuorumNode implements port.QuorumNode {
     this.#semaphores.clear();
   }
 
-  take(call: port.TakeCall): Promise<port.TakeReply> {
+  hold(call: port.HoldCall): Promise<port.HoldReply> {
     const { key, limit, requests } = call;
     const [time, slots] = this.#open(key, call);
+    const isTake = requests[0]?.mode === 'take';
     const otherLimit =
       slots.tickets.size > 0 && slots.lastLimit !== limit ? slots.lastLimit : undefined;
-    const sets = setsIn(slots, call);
+    const sets = [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
     const before = new Set(slots.tickets.values());
-    const holdings = requests.map((request) => take(slots, request, call, time));
+    const isRefused = isTake && call.claim?.otherSet === 'refuse' && hasForeign(slots, call.claim);
+    const holdings = requests.map((request) => {
+      if (isRefused) return undefined;
+      return isTake ? take(slots, request, call, time) : keep(slots, request, call, time);
+    });
     if ([...slots.tickets.values()].some((ticket) => !before.has(ticket))) {
-      recordSet(slots, call, time, false);
+      slots.lastLimit = limit;
+      recordSet(slots, call, time, !isTake);
     }
-    const free = freeSlots(slots, limit).slice(0, MAX_FREE_SLOTS);
+    const free = isTake ? freeSlots(slots, limit).slice(0, MAX_FREE_SLOTS) : [];
     return Promise.resolve({ time, free, holdings, otherLimit, sets });
-  }
-
-  keep(call: port.KeepCall): Promise<port.KeepReply> {
-    const [time, slots] = this.#open(call.key, call);
-    const sets = setsIn(slots, call);
-    const holdings = call.requests.map((request) => keep(slots, request, call, time));
-    if (holdings.some((holding) => holding !== undefined)) recordSet(slots, call, time, true);
-    return Promise.resolve({ time, holdings, sets });
   }
 
   drop({ key, tickets, origin }: port.DropCall): Promise<port.DropReply> {
@@ -82,7 +80,7 @@ export class MemoryQuorumNode implements port.QuorumNode {
     return true;
   }
 
-  #open({ prefix, name }: SemaphoreKey, call?: port.GrantingCall): [time: number, slots: Slots] {
+  #open({ prefix, name }: SemaphoreKey, call?: port.CallTiming): [time: number, slots: Slots] {
     const time = this.#clock.wall() + this.skew;
     if (call?.notAfter !== undefined && time > call.notAfter) throw new LateCallError(time);
     const place = JSON.stringify([prefix, name]);
@@ -103,8 +101,8 @@ export class MemoryQuorumNode implements port.QuorumNode {
 
 function take(
   slots: Slots,
-  { id, attempt, permits, token, aim }: port.TakeRequest,
-  { limit, ttl, label }: port.TakeCall,
+  { id, attempt, permits, token, slots: aim, label }: port.HoldRequest,
+  { limit, ttl }: port.HoldCall,
   time: number,
 ): port.Holding | undefined {
   const before = slots.tickets.get(id);
@@ -117,7 +115,6 @@ function take(
   const aimed = [...new Set(aim)].filter((slot) => free.includes(slot));
   const chosen = [...new Set([...aimed, ...free])].slice(0, permits).toSorted((a, b) => a - b);
   slots.last = Math.max(nextToken(slots, time), token);
-  slots.lastLimit = limit;
   const dates = { expiresAt: time + ttl, grantedAt: time };
   const ticket = { id, slots: chosen, token: slots.last, attempt, label, ...dates };
   slots.tickets.set(id, ticket);
@@ -126,8 +123,8 @@ function take(
 
 function keep(
   slots: Slots,
-  request: port.KeepRequest,
-  { limit, ttl }: port.KeepCall,
+  request: port.HoldRequest,
+  { limit, ttl }: port.HoldCall,
   time: number,
 ): port.Holding | undefined {
   const { id, mode, attempt, label } = request;
@@ -164,28 +161,22 @@ function freeSlots(slots: Slots, limit: number): number[] {
   return Array.from({ length: limit }, (_, slot) => slot).filter((slot) => !used.has(slot));
 }
 
-function setsIn(slots: Slots, { claim }: port.GrantingCall): port.RecordedSet[] {
-  if (claim === undefined) return [];
-  return [...slots.sets].map(([set, { proven }]) => ({ set, proven }));
+function foreignSets({ sets }: Slots, { set }: port.SetClaim): string[] {
+  return [...sets.keys()].filter((other) => !haveCommonList(other, set));
+}
+
+function hasForeign(slots: Slots, claim: port.SetClaim): boolean {
+  return foreignSets(slots, claim).length > 0;
 }
 
 /** As `quorum-sets.lua`. */
-function recordSet(
-  { sets }: Slots,
-  { claim, ttl }: port.GrantingCall,
-  time: number,
-  holds: boolean,
-): void {
+function recordSet(slots: Slots, call: port.HoldCall, time: number, holds: boolean): void {
+  const { claim, ttl } = call;
   if (claim === undefined) return;
-  const { set, record } = claim;
-  const foreign = [...sets.keys()].filter((other) => !haveCommonList(other, set));
-  if (record === 'instead') for (const stranger of foreign) sets.delete(stranger);
-  const recorded = record === 'instead' || (record === 'unless-foreign' && foreign.length === 0);
-  const renewed = holds || record !== 'never' ? time + ttl : 0;
-  for (const one of [set, ...foreign]) {
-    const { until = 0, proven = false } = sets.get(one) ?? {};
-    if (until === 0 && (one !== set || !recorded)) continue;
-    const known = { until: Math.max(until, renewed), proven: proven || (one === set && holds) };
-    sets.set(one, known);
-  }
+  const { sets } = slots;
+  const foreign = foreignSets(slots, claim);
+  if (foreign.some((other) => !holds || sets.get(other)?.proven === true)) return;
+  for (const other of foreign) sets.delete(other);
+  const { until = 0, proven = false } = sets.get(claim.set) ?? {};
+  sets.set(claim.set, { until: Math.max(until, time + ttl), proven: proven || holds });
 }

@@ -1,6 +1,7 @@
 import type { AcquireVerdict } from '../../src/backends/backend.js';
 import { ManualClock } from '../../src/index.js';
 import type { QuorumSettings } from '../../src/backends/quorum/quorum.js';
+import type { HoldRequest } from '../../src/backends/quorum/quorum-node.js';
 import { QuorumBackend } from '../../src/backends/quorum/quorum-backend.js';
 import { RandomNumbers } from '../support/random-numbers.js';
 import { AT_ONCE, TroubledNode } from './troubled-node.js';
@@ -121,8 +122,16 @@ export class QuorumFixture {
 
 /** A node's part of a ticket that nobody ever has on a majority. */
 export function stray() {
-  const requests = [{ id: 'x.1', attempt: 1, permits: 1, token: 0, aim: [0] }];
-  return { key: KEY, limit: 3, ttl: 30_000, label: '', notAfter: undefined, requests };
+  const request: HoldRequest = {
+    id: 'x.1',
+    mode: 'take',
+    attempt: 1,
+    permits: 1,
+    slots: [0],
+    token: 0,
+    label: '',
+  };
+  return { key: KEY, limit: 3, ttl: 30_000, notAfter: undefined, requests: [request] };
 }
 
 /** What three nodes hold alike. */

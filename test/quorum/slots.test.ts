@@ -28,7 +28,7 @@ describe('slots won by majority', () => {
   it('are inspected as a majority has them, and as certain only while it does', async () => {
     const fixture = new QuorumFixture(3, 3);
     const { fencingToken } = await fixture.take('a.1.2');
-    await fixture.node(1).memory.take(stray());
+    await fixture.node(1).memory.hold(stray());
     await fixture.clock.advance(100);
     fixture.only([0], () => HUNG);
     await errorOf(fixture.extend('a.1.2'), QuorumError);
@@ -119,7 +119,7 @@ async function verdictOn(way: readonly Condition[]): Promise<string> {
   const fixture = new QuorumFixture(way.length, 1);
   for (const [i, condition] of way.entries()) {
     const node = fixture.node(i);
-    if (condition === 'full') await node.memory.take(stray());
+    if (condition === 'full') await node.memory.hold(stray());
     if (condition === 'hung') node.fate = () => HUNG;
     if (condition === 'dead') node.fate = dead;
     if (condition === 'denied') {

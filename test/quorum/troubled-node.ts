@@ -26,8 +26,10 @@ export function dead(): never {
 export class TroubledNode implements port.QuorumNode {
   readonly memory: MemoryQuorumNode;
   readonly #clock: Clock;
-  take: port.QuorumNode['take'] = (call) => this.#send('take', () => this.memory.take(call));
-  keep: port.QuorumNode['keep'] = (call) => this.#send('keep', () => this.memory.keep(call));
+  hold: port.QuorumNode['hold'] = (call) => {
+    const kind = call.requests[0]?.mode === 'take' ? 'take' : 'keep';
+    return this.#send(kind, () => this.memory.hold(call));
+  };
   drop: port.QuorumNode['drop'] = (call) => this.#send('drop', () => this.memory.drop(call));
   list: port.QuorumNode['list'] = (key) => this.#send('list', () => this.memory.list(key));
   /** Decides on each call. */

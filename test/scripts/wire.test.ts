@@ -19,9 +19,9 @@ const SHA1: Record<string, string> = {
   revoke: '4ee10e7eb07ff32d53945a2b5fbf928551090418',
   'set-limit': 'c5f0eeeaa73e13fe7cb8f21141d429e4d4d9c367',
   'set-rate': 'd9597e59acada0cadf75f1c8f2fe04e8989e06d0',
-  'quorum-drop': '3f7770e21dcad2202a1613cfefb22a52ca74e93f',
-  'quorum-hold': '1ceb5a90a4ed154ff3d75c4d41003079e2a194f5',
-  'quorum-list': 'd0a95d83fa2e5aeb4a8c953df4facb5056bb82f5',
+  'quorum-drop': '96b33beeed4c514f4464e02afbf22f4414687fe6',
+  'quorum-hold': 'de0db187a6a6e44694977dfb1ec473f17049cc22',
+  'quorum-list': 'a88b0f50ea1674bbadd9fe6ab6a64f5266a6bb4a',
 };
 
 describe('scripts on the wire', () => {

@@ -2,18 +2,13 @@ import type { AcquireCall, AcquireVerdict } from '../backend.js';
 import type { Instant } from '../../time/clock.js';
 import { elapsedSince, instant, randomBy } from '../../time/clock.js';
 import { validityLeft } from '../../time/server-clock.js';
-import type { Candidate, Progress } from './candidate.js';
-import { newCandidate, verdictOn } from './candidate.js';
+import { nodeTimeout, SilentNodeError } from './node-link.js';
 import type { Quorum } from './quorum.js';
-import { nodeTimeout } from './node-timeout.js';
-import type { Holding, TakeReply } from './quorum-node.js';
-import { restoreTickets } from './restore.js';
+import type { HoldReply, HoldRequest, Terms } from './quorum-node.js';
 import type { Answers } from './round.js';
-import { pendingIn, repliedIn, repliesIn } from './round.js';
-import type { Votes } from './tally.js';
-import { canStillWin, hasAll, sameSlots, shuffle, slotsOnMajority, wonSlots } from './tally.js';
-import type { Agreement, Winner } from './token-agreement.js';
-import { agreeOnTokens } from './token-agreement.js';
+import { repliedIn } from './round.js';
+import type { Candidate } from './tickets.js';
+import { Votes } from './votes.js';
 
 /**
  * How often one call tries for what contenders have split between them, and within which part of
@@ -25,6 +20,15 @@ const RETRY_BUDGET_FRACTION = 1 / 4;
 /** Shortest range from which a pause between two tries is drawn. */
 const MIN_RETRY_PAUSE_MS = 2;
 
+/** How often a token is proposed until a majority gives the same one. */
+const MAX_PROPOSALS = 6;
+
+/**
+ * By how much a later proposal may be higher than the first one would be: others count up
+ * meanwhile, too.
+ */
+const MAX_HEADROOM_US = 1000;
+
 /**
  * One call of `acquire`: rounds of asking all nodes, until each request has won, was refused, or
  * must wait.
@@ -33,230 +37,232 @@ export class Acquisition {
   otherLimit: number | undefined;
   readonly #quorum: Quorum;
   readonly #call: AcquireCall;
+  readonly #terms: Terms;
   readonly #candidates: readonly Candidate[];
   readonly #started: Instant;
   /** Slots that a majority would have given, in random order: the next aim. */
   #contested: number[] = [];
   #roundTime = 0;
+  /** The highest fencing token that a node gave. */
+  #highest = 0;
 
   constructor(quorum: Quorum, call: AcquireCall) {
+    const { key, limit, ttl } = call;
     this.#quorum = quorum;
     this.#call = call;
+    this.#terms = { key, limit, ttl };
     this.#started = instant(quorum.clock);
-    this.#candidates = call.requests.map(newCandidate);
+    this.#candidates = call.requests.map((request) => ({
+      request,
+      cancelled: false,
+      progress: 'open',
+      attempt: 0,
+      votes: new Votes(quorum.majorities, request.permits),
+      slots: [],
+      token: undefined,
+    }));
   }
 
-  /** A ticket that is released while it is being won must not be held. */
-  cancel(id: string): void {
-    for (const candidate of this.#candidates) {
-      if (candidate.request.id === id) candidate.cancelled = true;
-    }
-  }
-
+  /** A verdict for each request. Throws unless a majority answered. */
   async run(): Promise<AcquireVerdict[]> {
-    let open = this.#candidates;
-    for (let tries = 1; open.length > 0; tries += 1) {
-      const answers = await this.#try(open);
-      const won = this.#candidates.some(({ progress }) => progress === 'won');
-      if (!won) this.#quorum.assertMajority(answers);
-      open = tries < MAX_TRIES ? this.#worthAnotherTry(won) : [];
-      if (open.length > 0) await this.#pause(tries);
+    const { open } = this.#quorum;
+    for (const candidate of this.#candidates) open.set(candidate.request.id, candidate);
+    try {
+      let contenders = this.#candidates;
+      for (let tries = 1; contenders.length > 0; tries += 1) {
+        const answers = await this.#try(contenders);
+        const hasWon = this.#candidates.some(({ progress }) => progress === 'won');
+        if (!hasWon) this.#quorum.assertMajority(answers);
+        contenders = tries < MAX_TRIES ? this.#worthAnotherTry(hasWon) : [];
+        if (contenders.length > 0) await this.#pause(tries);
+      }
+      return this.#candidates.map(verdictOn);
+    } finally {
+      for (const { id } of this.#call.requests) open.delete(id);
     }
-    return this.#candidates.map((candidate) => verdictOn(candidate));
   }
 
-  async #try(candidates: readonly Candidate[]): Promise<Answers<TakeReply>> {
+  async #try(candidates: readonly Candidate[]): Promise<Answers<HoldReply>> {
     const before = this.#quorum.clock.monotonic();
     const answers = await this.#take(candidates);
     this.#roundTime = this.#quorum.clock.monotonic() - before;
-    const permits = candidates.reduce((sum, { request }) => sum + request.permits, 0);
-    this.#quorum.batches.learn(permits, answers);
-    const replies = repliesIn(answers);
-    for (const candidate of candidates) {
-      candidate.slots = wonSlots(this.#votes(candidate, 0)) ?? [];
-    }
+    const { replies } = answers;
     this.otherLimit ??= replies.find((reply) => reply?.otherLimit !== undefined)?.otherLimit;
-    const otherSet = this.#quorum.findOtherSet(this.#call.key, answers);
-    const sure = otherSet.error === undefined && otherSet.unrecorded !== true;
-    const losers = candidates.filter(({ slots }) => !sure || slots.length === 0);
-    this.#contested = shuffle(this.#freeOnMajority(losers, replies), this.#quorum.clock);
-    for (const candidate of losers) {
-      const split = candidate.holdings.some((holding) => holding !== undefined);
-      this.#giveUp(candidate, split ? 'split' : 'refused', answers);
+    const otherSet = this.#quorum.findOtherSet(this.#terms.key, answers);
+    for (const candidate of candidates) {
+      candidate.slots = (otherSet === undefined && candidate.votes.wonSlots()) || [];
     }
-    if (otherSet.error !== undefined) throw otherSet.error;
-    const winners = candidates.filter(({ progress }) => progress === 'open');
-    if (winners.length > 0) await this.#secure(winners, answers);
+    const losers = candidates.filter(({ slots }) => slots.length === 0);
+    const winners = candidates.filter(({ slots }) => slots.length > 0);
+    this.#contested = this.#freeOnMajority(losers, answers);
+    for (const loser of losers) {
+      const isSplit = loser.votes.holdings.some((holding) => holding !== undefined);
+      this.#giveUp(loser, isSplit ? 'split' : 'refused', answers);
+    }
+    if (otherSet !== undefined) throw otherSet;
+    await this.#agree(winners);
+    this.#conclude(winners, answers);
     return answers;
   }
 
-  #take(candidates: readonly Candidate[]): Promise<Answers<TakeReply>> {
-    const { key, label } = this.#call;
-    const claim = this.#quorum.sets.claimFor(key);
+  /** A new attempt of each. */
+  #take(candidates: readonly Candidate[]): Promise<Answers<HoldReply>> {
     const first = this.#quorum.wantedToken();
     const requests = candidates.map((candidate, i) => {
-      const { id, permits } = candidate.request;
-      Object.assign(candidate, {
-        attempt: this.#quorum.nextAttempt(),
-        progress: 'open',
-        holdings: [],
-      });
-      const aim = this.#contested.splice(0, permits);
-      return { id, attempt: candidate.attempt, permits, token: first + i, aim };
+      candidate.attempt = this.#quorum.nextAttempt();
+      candidate.progress = 'open';
+      candidate.token = undefined;
+      const slots = this.#contested.splice(0, candidate.request.permits);
+      return { ...this.#requestOf(candidate, 'take'), slots, token: first + i };
     });
-    return this.#quorum.ask<TakeReply>({
-      timeoutMs: Math.min(nodeTimeout(this.#call.ttl), this.#validity()),
-      send: (node, timing) => node.take({ ...this.#terms, ...timing, claim, label, requests }),
-      decided: (answers) => {
-        this.#count(candidates, answers);
-        return this.#isDecided(candidates, answers);
-      },
-      onLate: (index, answer) => {
-        if (!('reply' in answer)) return;
-        answer.reply.holdings.forEach((holding, i) => {
-          const [candidate, request] = [candidates[i], requests[i]];
-          if (holding === undefined || candidate === undefined || request === undefined) return;
-          this.#onLate(index, candidate, request.attempt, holding);
-        });
-      },
-    });
+    return this.#hold(candidates, requests, (answers) => this.#isDecided(candidates, answers));
   }
 
-  #count(candidates: readonly Candidate[], answers: Answers<TakeReply>): void {
-    repliesIn(answers).forEach((reply, index) => {
-      if (reply === undefined) return;
-      candidates.forEach((candidate, i) => (candidate.holdings[index] = reply.holdings[i]));
-    });
+  #requestOf({ request, attempt, slots }: Candidate, mode: HoldRequest['mode']): HoldRequest {
+    const { id, permits } = request;
+    return { id, mode, attempt, permits, slots, token: 0, label: this.#call.label };
   }
 
-  #isDecided(candidates: readonly Candidate[], answers: Answers<TakeReply>): boolean {
+  /** Only what the nodes answer now counts as their votes. */
+  #hold(
+    candidates: readonly Candidate[],
+    requests: readonly HoldRequest[],
+    isDecided: (answers: Answers<HoldReply>) => boolean,
+  ): Promise<Answers<HoldReply>> {
+    const votes = candidates.map((candidate) => {
+      candidate.votes = new Votes(this.#quorum.majorities, candidate.request.permits);
+      return candidate.votes;
+    });
+    return this.#quorum.hold(this.#terms, requests, votes, this.#timeLeft(), isDecided);
+  }
+
+  #isDecided(candidates: readonly Candidate[], answers: Answers<HoldReply>): boolean {
     const { majorities } = this.#quorum;
-    const pending = pendingIn(answers);
+    const { pending } = answers;
     // Being refused is an answer of a majority, too.
     const answered = repliedIn(answers);
-    const settled = majorities.reachedBy(answered) || !majorities.reachedBy(answered | pending);
-    let won = false;
-    for (const candidate of candidates) {
-      const votes = this.#votes(candidate, pending);
-      if (wonSlots(votes) !== undefined) won = true;
-      else if (!settled || canStillWin(votes)) return false;
+    const isSettled = majorities.reachedBy(answered) || !majorities.reachedBy(answered | pending);
+    let hasWon = false;
+    for (const { votes } of candidates) {
+      if (votes.wonSlots() !== undefined) hasWon = true;
+      else if (!isSettled || votes.canWin(pending)) return false;
     }
-    return this.#quorum.isSetSettled(this.#call.key, answers, won);
+    return this.#quorum.isSetSettled(answers, hasWon);
   }
 
-  /** Agrees on fencing tokens, and makes sure that what was won is still worth something. */
-  async #secure(winners: readonly Candidate[], answers: Answers<TakeReply>): Promise<void> {
-    const tickets = winners.map((candidate): Winner => {
-      const { request, attempt, slots, holdings } = candidate;
-      const onLate = (index: number, holding: Holding): void =>
-        this.#onLate(index, candidate, attempt, holding);
-      return { id: request.id, attempt, slots, label: this.#call.label, holdings, onLate };
-    });
-    const timeLeft = (): number => Math.min(nodeTimeout(this.#call.ttl), this.#validity());
-    const agreements = await agreeOnTokens(this.#quorum, this.#terms, tickets, timeLeft);
-    for (const candidate of winners) {
-      const agreement = agreements.get(candidate.request.id);
-      // A node may have lost, since, what it had given.
-      const slots = wonSlots(this.#votes(candidate, 0)) ?? [];
-      const still = agreement !== undefined && hasAll(slots, candidate.slots);
-      if (this.#validity() <= 0 || candidate.cancelled) this.#giveUp(candidate, 'late', answers);
-      else if (still) this.#keep(candidate, agreement);
-      else this.#giveUp(candidate, 'split', answers);
-    }
-    this.#align(winners);
-  }
-
-  #keep(candidate: Candidate, { token, unanswered }: Agreement): void {
-    const { request, attempt, slots } = candidate;
-    Object.assign(candidate, { progress: 'won', token, unanswered });
-    const until = this.#quorum.clock.monotonic() + this.#validity();
-    this.#quorum.held.set(request.id, { slots, token, attempt, until, label: this.#call.label });
-  }
-
-  /** Puts what was won where nodes gave something else, in one call to each. */
-  #align(winners: readonly Candidate[]): void {
-    this.#quorum.links.forEach((_, index) => {
-      const ids = winners.flatMap(({ progress, request, holdings, token, slots, unanswered }) => {
-        const holding = holdings[index];
-        const isKnown = ((unanswered >> index) & 1) === 0;
-        if (progress !== 'won' || holding === undefined || !isKnown) return [];
-        return holding.token === token && sameSlots(holding.slots, slots) ? [] : request.id;
+  /**
+   * Sees to it that a majority has given each winner the same token together with its slots, as
+   * long as there is time. A token that a node gave before the slot might be lower than that of
+   * another ticket that had the slot in between. Nothing is sent for winners whose first round said
+   * so already.
+   */
+  async #agree(winners: readonly Candidate[]): Promise<void> {
+    for (let proposals = 0; ; proposals += 1) {
+      for (const winner of winners) winner.token ??= winner.votes.tokenWith(winner.slots);
+      const open = winners.filter(({ token }) => token === undefined);
+      if (open.length === 0 || proposals === MAX_PROPOSALS || this.#timeLeft() <= 0) return;
+      // Tokens that rise with the tickets and are above all that are known: a node gives each of
+      // them, or a higher one.
+      this.#highest = Math.max(this.#highest, ...open.map(({ votes }) => votes.highestToken));
+      const headroom = randomBy(this.#quorum.clock) * proposals * MAX_HEADROOM_US;
+      const first = this.#highest + 1 + Math.ceil(headroom);
+      const requests = open.map((winner, i) => {
+        return { ...this.#requestOf(winner, 'assign'), token: first + i };
       });
-      restoreTickets(this.#quorum, index, this.#terms, ids);
+      await this.#hold(open, requests, ({ pending }) =>
+        open.every(({ votes, slots }) => {
+          return votes.tokenWith(slots) !== undefined || !votes.canAgree(slots, pending);
+        }),
+      );
+    }
+  }
+
+  /** Keeps what is still worth something, and puts it where nodes gave something else. */
+  #conclude(winners: readonly Candidate[], answers: Answers<HoldReply>): void {
+    const { clock, held, links } = this.#quorum;
+    const { label } = this.#call;
+    for (const winner of winners) {
+      const { request, attempt, slots, token, cancelled } = winner;
+      const validity = this.#validity();
+      if (validity <= 0 || cancelled) this.#giveUp(winner, 'late', answers);
+      else if (token === undefined) this.#giveUp(winner, 'split', answers);
+      else {
+        winner.progress = 'won';
+        const until = clock.monotonic() + validity;
+        held.set(request.id, { slots, token, attempt, until, label });
+      }
+    }
+    const won = winners.filter(({ progress }) => progress === 'won');
+    const requests = won.map((winner) => this.#requestOf(winner, 'take'));
+    links.forEach((_, node) => {
+      const holdings = won.map(({ votes }) => votes.holdings[node]);
+      this.#quorum.reconcile(node, this.#terms, requests, holdings);
     });
   }
 
   /** Rolled back wherever it was given, or may be. */
-  #giveUp(candidate: Candidate, progress: Progress, answers: Answers<TakeReply>): void {
-    const { request, attempt, holdings } = candidate;
+  #giveUp(
+    candidate: Candidate,
+    progress: Candidate['progress'],
+    { replies, errors }: Answers<HoldReply>,
+  ): void {
+    const { request, attempt, votes, slots } = candidate;
     candidate.progress = progress;
-    answers.forEach((answer, index) => {
-      const silent = answer === undefined || ('error' in answer && answer.sent);
-      if (silent || holdings[index] !== undefined) {
-        this.#quorum.rollBack(index, this.#call.key, request.id, attempt);
-      }
+    replies.forEach((reply, node) => {
+      const isRefused = reply !== undefined && votes.holdings[node] === undefined;
+      // Of a winner the votes are those for its token.
+      if ((isRefused && slots.length === 0) || errors[node] instanceof SilentNodeError) return;
+      this.#quorum.rollBack(node, this.#terms.key, request.id, attempt);
     });
   }
 
-  /** A node answered when it was too late to count its vote. */
-  #onLate(index: number, candidate: Candidate, attempt: number, holding: Holding): void {
-    const { id } = candidate.request;
-    const current = candidate.attempt === attempt;
-    if (current && candidate.progress === 'open') candidate.holdings[index] = holding;
-    else if (!current || candidate.progress !== 'won' || this.#quorum.held.get(id) === undefined) {
-      this.#quorum.rollBack(index, this.#call.key, id, attempt);
-    } else if (!sameSlots(holding.slots, candidate.slots)) {
-      restoreTickets(this.#quorum, index, this.#terms, [id]);
-    }
-  }
-
-  #freeOnMajority(
-    losers: readonly Candidate[],
-    replies: readonly (TakeReply | undefined)[],
-  ): number[] {
-    const offers = replies.map((reply, index) => {
-      const own = losers.flatMap(({ holdings }) => holdings[index]?.slots ?? []);
+  /** In random order: contenders that aim at the same slots would meet again. */
+  #freeOnMajority(losers: readonly Candidate[], { replies }: Answers<HoldReply>): number[] {
+    const offers = replies.map((reply, node) => {
+      const own = losers.flatMap(({ votes }) => votes.holdings[node]?.slots ?? []);
       return [...(reply?.free ?? []), ...own];
     });
-    return slotsOnMajority(this.#quorum.majorities, offers);
+    return this.#quorum.majorities
+      .elect(offers)
+      .map((slot) => ({ slot, at: randomBy(this.#quorum.clock) }))
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ slot }) => slot);
   }
 
   /**
    * Those that were split. Those that have won do not wait for them, unless they are tries that
    * cannot queue.
    */
-  #worthAnotherTry(won: boolean): readonly Candidate[] {
+  #worthAnotherTry(hasWon: boolean): readonly Candidate[] {
     const { ttl, notAfter = Infinity } = this.#call;
     const { clock } = this.#quorum;
-    if (
-      elapsedSince(this.#started, clock) > ttl * RETRY_BUDGET_FRACTION ||
-      clock.monotonic() > notAfter
-    )
-      return [];
+    const isLate = elapsedSince(this.#started, clock) > ttl * RETRY_BUDGET_FRACTION;
+    if (isLate || clock.monotonic() > notAfter) return [];
     return this.#candidates.filter(
       ({ progress, cancelled, request }) =>
-        progress === 'split' && !cancelled && !(won && request.wait),
+        progress === 'split' && !cancelled && !(hasWon && request.wait),
     );
   }
 
   /** Drawn from a range that grows: contenders that split the nodes must not meet again. */
   #pause(tries: number): Promise<void> {
-    const pause =
-      randomBy(this.#quorum.clock) * tries * Math.max(MIN_RETRY_PAUSE_MS, 2 * this.#roundTime);
-    return new Promise((resolve) => this.#quorum.clock.schedule(resolve, pause, true));
+    const { clock } = this.#quorum;
+    const pause = randomBy(clock) * tries * Math.max(MIN_RETRY_PAUSE_MS, 2 * this.#roundTime);
+    return new Promise((resolve) => clock.schedule(resolve, pause, true));
   }
 
-  #votes({ request, holdings }: Candidate, pending: number): Votes {
-    return { permits: request.permits, majorities: this.#quorum.majorities, pending, holdings };
-  }
-
-  get #terms() {
-    const { key, limit, ttl } = this.#call;
-    return { key, limit, ttl };
+  #timeLeft(): number {
+    return Math.min(nodeTimeout(this.#call.ttl), this.#validity());
   }
 
   /** Milliseconds for which a ticket that was asked for at the beginning is valid. */
   #validity(): number {
     return validityLeft(this.#started, this.#call.ttl, this.#quorum.clock);
   }
+}
+
+function verdictOn({ progress, request, slots, token = 0 }: Candidate): AcquireVerdict {
+  if (progress === 'won') return { kind: 'granted', fencingToken: token, slots };
+  if (request.wait) return { kind: 'queued', arrival: undefined };
+  return progress === 'late' ? { kind: 'late' } : { kind: 'busy' };
 }

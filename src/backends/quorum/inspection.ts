@@ -1,17 +1,11 @@
 import type { HolderState, InspectCall, InspectReply } from '../backend.js';
-import type { Majorities } from './majorities.js';
-import { nodesWhere } from './majorities.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
 import type { Quorum } from './quorum.js';
 import type { ListReply, NodeTicket } from './quorum-node.js';
-import { repliesIn } from './round.js';
-import { highestToken, slotsWith, tokenWith } from './tally.js';
+import { nodesWhere, Votes } from './votes.js';
 
-/** A ticket on one node, its times counted from the moment at which the node reported. */
-interface ReportedTicket extends NodeTicket {
-  readonly expiresIn: number;
-  readonly heldFor: number;
-}
+/** What each node has of one ticket, its times counted from the moment at which it reported. */
+type Reports = ((NodeTicket & { expiresIn: number; heldFor: number }) | undefined)[];
 
 /**
  * What a majority holds. Requests that wait are in no queue: only their own processes know of them.
@@ -24,53 +18,49 @@ export async function inspectNodes(
     timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node) => node.list(key),
     // A silent node is waited for: with its vote a ticket may have a majority.
-    decided: () => false,
+    isDecided: () => false,
   });
   quorum.assertMajority(answers);
-  const reports = new Map<string, (ReportedTicket | undefined)[]>();
-  repliesIn(answers).forEach((reply, node) => {
-    for (const ticket of reply?.tickets ?? []) {
-      const expiresIn = ticket.expiresAt - (reply?.time ?? 0);
-      const heldFor = Math.max(0, (reply?.time ?? 0) - ticket.grantedAt);
-      const seen = reports.get(ticket.id) ?? answers.map(() => undefined);
+  const reports = new Map<string, Reports>();
+  answers.replies.forEach((reply, node) => {
+    const { time = 0, tickets = [] } = reply ?? {};
+    for (const ticket of tickets) {
+      const expiresIn = ticket.expiresAt - time;
+      const heldFor = Math.max(0, time - ticket.grantedAt);
+      const seen = reports.get(ticket.id) ?? answers.replies.map(() => undefined);
       seen[node] = { ...ticket, expiresIn, heldFor };
       reports.set(ticket.id, seen);
     }
   });
-  const holders = [...reports.values()]
-    .flatMap((seen) => holderFrom(seen, quorum.majorities) ?? [])
+  const holders = [...reports]
+    .flatMap(([id, seen]) => holderFrom(quorum, id, seen) ?? [])
     .toSorted((a, b) => (a.slots[0] ?? 0) - (b.slots[0] ?? 0));
   const held = holders.reduce((sum, { slots }) => sum + slots.length, 0);
   return { limit, limitFrom: 'options', held, waiting: 0, holders, waiters: [] };
 }
 
-/** `seen`: by each node. */
 function holderFrom(
-  seen: readonly (ReportedTicket | undefined)[],
-  majorities: Majorities,
+  { majorities }: Quorum,
+  id: string,
+  seen: Readonly<Reports>,
 ): HolderState | undefined {
-  const slots = slotsWith(majorities, seen);
+  const votes = new Votes(majorities, 1);
+  votes.holdings.push(...seen);
+  const slots = votes.slots();
+  if (slots.length === 0) return undefined;
   const reports = seen.filter((report) => report !== undefined);
-  const [first] = reports;
-  if (slots.length === 0 || first === undefined) return undefined;
+  // It has a majority until so few nodes are left that have it.
+  const untilThen = reports.filter(({ expiresIn }) =>
+    majorities.reachedBy(
+      nodesWhere(seen, (one) => one !== undefined && one.expiresIn >= expiresIn),
+    ),
+  );
   return {
-    id: first.id,
+    id,
     slots,
-    fencingToken: tokenWith(majorities, seen) ?? highestToken(seen),
-    expiresIn: majorityUntil(seen, majorities),
+    fencingToken: votes.tokenWith([]) ?? votes.highestToken,
+    expiresIn: Math.max(0, ...untilThen.map(({ expiresIn }) => expiresIn)),
     heldFor: Math.max(...reports.map(({ heldFor }) => heldFor)),
     label: reports.find(({ label }) => label !== '')?.label ?? '',
   };
-}
-
-/** It has a majority until so few nodes are left that have it. */
-function majorityUntil(
-  seen: readonly (ReportedTicket | undefined)[],
-  majorities: Majorities,
-): number {
-  const expiries = seen.flatMap((report) => report?.expiresIn ?? []);
-  const enough = expiries.filter((expiry) =>
-    majorities.reachedBy(nodesWhere(seen, (one) => one !== undefined && one.expiresIn >= expiry)),
-  );
-  return Math.max(0, ...enough);
 }

@@ -1,11 +1,26 @@
-import type { Clock } from '../../time/clock.js';
-import { instant } from '../../time/clock.js';
+import type { SemaphoreKey } from '../backend.js';
+import type { Clock, Instant, Timer } from '../../time/clock.js';
+import { instant, randomBy } from '../../time/clock.js';
+import { withTimeout } from '../../time/call-timeout.js';
 import { ServerClock } from '../../time/server-clock.js';
+import { placeOf } from '../place-of.js';
+import type { CallTiming, DropCall, NodeReply, QuorumNode } from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
-import type { CallTiming, NodeReply, QuorumNode } from './quorum-node.js';
 
-/** By how much the next call may take longer than the last. */
-const SLACK_MS = 2;
+/** Bounds of how long one node is waited for. */
+export const MIN_NODE_TIMEOUT_MS = 50;
+export const MAX_NODE_TIMEOUT_MS = 1000;
+
+/** How long one node may take for a call about tickets that live so long, in milliseconds. */
+export function nodeTimeout(ttl: number): number {
+  return Math.min(Math.max(ttl / 10, MIN_NODE_TIMEOUT_MS), MAX_NODE_TIMEOUT_MS);
+}
+
+/** Pauses between tries to take tickets back grow from the first to the longest time of a call. */
+const FIRST_PAUSE_MS = 20;
+
+/** How many tickets are taken back again on one occasion. */
+const MOST_RETRIES = 100;
 
 /**
  * A node has left an earlier call without an answer, and is not asked until it gives one or some
@@ -23,55 +38,79 @@ interface OpenCall {
   readonly timeoutMs: number;
 }
 
-/** One node as this process knows it: its clock, and whether it answers. */
+/** What no longer counts. */
+interface Rollback {
+  readonly key: SemaphoreKey;
+  readonly id: string;
+  readonly attempt: number;
+  /** Monotonic time by which the node has dropped it by itself. */
+  readonly until: number;
+}
+
+/** One node as this process knows it: its clock, whether it answers, and what it must drop. */
 export class NodeLink {
   readonly node: QuorumNode;
   readonly #clock: Clock;
+  readonly #origin: DropCall['origin'];
   readonly #serverClock: ServerClock;
   readonly #open = new Set<OpenCall>();
   #lastSent = -Infinity;
   /** A call has failed that was waited for in vain, and none was answered since. */
-  #failing = false;
-  #seen: { readonly time: number; readonly sent: number; readonly took: number } | undefined;
-  /** Called at each answer. */
-  onAnswer: (() => void) | undefined;
+  #isFailing = false;
+  /** How long the last call that was answered took. */
+  #took = 0;
+  /** By semaphore and id: until the node confirms it. */
+  readonly #rollbacks = new Map<string, Rollback>();
+  readonly #failed: Rollback[] = [];
+  #pauseMs = FIRST_PAUSE_MS;
+  #timer: Timer | undefined;
 
-  constructor(node: QuorumNode, clock: Clock) {
+  /** `origin`: of the attempts that are rolled back. */
+  constructor(node: QuorumNode, clock: Clock, origin: DropCall['origin']) {
     this.node = node;
     this.#clock = clock;
+    this.#origin = origin;
     this.#serverClock = new ServerClock(clock);
   }
 
   /**
-   * More than the node's clock will show when a call that is sent now arrives; undefined until it
-   * was ever seen.
+   * More than the node's clock will show when a call that is sent now arrives; 0 until it was ever
+   * seen.
    */
-  get time(): number | undefined {
-    if (this.#seen === undefined) return undefined;
-    const { time, sent, took } = this.#seen;
-    return time + this.#clock.monotonic() - sent + took + SLACK_MS;
+  get time(): number {
+    return this.#serverClock.latestIn(this.#took) ?? 0;
   }
 
   /**
    * It has left a call unanswered for longer than that was waited for, whatever the client made of
    * that call later.
    */
-  get silent(): boolean {
-    if (this.#failing) return true;
+  get isSilent(): boolean {
+    return this.#isFailing || this.#silence > 0;
+  }
+
+  /** For how long, in milliseconds. */
+  get #silence(): number {
     const [oldest] = this.#open;
-    return oldest !== undefined && this.#clock.monotonic() - oldest.since > oldest.timeoutMs;
+    if (oldest === undefined) return 0;
+    const silence = this.#clock.monotonic() - oldest.since;
+    return silence > oldest.timeoutMs ? silence : 0;
   }
 
   /**
-   * Sends a call, which may never settle. It carries the time on the node's
-   * clock after which it must change nothing, as soon as that clock was ever seen.
+   * Sends a call, which may never settle. It carries the time on the node's clock after which it
+   * must change nothing, as soon as that clock was ever seen. A node that leaves a call unanswered
+   * gets one at a time: what is sent meanwhile only piles up.
    */
   async call<Reply extends NodeReply>(
     timeoutMs: number,
     send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>,
   ): Promise<Reply> {
-    this.#assertAnswering(timeoutMs);
     const sent = instant(this.#clock);
+    const silence = this.#silence;
+    if (silence > 0 && sent.monotonic - this.#lastSent < timeoutMs) {
+      throw new SilentNodeError(silence);
+    }
     const open: OpenCall = { since: sent.monotonic, timeoutMs };
     this.#open.add(open);
     this.#lastSent = sent.monotonic;
@@ -83,32 +122,68 @@ export class NodeLink {
     } catch (error) {
       this.#open.delete(open);
       if (error instanceof LateCallError) this.#answered(sent, error.time, timeoutMs);
-      else if (this.#clock.monotonic() - sent.monotonic > timeoutMs) this.#failing = true;
+      else if (this.#clock.monotonic() - sent.monotonic > timeoutMs) this.#isFailing = true;
       throw error;
     }
   }
 
-  #answered(sent: ReturnType<typeof instant>, time: number, timeoutMs: number): void {
+  #answered(sent: Instant, time: number, timeoutMs: number): void {
     // It is there: calls before this one, if still open, were lost on their way.
     this.#open.clear();
-    this.#failing = false;
+    this.#isFailing = false;
     this.#serverClock.observe(sent, time);
     // A call that arrives later than its timeout is refused, so no more need be allowed for.
-    const took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
-    this.#seen = { time, sent: sent.monotonic, took };
-    this.onAnswer?.();
+    this.#took = Math.min(this.#clock.monotonic() - sent.monotonic, timeoutMs);
+    this.#rollBackFailed();
   }
 
   /**
-   * A node that leaves a call unanswered gets one at a time: what is sent meanwhile only piles up.
+   * Takes back what no longer counts, until the node confirms it or it has expired there by itself:
+   * at once, in the hope that the node executes calls in the order in which they were sent, and
+   * again as soon as a node that was silent answers. `attempt`: later ones are left alone.
+   * `spanMs`: how long what is there may live.
    */
-  #assertAnswering(timeoutMs: number): void {
-    const [oldest] = this.#open;
-    if (oldest === undefined) return;
-    const now = this.#clock.monotonic();
-    const silence = now - oldest.since;
-    if (silence > oldest.timeoutMs && now - this.#lastSent < timeoutMs) {
-      throw new SilentNodeError(silence);
+  rollBack(key: SemaphoreKey, id: string, attempt: number, spanMs: number): void {
+    const place = placeOfTicket({ key, id });
+    const before = this.#rollbacks.get(place);
+    const until = Math.max(before?.until ?? 0, this.#clock.monotonic() + spanMs);
+    const rollback = { key, id, attempt: Math.max(before?.attempt ?? 0, attempt), until };
+    this.#rollbacks.set(place, rollback);
+    void this.#drop(rollback);
+  }
+
+  async #drop(rollback: Rollback): Promise<void> {
+    const { key, until } = rollback;
+    const place = placeOfTicket(rollback);
+    const isPending = (): boolean => this.#rollbacks.get(place) === rollback;
+    try {
+      if (until > this.#clock.monotonic()) {
+        const call = { key, origin: this.#origin, tickets: [rollback] };
+        const dropping = this.call(MAX_NODE_TIMEOUT_MS, (node, { timeoutMs }) =>
+          node.drop({ ...call, timeoutMs }),
+        );
+        await withTimeout(this.#clock, MAX_NODE_TIMEOUT_MS, dropping);
+        this.#pauseMs = FIRST_PAUSE_MS;
+      }
+      if (isPending()) this.#rollbacks.delete(place);
+    } catch {
+      if (!isPending()) return;
+      this.#failed.push(rollback);
+      if (this.#timer !== undefined) return;
+      const pauseMs = this.#pauseMs * (1 + randomBy(this.#clock));
+      this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_NODE_TIMEOUT_MS);
+      this.#timer = this.#clock.schedule(() => this.#rollBackFailed(), pauseMs, false);
     }
   }
+
+  /** Some of them: the answer to these is the next occasion. */
+  #rollBackFailed(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const rollback of this.#failed.splice(0, MOST_RETRIES)) void this.#drop(rollback);
+  }
+}
+
+function placeOfTicket({ key, id }: Pick<Rollback, 'key' | 'id'>): string {
+  return `${id} ${placeOf(key)}`;
 }

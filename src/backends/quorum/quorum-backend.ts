@@ -1,27 +1,13 @@
-import type {
-  AcquireCall,
-  AcquireReply,
-  AcquireVerdict,
-  Backend,
-  ExtendCall,
-  ExtendReply,
-  InspectCall,
-  InspectReply,
-  ReleaseCall,
-  ReleaseReply,
-  SemaphoreKey,
-} from '../backend.js';
+import type * as port from '../backend.js';
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
 import { placeOf } from '../place-of.js';
-import { parseTicketId } from '../ticket-id.js';
 import { Acquisition } from './acquisition.js';
 import { MAX_PERMITS_PER_CALL } from './batch-size.js';
 import { Extension } from './extension.js';
-import type { HazardListener } from './hazard-listeners.js';
 import { inspectNodes } from './inspection.js';
-import type { QuorumSettings } from './quorum.js';
+import type { HazardListener, QuorumSettings } from './quorum.js';
 import { Quorum } from './quorum.js';
 import type { QuorumNode } from './quorum-node.js';
 import { releaseTickets } from './release.js';
@@ -64,15 +50,11 @@ const BATCHES_FRACTION = 1 / 4;
  *
  * Requirements: a node that lost its data stays away for one ttl, and clocks run alike within 1 %.
  */
-export class QuorumBackend implements Backend {
+export class QuorumBackend implements port.Backend {
   readonly clock: Clock;
   readonly hasNoQueue = true;
+  readonly mostPermits: number = MAX_PERMITS_PER_CALL;
   readonly #quorum: Quorum;
-  readonly #running = new Map<string, Acquisition>();
-
-  get mostPermits(): number {
-    return MAX_PERMITS_PER_CALL;
-  }
 
   constructor(
     nodes: readonly QuorumNode[],
@@ -85,57 +67,72 @@ export class QuorumBackend implements Backend {
 
   /**
    * Each semaphore by itself: one that needs more rounds must not hold up the others. Below, calls
-   * share the lanes of the nodes.
+   * to a node are shared.
    */
-  laneOf(key: SemaphoreKey): string {
+  laneOf(key: port.SemaphoreKey): string {
     return placeOf(key);
   }
 
-  onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
-    return this.#quorum.listeners.add(key, listener);
-  }
-
-  /** Tickets that nodes without an answer may still hold in vain. */
-  get pendingRollbacks(): number {
-    return this.#quorum.pendingRollbacks;
-  }
-
-  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
+  acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
     return Promise.all(calls.map((call) => this.#acquire(call)));
   }
 
-  async #acquire(call: AcquireCall): Promise<AcquireReply> {
-    this.#quorum.rememberTtl(call.ttl);
-    const verdicts = new Map<string, AcquireVerdict>();
-    if (call.notAfter !== undefined && this.clock.monotonic() > call.notAfter) {
-      for (const { id } of call.requests) verdicts.set(id, { kind: 'late' });
+  async #acquire(call: port.AcquireCall): Promise<port.AcquireReply> {
+    const { limit, notAfter = Infinity, requests } = call;
+    const verdicts = new Map<string, port.AcquireVerdict>();
+    let otherLimit: number | undefined;
+    const isLate = this.clock.monotonic() > notAfter;
+    if (!isLate) {
+      await this.#renewHeld(call, verdicts);
+      otherLimit = await this.#acquireFresh(call, verdicts);
     }
-    await this.#renewHeld(call, verdicts);
-    const { limit } = call;
-    for (const { id, permits } of call.requests) {
-      if (permits > limit && !verdicts.has(id)) verdicts.set(id, { kind: 'over', limit });
-    }
-    // What runs already is answered by the call that runs.
-    const fresh = call.requests.filter(({ id }) => !verdicts.has(id) && !this.#running.has(id));
-    const otherLimit = await this.#acquireFresh({ ...call, requests: fresh }, verdicts);
     return {
       ...this.#reply(),
       otherLimit,
       askAgainAt: undefined,
-      verdicts: call.requests.map(({ id, wait }) => verdicts.get(id) ?? askAgain(wait)),
+      verdicts: requests.map(({ id, permits, wait }) => {
+        const verdict = verdicts.get(id);
+        if (verdict !== undefined) return verdict;
+        if (isLate) return { kind: 'late' };
+        if (permits > limit) return { kind: 'over', limit };
+        return wait ? { kind: 'queued', arrival: undefined } : { kind: 'late' };
+      }),
     };
   }
 
-  /** In batches, while their leases have hardly begun. The caller asks again for what is left. */
+  /** The same ticket again for an id that was granted before. */
+  async #renewHeld(
+    call: port.AcquireCall,
+    verdicts: Map<string, port.AcquireVerdict>,
+  ): Promise<void> {
+    const { held } = this.#quorum;
+    const renewed = call.requests.filter(({ id }) => held.get(id) !== undefined);
+    if (renewed.length === 0) return;
+    const extended = await new Extension(this.#quorum, call).run(renewed);
+    renewed.forEach(({ id }, i) => {
+      const ticket = held.get(id);
+      if (extended[i] !== true || ticket === undefined) return;
+      verdicts.set(id, { kind: 'granted', fencingToken: ticket.token, slots: ticket.slots });
+    });
+  }
+
+  /**
+   * In batches, while their leases have hardly begun: the caller asks again for what is left. What
+   * runs already is answered by the call that runs.
+   * @returns the limit of another caller
+   */
   async #acquireFresh(
-    call: AcquireCall,
-    verdicts: Map<string, AcquireVerdict>,
+    call: port.AcquireCall,
+    verdicts: Map<string, port.AcquireVerdict>,
   ): Promise<number | undefined> {
+    const { open, batches } = this.#quorum;
+    const fresh = call.requests.filter(
+      ({ id, permits }) => permits <= call.limit && !verdicts.has(id) && !open.has(id),
+    );
     const until = this.clock.monotonic() + call.ttl * BATCHES_FRACTION;
     let otherLimit: number | undefined;
-    for (const requests of this.#quorum.batches.split(call.requests, ({ permits }) => permits)) {
+    for (const requests of batches.split(fresh)) {
       const acquisition = new Acquisition(this.#quorum, { ...call, requests });
-      for (const { id } of requests) this.#running.set(id, acquisition);
       try {
         const given = await acquisition.run();
         requests.forEach(({ id }, i) => verdicts.set(id, given[i] ?? { kind: 'late' }));
@@ -143,8 +140,6 @@ export class QuorumBackend implements Backend {
         // What was granted before must be reported.
         if (verdicts.size === 0) throw error;
         break;
-      } finally {
-        for (const { id } of requests) this.#running.delete(id);
       }
       otherLimit ??= acquisition.otherLimit;
       if (this.clock.monotonic() > until) break;
@@ -152,42 +147,47 @@ export class QuorumBackend implements Backend {
     return otherLimit;
   }
 
-  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
-    return Promise.all(calls.map((call) => this.#extend(call)));
+  extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
+    return Promise.all(
+      calls.map(async (call) => {
+        const extended: boolean[] = [];
+        for (const part of this.#quorum.batches.split(call.ids.map((id) => ({ id })))) {
+          extended.push(...(await new Extension(this.#quorum, call).run(part)));
+        }
+        return { ...this.#reply(), extended };
+      }),
+    );
   }
 
-  async #extend(call: ExtendCall): Promise<ExtendReply> {
-    this.#quorum.rememberTtl(call.ttl);
-    const extended: boolean[] = [];
-    for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
-      extended.push(...(await new Extension(this.#quorum, { ...call, ids }).run()));
-    }
-    return { ...this.#reply(), extended };
-  }
-
-  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
+  release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
     return Promise.all(calls.map((call) => this.#release(call)));
   }
 
-  async #release(call: ReleaseCall): Promise<ReleaseReply> {
-    const held = call.ids.every((id) => this.#quorum.held.get(id) !== undefined);
+  async #release(call: port.ReleaseCall): Promise<port.ReleaseReply> {
+    const { open, held, batches } = this.#quorum;
+    const wereHeld = call.ids.every((id) => held.get(id) !== undefined);
     for (const id of call.ids) {
-      this.#running.get(id)?.cancel(id);
-      this.#quorum.held.release(id);
+      const candidate = open.get(id);
+      if (candidate !== undefined) candidate.cancelled = true;
+      held.release(id);
     }
     const released: boolean[] = [];
-    for (const ids of this.#quorum.batches.split(call.ids, permitsOf)) {
-      released.push(...(await releaseTickets(this.#quorum, { ...call, ids }, held)));
+    for (const part of batches.split(call.ids.map((id) => ({ id, attempt: Infinity })))) {
+      released.push(...(await releaseTickets(this.#quorum, call.key, part, wereHeld)));
     }
     return { ...this.#reply(), released };
   }
 
-  inspect(call: InspectCall): Promise<InspectReply> {
+  inspect(call: port.InspectCall): Promise<port.InspectReply> {
     return inspectNodes(this.#quorum, call);
   }
 
+  onHazard(key: port.SemaphoreKey, listener: HazardListener): () => void {
+    return this.#quorum.onHazard(key, listener);
+  }
+
   /** One node in danger endangers no majority yet, but is reported. */
-  async findHazard(key: SemaphoreKey): Promise<string | undefined> {
+  async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
     const { links } = this.#quorum;
     const found = await Promise.all(links.map(async ({ node }) => node.findHazard?.(key)));
     const index = found.findIndex((hazard) => hazard !== undefined);
@@ -198,20 +198,6 @@ export class QuorumBackend implements Backend {
     return !(error instanceof QuorumError) || this.#quorum.isRetryable(error);
   }
 
-  /** The same ticket again for an id that was granted before. */
-  async #renewHeld(call: AcquireCall, verdicts: Map<string, AcquireVerdict>): Promise<void> {
-    const { held } = this.#quorum;
-    const ids = call.requests.flatMap(({ id }) => (held.get(id) === undefined ? [] : id));
-    if (ids.length === 0 || verdicts.size > 0) return;
-    const extended = await new Extension(this.#quorum, { ...call, ids }).run();
-    ids.forEach((id, i) => {
-      const ticket = held.get(id);
-      if (extended[i] !== true || ticket === undefined) return;
-      const { slots, token } = ticket;
-      verdicts.set(id, { kind: 'granted', fencingToken: token, slots });
-    });
-  }
-
   /**
    * There is no one server time: a local one takes its place, and the caller compares its own
    * clocks with that.
@@ -219,12 +205,4 @@ export class QuorumBackend implements Backend {
   #reply() {
     return { serverTime: this.clock.monotonic(), grants: [] };
   }
-}
-
-function permitsOf(id: string): number {
-  return parseTicketId(id)?.permits ?? 1;
-}
-
-function askAgain(wait: boolean): AcquireVerdict {
-  return wait ? { kind: 'queued', arrival: undefined } : { kind: 'late' };
 }

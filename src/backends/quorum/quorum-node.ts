@@ -8,10 +8,8 @@ import type { SemaphoreKey } from '../backend.js';
 export interface QuorumNode {
   /** What every process calls it, where that can be reported from its client. */
   readonly name?: string | undefined;
-  /** Gives each request as many slots as it asks for, or none. */
-  take(call: TakeCall): Promise<TakeReply>;
-  /** Renews tickets, and puts them where a majority wants them. */
-  keep(call: KeepCall): Promise<KeepReply>;
+  /** Gives tickets slots, renews tickets, and puts them where a majority wants them. */
+  hold(call: HoldCall): Promise<HoldReply>;
   /** Gives tickets back: compare-and-delete by id and attempt. */
   drop(call: DropCall): Promise<DropReply>;
   /** Every live ticket of a semaphore. */
@@ -22,12 +20,6 @@ export interface QuorumNode {
   findHazard?(key: SemaphoreKey): Promise<string | undefined>;
 }
 
-export interface RecordedSet {
-  readonly set: string;
-  /** Somebody has held a ticket in it; else a ticket may have been won in vain. */
-  readonly proven: boolean;
-}
-
 export interface CallTiming {
   /** Time on the node's clock after which the call must change nothing. */
   readonly notAfter: number | undefined;
@@ -35,49 +27,50 @@ export interface CallTiming {
   readonly timeoutMs?: number | undefined;
 }
 
-/** What every call that may grant says. */
-export interface GrantingCall extends CallTiming {
+/** The semaphore that tickets are of, and how long they live. */
+export interface Terms {
   readonly key: SemaphoreKey;
   readonly limit: number;
-  /** Life of what is granted or renewed. */
   readonly ttl: number;
+}
+
+/** Its requests are all of mode `take`, or none is. */
+export interface HoldCall extends Terms, CallTiming {
   /** Left out where the caller's nodes have no names. */
   readonly claim?: SetClaim | undefined;
+  readonly requests: readonly HoldRequest[];
 }
 
-/** The set of nodes that the caller lists, see `set-name.ts`. */
+/** The set of nodes that the caller lists, see `NodeSets`. */
 export interface SetClaim {
   readonly set: string;
-  /**
-   * Whether the node records it, for one ttl. A set is foreign when it has no list in common with
-   * this one. `unless-foreign`: where no foreign set is recorded; `instead`: instead of foreign
-   * sets; `never`: the caller only looks.
-   */
-  readonly record: 'unless-foreign' | 'instead' | 'never';
+  /** `refuse`: the node refuses to take while a foreign set is in use there. */
+  readonly otherSet: 'refuse' | 'warn';
 }
 
-export interface NodeReply {
-  /** When the node served the call. */
-  readonly time: number;
-}
+/**
+ * `take`: that number of permits or none: these slots, then the lowest that are free; this token or
+ * a higher one.
+ * `extend`: a new expiry for what is held, and nothing for what is not.
+ * `assign`: exactly these slots as far as they are free, and this token if it is higher than any
+ * that the node knows of; else a higher one.
+ * `restore`: exactly these slots as far as they are free, and exactly this token.
+ */
+export type HoldMode = 'take' | 'extend' | 'assign' | 'restore';
 
-export interface TakeCall extends GrantingCall {
-  readonly label: string;
-  readonly requests: readonly TakeRequest[];
-}
-
-export interface TakeRequest {
+export interface HoldRequest {
   readonly id: string;
+  readonly mode: HoldMode;
   /**
    * Rises with every try of a ticket. A call that is repeated because its outcome is unknown names
    * it, so that the rollback of one try never takes away what a later one has won.
    */
   readonly attempt: number;
   readonly permits: number;
-  /** The fencing token that it would like, in microseconds. */
+  readonly slots: readonly number[];
+  /** The fencing token, in microseconds. */
   readonly token: number;
-  /** The slots that it would like; others, lowest first, where these are not free. */
-  readonly aim: readonly number[];
+  readonly label: string;
 }
 
 /** What a node holds for a ticket. */
@@ -88,43 +81,26 @@ export interface Holding {
   readonly attempt: number;
 }
 
-export interface TakeReply extends NodeReply {
-  /** Lowest free slots after the call; not more than a few dozen. */
-  readonly free: readonly number[];
-  /** One for each request: undefined when it was refused. */
+export interface NodeReply {
+  /** When the node served the call. */
+  readonly time: number;
+}
+
+export interface HoldReply extends NodeReply {
+  /** One for each request: undefined when the node refused it, or holds nothing for it. */
   readonly holdings: readonly (Holding | undefined)[];
+  /** After a `take` the lowest free slots; not more than a few dozen. */
+  readonly free: readonly number[];
   /** The limit of the last caller, where it is another and tickets are held. */
   readonly otherLimit: number | undefined;
   /** The sets that the node is used in, as recorded before the call. */
   readonly sets: readonly RecordedSet[];
 }
 
-export interface KeepCall extends GrantingCall {
-  readonly requests: readonly KeepRequest[];
-}
-
-/**
- * `extend`: a new expiry for what is held, and nothing for what is not.
- * `assign`: exactly these slots as far as they are free, and this token if it is higher than any
- * that the node knows of; else a higher one.
- * `restore`: exactly these slots as far as they are free, and exactly this token.
- */
-export type KeepMode = 'extend' | 'assign' | 'restore';
-
-export interface KeepRequest {
-  readonly id: string;
-  readonly mode: KeepMode;
-  readonly attempt: number;
-  readonly slots: readonly number[];
-  readonly token: number;
-  readonly label: string;
-}
-
-export interface KeepReply extends NodeReply {
-  /** One for each request: undefined when the node holds nothing for it. */
-  readonly holdings: readonly (Holding | undefined)[];
-  /** As in `TakeReply`. */
-  readonly sets: readonly RecordedSet[];
+export interface RecordedSet {
+  readonly set: string;
+  /** A ticket was held in it; else a ticket may have been won in vain. */
+  readonly proven: boolean;
 }
 
 export interface DropCall {

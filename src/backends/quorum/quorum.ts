@@ -1,21 +1,22 @@
 import type { SemaphoreKey } from '../backend.js';
 import type { Clock } from '../../time/clock.js';
+import { randomBy } from '../../time/clock.js';
 import { QuorumError } from '../../errors.js';
-import { HeldTickets } from './held-tickets.js';
-import { Majorities, nodesWhere } from './majorities.js';
+import { placeOf } from '../place-of.js';
 import { BatchSize } from './batch-size.js';
-import { HazardListeners } from './hazard-listeners.js';
-import { NodeLink } from './node-link.js';
-import type { ReportedSets } from './node-sets.js';
-import { NodeSets } from './node-sets.js';
-import type { GrantingCall, NodeReply, QuorumNode, RecordedSet } from './quorum-node.js';
-import type { Answers, RoundOptions } from './round.js';
-import { askAll, reasonsIn, repliedIn, repliesIn } from './round.js';
-import { setName, formatSet } from './set-name.js';
-import { Rollback } from './rollback.js';
+import { NodeLink, nodeTimeout } from './node-link.js';
+import { formatSet, NodeSets, setName } from './node-sets.js';
+import type * as port from './quorum-node.js';
+import type { Answers, Question } from './round.js';
+import { askAll, repliedIn } from './round.js';
+import type { Candidate } from './tickets.js';
+import { Tickets } from './tickets.js';
+import type { Votes } from './votes.js';
+import { Majorities, nodesWhere, sameSlots } from './votes.js';
 
-/** Times and other terms of the tickets that a background call is about. */
-export type TicketTerms = Pick<GrantingCall, 'key' | 'limit' | 'ttl'>;
+/** How often a ticket is put back on a node where another contender is just trying for its slot. */
+const MOST_RESTORES = 3;
+const RESTORE_PAUSE_MS = 10;
 
 export interface QuorumSettings {
   /** What every process calls the nodes. Left out: their own names. */
@@ -29,14 +30,7 @@ export interface QuorumSettings {
   readonly otherSet?: 'refuse' | 'warn';
 }
 
-/**
- * What is found of other sets: `unrecorded`: none, but what was granted is not recorded; see
- * `NodeSets`.
- */
-export interface OtherSet {
-  readonly error?: QuorumError;
-  readonly unrecorded?: boolean;
-}
+export type HazardListener = (message: string) => void;
 
 /** The nodes together, and what this process knows of them and of its tickets. */
 export class Quorum {
@@ -44,27 +38,27 @@ export class Quorum {
   readonly links: readonly NodeLink[];
   readonly majorities: Majorities;
   readonly sets: NodeSets;
-  /** They hear of other sets. */
-  readonly listeners: HazardListeners = new HazardListeners();
-  readonly held: HeldTickets;
+  /** The tickets that are being won, by id. */
+  readonly open: Map<string, Candidate> = new Map();
+  /** The tickets that were won. */
+  readonly held: Tickets;
   readonly batches: BatchSize = new BatchSize();
-  readonly #rollbacks: readonly Rollback[];
+  /** Each hears of another set once; with its semaphore. */
+  readonly #listeners = new Map<HazardListener, string>();
   #attempts = 0;
+  /** How long a ticket may live on a node that cannot be reached, as far as this process knows. */
   #longestTtl = 0;
-  readonly #refusesOtherSets: boolean;
 
-  constructor(nodes: readonly QuorumNode[], clock: Clock, settings: QuorumSettings) {
+  constructor(nodes: readonly port.QuorumNode[], clock: Clock, settings: QuorumSettings) {
+    const { lists = [nodes.map((_, place) => place)], otherSet = 'refuse' } = settings;
+    const names = settings.names ?? nodes.map(({ name }) => name);
+    const isNamed = names.every((name) => name !== undefined);
+    const set = setName(lists.map((places) => places.map((place) => names[place] ?? '')));
     this.clock = clock;
-    this.links = nodes.map((node) => new NodeLink(node, clock));
-    const lists = settings.lists ?? [nodes.map((_, place) => place)];
-    this.majorities = new Majorities(nodes.length, lists);
-    this.sets = new NodeSets(
-      ownSet(settings.names ?? nodes.map(({ name }) => name), lists),
-      this.majorities,
-    );
-    this.#refusesOtherSets = settings.otherSet !== 'warn';
-    this.#rollbacks = this.links.map((link) => new Rollback(link, clock, this.sets));
-    this.held = new HeldTickets(clock);
+    this.majorities = new Majorities(lists);
+    this.sets = new NodeSets(isNamed ? { set, otherSet } : undefined, this.majorities);
+    this.links = nodes.map((node) => new NodeLink(node, clock, this.sets.originOf(false)));
+    this.held = new Tickets(clock);
   }
 
   nextAttempt(): number {
@@ -77,14 +71,92 @@ export class Quorum {
    * microseconds.
    */
   wantedToken(): number {
-    const times = this.links.map(({ time }) => time ?? 0);
-    return Math.ceil(Math.max(...times) * 1000);
+    return Math.ceil(Math.max(...this.links.map(({ time }) => time)) * 1000);
   }
 
-  ask<Reply extends NodeReply>(
-    options: Omit<RoundOptions<Reply>, 'clock'>,
-  ): Promise<Answers<Reply>> {
-    return askAll(this.links, { clock: this.clock, ...options });
+  ask<Reply extends port.NodeReply>(question: Question<Reply>): Promise<Answers<Reply>> {
+    return askAll(this.links, this.clock, question);
+  }
+
+  /** Asks all nodes to hold tickets, and counts what each node holds as its votes for them. */
+  async hold(
+    terms: port.Terms,
+    requests: readonly port.HoldRequest[],
+    votes: readonly Votes[],
+    timeoutMs: number,
+    isDecided: (answers: Answers<port.HoldReply>) => boolean,
+  ): Promise<Answers<port.HoldReply>> {
+    this.#longestTtl = Math.max(this.#longestTtl, terms.ttl);
+    const { claim } = this.sets;
+    const answers = await this.ask<port.HoldReply>({
+      timeoutMs,
+      send: (node, timing) => node.hold({ ...terms, ...timing, claim, requests }),
+      isDecided: (given, node) => {
+        const reply = given.replies[node];
+        if (reply) votes.forEach(({ holdings }, i) => (holdings[node] = reply.holdings[i]));
+        return isDecided(given);
+      },
+      onLate: (node, reply) => {
+        if (reply) this.reconcile(node, terms, requests, reply.holdings);
+      },
+    });
+    const permits = requests.reduce((sum, request) => sum + request.permits, 0);
+    this.batches.learn(permits, answers);
+    return answers;
+  }
+
+  /**
+   * Compares what one node holds for tickets with what this process knows of them. While a ticket
+   * is open, that is a vote; a ticket that is held is put where the node lacks it, in the
+   * background; any other is dropped.
+   */
+  reconcile(
+    node: number,
+    terms: port.Terms,
+    requests: readonly port.HoldRequest[],
+    holdings: readonly (port.Holding | undefined)[],
+    restores: number = MOST_RESTORES,
+  ): void {
+    const lacking = requests.filter(({ id, mode, attempt }, i) => {
+      const [holding, candidate, ticket] = [holdings[i], this.open.get(id), this.held.get(id)];
+      // A node that refuses a ticket has given its slots to a contender.
+      if (holding === undefined)
+        return ticket !== undefined && (mode === 'extend' || mode === 'restore');
+      if (candidate?.progress === 'open' && candidate.attempt === attempt) {
+        candidate.votes.holdings[node] = holding;
+      } else if (ticket !== undefined) {
+        return holding.token !== ticket.token || !sameSlots(holding.slots, ticket.slots);
+      } else if (mode !== 'extend') this.rollBack(node, terms.key, id, attempt);
+      return false;
+    });
+    const ids = lacking.map(({ id }) => id);
+    if (ids.length > 0 && restores > 0) void this.#restore(node, terms, ids, restores);
+  }
+
+  /** Never rejects: what fails is tried again with the next extension. */
+  async #restore(
+    node: number,
+    terms: port.Terms,
+    ids: readonly string[],
+    restores: number,
+  ): Promise<void> {
+    if (restores < MOST_RESTORES) {
+      const pauseMs = RESTORE_PAUSE_MS * (0.5 + randomBy(this.clock));
+      await new Promise<void>((resolve) => this.clock.schedule(resolve, pauseMs, false));
+    }
+    const requests = ids.flatMap((id) => this.held.requestFor(id, 'restore') ?? []);
+    if (requests.length === 0) return;
+    const { claim } = this.sets;
+    const calling = this.links[node]?.call(nodeTimeout(terms.ttl), (to, timing) =>
+      to.hold({ ...terms, ...timing, claim, requests }),
+    );
+    const reply = await calling?.catch(() => undefined);
+    if (reply) this.reconcile(node, terms, requests, reply.holdings, restores - 1);
+  }
+
+  /** Takes back on one node a ticket, or an attempt that failed. */
+  rollBack(node: number, key: SemaphoreKey, id: string, attempt: number): void {
+    this.links[node]?.rollBack(key, id, attempt, this.#longestTtl);
   }
 
   /** Throws unless a majority replied. */
@@ -93,72 +165,47 @@ export class Quorum {
   }
 
   /**
-   * Looks whether others use the nodes in another set, and warns of it.
-   * @returns the reason not to hold what these answers granted, if there is one
+   * Whether others use the nodes in another set, and warns of it.
+   * @returns the reason not to hold what these answers granted
    */
-  findOtherSet(key: SemaphoreKey, answers: Answers<{ sets: readonly RecordedSet[] }>): OtherSet {
-    const reported = setsIn(answers);
-    const verdict = this.sets.judge(key, reported);
-    if (verdict.kind !== 'other') return { unrecorded: verdict.kind === 'unrecorded' };
-    const message = this.sets.describe(verdict.foreign);
-    this.listeners.notify(key, message);
-    if (!this.#refusesOtherSets) return {};
-    const reasons = verdict.foreign.map(([set]) =>
+  findOtherSet(key: SemaphoreKey, { replies }: Answers<port.HoldReply>): QuorumError | undefined {
+    const foreign = this.sets.foreignIn(replies);
+    if (foreign.flat().length === 0 || this.sets.isProvenIn(replies)) return undefined;
+    const message = this.sets.describe(foreign);
+    for (const [listener, place] of this.#listeners) {
+      if (place === placeOf(key) && this.#listeners.delete(listener)) listener(message);
+    }
+    if (this.sets.claim?.otherSet === 'warn') return undefined;
+    const reasons = foreign.map(([set]) =>
       set === undefined ? undefined : new Error(`in use as one of ${formatSet(set)}`),
     );
-    return { error: new QuorumError(this.majorities.needed, reasons, message) };
+    return new QuorumError(this.majorities.needed, reasons, message);
   }
 
   /**
    * Whether what was answered so far is enough to know that nobody uses the nodes in another set.
-   * `won`: whether that matters.
+   * `hasWon`: whether that matters.
    */
-  isSetSettled(
-    key: SemaphoreKey,
-    answers: Answers<{ sets: readonly RecordedSet[] }>,
-    won: boolean,
-  ): boolean {
-    if (this.sets.isSettled(key, setsIn(answers), won)) return true;
-    return answers.every((answer, i) => answer !== undefined || this.links[i]?.silent === true);
+  isSetSettled({ replies, pending }: Answers<port.HoldReply>, hasWon: boolean): boolean {
+    if (this.sets.isProvenIn(replies)) return true;
+    if (!hasWon && this.sets.foreignIn(replies).flat().length === 0) return true;
+    return this.links.every(({ isSilent }, node) => isSilent || ((pending >> node) & 1) === 0);
   }
 
-  errorFor(answers: Answers<unknown>): QuorumError {
-    return new QuorumError(this.majorities.needed, reasonsIn(answers));
+  onHazard(key: SemaphoreKey, listener: HazardListener): () => void {
+    this.#listeners.set(listener, placeOf(key));
+    return () => void this.#listeners.delete(listener);
+  }
+
+  errorFor({ errors }: Answers<unknown>): QuorumError {
+    return new QuorumError(this.majorities.needed, errors);
   }
 
   /** Whether a majority may yet be had when those nodes are asked again that failed. */
-  isRetryable(error: QuorumError): boolean {
-    const final = nodesWhere(
-      this.links.map(({ node }, i) => [node, error.reasons[i]] as const),
-      ([node, reason]) => reason !== undefined && !node.isRetryable(reason),
-    );
+  isRetryable({ reasons }: QuorumError): boolean {
+    const final = nodesWhere(reasons, (reason, place) => {
+      return reason !== undefined && this.links[place]?.node.isRetryable(reason) === false;
+    });
     return this.majorities.possibleWithout(final);
   }
-
-  /** How long a ticket may live on a node that cannot be reached, as far as this process knows. */
-  rememberTtl(ttl: number): void {
-    this.#longestTtl = Math.max(this.#longestTtl, ttl);
-  }
-
-  /** Takes back on one node a ticket, or an attempt that failed. */
-  rollBack(index: number, key: SemaphoreKey, id: string, attempt: number): void {
-    this.#rollbacks[index]?.add(key, id, attempt, this.#longestTtl);
-  }
-
-  /** Tickets that nodes have not yet confirmed as taken back. */
-  get pendingRollbacks(): number {
-    return this.#rollbacks.reduce((sum, { size }) => sum + size, 0);
-  }
-}
-
-function ownSet(
-  names: readonly (string | undefined)[],
-  lists: readonly (readonly number[])[],
-): string | undefined {
-  if (names.includes(undefined)) return undefined;
-  return setName(lists.map((places) => places.flatMap((place) => names[place] ?? [])));
-}
-
-function setsIn(answers: Answers<{ sets: readonly RecordedSet[] }>): ReportedSets {
-  return repliesIn(answers).map((reply) => reply?.sets);
 }

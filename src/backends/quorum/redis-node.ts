@@ -1,114 +1,103 @@
+import type { Item, Owner } from '../../core/batcher.js';
+import { Batcher } from '../../core/batcher.js';
+import { CallTimeoutError } from '../../time/call-timeout.js';
+import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
 import type { SemaphoreKey } from '../backend.js';
 import { microseconds } from '../gcra.js';
 import { placeOf } from '../place-of.js';
+import { INSPECT_PAGE } from '../protocol.js';
 import type { Script } from '../redis/compose-script.js';
+import { script } from '../redis/compose-script.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { quorumKeysOf } from '../redis/keys.js';
 import { RedisBackend } from '../redis/redis-backend.js';
 import { runScript } from '../redis/script-runner.js';
 import { ServerCheck } from '../redis/server-check.js';
-import { parseTicketId } from '../ticket-id.js';
-import type { LaneItem } from './node-lane.js';
-import { NodeLane } from './node-lane.js';
-import type {
-  DropCall,
-  DropReply,
-  GrantingCall,
-  KeepCall,
-  KeepMode,
-  KeepReply,
-  ListReply,
-  NodeTicket,
-  QuorumNode,
-  SetClaim,
-  TakeCall,
-  TakeReply,
-} from './quorum-node.js';
-import { INSPECT_PAGE } from '../protocol.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
+import { permitsOf } from './batch-size.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
+import type * as port from './quorum-node.js';
 import type { ParseLine } from './redis-replies.js';
 import { parseDrop, parseHold, parseList, parseReplies } from './redis-replies.js';
-import { quorumDropScript, quorumHoldScript, quorumListScript } from './scripts.js';
 
-const MODE_LETTERS: Record<KeepMode, string> = { extend: 'e', assign: 'a', restore: 'r' };
-const CLAIM_SIGNS: Record<SetClaim['record'], string> = {
-  'unless-foreign': '+',
-  instead: '!',
-  never: '?',
-};
+const holdScript = script('quorum-hold');
+const dropScript = script('quorum-drop');
+const listScript = script('quorum-list');
+
+/**
+ * Permits of several semaphores in one call: a node needs a millisecond or so for them, in which it
+ * does nothing else.
+ */
+const MOST_SHARED_PERMITS = 100;
 
 /** What one semaphore has in a call of a script. */
-interface ScriptPart<Reply> extends LaneItem {
+interface NodeCall<Reply> extends Item<Reply | Error>, Owner {
+  readonly permits: number;
+  /** How long its caller waits. */
+  readonly timeoutMs: number;
   readonly keys: readonly string[];
   readonly args: readonly string[];
   readonly parse: ParseLine<Reply>;
 }
 
-type Lane<Reply> = NodeLane<ScriptPart<Reply>, Reply>;
+type Calls<Reply> = Batcher<NodeCall<Reply>, NodeCall<Reply>, Reply | Error>;
 
 /** One independent master, over a client of either library. */
-export class RedisQuorumNode implements QuorumNode {
+export class RedisQuorumNode implements port.QuorumNode {
   readonly name: string | undefined;
   readonly #connection: RedisConnection;
+  readonly #clock: Clock;
   /** Knows which errors pass by themselves, and what endangers keys. */
   readonly #backend: RedisBackend;
   readonly #check: ServerCheck;
   /** Scripts that have run there. */
   readonly #known = new Set<Script>();
-  readonly #takes: Lane<TakeReply>;
-  readonly #keeps: Lane<KeepReply>;
-  readonly #drops: Lane<DropReply>;
+  /** Apart from what renews, which may run where there is no memory for more. */
+  readonly #takes: Calls<port.HoldReply>;
+  readonly #keeps: Calls<port.HoldReply>;
+  readonly #drops: Calls<port.DropReply>;
 
-  constructor(connection: RedisConnection, name?: string) {
+  constructor(connection: RedisConnection, name?: string, clock: Clock = systemClock) {
     this.name = name;
     this.#connection = connection;
+    this.#clock = clock;
     this.#backend = new RedisBackend(connection);
     this.#check = new ServerCheck(connection);
-    this.#takes = this.#lane((parts) => this.#hold(parts));
-    this.#keeps = this.#lane((parts) => this.#hold(parts));
-    this.#drops = this.#lane((parts) => this.#send(quorumDropScript, parts));
+    this.#takes = this.#callsOf(holdScript);
+    this.#keeps = this.#callsOf(holdScript);
+    this.#drops = this.#callsOf(dropScript);
   }
 
-  take(call: TakeCall): Promise<TakeReply> {
-    const label = encodeURIComponent(call.label);
-    const requests = call.requests.map(({ id, attempt, permits, token, aim }) => {
-      return [id, 't', String(attempt), String(permits), aim.join(), token.toFixed(0), label];
-    });
-    return this.#takes.add(holdPart(call, requests));
+  hold(call: port.HoldCall): Promise<port.HoldReply> {
+    const { limit, ttl, notAfter, claim, requests } = call;
+    const latest = notAfter === undefined ? '' : String(microseconds(notAfter));
+    const sign = claim?.otherSet === 'warn' ? '?' : '!';
+    const set = claim === undefined ? '' : `${sign}${claim.set}`;
+    const args = [String(limit), String(microseconds(ttl)), latest, set];
+    for (const { id, mode, attempt, permits, slots, token, label } of requests) {
+      const wanted = [String(permits), slots.join(), token.toFixed(0)];
+      args.push(id, mode.charAt(0), String(attempt), ...wanted, encodeURIComponent(label));
+    }
+    const calls = requests[0]?.mode === 'take' ? this.#takes : this.#keeps;
+    return this.#send(calls, call, requests, args, parseHold(requests.length));
   }
 
-  keep(call: KeepCall): Promise<KeepReply> {
-    const requests = call.requests.map(({ id, mode, attempt, slots, token, label }) => {
-      const wanted = [String(slots.length), slots.join(), token.toFixed(0)];
-      return [id, MODE_LETTERS[mode], String(attempt), ...wanted, encodeURIComponent(label)];
-    });
-    return this.#keeps.add(holdPart(call, requests));
+  drop(call: port.DropCall): Promise<port.DropReply> {
+    const { origin, tickets } = call;
+    const args = [origin === undefined ? '' : `${origin.held ? '=' : '-'}${origin.set}`];
+    for (const { id, attempt } of tickets) {
+      args.push(id, attempt === Infinity ? '' : String(attempt));
+    }
+    return this.#send(this.#drops, call, tickets, args, parseDrop(tickets.length));
   }
 
-  drop({ key, origin, tickets, timeoutMs }: DropCall): Promise<DropReply> {
-    const from = origin === undefined ? '' : `${origin.held ? '' : '-'}${origin.set}`;
-    const dropped = tickets.flatMap(({ id, attempt }) => [
-      id,
-      attempt === Infinity ? '' : String(attempt),
-    ]);
-    const item = laneItem(key, tickets, timeoutMs);
+  async list(key: SemaphoreKey): Promise<port.ListReply> {
     const keys = quorumKeysOf(key);
-    return this.#drops.add({
-      ...item,
-      keys,
-      args: [from, ...dropped],
-      parse: parseDrop(tickets.length),
-    });
-  }
-
-  async list(key: SemaphoreKey): Promise<ListReply> {
-    const keys = quorumKeysOf(key);
-    const tickets = new Map<string, NodeTicket>();
+    const tickets = new Map<string, port.NodeTicket>();
     let [cursor, time] = ['0', 0];
     while (cursor !== '') {
       const args = [cursor, String(INSPECT_PAGE)];
-      const page = await this.#run(quorumListScript, keys, args, parseList);
+      const page = await this.#run(listScript, keys, args, parseList);
       for (const ticket of page.tickets) tickets.set(ticket.id, ticket);
       ({ cursor, time } = page);
     }
@@ -123,26 +112,77 @@ export class RedisQuorumNode implements QuorumNode {
     return this.#backend.findHazard(key);
   }
 
-  #lane<Reply>(send: (parts: readonly ScriptPart<Reply>[]) => Promise<Sent<Reply>>): Lane<Reply> {
-    return new NodeLane({
-      clock: systemClock,
-      send: async (parts) => (await send(parts)).replies,
-      isRetryable: (error) => this.isRetryable(error),
+  #send<Reply>(
+    calls: Calls<Reply>,
+    { key, timeoutMs = MAX_NODE_TIMEOUT_MS }: port.HoldCall | port.DropCall,
+    tickets: readonly { readonly id: string }[],
+    args: readonly string[],
+    parse: ParseLine<Reply>,
+  ): Promise<Reply> {
+    const deadline = this.#clock.monotonic() + timeoutMs;
+    return new Promise((resolve, reject) => {
+      const call: NodeCall<Reply> = {
+        place: placeOf(key),
+        permits: tickets.reduce((sum, { id }) => sum + permitsOf(id), 0),
+        timeoutMs,
+        keys: quorumKeysOf(key),
+        args,
+        parse,
+        /** What was never sent cannot run late. */
+        leave: () => {
+          const isWanted = deadline >= this.#clock.monotonic();
+          if (!isWanted) reject(new CallTimeoutError(timeoutMs));
+          return isWanted;
+        },
+        answer: (reply) => (reply instanceof Error ? reject(reply) : resolve(reply)),
+        /** Its caller has a separate time limit, and still takes a reply that is late. */
+        fail: (error) => void (error instanceof CallTimeoutError || reject(error)),
+        onReplyLost: () => undefined,
+      };
+      calls.bundleOf(call).add(call);
     });
   }
 
-  /** A call that may grant, on a server that must be fit for it. */
-  #hold<Reply>(parts: readonly ScriptPart<Reply>[]): Promise<Sent<Reply>> {
-    const sent = this.#send(quorumHoldScript, parts);
-    if (this.#check.passed) return sent;
-    return this.#check.confirm(sent, ({ time }) => time, parts[0]?.keys ?? []);
+  /**
+   * What is ready in one turn of the event loop travels in one call. A call without a reply makes
+   * room for the next one when the first of its callers stops waiting.
+   */
+  #callsOf<Reply>(which: Script): Calls<Reply> {
+    return new Batcher(
+      {
+        name: which.name,
+        mostIds: MOST_SHARED_PERMITS,
+        weightOf: (calls) => calls.reduce((sum, { permits }) => sum + permits, 0),
+        run: (parts) =>
+          this.#runFor(
+            which,
+            parts.map(({ owner }) => owner),
+          ),
+        timeoutOf: (parts) => Math.min(...parts.map(({ owner }) => owner.timeoutMs)),
+        deliver: ({ owner }, reply, call) => owner.answer(reply, call),
+      },
+      {
+        clock: this.#clock,
+        callTimeoutMs: Infinity,
+        isRetryable: (error) => this.isRetryable(error),
+      },
+    );
   }
 
-  #send<Reply>(script: Script, parts: readonly ScriptPart<Reply>[]): Promise<Sent<Reply>> {
-    const keys = parts.flatMap((part) => part.keys);
-    const args = parts.flatMap((part) => [String(part.args.length), ...part.args]);
-    const parsers = parts.map(({ parse }) => parse);
-    return this.#run(script, keys, args, (reply) => parseReplies(script.name, reply, parsers));
+  async #runFor<Reply>(
+    which: Script,
+    calls: readonly NodeCall<Reply>[],
+  ): Promise<readonly (Reply | Error)[]> {
+    const keys = calls.flatMap((call) => call.keys);
+    const args = calls.flatMap((call) => [String(call.args.length), ...call.args]);
+    const parsers = calls.map(({ parse }) => parse);
+    const running = this.#run(which, keys, args, (reply) =>
+      parseReplies(which.name, reply, parsers),
+    );
+    // What may grant runs on a server that is fit for it.
+    const isTrusted = which !== holdScript || this.#check.passed;
+    const done = isTrusted ? running : this.#check.confirm(running, ({ time }) => time, keys);
+    return (await done).replies;
   }
 
   /**
@@ -152,47 +192,16 @@ export class RedisQuorumNode implements QuorumNode {
    * the two hangs, the next holder waits for it.
    */
   #run<R>(
-    script: Script,
+    which: Script,
     keys: readonly string[],
     args: readonly string[],
     read: (reply: unknown) => R,
   ): Promise<R> {
-    const isNew = !this.#known.has(script);
+    const isNew = !this.#known.has(which);
     const noted = (reply: unknown): R => {
-      this.#known.add(script);
+      this.#known.add(which);
       return read(reply);
     };
-    return runScript(this.#connection, script, keys, args, noted, isNew);
+    return runScript(this.#connection, which, keys, args, noted, isNew);
   }
-}
-
-type Sent<Reply> = ReturnType<typeof parseReplies<Reply>>;
-
-function holdPart(
-  call: TakeCall | KeepCall,
-  requests: readonly (readonly string[])[],
-): ScriptPart<TakeReply> {
-  const { key, claim, timeoutMs } = call;
-  return {
-    ...laneItem(key, call.requests, timeoutMs),
-    keys: quorumKeysOf(key),
-    args: [...termsOf(call), ...requests.flat()],
-    parse: parseHold(requests.length, claim !== undefined),
-  };
-}
-
-/** See `quorum-hold.lua`. */
-function termsOf({ limit, ttl, notAfter, claim }: GrantingCall): string[] {
-  const latest = notAfter === undefined ? '' : String(microseconds(notAfter));
-  const claimed = claim === undefined ? '' : `${CLAIM_SIGNS[claim.record]}${claim.set}`;
-  return [String(limit), String(microseconds(ttl)), latest, claimed];
-}
-
-function laneItem(
-  key: SemaphoreKey,
-  tickets: readonly { readonly id: string }[],
-  timeoutMs: number = MAX_NODE_TIMEOUT_MS,
-): LaneItem {
-  const permits = tickets.reduce((sum, { id }) => sum + (parseTicketId(id)?.permits ?? 1), 0);
-  return { name: placeOf(key), permits, timeoutMs };
 }

@@ -1,13 +1,6 @@
-import type {
-  DropReply,
-  Holding,
-  ListReply,
-  NodeTicket,
-  RecordedSet,
-  TakeReply,
-} from './quorum-node.js';
+import { list, milliseconds, TIME, textOf, UnexpectedReplyError } from '../redis/wire-text.js';
+import type * as port from './quorum-node.js';
 import { LateCallError } from './quorum-node.js';
-import { textOf, UnexpectedReplyError } from '../redis/wire-text.js';
 
 /** What is read from the line of one semaphore; undefined where that is no line of the script. */
 export type ParseLine<Reply> = (line: string, time: number) => Reply | undefined;
@@ -26,7 +19,7 @@ export function parseReplies<Reply>(
   parsers: readonly ParseLine<Reply>[],
 ): Replies<Reply> {
   const [now = '', ...lines] = textOf(reply).split('\n');
-  if (!/^\d+$/.test(now) || lines.length !== parsers.length) {
+  if (!TIME.test(now) || lines.length !== parsers.length) {
     throw new UnexpectedReplyError(script, reply);
   }
   const time = milliseconds(now);
@@ -39,73 +32,54 @@ export function parseReplies<Reply>(
   return { time, replies };
 }
 
-/** `areSetsWanted`: false for a caller without a set. */
-export function parseHold(requests: number, areSetsWanted: boolean): ParseLine<TakeReply> {
+export function parseHold(requests: number): ParseLine<port.HoldReply> {
   return (line, time) => {
     const [other = '', free = '', verdicts = '', sets] = line.split('|');
-    const holdings = verdicts.split(';').map(parseHolding);
+    const holdings = verdicts.split(';').map((text) => {
+      const [slots = '', token, attempt] = text.split(' ');
+      return slots === '' ? undefined : holdingIn(slots, token, attempt);
+    });
     if (sets === undefined || holdings.length !== requests) return undefined;
-    return {
-      time,
-      free: parseSlots(free),
-      holdings,
-      otherLimit: other === '' ? undefined : Number(other),
-      sets: areSetsWanted ? parseSets(sets, time) : [],
-    };
+    const otherLimit = other === '' ? undefined : Number(other);
+    return { time, free: slotsIn(free), holdings, otherLimit, sets: setsIn(sets) };
   };
 }
 
-export function parseDrop(tickets: number): ParseLine<DropReply> {
+export function parseDrop(tickets: number): ParseLine<port.DropReply> {
   return (line, time) => {
     if (line.length !== tickets) return undefined;
     return { time, dropped: Array.from(line, (digit) => digit === '1') };
   };
 }
 
-export interface ListPage extends ListReply {
-  /** Where the next page starts; '' when done. */
-  readonly cursor: string;
-}
-
-export function parseList(reply: unknown): ListPage {
+/** `cursor`: where the next page starts; '' when done. */
+export function parseList(reply: unknown): port.ListReply & { readonly cursor: string } {
   const [now = '', cursor = '', lines] = textOf(reply).split('|');
-  if (!/^\d+$/.test(now) || lines === undefined) {
-    throw new UnexpectedReplyError('quorum-list', reply);
-  }
-  const tickets = lines === '' ? [] : lines.split(';').map(parseTicket);
+  if (!TIME.test(now) || lines === undefined) throw new UnexpectedReplyError('quorum-list', reply);
+  const tickets = list(lines).map((line): port.NodeTicket => {
+    const [id = '', expiry = '', slots = '', token, attempt, granted = '', label = ''] =
+      line.split(' ');
+    const dates = { expiresAt: milliseconds(expiry), grantedAt: milliseconds(granted) };
+    const holding = holdingIn(slots, token, attempt);
+    return { id, ...holding, ...dates, label: decodeURIComponent(label) };
+  });
   return { time: milliseconds(now), cursor, tickets };
 }
 
-function parseHolding(text: string): Holding | undefined {
-  const [slots, token, attempt] = text.split(' ');
-  if (slots === undefined || token === undefined) return undefined;
-  return { slots: parseSlots(slots), token: Number(token), attempt: Number(attempt) };
+function holdingIn(
+  slots: string,
+  token: string | undefined,
+  attempt: string | undefined,
+): port.Holding {
+  return { slots: slotsIn(slots), token: Number(token), attempt: Number(attempt) };
 }
 
-function parseTicket(line: string): NodeTicket {
-  const [id = '', expiry, slots = '', token, attempt, granted, label = ''] = line.split(' ');
-  return {
-    id,
-    slots: parseSlots(slots),
-    token: Number(token),
-    attempt: Number(attempt),
-    expiresAt: milliseconds(expiry),
-    grantedAt: milliseconds(granted),
-    label: decodeURIComponent(label),
-  };
+function slotsIn(text: string): number[] {
+  return list(text, ',').map(Number);
 }
 
-function parseSlots(text: string): number[] {
-  return text === '' ? [] : text.split(',').map(Number);
-}
-
-/** Those that have not expired. See `quorum-sets.lua`. */
-function parseSets(text: string, time: number): RecordedSet[] {
-  return Array.from(text.matchAll(/(\d+) (=?)([^;]+);/g)).flatMap(([, until, mark, set = '']) =>
-    milliseconds(until) > time ? { set, proven: mark === '=' } : [],
-  );
-}
-
-function milliseconds(microseconds: string | undefined): number {
-  return Number(microseconds) / 1000;
+/** See `quorum-sets.lua`. */
+function setsIn(text: string): port.RecordedSet[] {
+  const sets = text.matchAll(/\d+ (=?)([^;]+);/g);
+  return Array.from(sets, ([, mark, set = '']) => ({ set, proven: mark === '=' }));
 }

@@ -1,55 +1,46 @@
-import type { ReleaseCall } from '../backend.js';
-import { nodesWhere } from './majorities.js';
-import { MAX_NODE_TIMEOUT_MS } from './node-timeout.js';
+import type { SemaphoreKey } from '../backend.js';
+import { MAX_NODE_TIMEOUT_MS } from './node-link.js';
 import type { Quorum } from './quorum.js';
-import type { DropReply } from './quorum-node.js';
-import type { Answer, Answers } from './round.js';
-import { repliesIn } from './round.js';
+import type { DropReply, DropRequest } from './quorum-node.js';
+import type { Answers } from './round.js';
+import { nodesWhere } from './votes.js';
 
 /**
- * Gives tickets back on all nodes, `held` or perhaps never won; one for each id: whether a majority
+ * Gives tickets back on all nodes, `held` or perhaps never won; one for each: whether a majority
  * had it. Nodes that fail are reported again in the background. Throws when it cannot be reported,
  * and then a second try may find nothing.
  */
 export async function releaseTickets(
   quorum: Quorum,
-  { key, ids }: ReleaseCall,
+  key: SemaphoreKey,
+  tickets: readonly DropRequest[],
   held: boolean,
 ): Promise<boolean[]> {
-  const origin = quorum.sets.originOf(key, held);
-  const tickets = ids.map((id) => ({ id, attempt: Infinity }));
-  const retryOn = (index: number): void => {
-    for (const { id, attempt } of tickets) quorum.rollBack(index, key, id, attempt);
+  const { majorities } = quorum;
+  const origin = quorum.sets.originOf(held);
+  const retryOn = (node: number): void => {
+    for (const { id, attempt } of tickets) quorum.rollBack(node, key, id, attempt);
+  };
+  const verdictOn = ({ replies }: Answers<DropReply>, i: number): boolean | undefined => {
+    const having = nodesWhere(replies, (reply) => reply?.dropped[i] === true);
+    const lacking = nodesWhere(replies, (reply) => reply?.dropped[i] === false);
+    if (majorities.reachedBy(having)) return true;
+    return majorities.possibleWithout(lacking) ? undefined : false;
   };
   const answers = await quorum.ask<DropReply>({
     timeoutMs: MAX_NODE_TIMEOUT_MS,
     send: (node, { timeoutMs }) => node.drop({ key, origin, tickets, timeoutMs }),
-    decided: (given) => ids.every((_, i) => verdictOn(quorum, given, i) !== undefined),
-    onLate: (index, answer) => {
-      if ('error' in answer) retryOn(index);
+    isDecided: (given) => tickets.every((_, i) => verdictOn(given, i) !== undefined),
+    onLate: (node, reply) => {
+      if (reply === undefined) retryOn(node);
     },
   });
-  answers.forEach((answer, index) => {
-    if (answer !== undefined && hasFailed(answer)) retryOn(index);
+  answers.errors.forEach((error, node) => {
+    if (error !== undefined) retryOn(node);
   });
-  return ids.map((_, i) => {
-    const verdict = verdictOn(quorum, answers, i);
+  return tickets.map((_, i) => {
+    const verdict = verdictOn(answers, i);
     if (verdict === undefined) throw quorum.errorFor(answers);
     return verdict;
   });
-}
-
-function verdictOn(
-  { majorities }: Quorum,
-  answers: Answers<DropReply>,
-  i: number,
-): boolean | undefined {
-  const given = repliesIn(answers).map((reply) => reply?.dropped[i]);
-  if (majorities.reachedBy(nodesWhere(given, (dropped) => dropped === true))) return true;
-  const missed = nodesWhere(given, (dropped) => dropped === false);
-  return majorities.possibleWithout(missed) ? undefined : false;
-}
-
-function hasFailed(answer: Answer<unknown>): boolean {
-  return 'error' in answer;
 }

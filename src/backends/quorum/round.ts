@@ -1,93 +1,76 @@
 import type { Clock } from '../../time/clock.js';
 import { CallTimeoutError } from '../../time/call-timeout.js';
-import { nodesWhere } from './majorities.js';
-import { SilentNodeError } from './node-link.js';
 import type { NodeLink } from './node-link.js';
 import type { CallTiming, NodeReply, QuorumNode } from './quorum-node.js';
+import { nodesWhere } from './votes.js';
 
-/** What a node answered; undefined where it has not yet. */
-export type Answer<Reply> =
-  | { readonly reply: Reply }
-  /** `sent`: whether the call may have been, or may yet be, executed. */
-  | { readonly error: unknown; readonly sent: boolean };
+/** What the nodes answered, in their order. */
+export interface Answers<Reply> {
+  readonly replies: (Reply | undefined)[];
+  /** Why nodes gave no reply. */
+  readonly errors: unknown[];
+  /** The nodes of which neither has come. */
+  pending: number;
+}
 
-/** In the order of the nodes. */
-export type Answers<Reply> = readonly (Answer<Reply> | undefined)[];
-
-export interface RoundOptions<Reply extends NodeReply> {
-  readonly clock: Clock;
+export interface Question<Reply extends NodeReply> {
   /** How long to wait for any node. */
   readonly timeoutMs: number;
   readonly send: (node: QuorumNode, timing: CallTiming) => Promise<Reply>;
-  /** Whether what is still missing can change nothing any more. */
-  readonly decided: (answers: Answers<Reply>) => boolean;
-  /** An answer that came when the round was over. */
-  readonly onLate?: (index: number, answer: Answer<Reply>) => void;
+  /** Whether what is missing can change nothing any more. `node`: the last that answered. */
+  readonly isDecided: (answers: Answers<Reply>, node: number) => boolean;
+  /** Takes a reply that came when the round was over; undefined: the call has failed. */
+  readonly onLate?: (node: number, reply: Reply | undefined) => void;
 }
 
 /**
  * Asks all nodes at once, and gives what they answered as soon as that decides, or when the time
- * for it is over: a node that hangs delays nobody. Never rejects.
+ * for it is over: a node that hangs delays no caller. Never rejects.
  */
 export function askAll<Reply extends NodeReply>(
   links: readonly NodeLink[],
-  options: RoundOptions<Reply>,
+  clock: Clock,
+  { timeoutMs, send, isDecided, onLate }: Question<Reply>,
 ): Promise<Answers<Reply>> {
-  const { clock, timeoutMs, send, decided, onLate } = options;
   return new Promise((resolve) => {
-    const answers: (Answer<Reply> | undefined)[] = links.map(() => undefined);
-    let over = false;
-    const end = (): void => {
-      over = true;
-      timer.cancel();
-      resolve([...answers]);
+    const answers: Answers<Reply> = {
+      replies: links.map(() => undefined),
+      errors: links.map(() => undefined),
+      pending: nodesWhere(links, () => true),
     };
-    const conclude = (): void => {
-      if (over) return;
-      const silence: Answer<Reply> = { error: new CallTimeoutError(timeoutMs), sent: true };
-      answers.forEach((answer, i) => (answers[i] = answer ?? silence));
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+      timer.cancel();
+      resolve(answers);
+    };
+    const onTimeout = (): void => {
+      if (isOver) return;
+      links.forEach((_, node) => {
+        if ((answers.pending >> node) & 1) answers.errors[node] = new CallTimeoutError(timeoutMs);
+      });
       end();
     };
     // After a stall of the event loop timers run first: what has arrived meanwhile must be read
     // before it counts as silence.
-    const timer = clock.schedule(() => void setImmediate(conclude), timeoutMs, false);
-    const settle = (index: number, answer: Answer<Reply>): void => {
-      if (over) {
-        onLate?.(index, answer);
-        return;
-      }
-      answers[index] = answer;
-      if (decided(answers) || answers.every((given) => given !== undefined)) end();
-    };
-    links.forEach((link, index) => {
-      link.call(timeoutMs, send).then(
-        (reply) => settle(index, { reply }),
-        (error: unknown) => settle(index, { error, sent: !(error instanceof SilentNodeError) }),
-      );
+    const timer = clock.schedule(() => void setImmediate(onTimeout), timeoutMs, false);
+    links.forEach((link, node) => {
+      const settle = (reply: Reply | undefined, error?: unknown): void => {
+        if (isOver) {
+          onLate?.(node, reply);
+          return;
+        }
+        answers.replies[node] = reply;
+        answers.errors[node] = error;
+        answers.pending &= ~(1 << node);
+        if (isDecided(answers, node) || answers.pending === 0) end();
+      };
+      link.call(timeoutMs, send).then(settle, (error: unknown) => settle(undefined, error));
     });
   });
 }
 
-/** The nodes that have not answered yet. */
-export function pendingIn(answers: Answers<unknown>): number {
-  return nodesWhere(answers, (answer) => answer === undefined);
-}
-
 /** The nodes that replied. */
-export function repliedIn(answers: Answers<unknown>): number {
-  return nodesWhere(answers, (answer) => answer !== undefined && 'reply' in answer);
-}
-
-/** What the nodes replied, in their order; undefined where one did not. */
-export function repliesIn<Reply>(answers: Answers<Reply>): (Reply | undefined)[] {
-  return answers.map((answer) =>
-    answer !== undefined && 'reply' in answer ? answer.reply : undefined,
-  );
-}
-
-/** Why nodes gave no reply, in the order of the nodes. */
-export function reasonsIn(answers: Answers<unknown>): unknown[] {
-  return answers.map((answer) =>
-    answer !== undefined && 'error' in answer ? answer.error : undefined,
-  );
+export function repliedIn({ replies }: Answers<unknown>): number {
+  return nodesWhere(replies, (reply) => reply !== undefined);
 }

@@ -1,12 +1,10 @@
 import type {
   DropCall,
   DropReply,
-  KeepCall,
-  KeepReply,
+  HoldCall,
+  HoldReply,
   ListReply,
   QuorumNode,
-  TakeCall,
-  TakeReply,
 } from '../../../src/backends/quorum/quorum-node.js';
 import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
 import type { SemaphoreTerms } from '../../history/events.js';
@@ -27,13 +25,11 @@ export class NodeGate extends Door implements Gate {
   }
 
   async execute(_process: string, operation: string, given: object): Promise<unknown> {
-    const call = plainCopy(given) as TakeCall & KeepCall & DropCall;
+    const call = plainCopy(given) as HoldCall & DropCall;
     if (this.damage.firstIn([call]) === 0) throw new DamagedError(call.key.name);
     switch (operation) {
-      case 'take':
-        return plainCopy(await this.node.take(call));
-      case 'keep':
-        return plainCopy(await this.node.keep(call));
+      case 'hold':
+        return plainCopy(await this.node.hold(call));
       case 'drop':
         return plainCopy(await this.node.drop(call));
       default:
@@ -75,12 +71,8 @@ export class RemoteNode implements QuorumNode {
     this.#link = link;
   }
 
-  take(call: TakeCall): Promise<TakeReply> {
-    return this.#link.call('take', call) as Promise<TakeReply>;
-  }
-
-  keep(call: KeepCall): Promise<KeepReply> {
-    return this.#link.call('keep', call) as Promise<KeepReply>;
+  hold(call: HoldCall): Promise<HoldReply> {
+    return this.#link.call('hold', call) as Promise<HoldReply>;
   }
 
   drop(call: DropCall): Promise<DropReply> {

@@ -1,7 +1,7 @@
 -- Gives tickets back on one master of a quorum.
 --
 -- KEYS  see quorum-store
--- ARGV  of each semaphore: the caller's set if the tickets were held, - and the set if they never
+-- ARGV  of each semaphore: the caller's set after = if the tickets were held, after - if they never
 --       were, or ''; then for each ticket: id, the last attempt to give back, or '' for any
 -- Reply of each semaphore a digit for each ticket: 1 was live, 0 was not
 -- Cost  O(log slots held) for each permit
@@ -21,13 +21,17 @@ local function drop(slots, meta, now_text, args)
   if empty then
     redis.call('PEXPIRE', meta, '86400000')
   end
-  local never_held, set = string.match(args[1], '^(%-?)(.*)$')
-  if sem.sets ~= '' and (never_held == '-' and empty or never_held == '' and string.find(dropped, '1')) then
-    -- One in which a ticket was held is proven, another is forgotten.
-    local sets = string.gsub(sem.sets, '(%d+ )(=?)([^;]+);', function(till, mark, one)
-      return one == set and ((never_held == '' or mark == '=') and till .. '=' .. set .. ';' or '') or nil
+  local origin, own = string.match(args[1], '^([=-])(.+)$')
+  if origin == '=' and string.find(dropped, '1') or origin == '-' and empty then
+    -- A set in which a ticket was held is proven, another is forgotten.
+    local sets = string.gsub(sem.sets, SET, function(till, proven, set)
+      if set == own then
+        return origin == '=' and till .. ' =' .. set .. ';' or proven == '' and '' or nil
+      end
     end)
-    redis.call('HSET', meta, 'sets', sets)
+    if sets ~= sem.sets then
+      redis.call('HSET', meta, 'sets', sets)
+    end
   end
   return dropped
 end

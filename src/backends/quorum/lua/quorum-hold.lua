@@ -101,8 +101,10 @@ local function free_slots(sem)
 end
 
 local function hold(slots, meta, now_text, args)
-  local sem, limit, ttl, claim = open(slots, meta, now_text), args[1], args[2] + 0, args[4]
+  local sem, limit, ttl = open(slots, meta, now_text), args[1], args[2] + 0
   local is_take, holdings = args[6] == 't', {}
+  local how, own = string.match(args[4], '^([!?])(.+)$')
+  local is_refused = is_take and how == '!' and has_foreign(sem, own)
   if args[3] ~= '' and sem.now > args[3] + 0 then
     return 'late'
   elseif not is_take then
@@ -116,11 +118,11 @@ local function hold(slots, meta, now_text, args)
   for i = 5, #args, 7 do
     local request = { id = args[i], mode = args[i + 1], attempt = args[i + 2] + 0, permits = args[i + 3] + 0 }
     request.slots, request.token, request.label = args[i + 4], args[i + 5], args[i + 6]
-    local ticket = serve(sem, request)
+    local ticket = not is_refused and serve(sem, request)
     holdings[#holdings + 1] = ticket and ticket.text or ''
   end
   if sem.changed then
-    save(sem, limit, renew_sets(sem, claim, ttl, not is_take))
+    save(sem, limit, own and record_set(sem, own, ttl, not is_take) or sem.sets)
   end
   return table.concat({ other, is_take and free_slots(sem) or '', table.concat(holdings, ';'), sem.sets }, '|')
 end

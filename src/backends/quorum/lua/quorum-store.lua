@@ -10,12 +10,18 @@
 -- Reply a line with the time (microseconds), and one for each semaphore: '!' and an error where it
 --       failed, which fails no other
 
+-- One of `sets`: until when, = or nothing, and the set.
+local SET = '(%d+) (=?)([^;]+);'
+
 -- Drops what has expired. `used`, slot -> true, `count` and `lowest`, below which no slot is free,
 -- are not read yet.
 local function open(slots, meta, now_text)
   local found = redis.call('HMGET', meta, 'last', 'limit', 'sets')
   local sem = { slots = slots, meta = meta, now_text = now_text, now = now_text + 0, used = {}, count = 0, lowest = 0 }
-  sem.last, sem.last_limit, sem.sets = (found[1] or 0) + 0, found[2], found[3] or ''
+  sem.last, sem.last_limit = (found[1] or 0) + 0, found[2]
+  sem.sets = string.gsub(found[3] or '', SET, function(till)
+    return till + 0 <= sem.now and '' or nil
+  end)
   local gone = redis.call('ZRANGEBYSCORE', slots, '-inf', found[1] and now_text or '+inf')
   for i = 1, #gone do
     redis.call('HDEL', meta, string.match(gone[i], ' (.*)'))

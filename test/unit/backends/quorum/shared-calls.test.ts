@@ -1,34 +1,32 @@
 import { expect } from 'chai';
 
 import { CallTimeoutError } from '../../../../src/time/call-timeout.js';
-import { NodeLane } from '../../../../src/backends/quorum/node-lane.js';
+import { RedisQuorumNode } from '../../../../src/backends/quorum/redis-node.js';
 import { ManualClock } from '../../../../src/index.js';
 
-interface Item {
-  readonly name: string;
-  readonly permits: number;
-  readonly timeoutMs: number;
-}
+/** What the node says of each semaphore. */
+type Lines = readonly string[];
 
-type Replies = readonly (string | Error)[];
+const REFUSED = new Error('NOPERM no right');
 
-const REFUSED = new Error('NOPERM');
-
-describe('lane of a node', () => {
+describe('calls to a node of a quorum', () => {
   let clock: ManualClock;
   /** Names in each call. */
   let sent: string[];
-  let answer: (names: readonly string[]) => Promise<Replies>;
-  let lane: NodeLane<Item, string>;
+  let answer: (names: readonly string[]) => Promise<Lines>;
+  let node: RedisQuorumNode;
 
-  const add = (name: string, permits = 1, timeoutMs = 100): Promise<string> =>
-    lane.add({ name, permits, timeoutMs });
+  /** Gives the name in upper case. */
+  const add = async (name: string, permits = 1, timeoutMs = 100): Promise<string> => {
+    const tickets = [{ id: `c.1.${permits}`, attempt: Infinity }];
+    const { dropped } = await node.drop({ key: { prefix: 'p', name }, tickets, timeoutMs });
+    return dropped[0] === true ? name.toUpperCase() : 'not dropped';
+  };
   const outcomes = async (adding: readonly Promise<string>[]): Promise<unknown[]> =>
     (await Promise.allSettled(adding)).map((one) =>
       one.status === 'fulfilled' ? one.value : String(one.reason),
     );
-  const upper = (names: readonly string[]): Promise<Replies> =>
-    Promise.resolve(names.map((name) => name.toUpperCase()));
+  const upper = (names: readonly string[]): Promise<Lines> => Promise.resolve(names.map(() => '1'));
   const failWith = (bad: string): void => {
     answer = (names) => (names.includes(bad) ? Promise.reject(REFUSED) : upper(names));
   };
@@ -37,24 +35,21 @@ describe('lane of a node', () => {
     clock = new ManualClock();
     sent = [];
     answer = upper;
-    lane = new NodeLane({
-      clock,
-      send: (items) => {
-        const names = items.map(({ name }) => name);
-        sent.push(names.join(''));
-        return answer(names);
-      },
-      isRetryable: (error) => error !== REFUSED,
-    });
+    const run = async (_script: string, keys: readonly string[]): Promise<string> => {
+      const names = keys.flatMap((key) => /\{(.)\}:qslots/.exec(key)?.[1] ?? []);
+      sent.push(names.join(''));
+      return ['1700000000000000', ...(await answer(names))].join('\n');
+    };
+    node = new RedisQuorumNode({ runBySha: run, runByText: run }, undefined, clock);
   });
 
-  it('sends at most 100 permits in one call, but for an item that has more', async () => {
+  it('carry at most 100 permits, but for a semaphore that has more', async () => {
     const adding = [add('a', 60), add('b', 40), add('c', 1), add('d', 500), add('e', 1)];
     expect(await outcomes(adding)).to.deep.equal(['A', 'B', 'C', 'D', 'E']);
     expect(sent).to.deep.equal(['ab', 'c', 'd', 'e']);
   });
 
-  it('has two calls under way, and gathers meanwhile', async () => {
+  it('are two at a time, and gather meanwhile', async () => {
     const settle: (() => void)[] = [];
     answer = (names) => new Promise((resolve) => settle.push(() => resolve(upper(names))));
     const adding: Promise<string>[] = [];
@@ -70,7 +65,7 @@ describe('lane of a node', () => {
     expect(await outcomes(adding)).to.deep.equal(['A', 'B', 'C', 'D']);
   });
 
-  it('makes room when the first caller of a call without a reply stops waiting, and gives a reply that is late', async () => {
+  it('make room when the first caller of a call without a reply stops waiting, and give a reply that is late', async () => {
     const settle: (() => void)[] = [];
     answer = (names) => new Promise((resolve) => settle.push(() => resolve(upper(names))));
     const lost = outcomes([add('a', 100, 100), add('b', 50, 100), add('c', 50, 30)]);
@@ -88,18 +83,17 @@ describe('lane of a node', () => {
     expect(clock.timers).to.equal(0);
   });
 
-  it('gives an item its own error, and the others their replies, in the same call', async () => {
-    answer = async (names) =>
-      (await upper(names)).map((reply) => (reply === 'B' ? REFUSED : reply));
+  it('give a semaphore its own error, and the others their replies, in the same call', async () => {
+    answer = (names) => Promise.resolve(names.map((name) => (name === 'b' ? '!NOPERM no right' : '1')));
     const adding = ['a', 'b', 'c'].map((name) => add(name));
-    expect(await outcomes(adding)).to.deep.equal(['A', 'Error: NOPERM', 'C']);
+    expect(await outcomes(adding)).to.deep.equal(['A', 'Error: NOPERM no right', 'C']);
     expect(sent).to.deep.equal(['abc']);
   });
 
-  it('repeats each alone after a call was refused, and keeps the one that is the reason apart for 5 s', async () => {
+  it('are repeated for each semaphore alone after a refusal, and the one that is the reason stays apart for 5 s', async () => {
     failWith('b');
     const names = ['a', 'b', 'c', 'd'];
-    const expected = ['A', 'Error: NOPERM', 'C', 'D'];
+    const expected = ['A', 'Error: NOPERM no right', 'C', 'D'];
     expect(await outcomes(names.map((name) => add(name)))).to.deep.equal(expected);
     expect(sent.splice(0)).to.deep.equal(['abcd', 'a', 'b', 'c', 'd']);
     await clock.advance(4999);
@@ -111,7 +105,7 @@ describe('lane of a node', () => {
     expect(sent).to.deep.equal(['abcd']);
   });
 
-  it('repeats nothing after an error that passes by itself', async () => {
+  it('are not repeated after an error that passes by itself', async () => {
     answer = () => Promise.reject(new Error('LOADING'));
     const adding = ['a', 'b'].map((name) => add(name));
     expect(await outcomes(adding)).to.deep.equal(['Error: LOADING', 'Error: LOADING']);
