@@ -67,22 +67,15 @@ export function prefixOf(args: Arguments): string {
 }
 
 function addressesOf(args: Arguments): [ServerAddress, ...ServerAddress[]] {
-  const [first, ...others] = args.texts('url');
-  const fromEnvironment = process.env['REDIS_URL'];
-  if (first !== undefined) {
-    return [parseServerUrl('--url', first), ...others.map((url) => parseServerUrl('--url', url))];
-  }
-  if (fromEnvironment !== undefined && fromEnvironment !== '') {
-    return [parseServerUrl('REDIS_URL', fromEnvironment)];
-  }
-  return [parseServerUrl('--url', 'redis://127.0.0.1:6379')];
+  const [first, ...others] = args.texts('url').map((url) => parseServerUrl('--url', url));
+  if (first !== undefined) return [first, ...others];
+  return [parseServerUrl('REDIS_URL', process.env['REDIS_URL'] || 'redis://127.0.0.1:6379')];
 }
 
 function clientOf(args: Arguments): ClientPackage | undefined {
   const name = args.text('client');
-  if (name === undefined) return undefined;
   const known = CLIENT_PACKAGES.find((each) => each === name);
-  if (known !== undefined) return known;
+  if (name === undefined || known !== undefined) return known;
   throw new UsageError(`--client: expected redis or ioredis, got ${quoted(name)}`);
 }
 

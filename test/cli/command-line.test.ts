@@ -5,7 +5,7 @@ import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
 import { progressText } from '../../src/cli/commands/waiting-note.js';
-import { inColumns } from '../../src/cli/columns.js';
+import { tableLines } from '../../src/cli/columns.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
@@ -190,24 +190,20 @@ describe('the command line', () => {
     const fitted = [fit('abcdef', 6), fit('abcdefg', 6), fit('漢字漢字', 6), fit('x', 0)];
     expect(fitted).to.deep.equal(['abcdef', 'abcde…', '漢字…', '']);
     const columns = [
-      { head: 'NAME', rank: 1, least: 3, cell: ([name]: [string, string]) => ({ text: name }) },
+      { head: 'NAME', rank: 1, least: 3, cell: ([name]: [string, string]) => name },
       {
         head: 'COUNT',
         rank: 2,
         isNumber: true,
-        cell: ([, count]: [string, string]) => ({ text: count }),
+        cell: ([, count]: [string, string]) => count,
       },
     ];
     const shown = (width?: number): string[] => {
-      const { head, rows } = inColumns(
-        columns,
-        [
-          ['漢字の名前', '1'],
-          ['abc\n', '22'],
-        ],
-        width,
-      );
-      return [head, ...rows].map(plainText);
+      const rows: [string, string][] = [
+        ['漢字の名前', '1'],
+        ['abc\n', '22'],
+      ];
+      return tableLines(columns, rows, width).map(plainText);
     };
     expect(shown()).to.deep.equal(['NAME        COUNT', '漢字の名前      1', 'abc\\u000a      22']);
     expect(shown(13)).to.deep.equal(['NAME    COUNT', '漢字…       1', 'abc\\u…     22']);

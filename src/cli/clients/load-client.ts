@@ -4,18 +4,16 @@ import type { ClientPackage } from '../common-options.js';
 import { CLIENT_PACKAGES } from '../common-options.js';
 import { UnavailableError } from '../failure.js';
 import type { ClientAdapter } from '../server.js';
+import { ioredisAdapter } from './ioredis.js';
+import { nodeRedisAdapter } from './node-redis.js';
 
-/** Loaded only when needed, as the packages are. */
-const ADAPTERS: Record<ClientPackage, () => Promise<(client: unknown) => ClientAdapter>> = {
-  redis: async () => (await import('./node-redis.js')).nodeRedisAdapter,
-  ioredis: async () => (await import('./ioredis.js')).ioredisAdapter,
-};
+const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };
 
 /** Loads the client package that is asked for, else the first that is installed. */
-export async function loadClient(wanted: ClientPackage | undefined): Promise<ClientAdapter> {
+export function loadClient(wanted: ClientPackage | undefined): ClientAdapter {
   for (const name of wanted === undefined ? CLIENT_PACKAGES : [wanted]) {
     for (const load of loaders()) {
-      if (canResolve(load, name)) return (await ADAPTERS[name]())(load(name) as unknown);
+      if (canResolve(load, name)) return ADAPTERS[name](load(name) as unknown);
     }
   }
   const needed = wanted ?? 'ioredis, or: npm install redis';

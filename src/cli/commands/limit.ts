@@ -3,7 +3,7 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
 import { confirm, print } from '../output.js';
-import { withOperator } from '../with-operator.js';
+import { withOperator } from '../operator.js';
 
 export const limitCommand: Command = {
   name: 'limit',

@@ -3,7 +3,7 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
 import { jsonText, print, printable } from '../output.js';
-import { withOperator } from '../with-operator.js';
+import { withOperator } from '../operator.js';
 
 export const listCommand: Command = {
   name: 'list',

@@ -4,7 +4,7 @@ import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
 import { print } from '../output.js';
 import { parseRate, showRate } from '../rate.js';
-import { withOperator } from '../with-operator.js';
+import { withOperator } from '../operator.js';
 
 export const rateCommand: Command = {
   name: 'rate',

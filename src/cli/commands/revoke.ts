@@ -2,7 +2,7 @@ import { quoted } from '../../arguments/shown.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import { complain, confirm } from '../output.js';
-import { withOperator } from '../with-operator.js';
+import { withOperator } from '../operator.js';
 
 export const revokeCommand: Command = {
   name: 'revoke',

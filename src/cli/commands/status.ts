@@ -2,12 +2,11 @@ import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
+import { withOperator } from '../operator.js';
 import { jsonText, print } from '../output.js';
-import type { Paper } from '../status-table.js';
 import { overviewLines, summaryLines } from '../status-table.js';
 import type { Line } from '../style.js';
 import { hasColors, painted, plainText } from '../style.js';
-import { withOperator } from '../with-operator.js';
 
 export const statusCommand: Command = {
   name: 'status',
@@ -31,24 +30,22 @@ readable: without NAME such a semaphore has a line that says why (name and error
 
 async function status(operator: Operator, args: Arguments): Promise<number> {
   const [name] = args.positionals;
+  const { isTTY: isTerminal, columns } = process.stdout;
+  const paper = { isTerminal, columns: isTerminal ? columns : Infinity };
   if (name === undefined) {
     const summaries = await operator.inspectAll(await operator.names());
-    await print(args.flag('json') ? jsonText(summaries) : text(overviewLines(summaries, paper())));
+    await print(args.flag('json') ? jsonText(summaries) : text(overviewLines(summaries, paper)));
   } else {
     const summary = await operator.inspect(name);
-    await print(args.flag('json') ? jsonText(summary) : text(summaryLines(summary, paper())));
+    await print(args.flag('json') ? jsonText(summary) : text(summaryLines(summary, paper)));
   }
   return EXIT.ok;
 }
 
-function paper(): Paper {
-  const { isTTY, columns } = process.stdout;
-  return isTTY ? { isTerminal: true, columns } : { isTerminal: false, columns: Infinity };
-}
-
 /** In a pipe without any escape sequence, unless colors are forced. */
 function text(lines: readonly Line[]): string {
-  const colors = hasColors(process.stdout.isTTY);
-  const isPlain = !colors && (!process.stdout.isTTY || process.env['TERM'] === 'dumb');
+  const { isTTY } = process.stdout;
+  const colors = hasColors(isTTY);
+  const isPlain = !colors && (!isTTY || process.env['TERM'] === 'dumb');
   return lines.map((line) => `${isPlain ? plainText(line) : painted(line, colors)}\n`).join('');
 }

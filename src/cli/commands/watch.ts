@@ -4,13 +4,12 @@ import type { Command } from '../command.js';
 import { EXIT } from '../exit-code.js';
 import { UsageError } from '../failure.js';
 import type { Operator } from '../operator.js';
+import { withOperator } from '../operator.js';
 import { FullScreen } from '../watch/full-screen.js';
 import { printLines } from '../watch/plain-lines.js';
 import { Screen } from '../watch/screen.js';
-import { Watcher } from '../watch/watcher.js';
 import { serverSettings } from '../common-options.js';
 import { showUrl } from '../server-url.js';
-import { withOperator } from '../with-operator.js';
 
 /** More would only burden the server. */
 const SHORTEST_INTERVAL = 500;
@@ -50,17 +49,15 @@ terminal, each look is a plain line. The server gets 5 calls a second at most.`,
 
 async function watch(operator: Operator, args: Arguments, interval: number): Promise<number> {
   const [name] = args.positionals;
-  // What cannot be is an error, not a line on the screen again and again.
+  // A wrong name is an error, not a line on the screen again and again.
   await (name === undefined ? operator.names() : operator.inspect(name));
-  const watcher = new Watcher(operator.sampler(interval));
-  if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') {
-    return printLines(watcher, name);
-  }
-  // What restores the terminal runs at the exit, which a signal alone would skip.
+  const looks = operator.sampler(interval);
+  if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') return printLines(looks, name);
+  // The terminal is restored at the exit, which a signal alone would skip.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(signalCode(signal)));
   }
   const server = showUrl(serverSettings(args).addresses[0]);
-  await new FullScreen(operator, watcher, new Screen(), { interval, server }).run(name);
+  await new FullScreen(operator, looks, new Screen(), { interval, server }).run(name);
   return EXIT.ok;
 }

@@ -15,16 +15,14 @@ export interface Size {
 /** What the screen shows: no line wider than it, no more lines than it has. */
 export function frame(view: View, size: Size): Line[] {
   const foot = footLines(view, size.columns);
-  const header = headerLine(view, size.columns);
   const room = Math.max(0, size.rows - foot.length - 1);
   const body = bodyLines(view, { ...size, rows: room }).slice(0, room);
   const gap = Array.from({ length: room - body.length }, (): Line => []);
-  return [header, ...body, ...gap, ...foot]
+  return [headerLine(view, size.columns), ...body, ...gap, ...foot]
     .slice(-size.rows)
     .map((line) => fitLine(line, size.columns));
 }
 
-/** Numbers that are not of now look like it at once. */
 function bodyLines(view: View, size: Size): Line[] {
   if (view.help) return helpLines(size);
   const [first] = view.watched;
@@ -33,18 +31,18 @@ function bodyLines(view: View, size: Size): Line[] {
       ? detailLines(view, first, size)
       : overviewLines(view, size);
   if (isFresh(view)) return lines;
-  return lines.map((line) => (isChosen(line) ? line : restyled(line, 'faint')));
-}
-
-function isChosen(line: Line): boolean {
-  return line.some(({ style }) => style === 'chosen');
+  // Numbers that are not of now look like it at once.
+  return lines.map((line) =>
+    line.some(({ style }) => style === 'chosen') ? line : restyled(line, 'faint'),
+  );
 }
 
 function footLines(view: View, columns: number): Line[] {
-  const notes: [string | undefined, Style | undefined][] = [
-    [view.trouble, 'alarm'],
-    [view.filter === '' ? undefined : `filter: ${view.filter}`, undefined],
-    [view.message, 'strong'],
+  const { trouble, filter, message } = view;
+  const notes: [string | undefined, Style?][] = [
+    [trouble, 'alarm'],
+    [filter === '' ? undefined : `filter: ${filter}`],
+    [message, 'strong'],
   ];
   return [
     ...notes.flatMap(([text, style]) => (text === undefined ? [] : [lineOf(text, style)])),

@@ -1,9 +1,12 @@
-import { inColumns } from '../columns.js';
+import type { Column } from '../columns.js';
+import { tableLines } from '../columns.js';
 import type { Line } from '../style.js';
 import { lineOf } from '../style.js';
 import type { Size } from './frame.js';
 
-const KEYS: readonly (readonly [string, string])[] = [
+type KeyRow = readonly [key: string, what: string];
+
+const KEYS: readonly KeyRow[] = [
   ['↑ ↓, k j', 'move the cursor'],
   ['PgUp PgDn', 'by a page; Home End, g G'],
   ['enter', 'open the semaphore'],
@@ -16,20 +19,14 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['q, Ctrl-C', 'quit'],
 ];
 
+const COLUMNS: readonly Column<KeyRow>[] = [
+  { head: '', rank: 1, cell: ([key]) => ({ text: key, style: 'strong' }) },
+  { head: '', rank: 2, least: 10, cell: ([, what]) => what },
+];
+
 /** What the keys do. */
 export function helpLines({ columns, rows }: Size): Line[] {
-  const table = inColumns(
-    [
-      {
-        head: '',
-        rank: 1,
-        cell: ([key]: (typeof KEYS)[number]) => ({ text: key, style: 'strong' }),
-      },
-      { head: '', rank: 2, least: 10, cell: ([, what]) => ({ text: what }) },
-    ],
-    KEYS,
-    columns,
-  );
+  const [, ...lines] = tableLines(COLUMNS, KEYS, columns);
   const title = [lineOf('Keys; any of them closes this', 'head'), []];
-  return rows < KEYS.length + title.length ? [...table.rows] : [...title, ...table.rows];
+  return rows < lines.length + title.length ? lines : [...title, ...lines];
 }

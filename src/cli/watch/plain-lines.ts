@@ -1,26 +1,25 @@
-import { limitText } from '../limit-text.js';
 import { complain, print, printable } from '../output.js';
-import type { Watched } from './view.js';
-import type { Watcher } from './watcher.js';
+import { limitText } from '../permits.js';
+import type { Looks, Watched } from './seen.js';
+import { seenOf } from './seen.js';
 
 /**
  * One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
  */
-export function printLines(watcher: Watcher, name: string | undefined): Promise<never> {
+export function printLines(looks: Looks, name: string | undefined): Promise<never> {
   let said: string | undefined;
   return new Promise((_, reject) => {
-    watcher.follow(name, () => {
-      const { trouble } = watcher;
+    looks.watch(name, () => {
+      const { trouble, failed, watched } = seenOf(looks, name);
       if (trouble !== undefined && trouble !== said) complain(trouble);
       said = trouble;
-      if (watcher.failed) return;
-      print(watcher.watched.map(textOf).join('')).catch(reject);
+      if (!failed) print(watched.map(textOf).join('')).catch(reject);
     });
   });
 }
 
-function textOf({ summary, rate }: Watched): string {
-  const { name, held, waiting, limit } = summary;
-  const counts = `held=${held} limit=${limitText(limit)} waiting=${waiting} grants/s=${rate.toFixed(1)}`;
-  return `${new Date().toISOString()} ${counts} name=${printable(JSON.stringify(name))}\n`;
+function textOf({ name, held, waiting, limit, grantsPerSecond }: Watched): string {
+  const counts = `held=${held} limit=${limitText(limit)} waiting=${waiting}`;
+  const shown = `name=${printable(JSON.stringify(name))}`;
+  return `${new Date().toISOString()} ${counts} grants/s=${grantsPerSecond.toFixed(1)} ${shown}\n`;
 }
