@@ -23,7 +23,7 @@ interface Sized<Row> {
 
 const GAP = 2;
 
-/** The head and the rows: the columns that fit, numbers at the right, without control characters. */
+/** The head and the rows: the columns that fit, numbers at the right, nothing unprintable. */
 export function tableLines<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -4,11 +4,9 @@ import { AcquireTimeoutError, HandleLostError, Semaphore } from '../../index.js'
 import { Child, codeOf, signalCode } from '../child/child.js';
 import type { SignalInbox } from '../child/signal-inbox.js';
 import { connect } from '../connect.js';
-import { EXIT } from '../exit-code.js';
-import { describe, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
-import { complain } from '../output.js';
+import { describe, EXIT, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
+import { complain, report } from '../output.js';
 import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
-import { report } from '../report.js';
 import type { Server } from '../server.js';
 import { closeAfter, giveBack } from './leave.js';
 import type { RunPlan } from './run-plan.js';

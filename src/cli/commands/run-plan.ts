@@ -8,54 +8,26 @@ import type { Inherited } from '../child/child.js';
 import { softLimitAtStart } from '../child/open-files.js';
 import type { ServerSettings } from '../common-options.js';
 import { prefixOf, serverSettings } from '../common-options.js';
-import { EXIT } from '../exit-code.js';
-import { UsageError } from '../failure.js';
+import { EXIT, UsageError } from '../failure.js';
 import { parseRate } from '../rate.js';
 import { fit } from '../text-width.js';
 
 export const RUN_OPTIONS: Options = {
-  limit: {
-    short: 'n',
-    value: 'N',
-    help: 'permits in all; default 1, with --rate any number. Everybody should say the same; one that "redsem limit" stored counts instead',
-  },
-  rate: {
-    short: 'r',
-    value: 'N/UNIT',
-    help: 'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). Everybody should say the same; one that "redsem rate" stored counts instead',
-  },
-  burst: { value: 'N', help: 'with --rate: how many at once after a pause; default 1' },
-  permits: { value: 'K', help: 'how many to take at once; default 1' },
-  timeout: {
-    short: 't',
-    value: 'TIME',
-    help: 'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',
-  },
-  'skip-if-busy': { help: 'when no permit is free, do nothing and exit with 0' },
-  'conflict-exit-code': {
-    short: 'E',
-    value: 'N',
-    help: 'exit code when no permit came free in time; default 75',
-  },
-  ttl: {
-    value: 'TIME',
-    help: 'how long the permit outlives this program or the connection; default 30s',
-  },
-  'kill-after': {
-    short: 'k',
-    value: 'TIME',
-    help: 'when the permit is lost, SIGKILL so long after SIGTERM; default 10s',
-  },
-  label: {
-    value: 'TEXT',
-    help: 'name of the holder or waiter in "redsem status"; default host:pid command',
-  },
-  'pass-fd': {
-    value: 'N',
-    multiple: true,
-    help: 'COMMAND gets the open file descriptor N, too; may be given several times',
-  },
-  quiet: { short: 'q', help: 'no warnings on stderr' },
+  '-n, --limit N':
+    'permits in all; default 1, with --rate any number. Everybody should say the same; one that "redsem limit" stored counts instead',
+  '-r, --rate N/UNIT':
+    'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). Everybody should say the same; one that "redsem rate" stored counts instead',
+  '--burst N': 'with --rate: how many at once after a pause; default 1',
+  '--permits K': 'how many to take at once; default 1',
+  '-t, --timeout TIME':
+    'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',
+  '--skip-if-busy': 'when no permit is free, do nothing and exit with 0',
+  '-E, --conflict-exit-code N': 'exit code when no permit came free in time; default 75',
+  '--ttl TIME': 'how long the permit outlives this program or the connection; default 30s',
+  '-k, --kill-after TIME': 'when the permit is lost, SIGKILL so long after SIGTERM; default 10s',
+  '--label TEXT': 'name of the holder or waiter in "redsem status"; default host:pid command',
+  '--pass-fd N …': 'COMMAND gets the open file descriptor N, too; may be given several times',
+  '-q, --quiet': 'no warnings on stderr',
 };
 
 /** What most systems allow a program by default. */

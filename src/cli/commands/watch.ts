@@ -1,7 +1,6 @@
 import type { Arguments } from '../arguments.js';
 import { signalCode } from '../child/child.js';
 import type { Command } from '../command.js';
-import { EXIT } from '../exit-code.js';
 import { UsageError } from '../failure.js';
 import type { Operator } from '../operator.js';
 import { withOperator } from '../operator.js';
@@ -15,7 +14,6 @@ import { showUrl } from '../server-url.js';
 const SHORTEST_INTERVAL = 500;
 
 export const watchCommand: Command = {
-  name: 'watch',
   synopsis: '[OPTION…] [NAME]',
   summary: 'follow a semaphore, or all of them, live',
   description: `
@@ -30,13 +28,11 @@ order, l changes the limit, p pauses, r revokes the selected ticket (asks first)
 
 Grants are those seen: a permit that came and went between two looks is not counted. Where stdout is no
 terminal, each look is a plain line. The server gets 5 calls a second at most.`,
-  options: {
-    interval: { value: 'TIME', help: 'time between two looks; default 1s, minimum 500ms' },
+  options: { '--interval TIME': 'time between two looks; default 1s, minimum 500ms' },
+  examples: {
+    'redsem watch deploys': 'follow one semaphore',
+    'redsem watch --interval 10s deploys >> deploys.log': 'a line every ten seconds',
   },
-  examples: [
-    ['redsem watch deploys', 'follow one semaphore'],
-    ['redsem watch --interval 10s deploys >> deploys.log', 'a line every ten seconds'],
-  ],
   arguments: [0, 1],
   run: (args) => {
     const interval = args.duration('interval') ?? 1000;
@@ -47,7 +43,7 @@ terminal, each look is a plain line. The server gets 5 calls a second at most.`,
   },
 };
 
-async function watch(operator: Operator, args: Arguments, interval: number): Promise<number> {
+async function watch(operator: Operator, args: Arguments, interval: number): Promise<void> {
   const [name] = args.positionals;
   // A wrong name is an error, not a line on the screen again and again.
   await (name === undefined ? operator.names() : operator.inspect(name));
@@ -58,6 +54,5 @@ async function watch(operator: Operator, args: Arguments, interval: number): Pro
     process.once(signal, () => process.exit(signalCode(signal)));
   }
   const server = showUrl(serverSettings(args).addresses[0]);
-  await new FullScreen(operator, looks, new Screen(), { interval, server }).run(name);
-  return EXIT.ok;
+  return new FullScreen(operator, looks, new Screen(), { interval, server }).run(name);
 }

@@ -8,8 +8,7 @@ import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
 import { prefixOf, serverSettings } from '../common-options.js';
 import { connect } from '../connect.js';
-import { EXIT } from '../exit-code.js';
-import { describe, Failure, UsageError, usageOf } from '../failure.js';
+import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
 import type { ListenAddress } from '../listen-address.js';
 import { isLoopback, isWildcard, parseListenAddress, showHost } from '../listen-address.js';
 import { print } from '../output.js';
@@ -20,7 +19,6 @@ const DEFAULT_ADDRESS = '127.0.0.1:8321';
 const MOST_CONNECTIONS = 500;
 
 export const webCommand: Command = {
-  name: 'web',
   synopsis: '[OPTION…]',
   summary: 'serve a live view of all semaphores to browsers',
   description: `
@@ -34,27 +32,20 @@ the wire as it is.
 
 However many pages are open, the Redis server gets at most 5 calls a second. SIGINT and SIGTERM end it.`,
   options: {
-    listen: { value: 'ADDRESS:PORT', help: `where; default ${DEFAULT_ADDRESS}, port 0: any` },
-    token: {
-      value: 'TEXT',
-      help: 'what the page asks for, 16 characters or more; default: a new one. Other users of the machine can see command lines',
-    },
-    'token-file': { value: 'FILE', help: 'the same, from the first line of a file' },
-    actions: { help: 'let the page change limits and revoke tickets' },
-    'read-only': { help: 'only show; the default' },
-    host: {
-      value: 'NAME',
-      multiple: true,
-      help: 'a name under which browsers reach it, besides the address; with its port unless that is --listen or the default one',
-    },
+    '--listen ADDRESS:PORT': `where; default ${DEFAULT_ADDRESS}, port 0: any`,
+    '--token TEXT':
+      'what the page asks for, 16 characters or more; default: a new one. Other users of the machine can see command lines',
+    '--token-file FILE': 'the same, from the first line of a file',
+    '--actions': 'let the page change limits and revoke tickets',
+    '--read-only': 'only show; the default',
+    '--host NAME …':
+      'a name under which browsers reach it, besides the address; with its port unless that is --listen or the default one',
   },
-  examples: [
-    ['redsem web', `at http://${DEFAULT_ADDRESS}/, for this machine alone`],
-    [
-      'redsem web --listen 0.0.0.0:8321 --token-file /run/secrets/view --host ops.example.com',
+  examples: {
+    'redsem web': `at http://${DEFAULT_ADDRESS}/, for this machine alone`,
+    'redsem web --listen 0.0.0.0:8321 --token-file /run/secrets/view --host ops.example.com':
       'for others, behind a proxy',
-    ],
-  ],
+  },
   arguments: [0, 0],
   run: serve,
 };

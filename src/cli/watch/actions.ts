@@ -1,5 +1,5 @@
 import type { HolderState } from '../../index.js';
-import { parseCount } from '../arguments.js';
+import { parseChange } from '../arguments.js';
 import type { Operator, SemaphoreSummary } from '../operator.js';
 
 /** A change that a user may make here, once a question is answered. */
@@ -23,7 +23,12 @@ export function limiting(operator: Operator, { name, limit }: SemaphoreSummary):
   return {
     question: `New limit of ${name}, now ${limit ?? 'unknown'} (N, +N, -N; esc: leave it): `,
     takesNumber: true,
-    perform: async (typed) => `limit of ${name}: ${await changeLimit(operator, name, typed)}`,
+    perform: async (typed) => {
+      const { isChange, count } = parseChange('limit', typed);
+      const now = isChange ? await operator.addPermits(name, count) : count;
+      if (!isChange) await operator.setLimit(name, count);
+      return `limit of ${name}: ${now}`;
+    },
   };
 }
 
@@ -50,12 +55,4 @@ export function resuming(operator: Operator, name: string, limit: number): Actio
       return `resumed ${name}`;
     },
   };
-}
-
-async function changeLimit(operator: Operator, name: string, typed: string): Promise<number> {
-  const sign = /^[+-]/.exec(typed)?.[0];
-  const count = parseCount('limit', typed.slice(sign?.length ?? 0), 0);
-  if (sign !== undefined) return operator.addPermits(name, sign === '-' ? -count : count);
-  await operator.setLimit(name, count);
-  return count;
 }
