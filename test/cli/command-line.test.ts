@@ -50,21 +50,23 @@ describe('the command line', () => {
   it('makes a plan for run, with the defaults that the help names', () => {
     const plan = (...argv: string[]): RunPlan =>
       planOf(new Arguments(argv, { ...RUN_OPTIONS, ...COMMON_OPTIONS }, true));
-    const { label, ...jobs } = plan('jobs', '--', '/opt/job.sh', '--password', 'secret');
-    const defaults = { prefix: 'redsem', limit: 1, permits: 1, timeout: undefined, ttl: undefined };
+    const jobs = plan('jobs', '--', '/opt/job.sh', '--password', 'secret');
+    const defaults = { permits: 1, timeout: undefined };
     const more = { skipIfBusy: false, conflictCode: 75, killAfter: 10_000, quiet: false };
     expect(jobs).to.deep.include({ name: 'jobs', ...defaults, ...more });
     expect(jobs.command).to.deep.equal(['/opt/job.sh', '--password', 'secret']);
+    const { label, ...options } = jobs.options;
+    expect(options).to.deep.equal({ prefix: 'redsem', limit: 1 });
     expect(label).to.match(new RegExp(`^.+:${process.pid} job\\.sh$`));
     const times = plan('-t', '1.5s', '--ttl', '2m', '-k', '500ms', 'jobs', '--', 'true');
-    expect(times).to.include({ timeout: 1500, ttl: 120_000, killAfter: 500 });
-    expect(jobs).to.include({ rate: undefined });
+    expect(times).to.include({ timeout: 1500, killAfter: 500 });
+    expect(times.options).to.include({ ttl: 120_000 });
     const calls = plan('--rate', '100/m', '--burst', '3', 'api', '--', 'true');
-    expect(calls).to.deep.include({
+    expect(calls.options).to.deep.include({
       limit: Infinity,
       rate: { permits: 100, per: 60_000, burst: 3 },
     });
-    expect(plan('-r', '9/15d', '-n', '2', 'api', '--', 'true')).to.deep.include({
+    expect(plan('-r', '9/15d', '-n', '2', 'api', '--', 'true').options).to.deep.include({
       limit: 2,
       rate: { permits: 9, per: 1_296_000_000 },
     });

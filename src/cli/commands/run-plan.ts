@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
-import type { RateOptions } from '../../index.js';
+import type { RateOptions, SemaphoreOptions } from '../../index.js';
 import type { Arguments, Options } from '../arguments.js';
 import { parseCount } from '../arguments.js';
 import type { Inherited } from '../child/child.js';
@@ -30,59 +30,63 @@ export const RUN_OPTIONS: Options = {
   '-q, --quiet': 'no warnings on stderr',
 };
 
-/** What most systems allow a program by default. */
+/** How many most systems allow a program by default. */
 const MOST_DESCRIPTORS = 1024;
 
 /** What `run` should do. Times in milliseconds. */
 export interface RunPlan {
   readonly settings: ServerSettings;
   readonly name: string;
-  readonly command: readonly string[];
-  readonly prefix: string;
-  /** Infinity: any number. */
-  readonly limit: number;
-  /** Whether the user gave it. */
+  readonly options: SemaphoreOptions;
+  /** Whether the user gave the limit. */
   readonly hasLimit: boolean;
-  readonly rate: RateOptions | undefined;
   readonly permits: number;
   /** Undefined: no limit. */
   readonly timeout: number | undefined;
   readonly skipIfBusy: boolean;
   readonly conflictCode: number;
-  readonly ttl: number | undefined;
-  readonly killAfter: number;
-  readonly label: string;
   readonly quiet: boolean;
+  readonly command: readonly string[];
   readonly inherited: Inherited;
+  readonly killAfter: number;
 }
 
 export function planOf(args: Arguments): RunPlan {
-  const { command, positionals } = args;
-  if (command === undefined || command.length === 0) {
+  const [name = ''] = args.positionals;
+  const { command = [] } = args;
+  if (command.length === 0) {
     throw new UsageError('expected -- and a command after the name: redsem run NAME -- COMMAND');
   }
   const [timeout, skipIfBusy] = [args.duration('timeout'), args.flag('skip-if-busy')];
   if (skipIfBusy && timeout !== undefined) {
     throw new UsageError('--skip-if-busy does not wait: expected no --timeout beside it');
   }
-  const rate = rateOf(args);
   return {
     settings: serverSettings(args),
-    name: positionals[0] ?? '',
-    command,
-    prefix: prefixOf(args),
-    limit: args.count('limit', 1) ?? (rate === undefined ? 1 : Infinity),
+    name,
+    options: optionsOf(args, command),
     hasLimit: args.text('limit') !== undefined,
-    rate,
     permits: args.count('permits', 1) ?? 1,
     timeout,
     skipIfBusy,
     conflictCode: args.count('conflict-exit-code', 0, 255) ?? EXIT.notAcquired,
-    ttl: args.duration('ttl'),
-    killAfter: args.duration('kill-after') ?? 10_000,
-    label: args.text('label') ?? defaultLabel(command),
     quiet: args.flag('quiet'),
+    command,
     inherited: { descriptors: descriptorsOf(args), softLimit: softLimitAtStart() },
+    killAfter: args.duration('kill-after') ?? 10_000,
+  };
+}
+
+function optionsOf(args: Arguments, [program = '']: readonly string[]): SemaphoreOptions {
+  const [rate, ttl] = [rateOf(args), args.duration('ttl')];
+  // The command's arguments may hold secrets.
+  const ownLabel = `${hostname()}:${process.pid} ${fit(basename(program), 40)}`;
+  return {
+    prefix: prefixOf(args),
+    label: args.text('label') ?? ownLabel,
+    limit: args.count('limit', 1) ?? (rate === undefined ? 1 : Infinity),
+    ...(ttl !== undefined && { ttl }),
+    ...(rate !== undefined && { rate }),
   };
 }
 
@@ -108,10 +112,4 @@ function isOpen(fd: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Without the command's arguments, which may hold secrets. */
-function defaultLabel([program = '']: readonly string[]): string {
-  const name = fit(basename(program), 40);
-  return `${hostname()}:${process.pid} ${name}`;
 }

@@ -61,23 +61,12 @@ nohup).`,
 async function run(args: Arguments): Promise<number> {
   const plan = planOf(args);
   const signals = new SignalInbox();
-  try {
-    const code = await runWithPermit(plan, signals);
-    if (code === signalCode('SIGINT')) {
-      signals.close();
-      await endAsInterrupted();
-    }
-    return code;
-  } finally {
-    signals.close();
+  const code = await runWithPermit(plan, signals).finally(() => signals.close());
+  if (code === signalCode('SIGINT')) {
+    // A shell ends its script on Ctrl-C only if the signal has ended the program, too. It shows the
+    // same code.
+    process.kill(process.pid, 'SIGINT');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
   }
-}
-
-/**
- * A shell ends its script on Ctrl-C only if the program was ended by the signal, too. It shows the
- * same code.
- */
-async function endAsInterrupted(): Promise<void> {
-  process.kill(process.pid, 'SIGINT');
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  return code;
 }

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
 import { prefixOf, serverSettings } from '../common-options.js';
@@ -50,7 +49,7 @@ However many pages are open, the Redis server gets at most 5 calls a second. SIG
   run: serve,
 };
 
-async function serve(args: Arguments): Promise<number> {
+async function serve(args: Arguments): Promise<void> {
   if (args.flag('actions') && args.flag('read-only')) {
     throw new UsageError('--read-only: expected without --actions');
   }
@@ -63,34 +62,24 @@ async function serve(args: Arguments): Promise<number> {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
-  // Before it listens: what is requested while it loads would never be answered.
-  const { webView, toNodeListener } = await loadView();
+  // Before it listens: what is requested while it loads would never be answered. Not at the start
+  // of the program: the view is larger than all other commands.
+  const { webView } = await import('../../web/index.js');
+  const { toNodeListener } = await import('../../web/node.js');
   const redis = await connect(serverSettings(args));
   try {
-    const http = await listen(address);
-    const port = portOf(http);
+    const { http, port } = await listen(address);
     const hosts = hostsOf(address, port, args);
     const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
     http.on('request', toNodeListener(usageOf(() => webView(redis.target, options))));
-    const lines = [`http://${showHost(address.host)}:${port}/`];
-    if (given === undefined) lines.push(`token: ${token}`);
-    await print(`${lines.join('\n')}\n`);
-    await untilSignal();
+    const shownToken = given === undefined ? `token: ${token}\n` : '';
+    await print(`http://${showHost(address.host)}:${port}/\n${shownToken}`);
+    await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
     http.close();
     http.closeAllConnections();
-    return EXIT.ok;
   } finally {
     redis.disconnect();
   }
-}
-
-/** Loaded when it is needed: it is larger than all other commands. */
-async function loadView() {
-  const [{ webView }, { toNodeListener }] = await Promise.all([
-    import('../../web/index.js'),
-    import('../../web/node.js'),
-  ]);
-  return { webView, toNodeListener };
 }
 
 function givenToken(args: Arguments): string | undefined {
@@ -112,23 +101,13 @@ function hostsOf(address: ListenAddress, port: number, args: Arguments): string[
   return [...withPort, ...args.texts('host').flatMap((name) => [name, `${name}:${port}`])];
 }
 
-async function listen({ host, port }: ListenAddress): Promise<HttpServer> {
+async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer; port: number }> {
   const http = createServer();
   http.maxConnections = MOST_CONNECTIONS;
   http.listen({ host, port });
   await once(http, 'listening').catch((error: unknown) => {
     throw new Failure(EXIT.unavailable, `cannot listen: ${describe(error)}`, error);
   });
-  return http;
-}
-
-function portOf(http: HttpServer): number {
-  const address: AddressInfo | string | null = http.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  });
+  const bound = http.address();
+  return { http, port: typeof bound === 'object' && bound !== null ? bound.port : 0 };
 }
