@@ -4,7 +4,7 @@ import type { Line } from '../../src/cli/style.js';
 import { frame } from '../../src/cli/watch/frame.js';
 import { screenText } from '../../src/cli/watch/screen.js';
 import type { Watched } from '../../src/cli/watch/seen.js';
-import { TicketTimes } from '../../src/cli/watch/ticket-times.js';
+import { TicketTimes } from '../../src/cli/watch/seen.js';
 import type { View } from '../../src/cli/watch/view.js';
 import { STEP_MS } from '../../src/sampler/histories.js';
 import { summaryOf } from './summaries.js';

@@ -5,9 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { codeOfError, describe, EXIT, Failure } from '../failure.js';
 import { withSoftLimit } from './open-files.js';
-import { isInForeground } from './process-list.js';
-import type { SignalTarget } from './signal-target.js';
-import { groupTarget, treeTarget } from './signal-target.js';
+import type { SignalTarget } from './processes.js';
+import { groupTarget, isInForeground, treeTarget } from './processes.js';
 
 /** How often is looked whether anything of a terminated command still runs, in milliseconds. */
 const LOOK_EVERY = 50;

@@ -1,24 +1,13 @@
-import type { RedisTarget } from '../../index.js';
+import type { Cluster, Redis } from 'ioredis';
 import type { ClientAdapter, Pending } from '../server.js';
 import { assertInterface, reconnectDelay } from '../server.js';
 import { CONNECT_TIME } from '../with-timeout.js';
 
-/**
- * What is used of the package `ioredis` (5, 6), by shape: nothing here may need it at compile time.
- */
+/** Versions 5 and 6; a type alone: the package need not be installed. */
 interface Ioredis {
-  readonly Redis: new (options: object) => Client;
-  readonly Cluster: new (nodes: object[], options: object) => Client;
+  readonly Redis: typeof Redis;
+  readonly Cluster: typeof Cluster;
 }
-
-type Client = RedisTarget & {
-  readonly status: string;
-  connect(): Promise<unknown>;
-  on(event: 'error', listener: (error: unknown) => void): unknown;
-  ping(): Promise<unknown>;
-  select(database: number): Promise<unknown>;
-  disconnect(reconnect?: boolean): void;
-};
 
 export function ioredisAdapter(ioredis: unknown): ClientAdapter {
   assertInterface<Ioredis>('ioredis', ioredis, ['Redis', 'Cluster']);
@@ -45,8 +34,11 @@ export function ioredisAdapter(ioredis: unknown): ClientAdapter {
 }
 
 /** The client's `connect` succeeds also where the server refuses what comes with it. */
-async function connectOne(client: Client, { settings }: Pending): Promise<void> {
-  const [{ database }] = settings.addresses;
+async function connectOne(
+  client: Pick<Redis, 'connect' | 'ping' | 'select'>,
+  pending: Pending,
+): Promise<void> {
+  const [{ database }] = pending.settings.addresses;
   await client.connect();
   if (database !== 0) await client.select(database);
   else {

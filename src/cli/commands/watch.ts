@@ -4,9 +4,12 @@ import type { Command } from '../command.js';
 import { UsageError } from '../failure.js';
 import type { Operator } from '../operator.js';
 import { withOperator } from '../operator.js';
+import { complain, print, printable } from '../output.js';
+import { limitText } from '../permits.js';
 import { FullScreen } from '../watch/full-screen.js';
-import { printLines } from '../watch/plain-lines.js';
 import { Screen } from '../watch/screen.js';
+import type { Looks, Watched } from '../watch/seen.js';
+import { seenOf } from '../watch/seen.js';
 import { serverSettings } from '../common-options.js';
 import { showUrl } from '../server-url.js';
 
@@ -55,4 +58,25 @@ async function watch(operator: Operator, args: Arguments, interval: number): Pro
   }
   const server = showUrl(serverSettings(args).addresses[0]);
   return new FullScreen(operator, looks, new Screen(), { interval, server }).run(name);
+}
+
+/**
+ * One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
+ */
+function printLines(looks: Looks, name: string | undefined): Promise<never> {
+  let said: string | undefined;
+  return new Promise((_, reject) => {
+    looks.watch(name, () => {
+      const { trouble, failed, watched } = seenOf(looks, name);
+      if (trouble !== undefined && trouble !== said) complain(trouble);
+      said = trouble;
+      if (!failed) print(watched.map(textOf).join('')).catch(reject);
+    });
+  });
+}
+
+function textOf({ name, held, waiting, limit, grantsPerSecond }: Watched): string {
+  const counts = `held=${held} limit=${limitText(limit)} waiting=${waiting}`;
+  const shown = `name=${printable(JSON.stringify(name))}`;
+  return `${new Date().toISOString()} ${counts} grants/s=${grantsPerSecond.toFixed(1)} ${shown}\n`;
 }

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
+import { isIP } from 'node:net';
+import { quoted } from '../../arguments/shown.js';
 import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
 import { prefixOf, serverSettings } from '../common-options.js';
 import { connect } from '../connect.js';
 import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
-import type { ListenAddress } from '../listen-address.js';
-import { isLoopback, isWildcard, parseListenAddress, showHost } from '../listen-address.js';
 import { print } from '../output.js';
 
 const DEFAULT_ADDRESS = '127.0.0.1:8321';
@@ -110,4 +110,43 @@ async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer
   });
   const bound = http.address();
   return { http, port: typeof bound === 'object' && bound !== null ? bound.port : 0 };
+}
+
+/** Where a server listens. */
+interface ListenAddress {
+  /** An IP address, or a name of this machine. */
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+}
+
+/**
+ * `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+ * @throws {UsageError}
+ */
+function parseListenAddress(option: string, text: string): ListenAddress {
+  const [, inBrackets, plain, digits = ''] =
+    /^(?:\[([\da-f:]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
+  const host = inBrackets ?? plain;
+  const port = Number(digits);
+  const isRight = host !== undefined && port <= 65_535;
+  if (isRight && (inBrackets === undefined || isIP(inBrackets) === 6)) return { host, port };
+  throw new UsageError(
+    `${option}: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, got ${quoted(text)}`,
+  );
+}
+
+/** Whether only this machine can reach it. */
+function isLoopback({ host }: ListenAddress): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** Whether it is every address of this machine, and so no name for it. */
+function isWildcard({ host }: ListenAddress): boolean {
+  return /^[0:.]+$/.test(host);
+}
+
+/** As it is written in a URL. */
+function showHost(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
 }

@@ -1,15 +1,14 @@
+import type { HolderState } from '../../index.js';
 import { describe } from '../failure.js';
 import type { Operator } from '../operator.js';
 import type { Action } from './actions.js';
 import { limiting, pausing, resuming, revoking } from './actions.js';
 import { Cursor } from './cursor.js';
 import { frame } from './frame.js';
-import type { Key } from './keys.js';
-import { keysIn } from './keys.js';
+import { edited, keysIn } from './keys.js';
 import type { Screen } from './screen.js';
 import type { Looks, Watched } from './seen.js';
-import { seenOf } from './seen.js';
-import { TicketTimes } from './ticket-times.js';
+import { seenOf, TicketTimes } from './seen.js';
 import type { Row, View } from './view.js';
 import { rowsOf } from './view.js';
 
@@ -122,12 +121,12 @@ export class FullScreen {
     return takesNumber === true ? `${question}${mode.typed}▏` : question;
   }
 
-  #onKey(key: Key): void {
+  #onKey(key: string): void {
     const mode = this.#mode;
-    if (key.name === 'interrupt') return this.#end();
+    if (key === 'interrupt') return this.#end();
     if (mode.kind === 'filter') this.#onFilterKey(key);
     else if (mode.kind === 'question') this.#onAnswerKey(key, mode.action, mode.typed);
-    else if (key.text === 'q') return this.#end();
+    else if (key === 'q') return this.#end();
     else if (mode.kind === 'help') this.#mode = KEYS_MODE;
     else {
       this.#message = undefined;
@@ -140,25 +139,25 @@ export class FullScreen {
   }
 
   /** The row that a key moves the cursor to; undefined for all other keys. */
-  #goal({ name, text }: Key, at: number, count: number): number | undefined {
+  #goal(key: string, at: number, count: number): number | undefined {
     const page = Math.max(1, this.#screen.size.rows - 6);
-    if (name === 'up' || text === 'k') return at - 1;
-    if (name === 'down' || text === 'j') return at + 1;
-    if (name === 'page up') return at - page;
-    if (name === 'page down') return at + page;
-    if (name === 'first' || text === 'g') return 0;
-    return name === 'last' || text === 'G' ? count - 1 : undefined;
+    if (key === 'up' || key === 'k') return at - 1;
+    if (key === 'down' || key === 'j') return at + 1;
+    if (key === 'page up') return at - page;
+    if (key === 'page down') return at + page;
+    if (key === 'first' || key === 'g') return 0;
+    return key === 'last' || key === 'G' ? count - 1 : undefined;
   }
 
-  #act({ name, text }: Key, row: Row | undefined): void {
-    const open = this.#name === undefined ? row?.watched : this.#view().watched[0];
-    if (name === 'enter' && row?.watched !== undefined) this.#goTo(row.key);
-    else if (name === 'escape' || name === 'delete') this.#back();
-    else if (text === 's') this.#order += 1;
-    else if (text === '?') this.#mode = { kind: 'help' };
-    else if (text === '/') this.#mode = { kind: 'filter' };
-    else if (open !== undefined) {
-      const action = this.#actionOf(text, open, row);
+  #act(key: string, row: Row | undefined): void {
+    const semaphore = this.#name === undefined ? row?.watched : this.#view().watched[0];
+    if (key === 'enter' && row?.watched !== undefined) this.#goTo(row.key);
+    else if (key === 'escape' || key === 'delete') this.#back();
+    else if (key === 's') this.#order += 1;
+    else if (key === '?') this.#mode = { kind: 'help' };
+    else if (key === '/') this.#mode = { kind: 'filter' };
+    else if (semaphore !== undefined) {
+      const action = this.#actionOf(key, semaphore, row?.holder);
       if (action !== undefined) this.#mode = { kind: 'question', action, typed: '' };
     }
   }
@@ -169,29 +168,29 @@ export class FullScreen {
   }
 
   /** The change that a key asks for, of the semaphore that is open or under the cursor. */
-  #actionOf(key: string, semaphore: Watched, row: Row | undefined): Action | undefined {
+  #actionOf(key: string, semaphore: Watched, holder: HolderState | undefined): Action | undefined {
     const { name, limit } = semaphore;
     const before = this.#paused.get(name);
-    if (key === 'r' && row?.holder !== undefined) return revoking(this.#operator, name, row.holder);
+    if (key === 'r' && holder !== undefined) return revoking(this.#operator, name, holder);
     if (key === 'p' && limit !== 0) return pausing(this.#operator, semaphore, this.#paused);
     if (key === 'p' && before !== undefined) return resuming(this.#operator, name, before);
     return key === 'l' || key === 'p' ? limiting(this.#operator, semaphore) : undefined;
   }
 
-  #onFilterKey(key: Key): void {
-    if (key.name === 'enter' || key.name === 'escape') this.#mode = KEYS_MODE;
-    this.#filter = key.name === 'escape' ? '' : edited(this.#filter, key);
+  #onFilterKey(key: string): void {
+    if (key === 'enter' || key === 'escape') this.#mode = KEYS_MODE;
+    this.#filter = key === 'escape' ? '' : edited(this.#filter, key);
   }
 
-  #onAnswerKey(key: Key, action: Action, typed: string): void {
-    const isNumber = action.takesNumber === true;
-    if (isNumber && key.name !== 'enter' && key.name !== 'escape') {
+  #onAnswerKey(key: string, action: Action, typed: string): void {
+    const isEnd = action.takesNumber !== true || key === 'enter' || key === 'escape';
+    if (!isEnd) {
       const answer = edited(typed, key);
       this.#mode = { kind: 'question', action, typed: /^[+-]?\d*$/.test(answer) ? answer : typed };
       return;
     }
     this.#mode = KEYS_MODE;
-    const agreed = isNumber ? key.name === 'enter' && typed !== '' : /^y$/i.test(key.text);
+    const agreed = action.takesNumber === true ? key === 'enter' && typed !== '' : /^y$/i.test(key);
     if (agreed) void this.#perform(action, typed);
   }
 
@@ -200,9 +199,4 @@ export class FullScreen {
     this.#look();
     this.#draw();
   }
-}
-
-/** A line of text after one more key. */
-function edited(line: string, { name, text }: Key): string {
-  return name === 'delete' ? line.slice(0, -1) : line + text;
 }

@@ -1,13 +1,5 @@
-export type KeyName = (typeof KEYS)[keyof typeof KEYS] | 'other';
-
-export interface Key {
-  readonly name: KeyName;
-  /** The sign that was typed; empty for all other keys. */
-  readonly text: string;
-}
-
-/** By what a terminal sends; some send ESC O in place of ESC [. */
-const KEYS = {
+/** Keys without a sign, by what a terminal sends; some send ESC O in place of ESC [. */
+const KEYS: Readonly<Record<string, string>> = {
   '\x1b[A': 'up',
   '\x1b[B': 'down',
   '\x1b[5~': 'page up',
@@ -23,20 +15,26 @@ const KEYS = {
   '\b': 'delete',
   '\x03': 'interrupt',
   '\x04': 'interrupt',
-} as const;
-
-const NAMES = new Map<string, KeyName>(Object.entries(KEYS));
+};
 
 const ESCAPE = '\x1b';
 
 /** An escape sequence, or else one sign. */
 const PART = new RegExp(`${ESCAPE}(?:\\[[\\d;]*[A-Za-z~]|O[A-Z])|[^]`, 'gu');
 
-/** The keys in what a terminal in raw mode sent at once. */
-export function keysIn(text: string): Key[] {
+/**
+ * The keys in what a terminal in raw mode sent at once: each by its name, or the sign that was
+ * typed; empty for all others.
+ */
+export function keysIn(text: string): string[] {
   return (text.match(PART) ?? []).map((part) => {
-    const name = NAMES.get(part.replace(`${ESCAPE}O`, `${ESCAPE}[`)) ?? 'other';
-    const isSign = name === 'other' && !/^\p{C}/u.test(part);
-    return { name, text: isSign ? part : '' };
+    const name = KEYS[part.replace(`${ESCAPE}O`, `${ESCAPE}[`)];
+    return name ?? (/^\p{C}/u.test(part) ? '' : part);
   });
+}
+
+/** A line of text after one more key. */
+export function edited(line: string, key: string): string {
+  if (key === 'delete') return line.slice(0, -1);
+  return Array.from(key).length === 1 ? line + key : line;
 }

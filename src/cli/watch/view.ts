@@ -1,6 +1,5 @@
 import type { HolderState, WaiterState } from '../../index.js';
-import type { Seen, Watched } from './seen.js';
-import type { TicketTimes } from './ticket-times.js';
+import type { Seen, TicketTimes, Watched } from './seen.js';
 
 /** All that a frame shows. */
 export interface View extends Seen {
