@@ -3,48 +3,59 @@ import { quoted } from '../arguments/shown.js';
 import { parseDuration } from './duration.js';
 import { UsageError } from './failure.js';
 
+/**
+ * What each option means, by how the help shows it: `-n, --limit N`. An option without placeholder
+ * takes no value; an ellipsis at the end lets it be given several times.
+ */
+export type Options = Readonly<Record<string, string>>;
+
 export interface Option {
-  readonly short?: string;
-  /** The placeholder for the value in the help; left out for an option without one. */
-  readonly value?: string;
-  readonly multiple?: boolean;
+  readonly name: string;
+  readonly short: string | undefined;
+  /** The placeholder for the value. */
+  readonly value: string | undefined;
+  readonly multiple: boolean;
   readonly help: string;
 }
 
-export type Options = Readonly<Record<string, Option>>;
+export function optionsIn(options: Options): Option[] {
+  return Object.entries(options).map(([head, help]) => {
+    const [, short, name = '', value, more] =
+      /^(?:-(.), )?--([\w-]+)(?: ([^\s…]+))?( …)?$/.exec(head) ?? [];
+    return { name, short, value, multiple: more !== undefined, help };
+  });
+}
 
 /** What a user wrote after the command's name. */
 export class Arguments {
   readonly positionals: readonly string[];
   /** The command line after `--`; undefined where there is none. */
   readonly command: readonly string[] | undefined;
-  readonly #values: ReadonlyMap<string, unknown>;
+  readonly #values: Readonly<Record<string, unknown>>;
 
   /**
-   * @param takesCommand whether what follows `--` is a command to run; else a name that begins with
-   *   a dash
+   * @param takesCommand whether a command to run follows `--`; else it is followed by a name that
+   *   may begin with a dash
    */
   constructor(argv: readonly string[], options: Options, takesCommand: boolean) {
-    const end = argv.indexOf('--');
-    const rest = end < 0 ? undefined : argv.slice(end + 1);
-    const { values, positionals } = parse(end < 0 ? argv : argv.slice(0, end), options);
-    this.#values = new Map(Object.entries(values));
+    const [own, rest] = splitAtDashes(argv);
+    const { values, positionals } = parse(own, options);
+    this.#values = values;
     this.positionals = takesCommand ? positionals : [...positionals, ...(rest ?? [])];
     this.command = takesCommand ? rest : undefined;
   }
 
   flag(name: string): boolean {
-    return this.#values.get(name) === true;
+    return this.#values[name] === true;
   }
 
   text(name: string): string | undefined {
-    const value = this.#values.get(name);
+    const value = this.#values[name];
     return typeof value === 'string' ? value : undefined;
   }
 
   texts(name: string): readonly string[] {
-    const value = this.#values.get(name);
-    return Array.isArray(value) ? value.map(String) : [];
+    return [this.#values[name] ?? []].flat().map(String);
   }
 
   /** In milliseconds. */
@@ -53,7 +64,7 @@ export class Arguments {
     return text === undefined ? undefined : parseDuration(`--${name}`, text);
   }
 
-  count(name: string, min: number, max: number = Number.MAX_SAFE_INTEGER): number | undefined {
+  count(name: string, min: number, max?: number): number | undefined {
     const text = this.text(name);
     return text === undefined ? undefined : parseCount(`--${name}`, text, min, max);
   }
@@ -71,15 +82,30 @@ export function parseCount(
   throw new UsageError(`${what}: expected a whole number, ${range}, got ${quoted(text)}`);
 }
 
+/** `5`, or a change of the number before: `+5`, `-5`. */
+export function parseChange(what: string, text: string): { isChange: boolean; count: number } {
+  const sign = /^[+-]/.exec(text)?.[0] ?? '';
+  const count = parseCount(what, text.slice(sign.length), 0);
+  return { isChange: sign !== '', count: sign === '-' ? -count : count };
+}
+
+/** The words before the first `--`, and after it. */
+export function splitAtDashes(
+  argv: readonly string[],
+): readonly [own: readonly string[], rest?: readonly string[]] {
+  const end = argv.indexOf('--');
+  return end < 0 ? [argv] : [argv.slice(0, end), argv.slice(end + 1)];
+}
+
 function parse(argv: readonly string[], options: Options) {
   const config = Object.fromEntries(
-    Object.entries(options).map(([name, { short, value, multiple = false }]) => {
+    optionsIn(options).map(({ name, short, value, multiple }) => {
       const type: 'string' | 'boolean' = value === undefined ? 'boolean' : 'string';
       return [name, { type, multiple, ...(short !== undefined && { short }) }];
     }),
   );
   try {
-    return parseArgs({ args: [...argv], options: config, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...argv], options: config, allowPositionals: true });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     // Node's advice on values with a dash is longer than the error.

@@ -1,86 +1,82 @@
 import { createRequire } from 'node:module';
 import { quoted } from '../arguments/shown.js';
-import type { Options } from './arguments.js';
-import { Arguments } from './arguments.js';
+import { Arguments, splitAtDashes } from './arguments.js';
 import type { Command } from './command.js';
-import { COMMANDS } from './commands/all-commands.js';
 import { COMMON_OPTIONS } from './common-options.js';
-import { EXIT } from './exit-code.js';
-import { UsageError } from './failure.js';
-import { print } from './output.js';
-import { report } from './report.js';
+import { EXIT, UsageError } from './failure.js';
+import { commandHelp, mainHelp } from './help.js';
+import { nearest } from './nearest.js';
+import { print, report } from './output.js';
+
+/** Each is loaded only when it is needed: most programs need one, and shells start many. */
+const COMMANDS = new Map<string, () => Promise<Command>>([
+  ['run', async () => (await import('./commands/run.js')).runCommand],
+  ['status', async () => (await import('./commands/status.js')).statusCommand],
+  ['list', async () => (await import('./commands/list.js')).listCommand],
+  ['watch', async () => (await import('./commands/watch.js')).watchCommand],
+  ['web', async () => (await import('./commands/web.js')).webCommand],
+  ['limit', async () => (await import('./commands/limit.js')).limitCommand],
+  ['rate', async () => (await import('./commands/rate.js')).rateCommand],
+  ['revoke', async () => (await import('./commands/revoke.js')).revokeCommand],
+  ['completion', async () => (await import('./commands/completion.js')).completionOf(allCommands)],
+]);
 
 /** Runs the program and resolves with its exit code; never rejects. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   try {
-    return await dispatch(argv);
+    return (await dispatch(argv)) ?? EXIT.ok;
   } catch (error) {
     return report(error);
   }
 }
 
-async function dispatch([name, ...argv]: readonly string[]): Promise<number> {
-  if (name === '--version' || name === '-V') return show(`${version()}\n`);
-  const [topic] = argv;
-  if (name === '--help' || name === '-h' || (name === 'help' && topic === undefined)) {
-    return show(await wholeHelp());
-  }
-  if (name === 'help') return showHelp(await find(topic));
-  if (name === undefined) {
-    process.stderr.write(await wholeHelp());
+async function dispatch([word, ...argv]: readonly string[]): Promise<number | void> {
+  if (word === '--version' || word === '-V') return print(`${version()}\n`);
+  const isHelp = word === 'help' || word === '--help' || word === '-h';
+  const name = word === 'help' ? argv[0] : word;
+  if (name === undefined || (isHelp && word !== 'help')) {
+    const help = mainHelp(await allCommands());
+    if (isHelp) return print(help);
+    process.stderr.write(help);
     return EXIT.usage;
   }
   const command = await find(name);
   // Before all else is checked: with --help nothing else needs to be right.
-  if (asksForHelp(argv)) return showHelp(command);
-  return command.run(parse(command, argv), COMMANDS);
+  if (isHelp || asksForHelp(argv)) return print(commandHelp(name, command));
+  return command.run(parse(name, command, argv));
 }
 
-async function wholeHelp(): Promise<string> {
-  const commands = await Promise.all([...COMMANDS.values()].map((load) => load()));
-  return (await import('./help.js')).mainHelp(commands);
+async function allCommands(): Promise<Map<string, Command>> {
+  const all = [...COMMANDS].map(async ([name, load]) => [name, await load()] as const);
+  return new Map(await Promise.all(all));
 }
 
-function parse(command: Command, argv: readonly string[]): Arguments {
-  const options = { ...command.options, ...COMMON_OPTIONS };
-  const args = argumentsOf(command, argv, options);
+function parse(name: string, command: Command, argv: readonly string[]): Arguments {
+  const { options, synopsis, takesCommand = false } = command;
+  let args: Arguments;
+  try {
+    args = new Arguments(argv, { ...options, ...COMMON_OPTIONS }, takesCommand);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${error.message}; see redsem ${name} --help`);
+  }
   const [min, max] = command.arguments;
   const given = args.positionals.length;
   if (given >= min && given <= max) return args;
-  throw new UsageError(`expected: redsem ${command.name} ${command.synopsis}`);
-}
-
-function argumentsOf(command: Command, argv: readonly string[], options: Options): Arguments {
-  try {
-    return new Arguments(argv, options, command.takesCommand === true);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${error.message}; see redsem ${command.name} --help`);
-  }
+  throw new UsageError(`expected: redsem ${name} ${synopsis}`);
 }
 
 function asksForHelp(argv: readonly string[]): boolean {
-  const end = argv.indexOf('--');
-  const own = end < 0 ? argv : argv.slice(0, end);
+  const [own] = splitAtDashes(argv);
   return own.includes('--help') || own.includes('-h');
 }
 
-async function find(name = ''): Promise<Command> {
+function find(name: string): Promise<Command> {
   const load = COMMANDS.get(name);
   if (load !== undefined) return load();
-  const { nearest } = await import('./nearest.js');
   const meant = nearest(name, [...COMMANDS.keys()]);
   const hint = meant === undefined ? '' : ` (${meant}?)`;
   throw new UsageError(`no command is called ${quoted(name)}${hint}; redsem --help lists them`);
-}
-
-async function showHelp(command: Command): Promise<number> {
-  return show((await import('./help.js')).commandHelp(command));
-}
-
-async function show(text: string): Promise<number> {
-  await print(text);
-  return EXIT.ok;
 }
 
 function version(): string {

@@ -4,27 +4,20 @@ import type { Arguments, Options } from './arguments.js';
 export type HelpRow = readonly [head: string, text: string];
 
 export interface Command {
-  readonly name: string;
   /** What follows the name in the first line of its help. */
   readonly synopsis: string;
   /** One line, for the list of commands. */
   readonly summary: string;
   readonly description: string;
-  /** After the description. */
-  readonly tables?: readonly { readonly title: string; readonly rows: readonly HelpRow[] }[];
+  /** After the description, by their titles. */
+  readonly tables?: Readonly<Record<string, readonly HelpRow[]>>;
   readonly options: Options;
-  /** Pairs of a command line and what it does. */
-  readonly examples: readonly (readonly [string, string])[];
+  /** What it does, by the command line. */
+  readonly examples: Readonly<Record<string, string>>;
   /** How many arguments it takes beside its options. */
   readonly arguments: readonly [min: number, max: number];
   /** Whether `--` and a command line follow. */
   readonly takesCommand?: boolean;
-  /**
-   * Resolves with the exit code.
-   * @param all every command there is
-   */
-  run(args: Arguments, all: Commands): Promise<number>;
+  /** Resolves with the exit code; left out: all went well. */
+  run(args: Arguments): Promise<number | void>;
 }
-
-/** Each is loaded only when it is needed: most programs need one, and shells start many. */
-export type Commands = ReadonlyMap<string, () => Promise<Command>>;

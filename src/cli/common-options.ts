@@ -7,25 +7,16 @@ import { parseServerUrl } from './server-url.js';
 
 /** Options of every command. */
 export const COMMON_OPTIONS: Options = {
-  url: {
-    value: 'URL',
-    multiple: true,
-    help: 'redis://[[user]:password@]host[:port][/db], rediss:// for TLS, unix:///path; default $REDIS_URL, else redis://127.0.0.1:6379. With --cluster it may be given several times',
-  },
-  tls: { help: 'use TLS; $NODE_EXTRA_CA_CERTS adds authorities to trust' },
-  cacert: { value: 'FILE', help: 'authority to trust instead; with TLS' },
-  cert: { value: 'FILE', help: 'certificate to show; with TLS' },
-  key: { value: 'FILE', help: 'private key of that certificate' },
-  cluster: { help: 'the server is a node of a Redis Cluster' },
-  prefix: {
-    value: 'TEXT',
-    help: 'start of every key, as in the programs that share them; default redsem',
-  },
-  client: {
-    value: 'PACKAGE',
-    help: 'redis or ioredis; default whichever is installed, ioredis where both are',
-  },
-  help: { short: 'h', help: 'show this' },
+  '--url URL …':
+    'redis://[[user]:password@]host[:port][/db], rediss:// for TLS, unix:///path; default $REDIS_URL, else redis://127.0.0.1:6379. With --cluster it may be given several times',
+  '--tls': 'use TLS; $NODE_EXTRA_CA_CERTS adds authorities to trust',
+  '--cacert FILE': 'authority to trust instead; with TLS',
+  '--cert FILE': 'certificate to show; with TLS',
+  '--key FILE': 'private key of that certificate',
+  '--cluster': 'the server is a node of a Redis Cluster',
+  '--prefix TEXT': 'start of every key, as in the programs that share them; default redsem',
+  '--client PACKAGE': 'redis or ioredis; default whichever is installed, ioredis where both are',
+  '-h, --help': 'show this',
 };
 
 /** In the order of preference: loading ioredis takes a third of the time. */
@@ -67,22 +58,15 @@ export function prefixOf(args: Arguments): string {
 }
 
 function addressesOf(args: Arguments): [ServerAddress, ...ServerAddress[]] {
-  const [first, ...others] = args.texts('url');
-  const fromEnvironment = process.env['REDIS_URL'];
-  if (first !== undefined) {
-    return [parseServerUrl('--url', first), ...others.map((url) => parseServerUrl('--url', url))];
-  }
-  if (fromEnvironment !== undefined && fromEnvironment !== '') {
-    return [parseServerUrl('REDIS_URL', fromEnvironment)];
-  }
-  return [parseServerUrl('--url', 'redis://127.0.0.1:6379')];
+  const [first, ...others] = args.texts('url').map((url) => parseServerUrl('--url', url));
+  if (first !== undefined) return [first, ...others];
+  return [parseServerUrl('REDIS_URL', process.env['REDIS_URL'] || 'redis://127.0.0.1:6379')];
 }
 
 function clientOf(args: Arguments): ClientPackage | undefined {
   const name = args.text('client');
-  if (name === undefined) return undefined;
   const known = CLIENT_PACKAGES.find((each) => each === name);
-  if (known !== undefined) return known;
+  if (name === undefined || known !== undefined) return known;
   throw new UsageError(`--client: expected redis or ioredis, got ${quoted(name)}`);
 }
 

@@ -1,9 +1,15 @@
-import { loadClient } from './clients/load-client.js';
-import type { ServerSettings } from './common-options.js';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { ioredisAdapter } from './clients/ioredis.js';
+import { nodeRedisAdapter } from './clients/node-redis.js';
+import type { ClientPackage, ServerSettings } from './common-options.js';
+import { CLIENT_PACKAGES } from './common-options.js';
 import { describe, isTimeout, UnavailableError } from './failure.js';
-import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 import type { ClientAdapter, Server } from './server.js';
 import { showAddress } from './server-url.js';
+import { CONNECT_TIME, withTimeout } from './with-timeout.js';
+
+const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };
 
 /**
  * Connects. A server that cannot be reached now is an error at once; one that goes away later is
@@ -15,7 +21,7 @@ export async function connect(
   settings: ServerSettings,
   deadline: number = Infinity,
 ): Promise<Server> {
-  return connectBy(await loadClient(settings.client), settings, deadline);
+  return connectBy(loadClient(settings.client), settings, deadline);
 }
 
 export async function connectBy(
@@ -23,16 +29,17 @@ export async function connectBy(
   settings: ServerSettings,
   deadline: number,
 ): Promise<Server> {
-  const attempts = new Attempts(adapter, settings);
+  const tries: Tries = { over: false };
   try {
-    return await withTimeout(CONNECT_TIME, 'connecting', attempts.first(), deadline);
+    const connecting = connectOneByOne(adapter, settings, tries);
+    return await withTimeout(CONNECT_TIME, 'connecting', connecting, deadline);
   } catch (error) {
-    const { lastError } = attempts;
-    attempts.giveUp();
+    tries.over = true;
+    tries.current?.disconnect();
     const where = settings.addresses.map(showAddress).join(', ');
-    const why = describe(lastError ?? error);
+    const why = describe(tries.lastError ?? error);
     // A server of another protocol may wait for a whole line and say nothing.
-    const isSilent = settings.tls !== undefined && lastError === undefined;
+    const isSilent = settings.tls !== undefined && tries.lastError === undefined;
     const hint = isSilent ? ' (is it a TLS port?)' : loginHint(why);
     throw new UnavailableError(`cannot connect to ${where}: ${why}${hint}`, error);
   }
@@ -43,54 +50,69 @@ function loginHint(why: string): string {
   return /\bNOAUTH\b/.test(why) ? '; put user and password into --url or $REDIS_URL' : '';
 }
 
+interface Tries {
+  over: boolean;
+  current?: Server;
+  /** The first error of the try, which is the cause of those that follow. */
+  lastError?: unknown;
+}
+
 /**
  * Tries with one client after the other, for as long as they only find that time is over: a
  * client's own limit knows no busy machine.
  */
-class Attempts {
-  readonly #adapter: ClientAdapter;
-  readonly #settings: ServerSettings;
-  #current: Server | undefined;
-  #ready = false;
-  #over = false;
-  /** For a failed `connect` does not always name the cause. */
-  lastError: unknown;
-
-  constructor(adapter: ClientAdapter, settings: ServerSettings) {
-    this.#adapter = adapter;
-    this.#settings = settings;
-  }
-
-  async first(): Promise<Server> {
-    for (;;) {
-      try {
-        return await this.#next();
-      } catch (error) {
-        this.lastError ??= error;
-        if (this.#over || !isTimeout(this.lastError)) throw error;
-        this.#current?.disconnect();
-      }
+async function connectOneByOne(
+  adapter: ClientAdapter,
+  settings: ServerSettings,
+  tries: Tries,
+): Promise<Server> {
+  for (;;) {
+    let isReady = false;
+    const onError = (error: unknown): void => {
+      tries.lastError ??= error;
+    };
+    tries.lastError = undefined;
+    const client = adapter({ settings, ready: () => isReady, onError });
+    tries.current = client;
+    try {
+      await client.connect();
+      isReady = true;
+      return client;
+    } catch (error) {
+      onError(error);
+      if (tries.over || !isTimeout(tries.lastError)) throw error;
+      client.disconnect();
     }
   }
+}
 
-  giveUp(): void {
-    this.#over = true;
-    this.#current?.disconnect();
+/** Loads the client package that is asked for, else the first that is installed. */
+function loadClient(wanted: ClientPackage | undefined): ClientAdapter {
+  for (const name of wanted === undefined ? CLIENT_PACKAGES : [wanted]) {
+    for (const load of loaders()) {
+      if (canResolve(load, name)) return ADAPTERS[name](load(name) as unknown);
+    }
   }
+  const needed = wanted ?? 'ioredis, or: npm install redis';
+  const none = wanted === undefined ? 'neither redis nor ioredis is' : `${wanted} is not`;
+  throw new UnavailableError(`${none} installed beside redsem: npm install ${needed}`);
+}
 
-  async #next(): Promise<Server> {
-    this.lastError = undefined;
-    const client = this.#adapter.create({
-      settings: this.#settings,
-      ready: () => this.#ready,
-      // The first is the reason of those that follow.
-      onError: (error) => {
-        this.lastError ??= error;
-      },
-    });
-    this.#current = client.server;
-    await client.connect();
-    this.#ready = true;
-    return client.server;
+/**
+ * npx may have put redsem into a separate folder; the client is then in the project where npx was
+ * called.
+ */
+function loaders(): NodeJS.Require[] {
+  const beside = createRequire(import.meta.url);
+  const isNpx = process.env['npm_command'] === 'exec';
+  return isNpx ? [beside, createRequire(join(process.cwd(), 'package.json'))] : [beside];
+}
+
+function canResolve(load: NodeJS.Require, name: string): boolean {
+  try {
+    load.resolve(name);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,13 +1,32 @@
 import { describe as describeCause } from '../error-causes.js';
-import { EXIT } from './exit-code.js';
+
+/** Exit codes of `redsem` itself; 64 to 75 as in sysexits.h, 126 and 127 as shells give them. */
+export const EXIT = {
+  ok: 0,
+  /** `revoke`: there is no such ticket. */
+  noSuchTicket: 1,
+  usage: 64,
+  /** The server cannot be reached or refuses. */
+  unavailable: 69,
+  /** An error of this program. */
+  internal: 70,
+  /** The output cannot be written. */
+  cannotWrite: 74,
+  /** `run`: no permit in time. */
+  notAcquired: 75,
+  /** `run`: the permit was lost. The first code that sysexits.h leaves free. */
+  lost: 79,
+  cannotRun: 126,
+  notFound: 127,
+} as const;
 
 /** Ends the program with a message and an exit code; no stack is shown. */
 export class Failure extends Error {
   readonly exitCode: number;
 
   constructor(exitCode: number, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'Failure';
+    super(message, { cause });
+    this.name = new.target.name;
     this.exitCode = exitCode;
   }
 }
@@ -15,7 +34,6 @@ export class Failure extends Error {
 export class UsageError extends Failure {
   constructor(message: string) {
     super(EXIT.usage, message);
-    this.name = 'UsageError';
   }
 }
 
@@ -23,19 +41,21 @@ export class UsageError extends Failure {
 export class UnavailableError extends Failure {
   constructor(message: string, cause?: unknown) {
     super(EXIT.unavailable, message, cause);
-    this.name = 'UnavailableError';
   }
 }
 
-/** What the library refuses as an argument came from the command line. */
+/** An argument that the library refuses came from the command line. */
+export function throwAsUsage(error: unknown): never {
+  const isRefusal = error instanceof TypeError || error instanceof RangeError;
+  throw isRefusal ? new UsageError(error.message) : error;
+}
+
+/** The result of a call of the library with arguments from the command line. */
 export function usageOf<T>(call: () => T): T {
   try {
     return call();
   } catch (error) {
-    if (error instanceof TypeError || error instanceof RangeError) {
-      throw new UsageError(error.message);
-    }
-    throw error;
+    return throwAsUsage(error);
   }
 }
 
@@ -46,18 +66,16 @@ export function usageOf<T>(call: () => T): T {
 export function isTimeout(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isTimeout);
   if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? error.code : undefined;
-  return code === 'ETIMEDOUT' || error.message === 'Connection timeout';
+  return codeOfError(error) === 'ETIMEDOUT' || error.message === 'Connection timeout';
 }
 
-/**
- * The text of an error; sockets give one without a message where every address of a host failed.
- */
+/** The code of an error of the system. */
+export function codeOfError(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** The text of an error, without the source file and line that OpenSSL's messages name. */
 export function describe(error: unknown): string {
-  if (!(error instanceof Error)) return describeCause(error);
-  // OpenSSL's message also names its source file and line.
-  if ('library' in error && 'reason' in error && typeof error.reason === 'string') {
-    return `TLS: ${error.reason}`;
-  }
-  return describeCause(error);
+  const isOpenSsl = error instanceof Error && 'library' in error && 'reason' in error;
+  return isOpenSsl ? `TLS: ${String(error.reason)}` : describeCause(error);
 }

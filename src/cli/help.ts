@@ -1,4 +1,5 @@
 import type { Options } from './arguments.js';
+import { optionsIn } from './arguments.js';
 import type { Command, HelpRow } from './command.js';
 import { COMMON_OPTIONS } from './common-options.js';
 
@@ -12,48 +13,48 @@ const EXIT_CODES: readonly HelpRow[] = [
   ['1, 75, 79', 'see redsem revoke --help and redsem run --help'],
 ];
 
-export function commandHelp(command: Command): string {
-  const examples = command.examples.flatMap(([line, what]) => [`  ${line}`, `      ${what}`]);
+export function commandHelp(name: string, command: Command): string {
+  const { synopsis, description, tables = {}, options, examples } = command;
   return [
-    `Usage: redsem ${command.name} ${command.synopsis}`,
+    `Usage: redsem ${name} ${synopsis}`,
+    ...paragraphs(description),
     '',
-    ...paragraphs(command.description),
-    '',
-    ...(command.tables ?? []).flatMap(({ title, rows }) => tableLines(title, rows)),
-    ...optionLines('Options', command.options),
+    ...Object.entries(tables).flatMap(([title, rows]) => tableLines(title, rows)),
+    ...optionLines('Options', options),
     ...optionLines('Server', COMMON_OPTIONS),
     'Examples:',
-    ...examples,
+    ...Object.entries(examples).flatMap(([line, what]) => [`  ${line}`, `      ${what}`]),
     '',
   ].join('\n');
 }
 
-export function mainHelp(commands: readonly Command[]): string {
-  const summaries = commands.map(({ name, summary }) => [name, summary] as const);
+export function mainHelp(commands: ReadonlyMap<string, Command>): string {
+  const examples = [...commands.values()].map((each) => Object.keys(each.examples)[0] ?? '');
   return [
     'Usage: redsem COMMAND [OPTION…] [NAME] …',
     '',
     'A distributed counting semaphore on Redis: at most N of these at once, across every machine.',
     '',
-    ...tableLines('Commands', summaries),
+    ...tableLines(
+      'Commands',
+      [...commands].map(([name, { summary }]) => [name, summary]),
+    ),
     ...optionLines('Server', COMMON_OPTIONS),
     ...tableLines('Exit codes', EXIT_CODES),
     'redsem COMMAND --help shows more; redsem --version shows the version.',
     '',
     'Examples:',
-    ...commands.flatMap(({ examples }) => examples.slice(0, 1).map(([line]) => `  ${line}`)),
+    ...examples.map((line) => `  ${line}`),
     '',
   ].join('\n');
 }
 
 function optionLines(title: string, options: Options): string[] {
-  const entries = Object.entries(options);
-  if (entries.length === 0) return [];
-  const rows = entries.map(([name, { short, value, help }]) => {
+  const rows = optionsIn(options).map(({ name, short, value, help }): HelpRow => {
     const letter = short === undefined ? '    ' : `-${short}, `;
-    return [`${letter}--${name}${value === undefined ? '' : ` ${value}`}`, help] as const;
+    return [`${letter}--${name}${value === undefined ? '' : ` ${value}`}`, help];
   });
-  return tableLines(title, rows);
+  return rows.length === 0 ? [] : tableLines(title, rows);
 }
 
 function tableLines(title: string, rows: readonly HelpRow[]): string[] {
@@ -68,10 +69,7 @@ function tableLines(title: string, rows: readonly HelpRow[]): string[] {
 
 function paragraphs(text: string): string[] {
   const each = text.trim().split('\n\n');
-  return each.flatMap((paragraph, i) => [
-    ...(i > 0 ? [''] : []),
-    ...wrap(paragraph.replaceAll('\n', ' '), WIDTH),
-  ]);
+  return each.flatMap((paragraph) => ['', ...wrap(paragraph.replaceAll('\n', ' '), WIDTH)]);
 }
 
 function wrap(text: string, width: number): string[] {

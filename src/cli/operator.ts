@@ -1,8 +1,11 @@
 import type { RateOptions, SemaphoreState } from '../index.js';
 import { listSemaphores, Semaphore } from '../index.js';
-import { describe, usageOf } from './failure.js';
 import { samplerFor } from '../sampler/sampler-for.js';
 import type { Sampler } from '../sampler/sampler.js';
+import type { Arguments } from './arguments.js';
+import { prefixOf, serverSettings } from './common-options.js';
+import { connect } from './connect.js';
+import { describe, throwAsUsage, usageOf } from './failure.js';
 import type { Server } from './server.js';
 
 /** As `inspect` returns it, except for the limit: null where none is known. */
@@ -10,9 +13,7 @@ export type SemaphoreSummary = Omit<SemaphoreState, 'limit' | 'limitFrom'> & {
   readonly limit: number | null;
 };
 
-/**
- * A semaphore whose keys somebody else has written, and what the server or the library says of it.
- */
+/** A semaphore with foreign data in its keys, and the error of the server or the library. */
 export interface Unreadable {
   readonly name: string;
   readonly error: string;
@@ -20,11 +21,23 @@ export interface Unreadable {
 
 const AT_A_TIME = 20;
 
-/** Looks at semaphores and changes them, without being a holder or a waiter. */
+/** Connects, does the work, and disconnects whatever comes of it. */
+export async function withOperator<T>(
+  args: Arguments,
+  work: (operator: Operator) => Promise<T>,
+): Promise<T> {
+  const server = await connect(serverSettings(args));
+  try {
+    return await work(new Operator(server, prefixOf(args)));
+  } finally {
+    server.disconnect();
+  }
+}
+
+/** Looks at semaphores and changes them; it is neither a holder nor a waiter. */
 export class Operator {
   readonly #server: Server;
   readonly #prefix: string;
-  readonly #inspectors = new Map<string, Semaphore>();
 
   constructor(server: Server, prefix: string) {
     this.#server = server;
@@ -51,18 +64,13 @@ export class Operator {
 
   async inspect(name: string): Promise<SemaphoreSummary> {
     // `inspect` changes nothing, so that any limit will do.
-    let inspector = this.#inspectors.get(name);
-    if (inspector === undefined) {
-      inspector = this.#semaphore(name, 1);
-      this.#inspectors.set(name, inspector);
-    }
-    const { name: own, limit, limitFrom, ...rest } = await inspector.inspect();
+    const { name: own, limit, limitFrom, ...rest } = await this.#semaphore(name, 1).inspect();
     return { name: own, limit: limitFrom === 'options' ? null : limit, ...rest };
   }
 
   /**
-   * Some at a time: faster than one by one, and still no burden. One that cannot be read does not
-   * hide the others.
+   * Some at a time: faster than one by one, and still no burden. A semaphore that cannot be read
+   * does not hide the others.
    * @throws when the server does not answer, or none can be read
    */
   async inspectAll(names: readonly string[]): Promise<(SemaphoreSummary | Unreadable)[]> {
@@ -83,47 +91,46 @@ export class Operator {
   }
 
   /**
-   * The limit that counts: the stored one, else that of whoever asked last; null where nobody did
-   * within a day.
+   * The limit that counts: the stored one, else that of the last process which asked; null where
+   * none asked within a day.
    */
   async limitOf(name: string): Promise<number | null> {
     return (await this.inspect(name)).limit;
   }
 
   /** Undefined removes the stored limit. */
-  async setLimit(name: string, limit: number | undefined): Promise<void> {
-    await using semaphore = await this.#withCurrentLimit(name, limit ?? 1);
-    await semaphore.setLimit(limit);
+  setLimit(name: string, limit: number | undefined): Promise<void> {
+    return this.#change(name, (semaphore) => semaphore.setLimit(limit), limit);
   }
 
-  /** Gives the new limit. It starts from 1 where nobody has said one. */
-  async addPermits(name: string, delta: number): Promise<number> {
-    await using semaphore = await this.#withCurrentLimit(name, 1);
-    return await semaphore
-      .addPermits(delta)
-      .catch((error: unknown) => usageOf(() => rethrow(error)));
+  /** Gives the new limit. It starts from 1 where none is known. */
+  addPermits(name: string, delta: number): Promise<number> {
+    return this.#change(name, (semaphore) => semaphore.addPermits(delta));
   }
 
   /** Undefined: there is none. */
-  async setRate(name: string, rate: RateOptions | undefined): Promise<void> {
-    await using semaphore = await this.#withCurrentLimit(name, 1);
-    await semaphore.setRate(rate).catch((error: unknown) => usageOf(() => rethrow(error)));
+  setRate(name: string, rate: RateOptions | undefined): Promise<void> {
+    return this.#change(name, (semaphore) => semaphore.setRate(rate));
   }
 
   /** False when there is no such ticket. */
-  async revoke(name: string, ticket: string): Promise<boolean> {
-    await using semaphore = await this.#withCurrentLimit(name, 1);
-    return semaphore.revoke(ticket).catch((error: unknown) => usageOf(() => rethrow(error)));
+  revoke(name: string, ticket: string): Promise<boolean> {
+    return this.#change(name, (semaphore) => semaphore.revoke(ticket));
   }
 
   /**
    * With the limit that others use, so that they see no mismatch and waiters get what comes free.
+   * @param otherwise the limit where none is known
    */
-  async #withCurrentLimit(name: string, otherwise: number): Promise<Semaphore> {
-    usageOf(() => this.#semaphore(name, 1));
-    // None is made with 0, which only `setLimit` stores: what others were made with does not matter
-    // then.
-    return this.#semaphore(name, Math.max(1, (await this.limitOf(name)) ?? otherwise));
+  async #change<T>(
+    name: string,
+    change: (semaphore: Semaphore) => Promise<T>,
+    otherwise = 1,
+  ): Promise<T> {
+    // A stored limit may be 0, with which none is made: other processes' limits do not count then.
+    const limit = Math.max(1, (await this.limitOf(name)) ?? otherwise);
+    await using semaphore = this.#semaphore(name, limit);
+    return await change(semaphore).catch(throwAsUsage);
   }
 
   #semaphore(name: string, limit: number): Semaphore {
@@ -136,8 +143,4 @@ function isAnswer(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error)) return false;
   return cause.name === 'UnexpectedReplyError' || /^[A-Z]+ /.test(cause.message);
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }

@@ -1,8 +1,7 @@
 import { writeSync } from 'node:fs';
 import { getSystemErrorMap } from 'node:util';
 import { withoutCredentials } from '../arguments/shown.js';
-import { EXIT } from './exit-code.js';
-import { Failure } from './failure.js';
+import { EXIT, Failure } from './failure.js';
 
 /** Exit code of a program that writes into a pipe that nobody reads any more: 128 + SIGPIPE. */
 const BROKEN_PIPE = 141;
@@ -60,6 +59,15 @@ export function printable(text: string): string {
 export function jsonText(value: unknown): string {
   const lines = JSON.stringify(value, null, 2).split('\n');
   return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+/** Says what went wrong; resolves with the exit code. */
+export async function report(error: unknown): Promise<number> {
+  // The help needs no library.
+  const isFailure = error instanceof Failure || (await import('../index.js')).isRedsemError(error);
+  complain(isFailure ? error.message : String((error instanceof Error && error.stack) || error));
+  if (error instanceof Failure) return error.exitCode;
+  return isFailure ? EXIT.unavailable : EXIT.internal;
 }
 
 /** In the way of JSON: one escape for each UTF-16 unit. */

@@ -2,12 +2,12 @@ import { WriteStream } from 'node:tty';
 import { printable } from './output.js';
 import { fit, widthOf } from './text-width.js';
 
-/** What a piece of a line means. Where there are no colors, `alarm` is bold and stays seen. */
+/** How a piece of a line looks. Where there are no colors, `alarm` is bold and stays seen. */
 export type Style = 'strong' | 'head' | 'faint' | 'good' | 'warning' | 'alarm' | 'chosen';
 
 export interface Span {
   readonly text: string;
-  readonly style?: Style;
+  readonly style?: Style | undefined;
 }
 
 /** One line, piece by piece. */
@@ -33,58 +33,50 @@ export function hasColors(isTerminal: boolean, env: NodeJS.ProcessEnv = process.
 
 export function painted(line: Line, colors: boolean): string {
   const codes = colors ? IN_COLOR : WITHOUT;
-  return line
-    .map(({ text, style }) => {
-      const code = style === undefined ? '' : codes[style];
-      return code === '' || text === '' ? text : `${CONTROL}${code}m${text}${CONTROL}0m`;
-    })
-    .join('');
+  const spans = line.map(({ text, style }) => {
+    const code = style === undefined ? '' : codes[style];
+    return code === '' || text === '' ? text : `${CONTROL}${code}m${text}${CONTROL}0m`;
+  });
+  return spans.join('');
 }
 
 /** The texts alone, without space at the end. */
 export function plainText(line: Line): string {
-  return line
-    .map(({ text }) => text)
-    .join('')
-    .trimEnd();
+  return textOf(line).trimEnd();
 }
 
 export function lineOf(text: string, style?: Style): Line {
-  return [spanOf(text, style)];
-}
-
-export function spanOf(text: string, style?: Style): Span {
-  return style === undefined ? { text } : { text, style };
+  return [{ text, style }];
 }
 
 /** The whole line in one style. */
 export function restyled(line: Line, style: Style): Line {
-  return lineOf(line.map(({ text }) => text).join(''), style);
-}
-
-export function widthOfLine(line: Line): number {
-  return line.reduce((sum, { text }) => sum + widthOf(printable(text)), 0);
+  return lineOf(textOf(line), style);
 }
 
 /** Without control characters, and in at most `columns` columns. */
 export function fitLine(line: Line, columns: number): Line {
   const spans: Span[] = [];
   let left = columns;
-  for (const span of line) {
-    const text = fit(span.text, left);
-    spans.push({ ...span, text });
-    left -= widthOf(text);
-    if (text !== printable(span.text)) break;
+  for (const { text, style } of line) {
+    const shown = fit(text, left);
+    spans.push({ text: shown, style });
+    left -= widthOf(shown);
+    if (shown !== printable(text)) break;
   }
   return spans;
 }
 
-/** `left` and, at the right edge, `right`, which is the one that is never cut. */
+/** `left` and, at the right edge, `right`, which is never cut. */
 export function atBothEnds(left: Line, right: Line, columns: number): Line {
   const room = columns - widthOfLine(right);
   const kept = room < 3 ? [] : fitLine(left, room - 2);
-  const gap = Math.max(0, room - widthOfLine(kept));
-  return [...kept, { text: ' '.repeat(gap) }, ...right];
+  return [...padded(kept, room), ...right];
+}
+
+/** With spaces up to the column. */
+export function padded(line: Line, columns: number): Line {
+  return [...line, { text: ' '.repeat(Math.max(0, columns - widthOfLine(line))) }];
 }
 
 /** As many of the parts as fit, the first ones first. */
@@ -96,4 +88,12 @@ export function whatFits(parts: readonly string[], separator: string, columns: n
     text = longer;
   }
   return text;
+}
+
+function textOf(line: Line): string {
+  return line.map(({ text }) => text).join('');
+}
+
+function widthOfLine(line: Line): number {
+  return widthOf(printable(textOf(line)));
 }

@@ -37,7 +37,3 @@ export function fit(text: string, columns: number): string {
   }
   return columns < 1 ? '' : `${kept}…`;
 }
-
-export function padTo(text: string, columns: number): string {
-  return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
-}

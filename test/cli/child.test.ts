@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { stub } from 'sinon';
 import { softLimitAtStart, withSoftLimit } from '../../src/cli/child/open-files.js';
-import { isInForeground, listProcesses } from '../../src/cli/child/process-list.js';
-import { treeTarget } from '../../src/cli/child/signal-target.js';
+import { isInForeground, listProcesses } from '../../src/cli/child/processes.js';
+import { treeTarget } from '../../src/cli/child/processes.js';
 import { findExecutable } from '../support/find-executable.js';
 import { spawnOwned, untilExit } from '../support/owned-processes.js';
 

@@ -5,7 +5,7 @@ import { COMMON_OPTIONS } from '../../src/cli/common-options.js';
 import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
 import { progressText } from '../../src/cli/commands/waiting-note.js';
-import { inColumns } from '../../src/cli/columns.js';
+import { tableLines } from '../../src/cli/columns.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
@@ -50,21 +50,23 @@ describe('the command line', () => {
   it('makes a plan for run, with the defaults that the help names', () => {
     const plan = (...argv: string[]): RunPlan =>
       planOf(new Arguments(argv, { ...RUN_OPTIONS, ...COMMON_OPTIONS }, true));
-    const { label, ...jobs } = plan('jobs', '--', '/opt/job.sh', '--password', 'secret');
-    const defaults = { prefix: 'redsem', limit: 1, permits: 1, timeout: undefined, ttl: undefined };
+    const jobs = plan('jobs', '--', '/opt/job.sh', '--password', 'secret');
+    const defaults = { permits: 1, timeout: undefined };
     const more = { skipIfBusy: false, conflictCode: 75, killAfter: 10_000, quiet: false };
     expect(jobs).to.deep.include({ name: 'jobs', ...defaults, ...more });
     expect(jobs.command).to.deep.equal(['/opt/job.sh', '--password', 'secret']);
+    const { label, ...options } = jobs.options;
+    expect(options).to.deep.equal({ prefix: 'redsem', limit: 1 });
     expect(label).to.match(new RegExp(`^.+:${process.pid} job\\.sh$`));
     const times = plan('-t', '1.5s', '--ttl', '2m', '-k', '500ms', 'jobs', '--', 'true');
-    expect(times).to.include({ timeout: 1500, ttl: 120_000, killAfter: 500 });
-    expect(jobs).to.include({ rate: undefined });
+    expect(times).to.include({ timeout: 1500, killAfter: 500 });
+    expect(times.options).to.include({ ttl: 120_000 });
     const calls = plan('--rate', '100/m', '--burst', '3', 'api', '--', 'true');
-    expect(calls).to.deep.include({
+    expect(calls.options).to.deep.include({
       limit: Infinity,
       rate: { permits: 100, per: 60_000, burst: 3 },
     });
-    expect(plan('-r', '9/15d', '-n', '2', 'api', '--', 'true')).to.deep.include({
+    expect(plan('-r', '9/15d', '-n', '2', 'api', '--', 'true').options).to.deep.include({
       limit: 2,
       rate: { permits: 9, per: 1_296_000_000 },
     });
@@ -190,24 +192,20 @@ describe('the command line', () => {
     const fitted = [fit('abcdef', 6), fit('abcdefg', 6), fit('漢字漢字', 6), fit('x', 0)];
     expect(fitted).to.deep.equal(['abcdef', 'abcde…', '漢字…', '']);
     const columns = [
-      { head: 'NAME', rank: 1, least: 3, cell: ([name]: [string, string]) => ({ text: name }) },
+      { head: 'NAME', rank: 1, least: 3, cell: ([name]: [string, string]) => name },
       {
         head: 'COUNT',
         rank: 2,
         isNumber: true,
-        cell: ([, count]: [string, string]) => ({ text: count }),
+        cell: ([, count]: [string, string]) => count,
       },
     ];
     const shown = (width?: number): string[] => {
-      const { head, rows } = inColumns(
-        columns,
-        [
-          ['漢字の名前', '1'],
-          ['abc\n', '22'],
-        ],
-        width,
-      );
-      return [head, ...rows].map(plainText);
+      const rows: [string, string][] = [
+        ['漢字の名前', '1'],
+        ['abc\n', '22'],
+      ];
+      return tableLines(columns, rows, width).map(plainText);
     };
     expect(shown()).to.deep.equal(['NAME        COUNT', '漢字の名前      1', 'abc\\u000a      22']);
     expect(shown(13)).to.deep.equal(['NAME    COUNT', '漢字…       1', 'abc\\u…     22']);

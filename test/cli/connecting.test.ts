@@ -26,7 +26,7 @@ describe('the client packages of redsem', () => {
   it('do not work in database 0 where a later SELECT is refused', () => {
     const adapter = ioredisAdapter({ Redis, Cluster: Redis.Cluster });
     const pending = { settings, ready: () => true, onError: () => undefined };
-    const client = adapter.create(pending).server.target as Redis;
+    const client = adapter(pending).target as Redis;
     const disconnect = stub(client, 'disconnect');
     for (const name of ['auth', 'select']) {
       client.emit('error', Object.assign(new Error('NOPERM'), { command: { name } }));
@@ -42,7 +42,7 @@ describe('connecting of redsem', () => {
    */
   async function connecting(outcomes: (Error | 'silent')[], secure = false): Promise<string[]> {
     const events: string[] = [];
-    const create: ClientAdapter['create'] = ({ onError }) => {
+    const adapter: ClientAdapter = ({ onError }) => {
       const outcome = outcomes.shift();
       events.push('create');
       const connect = async (): Promise<unknown> => {
@@ -52,10 +52,10 @@ describe('connecting of redsem', () => {
         throw new Error('Connection is closed.');
       };
       const server: Pick<Server, 'disconnect'> = { disconnect: () => events.push('disconnect') };
-      return { server: server as Server, connect };
+      return { ...(server as Server), connect };
     };
     const given = { ...settings, tls: secure ? {} : undefined };
-    const result = await connectBy({ create }, given, Infinity).then(
+    const result = await connectBy(adapter, given, Infinity).then(
       () => 'connected',
       (error: unknown) => String(error),
     );

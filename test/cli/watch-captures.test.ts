@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import type { Line } from '../../src/cli/style.js';
 import { frame } from '../../src/cli/watch/frame.js';
 import { screenText } from '../../src/cli/watch/screen.js';
-import { TicketTimes } from '../../src/cli/watch/ticket-times.js';
-import type { Freshness, View, Watched } from '../../src/cli/watch/view.js';
+import type { Watched } from '../../src/cli/watch/seen.js';
+import { TicketTimes } from '../../src/cli/watch/seen.js';
+import type { View } from '../../src/cli/watch/view.js';
 import { STEP_MS } from '../../src/sampler/history.js';
 import { summaryOf } from './summaries.js';
 import { CapturedTerminal } from './terminal-capture.js';
@@ -12,13 +13,13 @@ import { CapturedTerminal } from './terminal-capture.js';
 const FOLDER = new URL('captures/', import.meta.url);
 /** After a change of the looks: write the files, and look at them. */
 const WRITES = process.env['REDSEM_CAPTURES'] === 'write';
-const NOW = 1_000_000;
+const NOW = new Date(2026, 0, 1, 11, 52, 3).getTime();
+/** Of the semaphore that is open. */
+const ticketTimes = new TicketTimes();
 
 /** A semaphore after five minutes, in which it became busier and busier. */
 function watched(name: string, limit: number | null, held: number, waiting: number): Watched {
   const { holders, ...summary } = summaryOf(name, limit, held, waiting);
-  const ticketTimes = new TicketTimes();
-  ticketTimes.see(holders);
   // One is not extended any more.
   const now = holders.map((holder, i) => (i === 2 ? { ...holder, expiresIn: 5000 } : holder));
   const share = (i: number): number => Math.min(1, i / 45);
@@ -32,12 +33,12 @@ function watched(name: string, limit: number | null, held: number, waiting: numb
     waitP99: undefined,
   }));
   return {
-    summary: { ...summary, holders: now },
+    ...summary,
+    holders: now,
     isClose: true,
     oldestWait: summary.waiters[0]?.waitingFor,
-    rate: held / 4,
+    grantsPerSecond: held / 4,
     steps,
-    ticketTimes,
   };
 }
 
@@ -51,11 +52,14 @@ const MANY = [
   ...Array.from({ length: 30 }, (_, i) => watched(`tenant ${i}`, 10, i % 11, 0)),
 ];
 
-const FRESH: Freshness = { state: 'connected', age: 300, clock: '11:52:03' };
+ticketTimes.see(summaryOf('video-encoders', 16, 16, 22).holders);
+
 const VIEW: View = {
   server: 'redis://127.0.0.1:6379',
   interval: 1000,
-  freshness: FRESH,
+  connected: true,
+  seenAt: NOW,
+  failed: false,
   name: undefined,
   watched: MANY,
   filter: '',
@@ -64,10 +68,11 @@ const VIEW: View = {
   message: undefined,
   trouble: undefined,
   help: false,
-  now: NOW,
+  now: NOW + 300,
+  ticketTimes,
 };
 const ONE: View = { ...VIEW, name: 'video-encoders', watched: MANY.slice(0, 1), order: 0 };
-const LOST: Freshness = { ...FRESH, state: 'not connected', age: 6100 };
+const LOST: View = { ...ONE, connected: false, now: NOW + 6100 };
 
 async function capture(lines: readonly Line[], columns: number, rows: number): Promise<string> {
   const terminal = new CapturedTerminal(columns, rows);
@@ -83,7 +88,7 @@ describe('captures of redsem watch in a terminal', () => {
     ['overview', VIEW, 40, 12],
     ['detail', ONE, 120, 16],
     ['among the waiters', { ...ONE, selected: 30, filter: 'ER' }, 80, 24],
-    ['not connected', { ...ONE, freshness: LOST }, 40, 12],
+    ['not connected', LOST, 40, 12],
     ['help', { ...VIEW, help: true }, 40, 12],
   ] as const) {
     it(`${title}, ${columns} x ${rows}`, async () => {

@@ -8,8 +8,7 @@ import { plainText } from '../../src/cli/style.js';
 import { widthOf } from '../../src/cli/text-width.js';
 import { FullScreen } from '../../src/cli/watch/full-screen.js';
 import { Screen } from '../../src/cli/watch/screen.js';
-import type { Looks } from '../../src/cli/watch/watcher.js';
-import { Watcher } from '../../src/cli/watch/watcher.js';
+import type { Looks } from '../../src/cli/watch/seen.js';
 import { WatchedSemaphore } from '../../src/sampler/watched-semaphore.js';
 import { summaryOf } from './summaries.js';
 
@@ -100,7 +99,7 @@ class View {
       this.selected = chosen.map(plainText);
     });
     const settings = { interval: 1000, server: 'redis://server' };
-    this.ended = new FullScreen(this.operator, new Watcher(this.looks), screen, settings).run(name);
+    this.ended = new FullScreen(this.operator, this.looks, screen, settings).run(name);
   }
 
   get text(): string {

@@ -3,12 +3,10 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
-import { EXIT } from '../exit-code.js';
-import { describe, Failure } from '../failure.js';
+import { codeOfError, describe, EXIT, Failure } from '../failure.js';
 import { withSoftLimit } from './open-files.js';
-import { isInForeground } from './process-list.js';
-import type { SignalTarget } from './signal-target.js';
-import { groupTarget, treeTarget } from './signal-target.js';
+import type { SignalTarget } from './processes.js';
+import { groupTarget, isInForeground, treeTarget } from './processes.js';
 
 /** How often is looked whether anything of a terminated command still runs, in milliseconds. */
 const LOOK_EVERY = 50;
@@ -21,19 +19,17 @@ export interface Inherited {
   readonly softLimit: number | undefined;
 }
 
-/** How a command ended. */
-export type Ending = { readonly code: number } | { readonly signal: NodeJS.Signals };
-
 /**
  * A running command. With a terminal it stays in the process group that the terminal knows;
  * without, it gets a separate group, so that signals reach all that it starts.
  */
 export class Child {
-  readonly ended: Promise<Ending>;
+  /** Resolves with the exit code, as a shell shows it: 128 + number for a signal. */
+  readonly ended: Promise<number>;
   readonly #onTerminal: boolean;
   readonly #target: SignalTarget;
 
-  private constructor(pid: number, onTerminal: boolean, ended: Promise<Ending>) {
+  private constructor(pid: number, onTerminal: boolean, ended: Promise<number>) {
     this.#onTerminal = onTerminal;
     this.#target = onTerminal ? treeTarget(pid) : groupTarget(pid);
     this.ended = ended;
@@ -48,15 +44,15 @@ export class Child {
     env: NodeJS.ProcessEnv,
     { descriptors, softLimit }: Inherited,
   ): Promise<Child> {
-    const onTerminal = hasTerminal();
+    const onTerminal = [0, 1, 2].some((fd) => isatty(fd));
     const [program = '', ...args] = withSoftLimit(command, softLimit);
     try {
       const stdio = stdioOf(descriptors);
       const child = spawn(program, args, { stdio, detached: !onTerminal, env });
       if (child.pid === undefined) throw (await once(child, 'error'))[0];
-      const ended = new Promise<Ending>((resolve) => {
+      const ended = new Promise<number>((resolve) => {
         child.once('exit', (code, signal) => {
-          resolve(signal === null ? { code: code ?? 0 } : { signal });
+          resolve(signal === null ? (code ?? 0) : signalCode(signal));
         });
       });
       // At once: the caller must hear of signals from the first moment of the command on.
@@ -104,32 +100,20 @@ export class Child {
   }
 }
 
-/** As a shell shows it: 128 + number for a signal. */
-export function codeOf(ending: Ending): number {
-  return 'code' in ending ? ending.code : signalCode(ending.signal);
-}
-
 export function signalCode(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
 /** Each descriptor has the same number in the command. */
 function stdioOf(descriptors: readonly number[]): ('inherit' | 'ignore' | number)[] {
-  const stdio: ('inherit' | 'ignore' | number)[] = ['inherit', 'inherit', 'inherit'];
-  for (const fd of descriptors) {
-    // From 3 on it means that there is none.
-    while (stdio.length < fd) stdio.push('ignore');
-    stdio[fd] = fd;
-  }
-  return stdio;
-}
-
-function hasTerminal(): boolean {
-  return [0, 1, 2].some((fd) => isatty(fd));
+  return Array.from({ length: Math.max(2, ...descriptors) + 1 }, (_, fd) => {
+    if (fd < 3) return 'inherit';
+    return descriptors.includes(fd) ? fd : 'ignore';
+  });
 }
 
 function cannotRun(program: string, error: unknown): Failure {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = codeOfError(error);
   if (code === 'ENOENT') {
     return new Failure(EXIT.notFound, `${program}: command not found`, error);
   }

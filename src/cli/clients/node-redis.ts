@@ -1,8 +1,7 @@
 import type { RedisTarget } from '../../index.js';
 import type { ServerSettings } from '../common-options.js';
-import type { ClientAdapter, Pending, Server } from '../server.js';
-import { reconnectDelay } from '../server.js';
-import { UnavailableError } from '../failure.js';
+import type { ClientAdapter, Pending } from '../server.js';
+import { assertInterface, reconnectDelay } from '../server.js';
 import { CONNECT_TIME } from '../with-timeout.js';
 
 /**
@@ -25,34 +24,22 @@ type Client = RedisTarget & {
   disconnect?(): Promise<void>;
 };
 
-export function nodeRedisAdapter(client: unknown): ClientAdapter {
-  if (!isNodeRedis(client)) throw new UnavailableError('the package redis has another interface');
-  return {
-    create: (pending) => {
-      const { settings } = pending;
-      const made = settings.cluster
-        ? client.createCluster(clusterOptions(pending))
-        : client.createClient(clientOptions(pending));
-      made.on('error', pending.onError);
-      return { server: serverOf(made), connect: () => made.connect() };
-    },
-  };
-}
-
-function isNodeRedis(client: unknown): client is NodeRedis {
-  return ['createClient', 'createCluster'].every(
-    (name) => typeof Reflect.get(Object(client), name) === 'function',
-  );
-}
-
-function serverOf(made: Client): Server {
-  return {
-    target: made,
-    connected: () => made.isReady ?? true,
-    disconnect: () => {
-      if (made.destroy !== undefined) made.destroy();
-      else made.disconnect?.().catch(() => undefined);
-    },
+export function nodeRedisAdapter(redis: unknown): ClientAdapter {
+  assertInterface<NodeRedis>('redis', redis, ['createClient', 'createCluster']);
+  return (pending) => {
+    const client = pending.settings.cluster
+      ? redis.createCluster(clusterOptions(pending))
+      : redis.createClient(clientOptions(pending));
+    client.on('error', pending.onError);
+    return {
+      target: client,
+      connected: () => client.isReady ?? true,
+      disconnect: () => {
+        if (client.destroy !== undefined) client.destroy();
+        else client.disconnect?.().catch(() => undefined);
+      },
+      connect: () => client.connect(),
+    };
   };
 }
 

@@ -1,33 +1,36 @@
 import { quoted } from '../../arguments/shown.js';
 import type { Handle } from '../../index.js';
 import { AcquireTimeoutError, HandleLostError, Semaphore } from '../../index.js';
-import { Child, codeOf, signalCode } from '../child/child.js';
+import { Child, signalCode } from '../child/child.js';
 import type { SignalInbox } from '../child/signal-inbox.js';
 import { connect } from '../connect.js';
-import { EXIT } from '../exit-code.js';
-import { describe, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
-import { complain } from '../output.js';
-import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
-import { report } from '../report.js';
+import { describe, EXIT, Failure, UnavailableError, UsageError, usageOf } from '../failure.js';
+import { complain, report } from '../output.js';
 import type { Server } from '../server.js';
-import { closeAfter, giveBack } from './leave.js';
+import { COMMAND_TIME, withTimeout } from '../with-timeout.js';
+import { giveBack } from './give-back.js';
 import type { RunPlan } from './run-plan.js';
 import { WaitingNote } from './waiting-note.js';
+
+/** How long closing may keep a program whose outcome is known, in milliseconds. */
+const CLOSE_TIME = 300;
 
 /** Waits for a permit, runs the command while it has it; resolves with the exit code. */
 export async function runWithPermit(plan: RunPlan, signals: SignalInbox): Promise<number> {
   const left = countdown(plan.timeout);
   const aborted = untilAborted(signals.interrupted);
-  const tell = (error: unknown): Promise<number> => tellUnlessInterrupted(error, signals);
+  let semaphore: Semaphore | undefined;
   try {
     const server = await Promise.race([connect(plan.settings, left()), aborted]);
-    const semaphore = await Promise.race([open(server, plan, left()), aborted]);
-    return await closeAfter(semaphore, tell, async () => {
-      const handle = await take(semaphore, plan, left(), signals.interrupted);
-      return handle === null ? EXIT.ok : runHolding(handle, plan, signals, tell);
-    });
+    semaphore = await Promise.race([open(server, plan, left()), aborted]);
+    const handle = await take(semaphore, plan, left(), signals.interrupted);
+    return handle === null ? EXIT.ok : await runHolding(handle, plan, signals);
   } catch (error) {
-    return tell(error);
+    // Before the semaphore is closed, because closing may take a while.
+    return await tell(error, signals);
+  } finally {
+    const closed = semaphore?.close() ?? Promise.resolve();
+    await withTimeout(CLOSE_TIME, 'closing', closed).catch(() => undefined);
   }
 }
 
@@ -40,32 +43,24 @@ function countdown(timeout = Infinity): () => number {
   return () => (timeout === 0 ? Infinity : Math.max(1, Math.ceil(end - performance.now())));
 }
 
-async function tellUnlessInterrupted(error: unknown, signals: SignalInbox): Promise<number> {
-  if (signals.interruptedBy !== undefined) return signalCode(signals.interruptedBy);
-  return report(error);
+/** Says what went wrong, unless a signal has ended the wait; resolves with the exit code. */
+async function tell(error: unknown, { interruptedBy }: SignalInbox): Promise<number> {
+  return interruptedBy === undefined ? report(error) : signalCode(interruptedBy);
 }
 
-async function open(server: Server, plan: RunPlan, left: number): Promise<Semaphore> {
-  const { name, prefix, label, ttl, rate, permits, quiet } = plan;
-  const options = {
-    prefix,
-    label,
-    ...(ttl !== undefined && { ttl }),
-    ...(rate !== undefined && { rate }),
-  };
-  const make = (limit: number): Semaphore =>
-    usageOf(() => new Semaphore(server.target, name, { ...options, limit }));
-  let semaphore = make(plan.limit);
+async function open({ target }: Server, plan: RunPlan, left: number): Promise<Semaphore> {
+  const { name, options, hasLimit, permits, quiet } = plan;
+  let semaphore = usageOf(() => new Semaphore(target, name, options));
   // With the limit that counts, lest more permits than the given limit are refused where there are
   // enough.
   if (permits > 1) {
     const { limit } = await withTimeout(COMMAND_TIME, 'inspecting', semaphore.inspect(), left);
-    semaphore = make(Math.max(1, limit));
+    semaphore = new Semaphore(target, name, { ...options, limit: Math.max(1, limit) });
   }
   if (!quiet) {
     semaphore.on('warning', ({ code, message }) => {
       // Without --limit any is right.
-      if (code !== 'STORED_LIMIT' || plan.hasLimit) complain(`warning: ${message}`);
+      if (code !== 'STORED_LIMIT' || hasLimit) complain(`warning: ${message}`);
     });
   }
   return semaphore;
@@ -97,12 +92,7 @@ async function take(
   }
 }
 
-async function runHolding(
-  handle: Handle,
-  plan: RunPlan,
-  signals: SignalInbox,
-  tell: (error: unknown) => Promise<number>,
-): Promise<number> {
+async function runHolding(handle: Handle, plan: RunPlan, signals: SignalInbox): Promise<number> {
   let code: number;
   try {
     signals.interrupted.throwIfAborted();
@@ -111,7 +101,7 @@ async function runHolding(
     code = await supervise(child, handle, plan.killAfter, signals);
   } catch (error) {
     const isLost = error instanceof HandleLostError;
-    code = await tell(isLost ? new Failure(EXIT.lost, error.message, error) : error);
+    code = await tell(isLost ? new Failure(EXIT.lost, error.message, error) : error, signals);
   }
   if ((await giveBack(handle, complain)) || code !== 0) return code;
   complain('the permit was lost before the command had ended');
@@ -125,25 +115,21 @@ async function supervise(
   killAfter: number,
   signals: SignalInbox,
 ): Promise<number> {
-  signals.listen({
-    onSignal: (signal) => child.pass(signal),
-    onStop: () => child.pause(),
-    onContinue: () => child.resume(),
-  });
-  // One that came while it was being started.
+  signals.listener = child;
+  // A signal may have come while it was being started.
   if (signals.interruptedBy !== undefined) child.pass(signals.interruptedBy);
   let terminated: Promise<void> | undefined;
   handle.on('lost', ({ message }) => {
     complain(`${message}; ending the command`);
     terminated = child.terminate(killAfter);
   });
-  const ending = await child.ended;
+  const code = await child.ended;
   // What it has left behind on purpose may stay.
   if (terminated === undefined) handle.removeAllListeners('lost');
   // What the command started may end later than the command.
   await terminated;
-  signals.stopListening();
-  return terminated === undefined ? codeOf(ending) : EXIT.lost;
+  signals.listener = undefined;
+  return terminated === undefined ? code : EXIT.lost;
 }
 
 function environmentOf({ name, slot, slots, fencingToken }: Handle): NodeJS.ProcessEnv {
@@ -160,7 +146,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
   });
-  // Later on nobody may wait for it any more.
+  // Later on it may reject unheard.
   aborted.catch(() => undefined);
   return aborted;
 }

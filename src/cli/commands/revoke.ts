@@ -1,11 +1,10 @@
 import { quoted } from '../../arguments/shown.js';
 import type { Command } from '../command.js';
-import { EXIT } from '../exit-code.js';
+import { EXIT } from '../failure.js';
 import { complain, confirm } from '../output.js';
-import { withOperator } from '../with-operator.js';
+import { withOperator } from '../operator.js';
 
 export const revokeCommand: Command = {
-  name: 'revoke',
   synopsis: '[OPTION…] NAME TICKET',
   summary: 'take a permit from its holder',
   description: `
@@ -14,15 +13,14 @@ then ends its command, a Node.js program sees its handle lost. TICKET is what "r
 
 Exit code 1: there is no such ticket.`,
   options: {},
-  examples: [['redsem revoke deploys 3f9Kq0mYwZ1x.1', 'the holder of that ticket must stop']],
+  examples: {
+    'redsem revoke deploys 3f9Kq0mYwZ1x.1': 'the holder of that ticket must stop',
+  },
   arguments: [2, 2],
   run: (args) => {
     const [name = '', ticket = ''] = args.positionals;
     return withOperator(args, async (operator) => {
-      if (await operator.revoke(name, ticket)) {
-        await confirm(`${name}: revoked ${ticket}`);
-        return EXIT.ok;
-      }
+      if (await operator.revoke(name, ticket)) return confirm(`${name}: revoked ${ticket}`);
       complain(`${quoted(name)} has no ticket ${ticket}`);
       return EXIT.noSuchTicket;
     });

@@ -1,116 +1,92 @@
 import { fstatSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename } from 'node:path';
-import type { RateOptions } from '../../index.js';
+import type { RateOptions, SemaphoreOptions } from '../../index.js';
 import type { Arguments, Options } from '../arguments.js';
 import { parseCount } from '../arguments.js';
 import type { Inherited } from '../child/child.js';
 import { softLimitAtStart } from '../child/open-files.js';
 import type { ServerSettings } from '../common-options.js';
 import { prefixOf, serverSettings } from '../common-options.js';
-import { EXIT } from '../exit-code.js';
-import { UsageError } from '../failure.js';
+import { EXIT, UsageError } from '../failure.js';
 import { parseRate } from '../rate.js';
 import { fit } from '../text-width.js';
 
 export const RUN_OPTIONS: Options = {
-  limit: {
-    short: 'n',
-    value: 'N',
-    help: 'permits in all; default 1, with --rate any number. Everybody should say the same; one that "redsem limit" stored counts instead',
-  },
-  rate: {
-    short: 'r',
-    value: 'N/UNIT',
-    help: 'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). Everybody should say the same; one that "redsem rate" stored counts instead',
-  },
-  burst: { value: 'N', help: 'with --rate: how many at once after a pause; default 1' },
-  permits: { value: 'K', help: 'how many to take at once; default 1' },
-  timeout: {
-    short: 't',
-    value: 'TIME',
-    help: 'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',
-  },
-  'skip-if-busy': { help: 'when no permit is free, do nothing and exit with 0' },
-  'conflict-exit-code': {
-    short: 'E',
-    value: 'N',
-    help: 'exit code when no permit came free in time; default 75',
-  },
-  ttl: {
-    value: 'TIME',
-    help: 'how long the permit outlives this program or the connection; default 30s',
-  },
-  'kill-after': {
-    short: 'k',
-    value: 'TIME',
-    help: 'when the permit is lost, SIGKILL so long after SIGTERM; default 10s',
-  },
-  label: {
-    value: 'TEXT',
-    help: 'name of the holder or waiter in "redsem status"; default host:pid command',
-  },
-  'pass-fd': {
-    value: 'N',
-    multiple: true,
-    help: 'COMMAND gets the open file descriptor N, too; may be given several times',
-  },
-  quiet: { short: 'q', help: 'no warnings on stderr' },
+  '-n, --limit N':
+    'permits in all; default 1, with --rate any number. Everybody should say the same; one that "redsem limit" stored counts instead',
+  '-r, --rate N/UNIT':
+    'grant at most N permits in a second, minute, hour or day (10/s, 100/m, 5000/h, 9/d). Everybody should say the same; one that "redsem rate" stored counts instead',
+  '--burst N': 'with --rate: how many at once after a pause; default 1',
+  '--permits K': 'how many to take at once; default 1',
+  '-t, --timeout TIME':
+    'wait at most so long (500ms, 30s, 2m; 0: one try), connecting included; default: wait for as long as it takes',
+  '--skip-if-busy': 'when no permit is free, do nothing and exit with 0',
+  '-E, --conflict-exit-code N': 'exit code when no permit came free in time; default 75',
+  '--ttl TIME': 'how long the permit outlives this program or the connection; default 30s',
+  '-k, --kill-after TIME': 'when the permit is lost, SIGKILL so long after SIGTERM; default 10s',
+  '--label TEXT': 'name of the holder or waiter in "redsem status"; default host:pid command',
+  '--pass-fd N …': 'COMMAND gets the open file descriptor N, too; may be given several times',
+  '-q, --quiet': 'no warnings on stderr',
 };
 
-/** What most systems allow a program by default. */
+/** How many most systems allow a program by default. */
 const MOST_DESCRIPTORS = 1024;
 
 /** What `run` should do. Times in milliseconds. */
 export interface RunPlan {
   readonly settings: ServerSettings;
   readonly name: string;
-  readonly command: readonly string[];
-  readonly prefix: string;
-  /** Infinity: any number. */
-  readonly limit: number;
-  /** Whether the user gave it. */
+  readonly options: SemaphoreOptions;
+  /** Whether the user gave the limit. */
   readonly hasLimit: boolean;
-  readonly rate: RateOptions | undefined;
   readonly permits: number;
   /** Undefined: no limit. */
   readonly timeout: number | undefined;
   readonly skipIfBusy: boolean;
   readonly conflictCode: number;
-  readonly ttl: number | undefined;
-  readonly killAfter: number;
-  readonly label: string;
   readonly quiet: boolean;
+  readonly command: readonly string[];
   readonly inherited: Inherited;
+  readonly killAfter: number;
 }
 
 export function planOf(args: Arguments): RunPlan {
-  const { command, positionals } = args;
-  if (command === undefined || command.length === 0) {
+  const [name = ''] = args.positionals;
+  const { command = [] } = args;
+  if (command.length === 0) {
     throw new UsageError('expected -- and a command after the name: redsem run NAME -- COMMAND');
   }
   const [timeout, skipIfBusy] = [args.duration('timeout'), args.flag('skip-if-busy')];
   if (skipIfBusy && timeout !== undefined) {
     throw new UsageError('--skip-if-busy does not wait: expected no --timeout beside it');
   }
-  const rate = rateOf(args);
   return {
     settings: serverSettings(args),
-    name: positionals[0] ?? '',
-    command,
-    prefix: prefixOf(args),
-    limit: args.count('limit', 1) ?? (rate === undefined ? 1 : Infinity),
+    name,
+    options: optionsOf(args, command),
     hasLimit: args.text('limit') !== undefined,
-    rate,
     permits: args.count('permits', 1) ?? 1,
     timeout,
     skipIfBusy,
     conflictCode: args.count('conflict-exit-code', 0, 255) ?? EXIT.notAcquired,
-    ttl: args.duration('ttl'),
-    killAfter: args.duration('kill-after') ?? 10_000,
-    label: args.text('label') ?? defaultLabel(command),
     quiet: args.flag('quiet'),
+    command,
     inherited: { descriptors: descriptorsOf(args), softLimit: softLimitAtStart() },
+    killAfter: args.duration('kill-after') ?? 10_000,
+  };
+}
+
+function optionsOf(args: Arguments, [program = '']: readonly string[]): SemaphoreOptions {
+  const [rate, ttl] = [rateOf(args), args.duration('ttl')];
+  // The command's arguments may hold secrets.
+  const ownLabel = `${hostname()}:${process.pid} ${fit(basename(program), 40)}`;
+  return {
+    prefix: prefixOf(args),
+    label: args.text('label') ?? ownLabel,
+    limit: args.count('limit', 1) ?? (rate === undefined ? 1 : Infinity),
+    ...(ttl !== undefined && { ttl }),
+    ...(rate !== undefined && { rate }),
   };
 }
 
@@ -136,10 +112,4 @@ function isOpen(fd: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Without the command's arguments, which may hold secrets. */
-function defaultLabel([program = '']: readonly string[]): string {
-  const name = fit(basename(program), 40);
-  return `${hostname()}:${process.pid} ${name}`;
 }

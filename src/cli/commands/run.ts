@@ -6,7 +6,6 @@ import { runWithPermit } from './permit-run.js';
 import { planOf, RUN_OPTIONS } from './run-plan.js';
 
 export const runCommand: Command = {
-  name: 'run',
   synopsis: '[OPTION…] NAME -- COMMAND [ARG…]',
   summary: 'run a command while holding a permit',
   description: `
@@ -26,48 +25,34 @@ COMMAND inherits what redsem has, but for what Node.js changes at its start: fil
 closed unless --pass-fd names them; the soft limit on open files is that of redsem's parent (Linux, by
 prlimit; else the hard one); bytes that are no UTF-8 arrive changed; SIGHUP is never ignored (setsid, not
 nohup).`,
-  tables: [
-    {
-      title: 'Environment of COMMAND',
-      rows: [
-        ['REDSEM_NAME', 'NAME'],
-        ['REDSEM_SLOT', '0 to limit - 1, different for each that holds a permit'],
-        ['REDSEM_SLOTS', 'with --permits: all of them, separated by commas'],
-        ['REDSEM_FENCING_TOKEN', 'a number that rises with every grant'],
-        ['REDIS_URL', 'as redsem has it, with its password'],
-      ],
-    },
-    {
-      title: 'Exit codes, other than those of COMMAND',
-      rows: [
-        ['75', 'no permit in time; -E changes it'],
-        ['79', 'the permit was lost'],
-        ['69', 'the server cannot be reached, or refuses'],
-        ['64, 70, 74', 'wrong usage; an internal error; output cannot be written'],
-        ['126, 127', 'COMMAND cannot be run; it was not found'],
-        ['128 + n', 'signal n ended the wait, or COMMAND'],
-      ],
-    },
-  ],
+  tables: {
+    'Environment of COMMAND': [
+      ['REDSEM_NAME', 'NAME'],
+      ['REDSEM_SLOT', '0 to limit - 1, different for each that holds a permit'],
+      ['REDSEM_SLOTS', 'with --permits: all of them, separated by commas'],
+      ['REDSEM_FENCING_TOKEN', 'a number that rises with every grant'],
+      ['REDIS_URL', 'as redsem has it, with its password'],
+    ],
+    'Exit codes, other than those of COMMAND': [
+      ['75', 'no permit in time; -E changes it'],
+      ['79', 'the permit was lost'],
+      ['69', 'the server cannot be reached, or refuses'],
+      ['64, 70, 74', 'wrong usage; an internal error; output cannot be written'],
+      ['126, 127', 'COMMAND cannot be run; it was not found'],
+      ['128 + n', 'signal n ended the wait, or COMMAND'],
+    ],
+  },
   options: RUN_OPTIONS,
-  examples: [
-    [
-      'redsem run --limit 3 --timeout 30s deploys -- ./deploy.sh',
+  examples: {
+    'redsem run --limit 3 --timeout 30s deploys -- ./deploy.sh':
       'at most 3 deployments at once; wait 30 s for a permit',
-    ],
-    [
-      'redsem run --skip-if-busy nightly -- ./nightly.sh',
+    'redsem run --skip-if-busy nightly -- ./nightly.sh':
       'in the crontab of every replica: one of them does it',
-    ],
-    [
-      'redsem run --rate 100/m -n 2 api -- ./call.sh',
+    'redsem run --rate 100/m -n 2 api -- ./call.sh':
       'at most 100 calls start in any minute, and 2 run at once',
-    ],
-    [
-      "redsem run -n 4 gpus -- sh -c 'CUDA_VISIBLE_DEVICES=$REDSEM_SLOT ./train'",
+    "redsem run -n 4 gpus -- sh -c 'CUDA_VISIBLE_DEVICES=$REDSEM_SLOT ./train'":
       'each of 4 uses a different GPU',
-    ],
-  ],
+  },
   arguments: [1, 1],
   takesCommand: true,
   run,
@@ -76,23 +61,12 @@ nohup).`,
 async function run(args: Arguments): Promise<number> {
   const plan = planOf(args);
   const signals = new SignalInbox();
-  try {
-    const code = await runWithPermit(plan, signals);
-    if (code === signalCode('SIGINT')) {
-      signals.close();
-      await endAsInterrupted();
-    }
-    return code;
-  } finally {
-    signals.close();
+  const code = await runWithPermit(plan, signals).finally(() => signals.close());
+  if (code === signalCode('SIGINT')) {
+    // A shell ends its script on Ctrl-C only if the signal has ended the program, too. It shows the
+    // same code.
+    process.kill(process.pid, 'SIGINT');
+    await new Promise((resolve) => setTimeout(resolve, 1000));
   }
-}
-
-/**
- * A shell ends its script on Ctrl-C only if the program was ended by the signal, too. It shows the
- * same code.
- */
-async function endAsInterrupted(): Promise<void> {
-  process.kill(process.pid, 'SIGINT');
-  await new Promise((resolve) => setTimeout(resolve, 1000));
+  return code;
 }

@@ -1,16 +1,13 @@
 import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
-import { EXIT } from '../exit-code.js';
 import type { Operator } from '../operator.js';
+import { withOperator } from '../operator.js';
 import { jsonText, print } from '../output.js';
-import type { Paper } from '../status-table.js';
 import { overviewLines, summaryLines } from '../status-table.js';
 import type { Line } from '../style.js';
 import { hasColors, painted, plainText } from '../style.js';
-import { withOperator } from '../with-operator.js';
 
 export const statusCommand: Command = {
-  name: 'status',
   synopsis: '[OPTION…] [NAME]',
   summary: 'show who holds and who waits',
   description: `
@@ -20,35 +17,34 @@ for each semaphore that was in use within the last day.
 The limit is the one that "redsem limit" or setLimit stored, else that of the last process which asked
 for a permit; where nobody did, it is shown as unknown (null in JSON). Keys that something else has written may not be
 readable: without NAME such a semaphore has a line that says why (name and error in JSON).`,
-  options: { json: { help: 'print JSON: an object, without NAME an array of them; times in ms' } },
-  examples: [
-    ['redsem status deploys', 'a table of holders and waiters'],
-    ["redsem status --json deploys | jq '.holders[].label'", 'the same for programs'],
-  ],
+  options: {
+    '--json': 'print JSON: an object, without NAME an array of them; times in ms',
+  },
+  examples: {
+    'redsem status deploys': 'a table of holders and waiters',
+    "redsem status --json deploys | jq '.holders[].label'": 'the same for programs',
+  },
   arguments: [0, 1],
   run: (args) => withOperator(args, (operator) => status(operator, args)),
 };
 
-async function status(operator: Operator, args: Arguments): Promise<number> {
+async function status(operator: Operator, args: Arguments): Promise<void> {
   const [name] = args.positionals;
+  const { isTTY: isTerminal, columns } = process.stdout;
+  const paper = { isTerminal, columns: isTerminal ? columns : Infinity };
+  const json = args.flag('json');
   if (name === undefined) {
-    const summaries = await operator.inspectAll(await operator.names());
-    await print(args.flag('json') ? jsonText(summaries) : text(overviewLines(summaries, paper())));
-  } else {
-    const summary = await operator.inspect(name);
-    await print(args.flag('json') ? jsonText(summary) : text(summaryLines(summary, paper())));
+    const all = await operator.inspectAll(await operator.names());
+    return print(json ? jsonText(all) : text(overviewLines(all, paper)));
   }
-  return EXIT.ok;
-}
-
-function paper(): Paper {
-  const { isTTY, columns } = process.stdout;
-  return isTTY ? { isTerminal: true, columns } : { isTerminal: false, columns: Infinity };
+  const summary = await operator.inspect(name);
+  return print(json ? jsonText(summary) : text(summaryLines(summary, paper)));
 }
 
 /** In a pipe without any escape sequence, unless colors are forced. */
 function text(lines: readonly Line[]): string {
-  const colors = hasColors(process.stdout.isTTY);
-  const isPlain = !colors && (!process.stdout.isTTY || process.env['TERM'] === 'dumb');
+  const { isTTY } = process.stdout;
+  const colors = hasColors(isTTY);
+  const isPlain = !colors && (!isTTY || process.env['TERM'] === 'dumb');
   return lines.map((line) => `${isPlain ? plainText(line) : painted(line, colors)}\n`).join('');
 }

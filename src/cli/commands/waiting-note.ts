@@ -14,9 +14,7 @@ const MOST_NAMED = 3;
 const SUFFIXES: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
 const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
 
-/**
- * Says on a terminal what is waited for when the wait has lasted a while, and how long it may take.
- */
+/** Says on a terminal, when a wait has lasted a while, who holds and how long it may take. */
 export class WaitingNote {
   readonly #semaphore: Semaphore;
   #progress: QueueProgress | undefined;
@@ -52,22 +50,19 @@ export class WaitingNote {
     const state = await this.#semaphore.inspect().catch(() => undefined);
     if (state === undefined || this.#over) return;
     this.#said = performance.now();
-    complain(waitingText(state, this.#progress));
+    const facts = [
+      ...(this.#progress === undefined ? [] : [progressText(this.#progress)]),
+      ...(state.limit === 0 ? ['paused'] : []),
+      ...(state.holders.length > 0 ? [holdersText(state)] : []),
+    ];
+    complain(`waiting for ${state.name}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`);
   }
 }
 
-/** @param progress of the request, where it is known */
-function waitingText(state: SemaphoreState, progress: QueueProgress | undefined): string {
-  const { name, limit, holders } = state;
+function holdersText({ holders }: SemaphoreState): string {
   const labels = holders.slice(0, MOST_NAMED).map(({ label }) => label);
   const others = holders.length - labels.length;
-  const more = others > 0 ? ` and ${others} more` : '';
-  const facts = [
-    ...(progress === undefined ? [] : [progressText(progress)]),
-    ...(limit === 0 ? ['paused'] : []),
-    ...(labels.length > 0 ? [`held by ${labels.join(', ')}${more}`] : []),
-  ];
-  return `waiting for ${name}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`;
+  return `held by ${labels.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
 /** `3rd of 17, about 40 s`. */

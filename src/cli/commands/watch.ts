@@ -1,22 +1,22 @@
 import type { Arguments } from '../arguments.js';
 import { signalCode } from '../child/child.js';
 import type { Command } from '../command.js';
-import { EXIT } from '../exit-code.js';
 import { UsageError } from '../failure.js';
 import type { Operator } from '../operator.js';
+import { withOperator } from '../operator.js';
+import { complain, print, printable } from '../output.js';
+import { limitText } from '../permits.js';
 import { FullScreen } from '../watch/full-screen.js';
-import { printLines } from '../watch/plain-lines.js';
 import { Screen } from '../watch/screen.js';
-import { Watcher } from '../watch/watcher.js';
+import type { Looks, Watched } from '../watch/seen.js';
+import { seenOf } from '../watch/seen.js';
 import { serverSettings } from '../common-options.js';
 import { showUrl } from '../server-url.js';
-import { withOperator } from '../with-operator.js';
 
 /** More would only burden the server. */
 const SHORTEST_INTERVAL = 500;
 
 export const watchCommand: Command = {
-  name: 'watch',
   synopsis: '[OPTION…] [NAME]',
   summary: 'follow a semaphore, or all of them, live',
   description: `
@@ -31,13 +31,11 @@ order, l changes the limit, p pauses, r revokes the selected ticket (asks first)
 
 Grants are those seen: a permit that came and went between two looks is not counted. Where stdout is no
 terminal, each look is a plain line. The server gets 5 calls a second at most.`,
-  options: {
-    interval: { value: 'TIME', help: 'time between two looks; default 1s, minimum 500ms' },
+  options: { '--interval TIME': 'time between two looks; default 1s, minimum 500ms' },
+  examples: {
+    'redsem watch deploys': 'follow one semaphore',
+    'redsem watch --interval 10s deploys >> deploys.log': 'a line every ten seconds',
   },
-  examples: [
-    ['redsem watch deploys', 'follow one semaphore'],
-    ['redsem watch --interval 10s deploys >> deploys.log', 'a line every ten seconds'],
-  ],
   arguments: [0, 1],
   run: (args) => {
     const interval = args.duration('interval') ?? 1000;
@@ -48,19 +46,37 @@ terminal, each look is a plain line. The server gets 5 calls a second at most.`,
   },
 };
 
-async function watch(operator: Operator, args: Arguments, interval: number): Promise<number> {
+async function watch(operator: Operator, args: Arguments, interval: number): Promise<void> {
   const [name] = args.positionals;
-  // What cannot be is an error, not a line on the screen again and again.
+  // A wrong name is an error, not a line on the screen again and again.
   await (name === undefined ? operator.names() : operator.inspect(name));
-  const watcher = new Watcher(operator.sampler(interval));
-  if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') {
-    return printLines(watcher, name);
-  }
-  // What restores the terminal runs at the exit, which a signal alone would skip.
+  const looks = operator.sampler(interval);
+  if (!process.stdout.isTTY || process.env['TERM'] === 'dumb') return printLines(looks, name);
+  // The terminal is restored at the exit, which a signal alone would skip.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => process.exit(signalCode(signal)));
   }
   const server = showUrl(serverSettings(args).addresses[0]);
-  await new FullScreen(operator, watcher, new Screen(), { interval, server }).run(name);
-  return EXIT.ok;
+  return new FullScreen(operator, looks, new Screen(), { interval, server }).run(name);
+}
+
+/**
+ * One line for each semaphore and look, for pipes and log files. Never resolves: a signal ends it.
+ */
+function printLines(looks: Looks, name: string | undefined): Promise<never> {
+  let said: string | undefined;
+  return new Promise((_, reject) => {
+    looks.watch(name, () => {
+      const { trouble, failed, watched } = seenOf(looks, name);
+      if (trouble !== undefined && trouble !== said) complain(trouble);
+      said = trouble;
+      if (!failed) print(watched.map(textOf).join('')).catch(reject);
+    });
+  });
+}
+
+function textOf({ name, held, waiting, limit, grantsPerSecond }: Watched): string {
+  const counts = `held=${held} limit=${limitText(limit)} waiting=${waiting}`;
+  const shown = `name=${printable(JSON.stringify(name))}`;
+  return `${new Date().toISOString()} ${counts} grants/s=${grantsPerSecond.toFixed(1)} ${shown}\n`;
 }

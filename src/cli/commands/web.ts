@@ -3,15 +3,13 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { isIP } from 'node:net';
+import { quoted } from '../../arguments/shown.js';
 import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
 import { prefixOf, serverSettings } from '../common-options.js';
 import { connect } from '../connect.js';
-import { EXIT } from '../exit-code.js';
-import { describe, Failure, UsageError, usageOf } from '../failure.js';
-import type { ListenAddress } from '../listen-address.js';
-import { isLoopback, isWildcard, parseListenAddress, showHost } from '../listen-address.js';
+import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
 import { print } from '../output.js';
 
 const DEFAULT_ADDRESS = '127.0.0.1:8321';
@@ -20,7 +18,6 @@ const DEFAULT_ADDRESS = '127.0.0.1:8321';
 const MOST_CONNECTIONS = 500;
 
 export const webCommand: Command = {
-  name: 'web',
   synopsis: '[OPTION…]',
   summary: 'serve a live view of all semaphores to browsers',
   description: `
@@ -34,32 +31,25 @@ the wire as it is.
 
 However many pages are open, the Redis server gets at most 5 calls a second. SIGINT and SIGTERM end it.`,
   options: {
-    listen: { value: 'ADDRESS:PORT', help: `where; default ${DEFAULT_ADDRESS}, port 0: any` },
-    token: {
-      value: 'TEXT',
-      help: 'what the page asks for, 16 characters or more; default: a new one. Other users of the machine can see command lines',
-    },
-    'token-file': { value: 'FILE', help: 'the same, from the first line of a file' },
-    actions: { help: 'let the page change limits and revoke tickets' },
-    'read-only': { help: 'only show; the default' },
-    host: {
-      value: 'NAME',
-      multiple: true,
-      help: 'a name under which browsers reach it, besides the address; with its port unless that is --listen or the default one',
-    },
+    '--listen ADDRESS:PORT': `where; default ${DEFAULT_ADDRESS}, port 0: any`,
+    '--token TEXT':
+      'what the page asks for, 16 characters or more; default: a new one. Other users of the machine can see command lines',
+    '--token-file FILE': 'the same, from the first line of a file',
+    '--actions': 'let the page change limits and revoke tickets',
+    '--read-only': 'only show; the default',
+    '--host NAME …':
+      'a name under which browsers reach it, besides the address; with its port unless that is --listen or the default one',
   },
-  examples: [
-    ['redsem web', `at http://${DEFAULT_ADDRESS}/, for this machine alone`],
-    [
-      'redsem web --listen 0.0.0.0:8321 --token-file /run/secrets/view --host ops.example.com',
+  examples: {
+    'redsem web': `at http://${DEFAULT_ADDRESS}/, for this machine alone`,
+    'redsem web --listen 0.0.0.0:8321 --token-file /run/secrets/view --host ops.example.com':
       'for others, behind a proxy',
-    ],
-  ],
+  },
   arguments: [0, 0],
   run: serve,
 };
 
-async function serve(args: Arguments): Promise<number> {
+async function serve(args: Arguments): Promise<void> {
   if (args.flag('actions') && args.flag('read-only')) {
     throw new UsageError('--read-only: expected without --actions');
   }
@@ -72,34 +62,24 @@ async function serve(args: Arguments): Promise<number> {
     throw new UsageError('--host: expected the name under which browsers reach it');
   }
   const token = given ?? randomBytes(24).toString('base64url');
-  // Before it listens: what is requested while it loads would never be answered.
-  const { webView, toNodeListener } = await loadView();
+  // Before it listens: what is requested while it loads would never be answered. Not at the start
+  // of the program: the view is larger than all other commands.
+  const { webView } = await import('../../web/index.js');
+  const { toNodeListener } = await import('../../web/node.js');
   const redis = await connect(serverSettings(args));
   try {
-    const http = await listen(address);
-    const port = portOf(http);
+    const { http, port } = await listen(address);
     const hosts = hostsOf(address, port, args);
     const options = { prefix: prefixOf(args), actions: args.flag('actions'), token, hosts };
     http.on('request', toNodeListener(usageOf(() => webView(redis.target, options))));
-    const lines = [`http://${showHost(address.host)}:${port}/`];
-    if (given === undefined) lines.push(`token: ${token}`);
-    await print(`${lines.join('\n')}\n`);
-    await untilSignal();
+    const shownToken = given === undefined ? `token: ${token}\n` : '';
+    await print(`http://${showHost(address.host)}:${port}/\n${shownToken}`);
+    await Promise.race(['SIGINT', 'SIGTERM'].map((signal) => once(process, signal)));
     http.close();
     http.closeAllConnections();
-    return EXIT.ok;
   } finally {
     redis.disconnect();
   }
-}
-
-/** Loaded when it is needed: it is larger than all other commands. */
-async function loadView() {
-  const [{ webView }, { toNodeListener }] = await Promise.all([
-    import('../../web/index.js'),
-    import('../../web/node.js'),
-  ]);
-  return { webView, toNodeListener };
 }
 
 function givenToken(args: Arguments): string | undefined {
@@ -121,23 +101,52 @@ function hostsOf(address: ListenAddress, port: number, args: Arguments): string[
   return [...withPort, ...args.texts('host').flatMap((name) => [name, `${name}:${port}`])];
 }
 
-async function listen({ host, port }: ListenAddress): Promise<HttpServer> {
+async function listen({ host, port }: ListenAddress): Promise<{ http: HttpServer; port: number }> {
   const http = createServer();
   http.maxConnections = MOST_CONNECTIONS;
   http.listen({ host, port });
   await once(http, 'listening').catch((error: unknown) => {
     throw new Failure(EXIT.unavailable, `cannot listen: ${describe(error)}`, error);
   });
-  return http;
+  const bound = http.address();
+  return { http, port: typeof bound === 'object' && bound !== null ? bound.port : 0 };
 }
 
-function portOf(http: HttpServer): number {
-  const address: AddressInfo | string | null = http.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
+/** Where a server listens. */
+interface ListenAddress {
+  /** An IP address, or a name of this machine. */
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
 }
 
-function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  });
+/**
+ * `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+ * @throws {UsageError}
+ */
+function parseListenAddress(option: string, text: string): ListenAddress {
+  const [, inBrackets, plain, digits = ''] =
+    /^(?:\[([\da-f:]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
+  const host = inBrackets ?? plain;
+  const port = Number(digits);
+  const isRight = host !== undefined && port <= 65_535;
+  if (isRight && (inBrackets === undefined || isIP(inBrackets) === 6)) return { host, port };
+  throw new UsageError(
+    `${option}: expected ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:8080, got ${quoted(text)}`,
+  );
+}
+
+/** Whether only this machine can reach it. */
+function isLoopback({ host }: ListenAddress): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** Whether it is every address of this machine, and so no name for it. */
+function isWildcard({ host }: ListenAddress): boolean {
+  return /^[0:.]+$/.test(host);
+}
+
+/** As it is written in a URL. */
+function showHost(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
 }

@@ -7,9 +7,8 @@ export class Cursor {
 
   /** The index among the rows as they are now. */
   on(rows: readonly Row[]): number {
-    const found = this.#key === undefined ? -1 : rows.findIndex(({ key }) => key === this.#key);
-    if (found >= 0) this.#index = found;
-    this.#index = Math.max(0, Math.min(this.#index, rows.length - 1));
+    const found = rows.findIndex(({ key }) => key === this.#key);
+    this.#index = Math.max(0, Math.min(found < 0 ? this.#index : found, rows.length - 1));
     return this.#index;
   }
 
@@ -23,10 +22,5 @@ export class Cursor {
   moveTo(index: number, rows: readonly Row[]): void {
     this.#index = Math.max(0, Math.min(index, rows.length - 1));
     this.#key = rows[this.#index]?.key;
-  }
-
-  reset(): void {
-    this.#index = 0;
-    this.#key = undefined;
   }
 }

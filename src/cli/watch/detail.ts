@@ -1,103 +1,64 @@
-import type { HolderState, WaiterState } from '../../index.js';
-import { STEP_MS, STEPS } from '../../sampler/history.js';
+import type { Column } from '../columns.js';
 import { showDuration } from '../duration.js';
-import { ceilingOf, heldOf } from '../limit-text.js';
+import { heldOf, loadStyle, permitBar } from '../permits.js';
 import { holderColumns, WAITER_COLUMNS } from '../status-table.js';
 import type { Line } from '../style.js';
-import { atBothEnds, lineOf, spanOf, whatFits } from '../style.js';
+import { lineOf, whatFits } from '../style.js';
 import { fit } from '../text-width.js';
 import type { Size } from './frame.js';
-import { permitBar, sparkline } from './graphs.js';
+import { graphLines } from './graphs.js';
 import { sectionLines } from './section.js';
-import { loadStyle } from './state-style.js';
-import type { View, Watched } from './view.js';
+import type { Watched } from './seen.js';
+import type { Row, View } from './view.js';
 import { rowsOf } from './view.js';
-import type { TicketTimes } from './ticket-times.js';
-import { timelineOf } from './timeline.js';
 
 /** From this width on there is room for the ids and the fencing tokens. */
 const WIDE = 100;
+const IDS = ['TOKEN', 'TICKET', 'REQUEST'];
 /** From these heights on there are three graphs, and empty lines between the parts. */
 const [TALL, ROOMY] = [14, 18];
 
-/** One semaphore: its permits, the last minutes, who holds and who waits. */
+/** One semaphore: its permits, the last minutes, its holders and its waiters. */
 export function detailLines(view: View, watched: Watched, size: Size): Line[] {
-  const { summary, ticketTimes } = watched;
-  const bar = permitBar(summary.held, summary.limit, size.columns);
-  const roomy = size.rows >= ROOMY;
+  const { columns } = size;
+  const [tall, roomy] = [size.rows >= TALL, size.rows >= ROOMY];
   const head: Line[] = [
-    lineOf(titleOf(watched, size.columns), 'strong'),
-    lineOf(bar, loadStyle(summary)),
-    ...graphLines(view, watched, size),
+    lineOf(titleOf(watched, columns), 'strong'),
+    lineOf(permitBar(watched, columns), loadStyle(watched)),
+    ...graphLines(watched, view.seenAt ?? view.now, { columns, all: tall, withSpan: roomy }),
     ...(roomy ? [[]] : []),
   ];
   const rows = rowsOf(view);
-  const holders = rows.flatMap((row) => (row.kind === 'holder' ? [row.holder] : []));
-  const waiters = rows.flatMap((row) => (row.kind === 'waiter' ? [row.waiter] : []));
-  if (rows.length === 0) return [...head, ...emptyLines(view, watched)];
   const chosen = rows[view.selected];
-  const foot = size.columns < WIDE && size.rows >= TALL && chosen !== undefined;
-  const left = { ...size, rows: size.rows - head.length - (foot ? 1 : 0) };
-  const lists = listLines(view.selected, { holders, waiters, ticketTimes }, left, roomy);
-  if (!foot) return [...head, ...lists];
-  const gap = Array.from({ length: left.rows - lists.length }, (): Line => []);
-  return [...head, ...lists, ...gap, lineOf(idsOf(chosen), 'faint')];
+  if (chosen === undefined) return [...head, ...emptyLines(view, watched)];
+  const foot = columns < WIDE && tall ? [lineOf(idsOf(chosen), 'faint')] : [];
+  const room = size.rows - head.length - foot.length;
+  const lists = listLines(view, rows, { columns, rows: room }, roomy);
+  const gap = foot.length === 0 ? 0 : room - lists.length;
+  return [...head, ...lists, ...Array.from({ length: gap }, () => []), ...foot];
 }
 
-function idsOf(row: ReturnType<typeof rowsOf>[number]): string {
-  if (row.kind === 'holder') {
-    const { id, fencingToken, slots } = row.holder;
-    return `ticket ${id} · token ${fencingToken} · slots ${slots.join(',')}`;
-  }
-  return row.kind === 'waiter' ? `request ${row.waiter.id}` : '';
+function idsOf({ key, holder }: Row): string {
+  if (holder === undefined) return `request ${key}`;
+  return `ticket ${key} · token ${holder.fencingToken} · slots ${holder.slots.join(',')}`;
 }
 
-function titleOf({ summary, oldestWait, rate }: Watched, columns: number): string {
-  const { name, held, limit, waiting } = summary;
-  const state = limit === 0 ? `paused, ${held} held` : heldOf(held, limit);
+function titleOf(watched: Watched, columns: number): string {
+  const { name, held, limit, waiting, oldestWait, grantsPerSecond } = watched;
   return whatFits(
     [
       fit(name, Math.max(8, columns - 30)),
-      state,
+      limit === 0 ? `paused, ${held} held` : heldOf(watched),
       `${waiting} waiting`,
       ...(oldestWait === undefined ? [] : [`oldest ${showDuration(oldestWait)}`]),
-      `${rate.toFixed(1)} grants/s`,
+      `${grantsPerSecond.toFixed(1)} grants/s`,
     ],
     ' · ',
     columns,
   );
 }
 
-/** As many steps as there are columns for; the newest is at the right. */
-function graphLines({ now }: View, { summary, steps }: Watched, size: Size): Line[] {
-  const all = timelineOf(steps, STEP_MS, STEPS, now);
-  const values: readonly [string, readonly number[], number][] = [
-    ['held', all.held, ceilingOf(summary.limit)],
-    ['waiting', all.waiting, 0],
-    ['grants/s', all.grantsPerSecond, 0],
-  ];
-  const shown = size.rows >= TALL ? values : values.slice(1, 2);
-  const scales = shown.map(([, each, least]) => shortNumber(Math.max(least, ...each)));
-  const digits = Math.max(...scales.map(({ length }) => length));
-  const legends = shown.map(
-    ([name], i) => `${name.padEnd(8)}  max ${(scales[i] ?? '').padStart(digits)}  `,
-  );
-  const count = Math.max(0, Math.min(STEPS, size.columns - (legends[0]?.length ?? 0)));
-  const graphs = shown.map(([, each, least], i): Line => {
-    const graph = sparkline(each.slice(STEPS - count), Math.max(least, ...each));
-    return [spanOf(legends[i] ?? '', 'faint'), { text: graph }];
-  });
-  if (size.rows < ROOMY) return graphs;
-  const span = `last ${showDuration(count * STEP_MS)}`;
-  return [atBothEnds([], lineOf(span, 'faint'), size.columns), ...graphs];
-}
-
-function shortNumber(value: number): string {
-  return Number.isInteger(value) ? String(value) : value.toFixed(1);
-}
-
-function emptyLines({ filter }: View, { summary, isClose }: Watched): Line[] {
-  const { name, held, waiting, limit } = summary;
+function emptyLines({ filter }: View, { name, held, waiting, limit, isClose }: Watched): Line[] {
   if (!isClose) return [lineOf('looking …')];
   if (held + waiting > 0) return [lineOf(`nobody here contains ${filter}; esc shows all`)];
   if (limit !== null) return [lineOf('nobody holds a permit, nobody waits')];
@@ -112,39 +73,40 @@ function quoted(name: string): string {
   return /^[\w.:@/-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-interface Lists {
-  readonly holders: readonly HolderState[];
-  readonly waiters: readonly WaiterState[];
-  readonly ticketTimes: TicketTimes;
-}
-
 /** Both lists; the one with the cursor gets what the other, or its third, leaves. */
-function listLines(selected: number, lists: Lists, size: Size, roomy: boolean): Line[] {
-  const { holders, waiters, ticketTimes } = lists;
-  const inHolders = selected < holders.length;
-  const gap: Line[] = roomy && holders.length > 0 && waiters.length > 0 ? [[]] : [];
+function listLines(view: View, rows: readonly Row[], size: Size, roomy: boolean): Line[] {
+  const holders = rows.flatMap(({ holder }) => holder ?? []);
+  const waiters = rows.flatMap(({ waiter }) => waiter ?? []);
+  const inHolders = view.selected < holders.length;
+  const [ofHolders, ofWaiters] = [linesOf(holders), linesOf(waiters)];
+  const gap: Line[] = roomy && ofHolders > 0 && ofWaiters > 0 ? [[]] : [];
   const room = size.rows - gap.length;
-  const first = needed(inHolders ? holders : waiters);
-  const other = needed(inHolders ? waiters : holders);
-  const forOther = Math.min(other, Math.max(Math.floor(room / 3), room - first));
-  const [above, below] = inHolders ? [room - forOther, forOther] : [forOther, room - forOther];
+  const forOther = (own: number, other: number): number =>
+    Math.min(other, Math.max(Math.floor(room / 3), room - own));
+  const above = inHolders
+    ? Math.min(ofHolders, room - forOther(ofHolders, ofWaiters))
+    : forOther(ofWaiters, ofHolders);
+  const below = inHolders ? forOther(ofHolders, ofWaiters) : room - above;
   const { columns } = size;
+  const known = <R>(table: readonly Column<R>[]): readonly Column<R>[] =>
+    columns >= WIDE ? table : table.filter(({ head }) => !IDS.includes(head));
+  const holderTable = known(holderColumns((holder) => view.ticketTimes.expiresSoon(holder)));
   return [
-    ...sectionLines(holderColumns(ticketTimes, columns >= WIDE), holders, {
+    ...sectionLines(holderTable, holders, {
       columns,
-      rows: Math.min(above, needed(holders)),
-      selected: inHolders ? selected : undefined,
+      rows: above,
+      selected: inHolders ? view.selected : undefined,
     }),
     ...gap,
-    ...sectionLines(
-      WAITER_COLUMNS.filter(({ head }) => columns >= WIDE || head !== 'REQUEST'),
-      waiters,
-      { columns, rows: below, selected: inHolders ? undefined : selected - holders.length },
-    ),
+    ...sectionLines(known(WAITER_COLUMNS), waiters, {
+      columns,
+      rows: below,
+      selected: inHolders ? undefined : view.selected - holders.length,
+    }),
   ];
 }
 
-/** Lines of a whole list, with its head. */
-function needed(rows: readonly unknown[]): number {
+/** With the head. */
+function linesOf(rows: readonly unknown[]): number {
   return rows.length === 0 ? 0 : rows.length + 1;
 }

@@ -1,8 +1,10 @@
+import type { Column } from '../columns.js';
+import { tableLines } from '../columns.js';
+import { showDuration } from '../duration.js';
 import type { Line, Style } from '../style.js';
-import { fitLine, lineOf, restyled, whatFits } from '../style.js';
+import { atBothEnds, fitLine, lineOf, restyled, whatFits } from '../style.js';
+import { widthOf } from '../text-width.js';
 import { detailLines } from './detail.js';
-import { headerLine, isFresh } from './header.js';
-import { helpLines } from './help-lines.js';
 import { overviewLines } from './overview.js';
 import type { View } from './view.js';
 import { orderName } from './view.js';
@@ -12,19 +14,42 @@ export interface Size {
   readonly rows: number;
 }
 
+const TITLE = 'redsem watch';
+
+/** From this age on the numbers say how old they are, in milliseconds. */
+const AGE_SHOWN = 2000;
+
+type KeyRow = readonly [key: string, what: string];
+
+const KEYS: readonly KeyRow[] = [
+  ['↑ ↓, k j', 'move the cursor'],
+  ['PgUp PgDn', 'by a page; Home End, g G'],
+  ['enter', 'open the semaphore'],
+  ['esc', 'clear the filter, go back'],
+  ['/', 'rows that contain a text'],
+  ['s', 'next order'],
+  ['l', 'change the limit'],
+  ['p', 'pause, resume'],
+  ['r', 'revoke the ticket; asks'],
+  ['q, Ctrl-C', 'quit'],
+];
+
+const COLUMNS: readonly Column<KeyRow>[] = [
+  { head: '', rank: 1, cell: ([key]) => ({ text: key, style: 'strong' }) },
+  { head: '', rank: 2, least: 10, cell: ([, what]) => what },
+];
+
 /** What the screen shows: no line wider than it, no more lines than it has. */
 export function frame(view: View, size: Size): Line[] {
   const foot = footLines(view, size.columns);
-  const header = headerLine(view, size.columns);
   const room = Math.max(0, size.rows - foot.length - 1);
   const body = bodyLines(view, { ...size, rows: room }).slice(0, room);
   const gap = Array.from({ length: room - body.length }, (): Line => []);
-  return [header, ...body, ...gap, ...foot]
+  return [headerLine(view, size.columns), ...body, ...gap, ...foot]
     .slice(-size.rows)
     .map((line) => fitLine(line, size.columns));
 }
 
-/** Numbers that are not of now look like it at once. */
 function bodyLines(view: View, size: Size): Line[] {
   if (view.help) return helpLines(size);
   const [first] = view.watched;
@@ -33,18 +58,18 @@ function bodyLines(view: View, size: Size): Line[] {
       ? detailLines(view, first, size)
       : overviewLines(view, size);
   if (isFresh(view)) return lines;
-  return lines.map((line) => (isChosen(line) ? line : restyled(line, 'faint')));
-}
-
-function isChosen(line: Line): boolean {
-  return line.some(({ style }) => style === 'chosen');
+  // Numbers that are not of now look like it at once.
+  return lines.map((line) =>
+    line.some(({ style }) => style === 'chosen') ? line : restyled(line, 'faint'),
+  );
 }
 
 function footLines(view: View, columns: number): Line[] {
-  const notes: [string | undefined, Style | undefined][] = [
-    [view.trouble, 'alarm'],
-    [view.filter === '' ? undefined : `filter: ${view.filter}`, undefined],
-    [view.message, 'strong'],
+  const { trouble, filter, message } = view;
+  const notes: [string | undefined, Style?][] = [
+    [trouble, 'alarm'],
+    [filter === '' ? undefined : `filter: ${filter}`],
+    [message, 'strong'],
   ];
   return [
     ...notes.flatMap(([text, style]) => (text === undefined ? [] : [lineOf(text, style)])),
@@ -60,4 +85,41 @@ function keyLine(view: View, columns: number): string {
       ? ['q quit', '? help', 'enter open', '/ filter', 'l limit', 'p pause', sort, '↑↓ move']
       : ['q quit', '? help', 'esc back', 'r revoke', '/ filter', 'l limit', 'p pause', sort];
   return whatFits(keys, '  ', columns);
+}
+
+/** How far the numbers can be believed, and how that looks. */
+function stateOf({ connected, failed, seenAt }: View): [state: string, style?: Style] {
+  if (!connected) return ['not connected', 'alarm'];
+  if (failed) return ['no answer', 'alarm'];
+  return seenAt === undefined ? ['connecting'] : ['connected', 'good'];
+}
+
+/** Whether the numbers may be shown as they are now. */
+function isFresh(view: View): boolean {
+  return stateOf(view)[0] === 'connected';
+}
+
+/** Which server, and how old the numbers are: what matters least goes where there is no room. */
+function headerLine(view: View, columns: number): Line {
+  const { server, interval, seenAt = view.now, now } = view;
+  const [state, style] = stateOf(view);
+  const age = now - seenAt;
+  const status = `${state}${age >= AGE_SHOWN ? `, ${showDuration(age)} old` : ''}`;
+  const every = `every ${showDuration(interval)}`;
+  const clock = new Date(seenAt).toTimeString().slice(0, 8);
+  for (const details of [[server, every, clock], [server, clock], [server], [clock]]) {
+    const before = details.map((detail) => `${detail} · `).join('');
+    const room = columns - widthOf(before) - widthOf(status);
+    if (room < 0) continue;
+    const title = room < TITLE.length + 2 ? [] : lineOf(TITLE, 'strong');
+    return atBothEnds(title, [{ text: before }, { text: status, style }], columns);
+  }
+  return lineOf(status, style);
+}
+
+/** What the keys do. */
+function helpLines({ columns, rows }: Size): Line[] {
+  const [, ...lines] = tableLines(COLUMNS, KEYS, columns);
+  const title = [lineOf('Keys; any of them closes this', 'head'), []];
+  return rows < lines.length + title.length ? lines : [...title, ...lines];
 }

@@ -1,28 +1,24 @@
+import type { HolderState } from '../../index.js';
 import { describe } from '../failure.js';
-import type { Operator, SemaphoreSummary } from '../operator.js';
+import type { Operator } from '../operator.js';
 import type { Action } from './actions.js';
-import { pauseOrResume, perform, questionOf } from './actions.js';
+import { limiting, pausing, resuming, revoking } from './actions.js';
 import { Cursor } from './cursor.js';
 import { frame } from './frame.js';
-import { freshnessOf } from './freshness.js';
-import type { Key } from './keys.js';
-import { keysIn } from './keys.js';
+import { edited, keysIn } from './keys.js';
 import type { Screen } from './screen.js';
+import type { Looks, Watched } from './seen.js';
+import { seenOf, TicketTimes } from './seen.js';
 import type { Row, View } from './view.js';
 import { rowsOf } from './view.js';
-import type { Watcher } from './watcher.js';
 
 /** What the keys mean now: an answer, or a part of a filter; else each has its job. */
 type Mode =
   | { readonly kind: 'keys' | 'help' | 'filter' }
   | { readonly kind: 'question'; readonly action: Action; readonly typed: string };
 
-export interface ScreenSettings {
-  /** Milliseconds between two looks. */
-  readonly interval: number;
-  /** The server, without password. */
-  readonly server: string;
-}
+/** The time between looks, and the server without password. */
+export type ScreenSettings = Pick<View, 'interval' | 'server'>;
 
 /** How often the screen is drawn between looks, in milliseconds: a lost connection shows soon. */
 const DRAW_EVERY = 250;
@@ -32,30 +28,31 @@ const KEYS_MODE: Mode = { kind: 'keys' };
 /** The full-screen view: what the keys do. */
 export class FullScreen {
   readonly #operator: Operator;
-  readonly #watcher: Watcher;
+  readonly #looks: Looks;
   readonly #screen: Screen;
   readonly #settings: ScreenSettings;
-  readonly #cursor = new Cursor();
+  readonly #ticketTimes = new TicketTimes();
   /** Limits of the semaphores that were paused here. */
-  readonly #before = new Map<string, number>();
+  readonly #paused = new Map<string, number>();
+  #cursor = new Cursor();
   #name: string | undefined;
   #order = 0;
   #filter = '';
   #mode: Mode = KEYS_MODE;
   #message: string | undefined;
   #nextDraw: NodeJS.Timeout | undefined;
+  #stopLooking: () => void = () => undefined;
   #end: () => void = () => undefined;
 
-  constructor(operator: Operator, watcher: Watcher, screen: Screen, settings: ScreenSettings) {
+  constructor(operator: Operator, looks: Looks, screen: Screen, settings: ScreenSettings) {
     this.#operator = operator;
-    this.#watcher = watcher;
+    this.#looks = looks;
     this.#screen = screen;
     this.#settings = settings;
   }
 
   /** Resolves when the user quits. */
   async run(name: string | undefined): Promise<void> {
-    this.#name = name;
     const ended = new Promise<void>((resolve) => {
       this.#end = resolve;
     });
@@ -64,20 +61,33 @@ export class FullScreen {
       this.#draw();
     };
     this.#screen.open(onKeys, () => this.#draw());
-    this.#look();
+    this.#goTo(name);
     this.#draw();
     await ended;
-    this.#watcher.stop();
+    this.#stopLooking();
     clearTimeout(this.#nextDraw);
     this.#screen.close();
   }
 
+  #goTo(name: string | undefined): void {
+    this.#name = name;
+    this.#order = 0;
+    this.#filter = '';
+    this.#cursor = new Cursor();
+    this.#look();
+  }
+
   #look(): void {
-    this.#watcher.follow(this.#name, () => {
-      const rows = rowsOf(this.#view());
-      if (this.#cursor.hasLost(rows)) this.#message ??= 'the selected row has ended';
+    const name = this.#name;
+    const stop = this.#looks.watch(name, () => {
+      if (name !== undefined)
+        this.#ticketTimes.see(this.#looks.semaphore(name)?.detail?.holders ?? []);
+      if (this.#cursor.hasLost(rowsOf(this.#view())))
+        this.#message ??= 'the selected row has ended';
       this.#draw();
     });
+    this.#stopLooking();
+    this.#stopLooking = stop;
   }
 
   #draw(): void {
@@ -87,21 +97,18 @@ export class FullScreen {
   }
 
   #view(): View {
-    const { seenAt, trouble } = this.#watcher;
-    const name = this.#name;
-    const now = Date.now();
     const view: View = {
       ...this.#settings,
-      freshness: freshnessOf(this.#watcher, this.#operator, now),
-      name,
-      watched: this.#watcher.watched,
+      ...seenOf(this.#looks, this.#name),
+      connected: this.#operator.connected,
+      now: Date.now(),
+      name: this.#name,
       filter: this.#filter,
       order: this.#order,
       selected: 0,
       message: this.#question() ?? this.#message,
-      trouble,
       help: this.#mode.kind === 'help',
-      now: seenAt ?? now,
+      ticketTimes: this.#ticketTimes,
     };
     return { ...view, selected: this.#cursor.on(rowsOf(view)) };
   }
@@ -110,48 +117,49 @@ export class FullScreen {
     const mode = this.#mode;
     if (mode.kind === 'filter') return 'type what rows must contain; enter keeps it, esc clears it';
     if (mode.kind !== 'question') return undefined;
-    return questionOf(mode.action) + (mode.action.kind === 'limit' ? `${mode.typed}▏` : '');
+    const { question, takesNumber } = mode.action;
+    return takesNumber === true ? `${question}${mode.typed}▏` : question;
   }
 
-  #onKey(key: Key): void {
+  #onKey(key: string): void {
     const mode = this.#mode;
-    if (key.name === 'interrupt') return this.#end();
+    if (key === 'interrupt') return this.#end();
     if (mode.kind === 'filter') this.#onFilterKey(key);
     else if (mode.kind === 'question') this.#onAnswerKey(key, mode.action, mode.typed);
-    else if (key.text === 'q') return this.#end();
+    else if (key === 'q') return this.#end();
     else if (mode.kind === 'help') this.#mode = KEYS_MODE;
     else {
       this.#message = undefined;
-      this.#move(key);
-      this.#act(key);
+      const rows = rowsOf(this.#view());
+      const at = this.#cursor.on(rows);
+      const goal = this.#goal(key, at, rows.length);
+      if (goal === undefined) this.#act(key, rows[at]);
+      else this.#cursor.moveTo(goal, rows);
     }
   }
 
-  #move({ name, text }: Key): void {
-    const rows = rowsOf(this.#view());
-    const at = this.#cursor.on(rows);
+  /** The row that a key moves the cursor to; undefined for all other keys. */
+  #goal(key: string, at: number, count: number): number | undefined {
     const page = Math.max(1, this.#screen.size.rows - 6);
-    if (name === 'up' || text === 'k') this.#cursor.moveTo(at - 1, rows);
-    else if (name === 'down' || text === 'j') this.#cursor.moveTo(at + 1, rows);
-    else if (name === 'page up') this.#cursor.moveTo(at - page, rows);
-    else if (name === 'page down') this.#cursor.moveTo(at + page, rows);
-    else if (name === 'first' || text === 'g') this.#cursor.moveTo(0, rows);
-    else if (name === 'last' || text === 'G') this.#cursor.moveTo(rows.length - 1, rows);
+    if (key === 'up' || key === 'k') return at - 1;
+    if (key === 'down' || key === 'j') return at + 1;
+    if (key === 'page up') return at - page;
+    if (key === 'page down') return at + page;
+    if (key === 'first' || key === 'g') return 0;
+    return key === 'last' || key === 'G' ? count - 1 : undefined;
   }
 
-  #act({ name, text }: Key): void {
-    const row = this.#selectedRow();
-    const summary = this.#selectedSummary();
-    if (name === 'enter' && row?.kind === 'semaphore') this.#goTo(row.key);
-    else if (name === 'escape' || name === 'delete') this.#back();
-    else if (text === 's') this.#order += 1;
-    else if (text === '?') this.#mode = { kind: 'help' };
-    else if (text === '/') this.#mode = { kind: 'filter' };
-    else if (summary === undefined) return;
-    else if (text === 'r' && row?.kind === 'holder') {
-      this.#ask({ kind: 'revoke', name: summary.name, holder: row.holder });
-    } else if (text === 'l') this.#ask({ kind: 'limit', name: summary.name, limit: summary.limit });
-    else if (text === 'p') this.#ask(pauseOrResume(summary, this.#before.get(summary.name)));
+  #act(key: string, row: Row | undefined): void {
+    const semaphore = this.#name === undefined ? row?.watched : this.#view().watched[0];
+    if (key === 'enter' && row?.watched !== undefined) this.#goTo(row.key);
+    else if (key === 'escape' || key === 'delete') this.#back();
+    else if (key === 's') this.#order += 1;
+    else if (key === '?') this.#mode = { kind: 'help' };
+    else if (key === '/') this.#mode = { kind: 'filter' };
+    else if (semaphore !== undefined) {
+      const action = this.#actionOf(key, semaphore, row?.holder);
+      if (action !== undefined) this.#mode = { kind: 'question', action, typed: '' };
+    }
   }
 
   #back(): void {
@@ -159,63 +167,36 @@ export class FullScreen {
     else if (this.#name !== undefined) this.#goTo(undefined);
   }
 
-  #selectedRow(): Row | undefined {
-    const view = this.#view();
-    return rowsOf(view)[view.selected];
+  /** The change that a key asks for, of the semaphore that is open or under the cursor. */
+  #actionOf(key: string, semaphore: Watched, holder: HolderState | undefined): Action | undefined {
+    const { name, limit } = semaphore;
+    const before = this.#paused.get(name);
+    if (key === 'r' && holder !== undefined) return revoking(this.#operator, name, holder);
+    if (key === 'p' && limit !== 0) return pausing(this.#operator, semaphore, this.#paused);
+    if (key === 'p' && before !== undefined) return resuming(this.#operator, name, before);
+    return key === 'l' || key === 'p' ? limiting(this.#operator, semaphore) : undefined;
   }
 
-  /** The semaphore that a change is for: the one that is open, else the one under the cursor. */
-  #selectedSummary(): SemaphoreSummary | undefined {
-    const row = this.#selectedRow();
-    if (this.#name !== undefined) return this.#view().watched[0]?.summary;
-    return row?.kind === 'semaphore' ? row.watched.summary : undefined;
+  #onFilterKey(key: string): void {
+    if (key === 'enter' || key === 'escape') this.#mode = KEYS_MODE;
+    this.#filter = key === 'escape' ? '' : edited(this.#filter, key);
   }
 
-  #goTo(name: string | undefined): void {
-    this.#name = name;
-    this.#order = 0;
-    this.#filter = '';
-    this.#cursor.reset();
-    this.#look();
-  }
-
-  #ask(action: Action): void {
-    this.#mode = { kind: 'question', action, typed: '' };
-  }
-
-  #onFilterKey({ name, text }: Key): void {
-    if (name === 'enter' || name === 'escape') this.#mode = KEYS_MODE;
-    if (name === 'escape') this.#filter = '';
-    this.#filter = edited(this.#filter, { name, text });
-  }
-
-  #onAnswerKey(key: Key, action: Action, typed: string): void {
-    if (action.kind === 'limit' && key.name !== 'enter' && key.name !== 'escape') {
+  #onAnswerKey(key: string, action: Action, typed: string): void {
+    const isEnd = action.takesNumber !== true || key === 'enter' || key === 'escape';
+    if (!isEnd) {
       const answer = edited(typed, key);
-      const isNumber = /^[+-]?\d*$/.test(answer);
-      this.#mode = { kind: 'question', action, typed: isNumber ? answer : typed };
+      this.#mode = { kind: 'question', action, typed: /^[+-]?\d*$/.test(answer) ? answer : typed };
       return;
     }
     this.#mode = KEYS_MODE;
-    const agreed =
-      action.kind === 'limit' ? key.name === 'enter' && typed !== '' : /^y$/i.test(key.text);
+    const agreed = action.takesNumber === true ? key === 'enter' && typed !== '' : /^y$/i.test(key);
     if (agreed) void this.#perform(action, typed);
   }
 
   async #perform(action: Action, typed: string): Promise<void> {
-    const limit = this.#selectedSummary()?.limit ?? 0;
-    try {
-      this.#message = await perform(this.#operator, action, typed);
-      if (action.kind === 'pause' && limit > 0) this.#before.set(action.name, limit);
-    } catch (error) {
-      this.#message = describe(error);
-    }
+    this.#message = await action.perform(typed).catch(describe);
     this.#look();
     this.#draw();
   }
-}
-
-/** A line of text after one more key. */
-function edited(line: string, { name, text }: Key): string {
-  return name === 'delete' ? line.slice(0, -1) : line + text;
 }

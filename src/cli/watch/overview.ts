@@ -1,99 +1,78 @@
 import { NO_LIMIT } from '../../backends/protocol.js';
 import type { Column } from '../columns.js';
 import { showDuration } from '../duration.js';
-import { limitText } from '../limit-text.js';
-import type { Line } from '../style.js';
-import { lineOf, spanOf, whatFits } from '../style.js';
-import { permitBar } from './graphs.js';
-import { sectionLines } from './section.js';
-import { loadStyle } from './state-style.js';
-import type { View, Watched } from './view.js';
-import { rowsOf } from './view.js';
+import { limitText, loadStyle, permitBar } from '../permits.js';
+import type { Line, Span } from '../style.js';
+import { lineOf, whatFits } from '../style.js';
 import type { Size } from './frame.js';
+import { sectionLines } from './section.js';
+import type { Watched } from './seen.js';
+import type { View } from './view.js';
+import { rowsOf } from './view.js';
 
 /** From this height on there are empty lines between the parts. */
 const ROOMY = 16;
 
+const COLUMNS: readonly Column<Watched>[] = [
+  { head: 'NAME', rank: 1, least: 12, cell: ({ name }) => name },
+  { head: 'HELD', rank: 2, isNumber: true, cell: heldCell },
+  { head: '', rank: 5, least: 8, most: 24, cell: barCell },
+  { head: 'WAITING', rank: 3, isNumber: true, cell: waitingCell },
+  { head: 'OLDEST', rank: 4, isNumber: true, cell: ({ oldestWait: oldest }) => timeText(oldest) },
+  { head: 'GRANTS/S', rank: 6, isNumber: true, cell: (each) => each.grantsPerSecond.toFixed(1) },
+];
+
 /** All semaphores, a row for each. */
 export function overviewLines(view: View, size: Size): Line[] {
-  const semaphores = rowsOf(view).flatMap((row) => (row.kind === 'semaphore' ? [row.watched] : []));
-  const head = [lineOf(totals(view, size.columns), 'strong')];
-  if (view.freshness.age === undefined) return head;
+  const { seenAt, watched, filter, selected } = view;
+  if (seenAt === undefined) return [lineOf('looking for semaphores …', 'strong')];
+  const semaphores = rowsOf(view).flatMap((row) => row.watched ?? []);
+  const head = [lineOf(totals(watched, size.columns), 'strong')];
   if (size.rows >= ROOMY) head.push([]);
-  if (semaphores.length === 0) return [...head, ...emptyLines(view)];
-  const place = {
-    columns: size.columns,
-    rows: size.rows - head.length,
-    selected: view.selected,
-  };
-  return [...head, ...sectionLines(COLUMNS, semaphores, place)];
+  if (semaphores.length > 0) {
+    const place = { ...size, rows: size.rows - head.length, selected };
+    return [...head, ...sectionLines(COLUMNS, semaphores, place)];
+  }
+  if (watched.length > 0) return [...head, lineOf(`no name contains ${filter}; esc shows all`)];
+  const hints = ['none was used within the last day', 'try: redsem run demo -- sleep 10'];
+  return [...head, ...hints.map((hint) => lineOf(hint))];
 }
 
-function emptyLines({ filter, watched }: View): Line[] {
-  if (watched.length > 0) return [lineOf(`no name contains ${filter}; esc shows all`)];
-  return [lineOf('none was used within the last day'), lineOf('try: redsem run demo -- sleep 10')];
-}
-
-/** Of all, also those that the filter hides. */
-function totals({ watched, freshness }: View, columns: number): string {
-  if (freshness.age === undefined) return 'looking for semaphores …';
+/** Of all, also of the semaphores that the filter hides. */
+function totals(watched: readonly Watched[], columns: number): string {
   const count = `${watched.length} ${watched.length === 1 ? 'semaphore' : 'semaphores'}`;
+  if (watched.length === 0) return count;
   const sum = (value: (each: Watched) => number): number =>
     watched.reduce((total, each) => total + value(each), 0);
   const oldest = watched.flatMap(({ oldestWait }) => oldestWait ?? []);
-  if (watched.length === 0) return count;
+  // A sum of limits says nothing where a semaphore has none.
+  const hasLimits = watched.every(({ limit }) => limit !== NO_LIMIT);
+  const of = hasLimits ? ` of ${sum(({ limit }) => limit ?? 0)}` : '';
   return whatFits(
     [
       count,
-      `${sum(({ summary }) => summary.waiting)} waiting`,
-      ...(oldest.length > 0
-        ? [`oldest ${showDuration(oldest.reduce((a, b) => Math.max(a, b)))}`]
-        : []),
-      `${sum(({ summary }) => summary.held)}${ofLimits(watched)} held`,
-      `${sum(({ rate }) => rate).toFixed(1)} grants/s`,
+      `${sum(({ waiting }) => waiting)} waiting`,
+      ...(oldest.length > 0 ? [`oldest ${timeText(oldest.reduce((a, b) => Math.max(a, b)))}`] : []),
+      `${sum(({ held }) => held)}${of} held`,
+      `${sum(({ grantsPerSecond }) => grantsPerSecond).toFixed(1)} grants/s`,
     ],
     ' · ',
     columns,
   );
 }
 
-/** Nothing where one has no limit: then their sum says nothing. */
-function ofLimits(watched: readonly Watched[]): string {
-  const limits = watched.map(({ summary }) => summary.limit ?? 0);
-  if (limits.includes(NO_LIMIT)) return '';
-  return ` of ${limits.reduce((total, limit) => total + limit, 0)}`;
+function heldCell({ held, limit }: Watched): Span {
+  return { text: `${held}/${limitText(limit)}`, style: limit === 0 ? 'warning' : undefined };
 }
 
-const COLUMNS: readonly Column<Watched>[] = [
-  { head: 'NAME', rank: 1, least: 12, cell: ({ summary }) => ({ text: summary.name }) },
-  {
-    head: 'HELD',
-    rank: 2,
-    isNumber: true,
-    cell: ({ summary: { held, limit } }) =>
-      spanOf(`${held}/${limitText(limit)}`, limit === 0 ? 'warning' : undefined),
-  },
-  {
-    head: '',
-    rank: 5,
-    least: 8,
-    most: 24,
-    cell: ({ summary }, width) =>
-      spanOf(permitBar(summary.held, summary.limit, width), loadStyle(summary)),
-  },
-  {
-    head: 'WAITING',
-    rank: 3,
-    isNumber: true,
-    cell: ({ summary: { waiting } }) => spanOf(String(waiting), waiting > 0 ? 'strong' : undefined),
-  },
-  {
-    head: 'OLDEST',
-    rank: 4,
-    isNumber: true,
-    cell: ({ oldestWait }) => ({
-      text: oldestWait === undefined ? '' : showDuration(oldestWait),
-    }),
-  },
-  { head: 'GRANTS/S', rank: 6, isNumber: true, cell: ({ rate }) => ({ text: rate.toFixed(1) }) },
-];
+function barCell(watched: Watched, width: number): Span {
+  return { text: permitBar(watched, width), style: loadStyle(watched) };
+}
+
+function waitingCell({ waiting }: Watched): Span {
+  return { text: String(waiting), style: waiting > 0 ? 'strong' : undefined };
+}
+
+function timeText(time: number | undefined): string {
+  return time === undefined ? '' : showDuration(time);
+}

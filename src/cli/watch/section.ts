@@ -1,8 +1,7 @@
 import type { Column } from '../columns.js';
-import { inColumns } from '../columns.js';
+import { tableLines } from '../columns.js';
 import type { Line } from '../style.js';
-import { restyled, widthOfLine } from '../style.js';
-import { positionOf, windowAround } from './window.js';
+import { padded, restyled } from '../style.js';
 
 export interface Place {
   readonly columns: number;
@@ -16,28 +15,26 @@ export interface Place {
 export function sectionLines<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  place: Place,
+  { rows: room, selected, columns: width }: Place,
 ): Line[] {
-  if (place.rows <= 0) return [];
-  const window = windowAround(place.selected ?? 0, rows.length, place.rows - 1);
-  const position = positionOf(window, rows.length);
-  const titled = columns.map((column, i) => (i === 0 ? withPosition(column, position) : column));
-  const shown = inColumns(titled, rows.slice(window.from, window.to), place.columns);
-  const lines = shown.rows.map((row, i) =>
-    window.from + i === place.selected ? cursorOn(row, place.columns) : row,
-  );
-  return [shown.head, ...lines];
+  if (room <= 0) return [];
+  const count = Math.min(room - 1, rows.length);
+  const last = rows.length - count;
+  const from = Math.max(0, Math.min((selected ?? 0) - Math.floor(count / 2), last));
+  const first = count === 0 ? '0' : `${from + 1}-${from + count}`;
+  const titled = last === 0 ? columns : withPosition(columns, `${first} of ${rows.length}`);
+  const [head, ...lines] = tableLines(titled, rows.slice(from, from + count), width);
+  const cursorOn = (line: Line, i: number): Line =>
+    from + i === selected ? restyled(padded(line, width), 'chosen') : line;
+  return [head, ...lines.map(cursorOn)];
 }
 
-/** The column is then never so narrow that it would be cut off. */
-function withPosition<Row>(column: Column<Row>, position: string): Column<Row> {
-  if (position === '') return column;
-  const head = `${column.head} ${position}`;
-  return { ...column, head, least: Math.max(column.least ?? 0, head.length) };
-}
-
-/** The cursor is as wide as the screen. */
-function cursorOn(row: Line, columns: number): Line {
-  const gap = Math.max(0, columns - widthOfLine(row));
-  return restyled([...row, { text: ' '.repeat(gap) }], 'chosen');
+/** The first column is then never so narrow that the position would be cut off. */
+function withPosition<Row>(
+  [first, ...others]: readonly Column<Row>[],
+  position: string,
+): Column<Row>[] {
+  if (first === undefined) return [];
+  const head = `${first.head} ${position}`;
+  return [{ ...first, head, least: Math.max(first.least ?? 0, head.length) }, ...others];
 }

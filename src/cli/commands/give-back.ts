@@ -8,30 +8,8 @@ import { withTimeout } from '../with-timeout.js';
  */
 const RELEASE_TIME = 600;
 
-/** How long it may keep a program whose outcome is known, in milliseconds. */
-const CLOSE_TIME = 300;
-
 /** By how much a timer may be early, in milliseconds. */
 const EARLY = 2;
-
-/**
- * Does the work and closes the semaphore.
- * @param report says what went wrong and gives the exit code; called before the semaphore is
- *   closed, because closing may take a while
- */
-export async function closeAfter(
-  semaphore: { close(): Promise<void> },
-  report: (error: unknown) => Promise<number>,
-  work: () => Promise<number>,
-): Promise<number> {
-  try {
-    return await work();
-  } catch (error) {
-    return await report(error);
-  } finally {
-    await withTimeout(CLOSE_TIME, 'closing', semaphore.close()).catch(() => undefined);
-  }
-}
 
 /** False when the permit had been lost before. */
 export async function giveBack(
