@@ -84,5 +84,4 @@ export const client: Question = {
     })),
   tables: (results) => [table(results)],
   verdicts,
-  charts: () => [],
 };
