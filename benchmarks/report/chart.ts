@@ -33,7 +33,10 @@ const colours: Record<Peer['kind'], readonly [string, string]> = {
   floor: ['#d6d3d1', '#e7e5e4'],
 };
 
-/** Horizontal bars on a logarithmic axis: medians, with a whisker from the lowest to the highest round. */
+/**
+ * Horizontal bars on a logarithmic axis: medians, with a whisker from the lowest to the highest
+ * round.
+ */
 export function barChart(options: BarChartOptions): Chart {
   const { file, title, results, scenario, figures } = options;
   const bars = options.peers.flatMap((peer) => {

@@ -10,7 +10,9 @@ export interface Measured {
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** All rounds of one peer in one scenario: of each figure the median, the lowest and the highest. */
+/**
+ * All rounds of one peer in one scenario: of each figure the median, the lowest and the highest.
+ */
 export interface Row {
   readonly scenario: string;
   readonly peer: PeerId;
