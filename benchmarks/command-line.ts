@@ -5,11 +5,10 @@ import { questions } from './questions/all-questions.js';
 import type { Pace, Question } from './questions/question.js';
 import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { runQuestion } from './question-run.js';
-import { slowCallVerdicts } from './report/file-verdicts.js';
 import { writeReadme } from './report/readme.js';
-import { loadResults, saveResults } from './report/results-folder.js';
-import { printQuestion } from './report/terminal.js';
-import { verdictLine } from './report/verdict.js';
+import { drawCharts, loadSummary, saveAnswer } from './report/summary-file.js';
+import { printAnswer } from './report/terminal.js';
+import { slowCallVerdicts, verdictLine } from './report/verdict.js';
 
 /** Gives the exit code: 1 when a case failed. A bar that is missed is reported and no failure. */
 export async function runFromCommandLine(args: string[]): Promise<number> {
@@ -36,9 +35,10 @@ export async function runFromCommandLine(args: string[]): Promise<number> {
 
 /** Makes charts and README again from the results that are there. */
 async function redraw(): Promise<number> {
+  const summary = loadSummary();
   for (const question of questions) {
-    const file = loadResults(question);
-    if (file !== undefined) saveResults(question, file);
+    const answer = summary[question.name];
+    if (answer !== undefined) drawCharts(question, answer);
   }
   await writeReadme(questions);
   return 0;
@@ -50,11 +50,11 @@ async function run(wanted: readonly Question[], pace: Pace): Promise<number> {
   let failures = 0;
   const slow: SlowCalls[] = [];
   for (const question of wanted.filter(canBeAsked)) {
-    const outcome = await runQuestion(question, pace);
-    failures += outcome.failures;
-    if (outcome.file.slowCalls !== undefined) slow.push(outcome.file.slowCalls);
-    printQuestion(question, outcome.file, pace);
-    if (pace === 'full' && outcome.failures === 0) saveResults(question, outcome.file);
+    const { answer, failures: failed } = await runQuestion(question, pace);
+    failures += failed;
+    if (answer.slowCalls !== undefined) slow.push(answer.slowCalls);
+    printAnswer(question, answer, pace);
+    if (pace === 'full' && failed === 0) saveAnswer(question, answer);
   }
   if (pace === 'full') await writeReadme(questions);
   if (slow.length > 0) console.log(wholeRun(slow));

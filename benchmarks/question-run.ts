@@ -3,16 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerOptions } from '../test/support/redis-server.js';
 import { type SlowCalls, sumOfSlowCalls } from './measure/slow-calls.js';
 import { Stage } from './measure/stage.js';
-import { peerIds } from './peers/catalog.js';
 import type { BenchCase, Pace, Question } from './questions/question.js';
 import { describeEnvironment, type Environment } from './report/environment.js';
-import { type Measured, type ResultFile, rowsOf } from './report/results.js';
+import { type Answer, type Measured, rowsOf } from './report/results.js';
 
 /** Milliseconds after which a case is given up. */
 const caseLimit = 90_000;
 
 export interface QuestionOutcome {
-  readonly file: ResultFile;
+  readonly answer: Answer;
   readonly failures: number;
 }
 
@@ -43,9 +42,8 @@ export async function runQuestion(question: Question, pace: Pace): Promise<Quest
     // A quick run compares nothing, so its cases may get in each other's way.
     await inLanes(pace === 'full' ? 1 : 3, ordered, (each) => attempt(each, round));
   }
-  const rows = rowsOf(measured, peerIds);
   const slowCalls = slow.length === 0 ? undefined : sumOfSlowCalls(slow);
-  return { file: { question: question.name, environment, slowCalls, rows }, failures };
+  return { answer: { environment, slowCalls, rows: rowsOf(measured) }, failures };
 }
 
 async function inLanes<T>(

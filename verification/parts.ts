@@ -34,10 +34,34 @@ const CHAOS_REPORTS = join(tmpdir(), `redsem-chaos-${process.pid}`);
 
 /** Each has once broken a promise, or raised a false alarm, in the engine of its time. */
 const OLD_SEEDS = [
-  '500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5',
-  '700000042,700000051,700000127 --minutes 1.5 --faults step-clock,restart-old,lose-replies,straggle,restart-empty,hang',
+  '--seed 500000350,500000789,500000848,500001048,500001259,500001507 --minutes 2.5',
+  '--seed 700000042,700000051,700000127 --minutes 1.5 --faults step-clock,restart-old,lose-replies,straggle,restart-empty,hang',
+  '--seed 840000050 --minutes 1 --processes 4',
+  '--seed 129225918 --minutes 1 --processes 6 --only 10,24,26 --without 3,4,5',
+  // A clock step that is longer than a waiter may be silent.
+  '--seed 22708889 --minutes 1 --processes 6',
+  // A clock step before a grant that a stalled process hears late.
+  '--seed 616928889 --minutes 1 --processes 6 --only 2,4,5,11,12,13,21,22',
+  // A subscription that is given up before its process knows of it.
+  '--seed 752879236 --minutes 2.5 --processes 6',
+  '--seed 6403 --minutes 0.2 --processes 16 --faults restart-old --real-scripts',
 ];
 
+/** Of each kind of run; `npm test` has a sample of them. */
+const FIXED_SEEDS = [
+  '--processes 4 --seed 1 --seeds 150 --minutes 0.1 --pace 0.4',
+  '--nodes 2 --processes 3 --seed 51 --seeds 5 --minutes 0.1 --pace 0.4',
+  '--nodes 3 --processes 3 --seed 1 --seeds 20 --minutes 0.1 --pace 0.4',
+  '--nodes 4 --processes 3 --seed 56 --seeds 5 --minutes 0.1 --pace 0.4',
+  '--nodes 5 --processes 3 --seed 26 --seeds 20 --minutes 0.1 --pace 0.4',
+  '--nodes 3 --moved --processes 4 --seed 1 --seeds 10 --minutes 0.5',
+  '--groups --seed 1 --seeds 20 --minutes 0.5',
+  '--newcomers --seed 1 --seeds 6 --minutes 0.5 --pace 0.1',
+  '--real-scripts --processes 4 --seed 1 --seeds 10 --minutes 0.1',
+  '--processes 4 --seed 2 --seeds 3 --minutes 0.2 --twice',
+];
+
+/** A later option counts. */
 const simulate = (options: string): string[] =>
   `simulate --quiet --processes 5 ${options}`.split(' ');
 
@@ -62,7 +86,12 @@ const PROGRAMS: readonly Part[] = [
   ...OLD_SEEDS.map((seeds, i) => ({
     name: `seeds-${i + 1}`,
     what: 'seeds that once broke a promise',
-    script: simulate(`--seed ${seeds}`),
+    script: simulate(seeds),
+  })),
+  ...FIXED_SEEDS.map((seeds, i) => ({
+    name: `kinds-${i + 1}`,
+    what: 'fixed seeds of each kind of run',
+    script: simulate(seeds),
   })),
   {
     name: 'planted',

@@ -1,4 +1,4 @@
-import type { HoldRecord } from '../workers/protocol.js';
+import type { HoldRecord } from '../workers/contention.js';
 import { quantile } from './quantile.js';
 
 export interface ContentionFigures {

@@ -24,6 +24,7 @@ export interface Peer {
   readonly id: PeerId;
   readonly label: string;
   readonly kind: 'redsem' | 'peer' | 'floor';
+  readonly load: () => Promise<Adapter>;
   /** The highest limit that it can do. */
   readonly maxLimit: number;
   /** Whether it keeps a held permit alive for as long as its holder lives. */
@@ -34,113 +35,65 @@ export interface Peer {
    */
   readonly plainCommands: readonly string[];
   readonly build: Build;
-  load(): Promise<Adapter>;
 }
 
-const counting = {
-  maxLimit: Infinity,
-  extends: true,
-  plainCommands: [],
-  build: 'whole',
-} as const;
-const floor = { ...counting, kind: 'floor', extends: false } as const;
+/** `more`: where it is not as most are. */
+function entry(
+  id: PeerId,
+  label: string,
+  kind: Peer['kind'],
+  load: () => Promise<Adapter>,
+  more: Partial<Peer> = {},
+): Peer {
+  const usual = { maxLimit: Infinity, extends: true, plainCommands: [], build: 'whole' } as const;
+  return { id, label, kind, load, ...usual, ...more };
+}
+
+type RedsemConnect = 'connectNodeRedis' | 'connectIoredis' | 'connectMemory' | 'connectHeard';
+
+/** A bundle imports what its process needs only when it is asked to. */
+const redsem = (name: RedsemConnect) => async (): Promise<Adapter> => {
+  const { [name]: connect } = await import('./redsem.js');
+  return { connect };
+};
+const nodeRedis = redsem('connectNodeRedis');
+
+const floor = async (client: 'connectIoredis' | 'connectNodeRedis'): Promise<Adapter> => ({
+  connect: (await import('./floor.js'))[client],
+});
 
 export const peers: readonly Peer[] = [
-  {
-    ...counting,
-    id: 'redsem-node-redis',
-    label: 'redsem (node-redis)',
-    kind: 'redsem',
-    load: () => import('./redsem-node-redis.js'),
-  },
-  {
-    ...counting,
-    id: 'redsem-ioredis',
-    label: 'redsem (ioredis)',
-    kind: 'redsem',
-    load: () => import('./redsem-ioredis.js'),
-  },
-  {
-    ...counting,
-    id: 'redis-semaphore',
-    label: 'redis-semaphore',
-    kind: 'peer',
+  entry('redsem-node-redis', 'redsem (node-redis)', 'redsem', nodeRedis),
+  entry('redsem-ioredis', 'redsem (ioredis)', 'redsem', redsem('connectIoredis')),
+  entry('redis-semaphore', 'redis-semaphore', 'peer', () => import('./redis-semaphore.js'), {
     plainCommands: ['zrem'],
-    load: () => import('./redis-semaphore.js'),
-  },
-  {
-    ...counting,
-    id: 'redlock',
-    label: 'redlock 5 beta',
-    kind: 'peer',
-    maxLimit: 1,
-    load: () => import('./redlock.js'),
-  },
-  {
-    ...counting,
-    id: 'bottleneck',
-    label: 'bottleneck',
-    kind: 'peer',
+  }),
+  entry('redlock', 'redlock 5 beta', 'peer', () => import('./redlock.js'), { maxLimit: 1 }),
+  entry('bottleneck', 'bottleneck', 'peer', () => import('./bottleneck.js'), { extends: false }),
+  entry('polling', 'polling', 'peer', () => import('./polling.js')),
+  entry('floor-node-redis', 'floor (node-redis)', 'floor', () => floor('connectNodeRedis'), {
     extends: false,
-    load: () => import('./bottleneck.js'),
-  },
-  {
-    ...counting,
-    id: 'polling',
-    label: 'polling',
-    kind: 'peer',
-    load: () => import('./polling.js'),
-  },
-  {
-    ...floor,
-    id: 'floor-node-redis',
-    label: 'floor (node-redis)',
-    load: () => import('./floor-node-redis.js'),
-  },
-  {
-    ...floor,
-    id: 'floor-ioredis',
-    label: 'floor (ioredis)',
-    load: () => import('./floor-ioredis.js'),
-  },
+  }),
+  entry('floor-ioredis', 'floor (ioredis)', 'floor', () => floor('connectIoredis'), {
+    extends: false,
+  }),
 ];
 
 /** redsem without a server. */
-export const embedded: Peer = {
-  ...counting,
-  id: 'redsem-memory',
-  label: 'redsem (in memory)',
-  kind: 'redsem',
-  load: () => import('./redsem-memory.js'),
-};
+export const embedded: Peer = entry(
+  'redsem-memory',
+  'redsem (in memory)',
+  'redsem',
+  redsem('connectMemory'),
+);
 
-/**
- * redsem with and without a listener on its channels, and the least that either could
- * cost.
- */
+/** redsem with and without a listener on its channels, and the least that either could cost. */
 export const telemetryPeers: readonly Peer[] = [
-  {
-    ...counting,
-    id: 'telemetry-removed',
-    label: 'telemetry left out',
-    kind: 'floor',
+  entry('telemetry-removed', 'telemetry left out', 'floor', nodeRedis, {
     build: 'without-telemetry',
-    load: () => import('./redsem-node-redis.js'),
-  },
-  {
-    ...counting,
-    id: 'telemetry-unheard',
-    label: 'no subscriber',
-    kind: 'redsem',
-    load: () => import('./redsem-node-redis.js'),
-  },
-  {
-    ...counting,
-    id: 'telemetry-heard',
-    label: 'all channels heard',
-    kind: 'redsem',
-    load: () => import('./redsem-with-subscribers.js'),
-  },
+  }),
+  entry('telemetry-unheard', 'no subscriber', 'redsem', nodeRedis),
+  entry('telemetry-heard', 'all channels heard', 'redsem', redsem('connectHeard')),
 ];
 
 /** What a shell starts; no worker does it. */

@@ -1,26 +1,65 @@
+import { subscribe, tracingChannel } from 'node:diagnostics_channel';
+
+import { createClient } from 'redis';
+
 import {
   type Backend,
   KeyedMutex,
   KeyedSemaphore,
+  MemoryBackend,
   type RedisTarget,
   Semaphore,
 } from '../../src/index.js';
+import { telemetry } from '../../src/telemetry.js';
 import type { Connection } from './adapter.js';
+import { openIoredis } from './ioredis-client.js';
 
-export function redsemConnection(
-  client: RedisTarget | Backend,
-  closeClient: () => void,
-): Connection {
+export async function connectIoredis(url: string): Promise<Connection> {
+  const client = await openIoredis(url);
+  return redsemConnection(client, () => client.disconnect());
+}
+
+export async function connectNodeRedis(url: string): Promise<Connection> {
+  const client = await createClient({ url }).connect();
+  return redsemConnection(client, () => client.destroy());
+}
+
+export async function connectMemory(): Promise<Connection> {
+  return redsemConnection(new MemoryBackend(), () => {});
+}
+
+/** A program that subscribes to every channel and ignores the messages. */
+export async function connectHeard(url: string): Promise<Connection> {
+  let messages = 0;
+  const listen = (): void => {
+    messages += 1;
+  };
+  tracingChannel('redsem:acquire').subscribe({
+    start: listen,
+    end: listen,
+    asyncStart: listen,
+    asyncEnd: listen,
+    error: listen,
+  });
+  for (const name of Object.keys(telemetry)) {
+    if (name !== 'acquire') subscribe(`redsem:${name}`, listen);
+  }
+  const connection = await connectNodeRedis(url);
+  const release = await connection.acquire('heard', 1, 1000);
+  await release();
+  // Else the row would show what it costs when nobody listens.
+  if (messages < 5) throw new Error(`only ${messages} messages of a pair were heard`);
+  return connection;
+}
+
+function redsemConnection(client: RedisTarget | Backend, closeClient: () => void): Connection {
   const semaphores = new Map<string, Semaphore>();
   let keyed: KeyedMutex | undefined;
   let perKey: KeyedSemaphore | undefined;
   return {
     acquire: async (name, limit, ttl, wanted) => {
-      let semaphore = semaphores.get(name);
-      if (semaphore === undefined) {
-        semaphore = new Semaphore(client, name, { limit, ttl });
-        semaphores.set(name, semaphore);
-      }
+      const semaphore = semaphores.get(name) ?? new Semaphore(client, name, { limit, ttl });
+      semaphores.set(name, semaphore);
       const handle = await semaphore.acquire(wanted);
       return () => handle.release();
     },

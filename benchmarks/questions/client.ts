@@ -70,7 +70,7 @@ export const client: Question = {
   name: 'client',
   asks: 'What does a pair of acquire and release make in the process of its caller?',
   notes: [
-    'Counted, so that the figures repeat on any machine: promises and timers by `async_hooks`, bytes by the growth of the heap over 2000 pairs, with a nursery so large that nothing is collected meanwhile.',
+    'Counted, so that the figures repeat on any machine: promises and timers by `async_hooks`, bytes by the growth of the heap over 1000 pairs, with a nursery so large that nothing is collected meanwhile.',
     'One caller acquires and releases, one pair after the other. Each row has a separate process.',
   ],
   rounds: 2,
@@ -84,5 +84,4 @@ export const client: Question = {
     })),
   tables: (results) => [table(results)],
   verdicts,
-  charts: () => [],
 };

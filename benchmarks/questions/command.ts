@@ -2,9 +2,8 @@ import { buildCommand, cpuOf } from '../measure/program-cpu.js';
 import type { Stage } from '../measure/stage.js';
 import { type PeerId, programs } from '../peers/catalog.js';
 import type { Measured, Results } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atMost, ratio, type Verdict } from '../report/verdict.js';
-import type { Pace, Question } from './question.js';
+import { type Pace, type Question, tablesOf } from './question.js';
 
 const scenario = 'from the start of the program to its end';
 
@@ -47,9 +46,6 @@ export const command: Question = {
   ],
   rounds: 5,
   cases: (pace) => [{ label: 'starts', run: (stage) => measure(stage, pace) }],
-  tables: (results) => [
-    scenarioTable(results, scenario, programs, [{ head: 'CPU ms', figure: 'cpuMs' }]),
-  ],
+  tables: tablesOf(programs, [{ head: 'CPU ms', figure: 'cpuMs' }]),
   verdicts,
-  charts: () => [],
 };

@@ -6,9 +6,8 @@ import type { Stage } from '../measure/stage.js';
 import { type Peer, type PeerId, semaphores } from '../peers/catalog.js';
 import { barChart, type Chart } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atLeast, atMost, below, eitherClient, ratio, type Verdict } from '../report/verdict.js';
-import type { Pace, Question } from './question.js';
+import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 interface Scenario {
   readonly title: string;
@@ -21,39 +20,21 @@ interface Scenario {
   readonly measured: number;
 }
 
-const crowd: Scenario = {
-  title: '4 processes × 25 callers, limit 4, hold 20 ms, think 20 ms',
-  processes: 4,
-  callers: 25,
-  limit: 4,
-  hold: 20,
-  think: 20,
-  measured: 4000,
-};
-const single: Scenario = {
-  title: '4 processes × 2 callers, limit 1, hold 10 ms, think 10 ms',
-  processes: 4,
-  callers: 2,
-  limit: 1,
-  hold: 10,
-  think: 10,
-  measured: 2500,
-};
-const greedy: Scenario = {
-  title: '3 processes × 10 callers, limit 4, hold 5 ms, think 0',
-  processes: 3,
-  callers: 10,
-  limit: 4,
-  hold: 5,
-  think: 0,
-  measured: 2500,
-};
+function scenarioOf(
+  processes: number,
+  callers: number,
+  [limit, hold, think, measured]: readonly [number, number, number, number],
+): Scenario {
+  const pause = think === 0 ? 'think 0' : `think ${think} ms`;
+  const title = `${processes} processes × ${callers} callers, limit ${limit}, hold ${hold} ms, ${pause}`;
+  return { title, processes, callers, limit, hold, think, measured };
+}
+
+const crowd = scenarioOf(4, 25, [4, 20, 20, 4000]);
+const single = scenarioOf(4, 2, [1, 10, 10, 2500]);
+const greedy = scenarioOf(3, 10, [4, 5, 0, 2500]);
 /** For quick runs: fewer processes start sooner. */
-const smoke: Scenario = {
-  ...single,
-  title: '2 processes × 2 callers, limit 1, hold 10 ms, think 10 ms',
-  processes: 2,
-};
+const smoke = scenarioOf(2, 2, [1, 10, 10, 2500]);
 const scenarios = [crowd, single, greedy];
 
 const columns = [
@@ -74,8 +55,8 @@ async function measure(
   peer: Peer,
   scenario: Scenario,
   pace: Pace,
-): Promise<Measured[]> {
-  const { title, processes, callers, limit, hold, think } = scenario;
+): Promise<Measured['values']> {
+  const { processes, callers, limit, hold, think } = scenario;
   const workers = await stage.workers(peer, processes);
   const task = { name: 'contended', limit, callers, hold, think, record: true };
   await Promise.all(workers.map((worker) => worker.ask('contend', task)));
@@ -83,7 +64,7 @@ async function measure(
   const before = await readUsage(stage.server);
   await sleep(pace === 'full' ? scenario.measured : 700);
   const after = await readUsage(stage.server);
-  const records = await Promise.all(workers.map((worker) => worker.ask('records', null)));
+  const records = await Promise.all(workers.map((worker) => worker.ask('records')));
   const window = { from: before.at, to: after.at };
   const { acquisitions, ...figures } = contentionFigures(
     records,
@@ -93,44 +74,38 @@ async function measure(
   );
   if (acquisitions === 0) throw new Error('nobody got a permit');
   const usage = usageBetween(before, after, peer);
-  const values = {
+  return {
     ...figures,
     calls: usage.calls / acquisitions,
     serverUs: usage.usec / acquisitions,
     serverCpuUs: (usage.cpuMs * 1000) / acquisitions,
     perSecond: (acquisitions / usage.elapsedMs) * 1000,
   };
-  return [{ scenario: title, peer: peer.id, values }];
 }
 
 function verdicts(results: Results): Verdict[] {
   const value = ({ title }: Scenario, peer: PeerId, figure: string): number | undefined =>
     results.median(title, peer, figure);
-  const share = (scenario: Scenario, peer: PeerId, other: PeerId): number | undefined =>
-    ratio(value(scenario, peer, 'deadMs'), value(scenario, other, 'deadMs'));
+  const of = (figure: string) => (peer: PeerId) => value(crowd, peer, figure);
   const waitRatio = (peer: PeerId): number | undefined =>
     ratio(value(crowd, peer, 'waitP99'), value(crowd, peer, 'waitP50'));
+  const deadTime = (scenario: Scenario, other: PeerId) => (peer: PeerId) =>
+    ratio(value(scenario, peer, 'deadMs'), value(scenario, other, 'deadMs'));
   return [
-    atMost(
-      '4×25: calls per acquisition',
-      eitherClient(2.1, (peer) => value(crowd, peer, 'calls')),
-    ),
+    atMost('4×25: calls per acquisition', eitherClient(2.1, of('calls'))),
     atMost('4×25: wait p99 / p50', eitherClient(1.1, waitRatio)),
-    atLeast(
-      '4×25: Jain index',
-      eitherClient(0.995, (peer) => value(crowd, peer, 'jain')),
-    ),
+    atLeast('4×25: Jain index', eitherClient(0.995, of('jain'))),
     atMost(
       "4×25: dead time per hand-off, as a share of polling's",
-      eitherClient(1 / 3, (peer) => share(crowd, peer, 'polling')),
+      eitherClient(1 / 3, deadTime(crowd, 'polling')),
     ),
     below(
       "4×25: dead time per hand-off, as a share of redis-semaphore's",
-      eitherClient(1, (peer) => share(crowd, peer, 'redis-semaphore')),
+      eitherClient(1, deadTime(crowd, 'redis-semaphore')),
     ),
     atMost(
       "4×2, limit 1: dead time per hand-off, as a share of redis-semaphore's",
-      eitherClient(0.4, (peer) => share(single, peer, 'redis-semaphore')),
+      eitherClient(0.4, deadTime(single, 'redis-semaphore')),
     ),
     ...scenarios.map((scenario) => neverOverLimit(results, scenario)),
   ];
@@ -145,62 +120,20 @@ function neverOverLimit(results: Results, { title, processes, callers, limit }: 
   return parts.length === 0 ? { bar, reached: 'not measured', met: undefined } : atMost(bar, parts);
 }
 
-function barsOf({ title }: Scenario): { peer: Peer; scenario: string }[] {
-  return semaphores.map((peer) => ({ peer, scenario: title }));
-}
-
 function charts(results: Results): Chart[] {
   return [
-    barChart({
-      file: 'contended-calls',
-      title: 'Script calls and commands per acquisition',
-      subtitle: '4 processes × 25 callers, limit 4; log scale, less is better',
-      results,
-      bars: barsOf(crowd),
-      figures: [{ figure: 'calls', label: '' }],
-      logarithmic: true,
-    }),
-    barChart({
-      file: 'contended-wait',
-      title: 'Waiting time',
-      subtitle:
-        '4 processes × 25 callers, limit 4; ms, log scale; fair is where p50 and p99 are close',
-      results,
-      bars: barsOf(crowd),
-      figures: [
-        { figure: 'waitP50', label: 'p50' },
-        { figure: 'waitP99', label: 'p99' },
-      ],
-      logarithmic: true,
-    }),
     barChart({
       file: 'contended-summary',
       title:
         'What waiting costs: ms until the slowest 1 % have a permit, and Redis calls per acquisition',
       subtitle: '4 processes × 25 callers, limit 4, hold 20 ms; log scale, less is better',
       results,
-      bars: barsOf(crowd),
+      scenario: crowd.title,
+      peers: semaphores,
       figures: [
         { figure: 'waitP99', label: 'p99 wait, ms:' },
         { figure: 'calls', label: 'calls:' },
       ],
-      logarithmic: true,
-    }),
-    barChart({
-      file: 'contended-dead-time',
-      title: 'Dead time of a permit between two holders',
-      subtitle: '4 processes × 25 callers, limit 4; ms, less is better',
-      results,
-      bars: barsOf(crowd),
-      figures: [{ figure: 'deadMs', label: '' }],
-    }),
-    barChart({
-      file: 'contended-dead-time-limit-1',
-      title: 'Dead time of the only permit between two holders',
-      subtitle: '4 processes × 2 callers, limit 1; ms, less is better',
-      results,
-      bars: barsOf(single),
-      figures: [{ figure: 'deadMs', label: '' }],
     }),
   ];
 }
@@ -218,15 +151,13 @@ export const contended: Question = {
   rounds: 3,
   cases: (pace) =>
     (pace === 'full' ? scenarios : [smoke]).flatMap((scenario) =>
-      semaphores
-        .filter(({ maxLimit }) => maxLimit >= scenario.limit)
-        .map((peer) => ({
-          label: `${scenario.processes}×${scenario.callers}: ${peer.label}`,
-          run: (stage) => measure(stage, peer, scenario, pace),
-        })),
+      casesOf(
+        semaphores.filter(({ maxLimit }) => maxLimit >= scenario.limit),
+        scenario.title,
+        (stage, peer) => measure(stage, peer, scenario, pace),
+      ),
     ),
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, semaphores, columns)),
+  tables: tablesOf(semaphores, columns),
   verdicts,
   charts,
 };

@@ -1,11 +1,8 @@
-import type { Stage } from '../measure/stage.js';
-import { embedded, type Peer, semaphores } from '../peers/catalog.js';
+import { embedded, semaphores } from '../peers/catalog.js';
 import { numberText } from '../report/number-text.js';
-import type { Measured } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atMost } from '../report/verdict.js';
-import type { CrowdTask } from '../workers/protocol.js';
-import type { Pace, Question } from './question.js';
+import type { CrowdTask } from '../workers/crowd.js';
+import { casesOf, type Question, tablesOf } from './question.js';
 
 const full: CrowdTask = { waiters: 50_000, limit: 100, permits: 1_000_000, ms: 3000 };
 const quick: CrowdTask = { waiters: 2000, limit: 100, permits: 10_000, ms: 150 };
@@ -23,13 +20,6 @@ const columns = [
 
 const compared = [embedded, ...semaphores.filter(({ kind }) => kind === 'redsem')];
 
-async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
-  const task = pace === 'full' ? full : quick;
-  const worker = await stage.worker(peer);
-  const result = await worker.ask('crowd', task);
-  return [{ scenario: scenarioOf(task), peer: peer.id, values: { ...result } }];
-}
-
 export const crowd: Question = {
   name: 'crowd',
   asks: 'For how long is the event loop blocked with many waiters in one process, and with many permits in one ticket?',
@@ -38,10 +28,14 @@ export const crowd: Question = {
     'With Redis the server has its share of the work in a separate process; in memory all of it is in this one.',
   ],
   rounds: 2,
-  cases: (pace) =>
-    compared.map((peer) => ({ label: peer.label, run: (stage) => measure(stage, peer, pace) })),
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, compared, columns)),
+  cases: (pace) => {
+    const task = pace === 'full' ? full : quick;
+    return casesOf(compared, scenarioOf(task), async (stage, peer) => {
+      const worker = await stage.worker(peer);
+      return { ...(await worker.ask('crowd', task)) };
+    });
+  },
+  tables: tablesOf(compared, columns),
   verdicts: (results) => [
     atMost(
       'in memory: longest block of the event loop in ms',
@@ -52,5 +46,4 @@ export const crowd: Question = {
       })),
     ),
   ],
-  charts: () => [],
 };

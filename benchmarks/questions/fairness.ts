@@ -4,11 +4,10 @@ import type { Stage } from '../measure/stage.js';
 import { type Peer, type PeerId, semaphores } from '../peers/catalog.js';
 import { type Chart, shareChart } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
 import { monotonicMs } from '../workers/monotonic.js';
-import type { HoldRecord } from '../workers/protocol.js';
-import type { Pace, Question } from './question.js';
+import type { HoldRecord } from '../workers/contention.js';
+import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 /** A process each, which differ in how many callers they have. */
 const tenants = [
@@ -44,8 +43,9 @@ const weighted: Scenario = {
 const scenarios = [byArrival, equal, weighted];
 
 const limit = 4;
-/** What a share is counted over, in the chart. */
+/** What a share is counted over, in the chart, and whose shares those are. */
 const slices = 12;
+const drawn: PeerId = 'redsem-node-redis';
 
 const columns = [
   { head: 'share of A', figure: 'A' },
@@ -63,9 +63,9 @@ function able({ weights }: Scenario): readonly Peer[] {
 async function measure(
   stage: Stage,
   peer: Peer,
-  { title, weights, shares }: Scenario,
+  { weights, shares }: Scenario,
   pace: Pace,
-): Promise<Measured[]> {
+): Promise<Measured['values']> {
   const workers = await stage.workers(peer, tenants.length);
   const task = { name: 'fairness', limit, hold: 5, think: 0, record: true };
   await Promise.all(
@@ -79,7 +79,7 @@ async function measure(
   const from = monotonicMs();
   await sleep(pace === 'full' ? 4000 : 500);
   const to = monotonicMs();
-  const records = await Promise.all(workers.map((worker) => worker.ask('records', null)));
+  const records = await Promise.all(workers.map((worker) => worker.ask('records')));
   const counts = records.map((list) => granted(list, from, to));
   const total = sumOf(counts);
   if (total === 0) throw new Error('nobody got a permit');
@@ -91,9 +91,7 @@ async function measure(
   tenants.forEach(({ tenant }, i) => {
     values[tenant] = got[i] ?? 0;
   });
-  return [
-    { scenario: title, peer: peer.id, values: { ...values, ...overTime(records, from, to) } },
-  ];
+  return peer.id === drawn ? { ...values, ...overTime(records, from, to) } : values;
 }
 
 function overTime(
@@ -133,17 +131,16 @@ function verdictOf(results: Results, { title }: Scenario, what: string): Verdict
 }
 
 function chartOf(results: Results, { title }: Scenario, file: string, name: string): Chart {
-  const peer: PeerId = 'redsem-node-redis';
   return shareChart({
     file,
     title: name,
     subtitle: `share of the grants; ${setting}; redsem (node-redis)`,
     lines: tenants.map(({ tenant, callers }) => ({
       label: `${tenant}: ${callers} callers`,
-      points: Array.from({ length: slices }, (_, slice) => ({
-        x: ((slice + 0.5) * 4) / slices,
-        y: results.median(title, peer, sliceFigure(tenant, slice)),
-      })),
+      points: Array.from({ length: slices }, (_, slice) => {
+        const share = results.median(title, drawn, sliceFigure(tenant, slice));
+        return [((slice + 0.5) * 4) / slices, share ?? NaN] as const;
+      }),
     })),
   });
 }
@@ -158,20 +155,17 @@ export const fairness: Question = {
   rounds: 2,
   cases: (pace) =>
     scenarios.flatMap((scenario) =>
-      able(scenario).map((peer) => ({
-        label: `${peer.label}, ${scenario.title}`,
-        run: (stage: Stage) => measure(stage, peer, scenario, pace),
-      })),
+      casesOf(able(scenario), scenario.title, (stage, peer) =>
+        measure(stage, peer, scenario, pace),
+      ),
     ),
-  tables: (results) =>
-    scenarios.map((scenario) => scenarioTable(results, scenario.title, able(scenario), columns)),
+  tables: tablesOf(semaphores, columns),
   verdicts: (results) => [
     verdictOf(results, equal, 'equal weights'),
     verdictOf(results, weighted, 'weights 1:2:4'),
   ],
   charts: (results) => [
     chartOf(results, byArrival, 'fairness-arrival', 'Without groups'),
-    chartOf(results, equal, 'fairness-groups', 'A group for each tenant'),
     chartOf(results, weighted, 'fairness-weights', 'Groups of weight 1, 2 and 4'),
   ],
 };

@@ -5,7 +5,6 @@ import { median } from '../measure/quantile.js';
 import { readUsage, usageBetween } from '../measure/server-usage.js';
 import type { Stage } from '../measure/stage.js';
 import { type Peer, type PeerId, peerOf, semaphores } from '../peers/catalog.js';
-import { type Chart, lineChart } from '../report/chart.js';
 import { numberText } from '../report/number-text.js';
 import type { Measured, Results } from '../report/results.js';
 import { spreadText, type Table } from '../report/table.js';
@@ -60,7 +59,7 @@ async function growWaiters(stage: Stage, size: number, pace: Pace): Promise<Meas
   const before = await readUsage(stage.server);
   await sleep(pace === 'full' ? 3000 : 300);
   const idle = usageBetween(before, await readUsage(stage.server), redsem);
-  await first.ask('letGo', null);
+  await first.ask('letGo');
   await sleep(200);
   const serverUs = await handOffCost(stage, [first, second], pace);
   // With nobody waiting there is nothing to keep up, only the one caller that acquires and
@@ -80,7 +79,7 @@ async function handOffCost(
   pace: Pace,
 ): Promise<number> {
   const tally = async (): Promise<number> => {
-    const counts = await Promise.all(workers.map((worker) => worker.ask('tally', null)));
+    const counts = await Promise.all(workers.map((worker) => worker.ask('tally')));
     return counts.reduce((sum, count) => sum + count, 0);
   };
   const costs: number[] = [];
@@ -148,27 +147,6 @@ function verdicts(results: Results): Verdict[] {
   ];
 }
 
-function charts(results: Results): Chart[] {
-  const points = (peer: Peer, sizes: readonly number[], scenarioOf: (size: number) => string) =>
-    sizes.map((size) => ({ x: size, y: results.median(scenarioOf(size), peer.id, 'serverUs') }));
-  return [
-    lineChart({
-      file: 'growth-tickets',
-      title: 'Server time of an acquire and release beside tickets that are held',
-      subtitle: 'microseconds, log axes; dashed: growth as log n',
-      xName: 'tickets held',
-      lines: compared.map((peer) => ({ peer, points: points(peer, ticketSizes, ticketScenario) })),
-    }),
-    lineChart({
-      file: 'growth-waiters',
-      title: 'Server time of a hand-off while others wait',
-      subtitle: 'microseconds, log axes; dashed: growth as log n',
-      xName: 'requests waiting',
-      lines: [{ peer: redsem, points: points(redsem, waiterSizes.slice(1), waiterScenario) }],
-    }),
-  ];
-}
-
 export const growth: Question = {
   name: 'growth',
   asks: 'Does it get slower with many tickets held and many requests waiting?',
@@ -189,5 +167,4 @@ export const growth: Question = {
   ],
   tables: (results) => [ticketTable(results), waiterTable(results)],
   verdicts,
-  charts,
 };

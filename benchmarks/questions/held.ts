@@ -3,11 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readUsage, usageBetween } from '../measure/server-usage.js';
 import type { Stage } from '../measure/stage.js';
 import { type Peer, semaphores } from '../peers/catalog.js';
-import { barChart } from '../report/chart.js';
 import type { Measured } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atMost, eitherClient } from '../report/verdict.js';
-import type { Pace, Question } from './question.js';
+import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 const ttl = 3000;
 const handles = 5000;
@@ -48,24 +46,23 @@ const able = semaphores.filter((peer) => peer.extends && peer.maxLimit >= handle
 async function measure(
   stage: Stage,
   peer: Peer,
-  { title, permits: count, semaphores: different }: Scenario,
+  { permits: count, semaphores: different }: Scenario,
   pace: Pace,
-): Promise<Measured[]> {
+): Promise<Measured['values']> {
   const worker = await stage.worker(peer);
   const names = Array.from({ length: different }, (_, i) => `held-${i}`);
   await worker.ask('hold', { names, limit: count / different, count, ttl, gapMs: 0 });
   await sleep(pace === 'full' ? 1000 : 100);
-  const [before, cpuBefore] = [await readUsage(stage.server), await worker.ask('cpu', null)];
+  const [before, cpuBefore] = [await readUsage(stage.server), await worker.ask('cpu')];
   await sleep(pace === 'full' ? 2 * ttl : 1000);
-  const [after, cpuAfter] = [await readUsage(stage.server), await worker.ask('cpu', null)];
+  const [after, cpuAfter] = [await readUsage(stage.server), await worker.ask('cpu')];
   const usage = usageBetween(before, after, peer);
-  const values = {
+  return {
     callsPerSecond: (usage.calls / usage.elapsedMs) * 1000,
     serverCpu: (usage.cpuMs / usage.elapsedMs) * 100,
     clientCpu: ((cpuAfter - cpuBefore) / 1000 / usage.elapsedMs) * 100,
-    lost: await worker.ask('letGo', null),
+    lost: await worker.ask('letGo'),
   };
-  return [{ scenario: title, peer: peer.id, values }];
 }
 
 export const held: Question = {
@@ -78,13 +75,9 @@ export const held: Question = {
   rounds: 2,
   cases: (pace) =>
     (pace === 'full' ? [one, many] : [smoke]).flatMap((scenario) =>
-      able.map((peer) => ({
-        label: `${scenario.title}: ${peer.label}`,
-        run: (stage) => measure(stage, peer, scenario, pace),
-      })),
+      casesOf(able, scenario.title, (stage, peer) => measure(stage, peer, scenario, pace)),
     ),
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, semaphores, columns)),
+  tables: tablesOf(semaphores, columns),
   verdicts: (results) =>
     [one, many].map(({ title }) =>
       atMost(
@@ -92,15 +85,4 @@ export const held: Question = {
         eitherClient(10, (peer) => results.median(title, peer, 'callsPerSecond')),
       ),
     ),
-  charts: (results) => [
-    barChart({
-      file: 'held-calls',
-      title: 'Calls per second to keep 5000 permits alive',
-      subtitle: `ttl ${ttl} ms; log scale, less is better`,
-      results,
-      bars: able.map((peer) => ({ peer, scenario: one.title })),
-      figures: [{ figure: 'callsPerSecond', label: '' }],
-      logarithmic: true,
-    }),
-  ],
 };

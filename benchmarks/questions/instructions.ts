@@ -7,8 +7,8 @@ import { numberText } from '../report/number-text.js';
 import type { Measured, Results } from '../report/results.js';
 import { spreadText, type Table } from '../report/table.js';
 import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
-import type { RoundsTask } from '../workers/protocol.js';
-import type { Pace, Question } from './question.js';
+import type { RoundsTask } from '../workers/rounds.js';
+import { casesOf, type Pace, type Question } from './question.js';
 
 interface Scenario {
   readonly title: string;
@@ -87,9 +87,9 @@ const scenarios: readonly Scenario[] = [
 async function measure(
   stage: Stage,
   peer: Peer,
-  { title, rounds, pairs, prepare, work }: Scenario,
+  { rounds, pairs, prepare, work }: Scenario,
   pace: Pace,
-): Promise<Measured[]> {
+): Promise<Measured['values']> {
   const worker = await stage.worker(peer);
   await prepare?.(worker);
   await work(worker, 3);
@@ -99,8 +99,7 @@ async function measure(
   const instructions = await instructionsOf(stage.server, () => work(worker, times), rest);
   const { calls } = usageBetween(before, await readUsage(stage.server), peer);
   const all = times * pairs;
-  const values = { thousands: instructions / all / 1000, calls: calls / all };
-  return [{ scenario: title, peer: peer.id, values }];
+  return { thousands: instructions / all / 1000, calls: calls / all };
 }
 
 function table(results: Results): Table {
@@ -138,14 +137,12 @@ export const instructions: Question = {
   rounds: 2,
   cases: (pace) =>
     scenarios.flatMap((scenario) =>
-      scenario.peers
-        .filter(({ id }) => pace === 'full' || id !== 'redsem-ioredis')
-        .map((peer) => ({
-          label: `${scenario.title}: ${peer.label}`,
-          run: (stage) => measure(stage, peer, scenario, pace),
-        })),
+      casesOf(
+        scenario.peers.filter(({ id }) => pace === 'full' || id !== 'redsem-ioredis'),
+        scenario.title,
+        (stage, peer) => measure(stage, peer, scenario, pace),
+      ),
     ),
   tables: (results) => [table(results)],
   verdicts,
-  charts: () => [],
 };

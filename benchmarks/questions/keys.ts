@@ -3,10 +3,9 @@ import type { Stage } from '../measure/stage.js';
 import { type Peer, semaphores } from '../peers/catalog.js';
 import { numberText } from '../report/number-text.js';
 import type { Measured } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atMost, eitherClient } from '../report/verdict.js';
-import type { EachKeyTask } from '../workers/protocol.js';
-import type { Pace, Question } from './question.js';
+import type { EachKeyTask } from '../workers/each-key.js';
+import { casesOf, type Question, tablesOf } from './question.js';
 
 const full: EachKeyTask = { keys: 100_000, limit: 3, width: 1000 };
 const quick: EachKeyTask = { keys: 2000, limit: 3, width: 200 };
@@ -23,14 +22,12 @@ const columns = [
 
 const compared = semaphores.filter(({ kind, id }) => kind === 'redsem' || id === 'redis-semaphore');
 
-async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
-  const task = pace === 'full' ? full : quick;
+async function measure(stage: Stage, peer: Peer, task: EachKeyTask): Promise<Measured['values']> {
   const worker = await stage.worker(peer);
   const before = await readUsage(stage.server);
   const result = await worker.ask('eachKey', task);
   const usage = usageBetween(before, await readUsage(stage.server), peer);
-  const values = { ...result, serverUs: usage.usec / (2 * task.keys) };
-  return [{ scenario: scenarioOf(task), peer: peer.id, values }];
+  return { ...result, serverUs: usage.usec / (2 * task.keys) };
 }
 
 export const keys: Question = {
@@ -41,15 +38,15 @@ export const keys: Question = {
     'Bottleneck is left out: its groups keep a limiter for each key.',
   ],
   rounds: 2,
-  cases: (pace) =>
-    compared.map((peer) => ({ label: peer.label, run: (stage) => measure(stage, peer, pace) })),
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, compared, columns)),
+  cases: (pace) => {
+    const task = pace === 'full' ? full : quick;
+    return casesOf(compared, scenarioOf(task), (stage, peer) => measure(stage, peer, task));
+  },
+  tables: tablesOf(compared, columns),
   verdicts: (results) => [
     atMost(
       'bytes that an unused key leaves in the process',
       eitherClient(16, (peer) => results.median(scenarioOf(full), peer, 'unusedBytes')),
     ),
   ],
-  charts: () => [],
 };

@@ -1,8 +1,9 @@
 import type { ServerOptions } from '../../test/support/redis-server.js';
 import type { Stage } from '../measure/stage.js';
+import type { Peer } from '../peers/catalog.js';
 import type { Chart } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
-import type { Table } from '../report/table.js';
+import { type Column, scenarioTable, type Table } from '../report/table.js';
 import type { Verdict } from '../report/verdict.js';
 
 /** `quick` only proves that everything runs. */
@@ -29,6 +30,24 @@ export interface Question {
   readonly rounds: number;
   cases(pace: Pace): BenchCase[];
   tables(results: Results): Table[];
-  verdicts(results: Results): Verdict[];
-  charts(results: Results): Chart[];
+  verdicts?(results: Results): Verdict[];
+  charts?(results: Results): Chart[];
+}
+
+/** A case for each peer, which gives its figures in one scenario. */
+export function casesOf(
+  peers: readonly Peer[],
+  scenario: string,
+  measure: (stage: Stage, peer: Peer) => Promise<Measured['values']>,
+): BenchCase[] {
+  return peers.map((peer) => ({
+    label: `${scenario}: ${peer.label}`,
+    run: async (stage) => [{ scenario, peer: peer.id, values: await measure(stage, peer) }],
+  }));
+}
+
+/** A table for each scenario, in it a row for each peer. */
+export function tablesOf(peers: readonly Pick<Peer, 'id' | 'label'>[], columns: readonly Column[]) {
+  return (results: Results): Table[] =>
+    results.scenarios().map((title) => scenarioTable(results, title, peers, columns));
 }

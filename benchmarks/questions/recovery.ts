@@ -2,11 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Stage } from '../measure/stage.js';
 import { type Peer, semaphores } from '../peers/catalog.js';
-import { barChart } from '../report/chart.js';
 import type { Measured } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { monotonicMs } from '../workers/monotonic.js';
-import type { Pace, Question } from './question.js';
+import { casesOf, type Question, tablesOf } from './question.js';
 
 const fullTtl = 2000;
 const scenarioOf = (ttl: number): string => `limit 1, ttl ${ttl} ms`;
@@ -23,8 +21,12 @@ const able = semaphores.filter((peer) => peer.extends);
  * One process holds the only permit of several semaphores, taken evenly spread over one ttl, so
  * that its death meets their leases at all ages; another process waits for each of them.
  */
-async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
-  const [ttl, count] = pace === 'full' ? [fullTtl, 5] : [800, 2];
+async function measure(
+  stage: Stage,
+  peer: Peer,
+  ttl: number,
+  count: number,
+): Promise<Measured['values']> {
   const names = Array.from({ length: count }, (_, i) => `recovery-${i}`);
   const [holder, waiter] = await stage.workers(peer, 2);
   if (holder === undefined || waiter === undefined) throw new Error('two workers wanted');
@@ -35,12 +37,11 @@ async function measure(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]
   await holder.kill();
   const shares = (await grants).map((at) => (at - killed) / ttl);
   if (shares.some((share) => share <= 0)) throw new Error('a waiter got what was still held');
-  const values = {
+  return {
     shortest: Math.min(...shares),
     mean: shares.reduce((sum, share) => sum + share, 0) / shares.length,
     longest: Math.max(...shares),
   };
-  return [{ scenario: scenarioOf(ttl), peer: peer.id, values }];
 }
 
 export const recovery: Question = {
@@ -52,22 +53,9 @@ export const recovery: Question = {
     'Bottleneck is left out: it cannot extend a job, so that its jobs expire whether or not their process lives.',
   ],
   rounds: 2,
-  cases: (pace) =>
-    able.map((peer) => ({ label: peer.label, run: (stage) => measure(stage, peer, pace) })),
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, able, columns)),
-  verdicts: () => [],
-  charts: (results) => [
-    barChart({
-      file: 'recovery',
-      title: 'From the death of a holder to the next grant',
-      subtitle: `share of the ttl (${fullTtl} ms)`,
-      results,
-      bars: able.map((peer) => ({ peer, scenario: scenarioOf(fullTtl) })),
-      figures: [
-        { figure: 'mean', label: 'mean' },
-        { figure: 'longest', label: 'longest' },
-      ],
-    }),
-  ],
+  cases: (pace) => {
+    const [ttl, count] = pace === 'full' ? [fullTtl, 5] : [800, 2];
+    return casesOf(able, scenarioOf(ttl), (stage, peer) => measure(stage, peer, ttl, count));
+  },
+  tables: tablesOf(able, columns),
 };

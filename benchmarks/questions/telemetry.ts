@@ -1,13 +1,11 @@
 import type { BenchWorker } from '../measure/bench-worker.js';
 import { median } from '../measure/quantile.js';
 import type { Stage } from '../measure/stage.js';
-import { type Peer, type PeerId, telemetryPeers } from '../peers/catalog.js';
-import { barChart } from '../report/chart.js';
+import { type Peer, telemetryPeers } from '../peers/catalog.js';
 import type { Measured, Results } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atLeast, type Verdict } from '../report/verdict.js';
-import type { PairsResult, PairsTask } from '../workers/protocol.js';
-import type { Pace, Question } from './question.js';
+import type { PairsResult, PairsTask } from '../workers/pairs.js';
+import { type Pace, type Question, tablesOf } from './question.js';
 
 interface Scenario {
   readonly title: string;
@@ -15,11 +13,9 @@ interface Scenario {
   readonly limit: number;
 }
 
-const crowd = '1000 callers';
-
 const scenarios: readonly Scenario[] = [
   { title: '100 callers', loops: 100, limit: 100 },
-  { title: crowd, loops: 1000, limit: 1000 },
+  { title: '1000 callers', loops: 1000, limit: 1000 },
   { title: '100 callers that wait for 10 permits', loops: 100, limit: 10 },
 ];
 
@@ -56,11 +52,20 @@ async function measure(
   for (const ordered of orders) {
     for (const { worker, parts } of ordered) parts.push(await worker.ask('pairs', task));
   }
+  const [bare] = contestants.map(({ parts }) => pairsPerSecond(parts));
   return contestants.map(({ peer, parts }) => ({
     scenario: title,
     peer: peer.id,
-    values: valuesOf(parts),
+    values: { ...valuesOf(parts), share: pairsPerSecond(parts) / (bare ?? NaN) },
   }));
+}
+
+function sumOf(parts: readonly PairsResult[], key: keyof PairsResult): number {
+  return parts.reduce((total, part) => total + part[key], 0);
+}
+
+function pairsPerSecond(parts: readonly PairsResult[]): number {
+  return (sumOf(parts, 'pairs') / sumOf(parts, 'elapsedMs')) * 1000;
 }
 
 /**
@@ -75,28 +80,18 @@ function ordersOf<T>(items: readonly T[]): T[][] {
 }
 
 function valuesOf(parts: readonly PairsResult[]): Measured['values'] {
-  const sum = (key: keyof PairsResult): number =>
-    parts.reduce((total, part) => total + part[key], 0);
   return {
-    pairsPerSecond: (sum('pairs') / sum('elapsedMs')) * 1000,
-    clientUs: sum('cpuUs') / sum('pairs'),
+    pairsPerSecond: pairsPerSecond(parts),
+    clientUs: sumOf(parts, 'cpuUs') / sumOf(parts, 'pairs'),
     p50Us: median(parts.map(({ p50Us }) => p50Us)),
     p99Us: median(parts.map(({ p99Us }) => p99Us)),
   };
 }
 
-/** Median over the rounds of pairs/s as a multiple of those of the same round without telemetry. */
-function share(results: Results, scenario: string, peer: PeerId): number | undefined {
-  const own = results.rounds(scenario, peer, 'pairsPerSecond');
-  const bare = results.rounds(scenario, 'telemetry-removed', 'pairsPerSecond');
-  if (own.length === 0 || own.length !== bare.length) return undefined;
-  return median(own.map((value, round) => value / (bare[round] ?? NaN)));
-}
-
 function verdicts(results: Results): Verdict[] {
   const parts = scenarios.map(({ title }) => ({
     label: title,
-    value: share(results, title, 'telemetry-unheard'),
+    value: results.median(title, 'telemetry-unheard', 'share'),
     bound: 0.97,
   }));
   return [
@@ -122,17 +117,6 @@ export const telemetry: Question = {
       label: scenario.title,
       run: (stage) => measure(stage, scenario, pace),
     })),
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, telemetryPeers, columns)),
+  tables: tablesOf(telemetryPeers, columns),
   verdicts,
-  charts: (results) => [
-    barChart({
-      file: 'telemetry',
-      title: 'Telemetry: 1000 callers in one process, one semaphore with room for all',
-      subtitle: 'pairs of acquire and release per second; more is better',
-      results,
-      bars: telemetryPeers.map((peer) => ({ peer, scenario: crowd })),
-      figures: [{ figure: 'pairsPerSecond', label: '' }],
-    }),
-  ],
 };

@@ -1,11 +1,9 @@
 import type { Stage } from '../measure/stage.js';
 import { readUsage, usageBetween } from '../measure/server-usage.js';
 import { embedded, type Peer, type PeerId, peers } from '../peers/catalog.js';
-import { barChart, type Chart } from '../report/chart.js';
 import type { Measured, Results } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atLeast, atMost, eitherClient, ratio, type Verdict } from '../report/verdict.js';
-import type { Pace, Question } from './question.js';
+import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 interface Scenario {
   readonly title: string;
@@ -50,8 +48,8 @@ async function measure(
   peer: Peer,
   scenario: Scenario,
   pace: Pace,
-): Promise<Measured[]> {
-  const { loops, shared, title } = scenario;
+): Promise<Measured['values']> {
+  const { loops, shared } = scenario;
   const worker = await stage.worker(peer);
   const names = Array.from({ length: shared ? 1 : loops }, (_, i) => `bench-${i}`);
   const task = { names, limit: shared ? loops : 1, loops };
@@ -69,85 +67,41 @@ async function measure(
     serverUs: usage.usec / done.pairs,
     serverCpuUs: (usage.cpuMs * 1000) / done.pairs,
   };
-  const values = peer === embedded ? ofClient : { ...ofClient, ...ofServer };
-  return [{ scenario: title, peer: peer.id, values }];
+  return peer === embedded ? ofClient : { ...ofClient, ...ofServer };
 }
 
 function verdicts(results: Results): Verdict[] {
-  const figure = (scenario: string, peer: PeerId, name: string): number | undefined =>
-    results.median(scenario, peer, name);
-  const toPeer = (scenario: string, name: string) => (redsem: PeerId) =>
-    ratio(figure(scenario, redsem, name), figure(scenario, 'redis-semaphore', name));
+  const toPeer = (scenario: string, figure: string) => (redsem: PeerId) =>
+    ratio(
+      results.median(scenario, redsem, figure),
+      results.median(scenario, 'redis-semaphore', figure),
+    );
   const toFloor = (redsem: PeerId): number | undefined => {
     const floor = redsem === 'redsem-ioredis' ? 'floor-ioredis' : 'floor-node-redis';
-    return ratio(figure(alone, redsem, 'p50Us'), figure(alone, floor, 'p50Us'));
+    return ratio(results.median(alone, redsem, 'p50Us'), results.median(alone, floor, 'p50Us'));
   };
+  const pairs = (scenario: string, bound: number): Verdict =>
+    atLeast(
+      `${scenario}: pairs/s, as a multiple of redis-semaphore's`,
+      eitherClient(bound, toPeer(scenario, 'pairsPerSecond')),
+    );
+  const share = (scenario: string, name: string, figure: string, bound: number): Verdict =>
+    atMost(
+      `${scenario}: ${name} per pair, as a share of redis-semaphore's`,
+      eitherClient(bound, toPeer(scenario, figure)),
+    );
   return [
-    atLeast(
-      `${crowd}: pairs/s, as a multiple of redis-semaphore's`,
-      eitherClient(3.2, toPeer(crowd, 'pairsPerSecond')),
-    ),
-    atMost(
-      `${crowd}: server CPU µs per pair, as a share of redis-semaphore's`,
-      eitherClient(0.4, toPeer(crowd, 'serverCpuUs')),
-    ),
-    atMost(
-      `${crowd}: server µs in commands per pair, as a share of redis-semaphore's`,
-      eitherClient(0.4, toPeer(crowd, 'serverUs')),
-    ),
-    atLeast(
-      `${each1000}: pairs/s, as a multiple of redis-semaphore's`,
-      eitherClient(1.3, toPeer(each1000, 'pairsPerSecond')),
-    ),
-    atMost(
-      `${each1000}: client CPU µs per pair, as a share of redis-semaphore's`,
-      eitherClient(0.45, toPeer(each1000, 'clientUs')),
-    ),
-    atMost(
-      `${each1000}: server CPU µs per pair, as a share of redis-semaphore's`,
-      eitherClient(0.9, toPeer(each1000, 'serverCpuUs')),
-    ),
-    atLeast(
-      `${each100}: pairs/s, as a multiple of redis-semaphore's`,
-      eitherClient(1, toPeer(each100, 'pairsPerSecond')),
-    ),
+    pairs(crowd, 3.2),
+    share(crowd, 'server CPU µs', 'serverCpuUs', 0.4),
+    share(crowd, 'server µs in commands', 'serverUs', 0.4),
+    pairs(each1000, 1.3),
+    share(each1000, 'client CPU µs', 'clientUs', 0.45),
+    share(each1000, 'server CPU µs', 'serverCpuUs', 0.9),
+    pairs(each100, 1),
     atMost(
       '1 caller: p50, as a multiple of the floor through the same client',
       eitherClient(1.25, toFloor),
     ),
-  ];
-}
-
-function charts(results: Results): Chart[] {
-  return [
-    barChart({
-      file: 'uncontended-latency',
-      title: 'Acquire and release, one caller, nobody else',
-      subtitle: 'microseconds for the pair, log scale; less is better',
-      results,
-      bars: peers.map((peer) => ({ peer, scenario: alone })),
-      figures: [
-        { figure: 'p50Us', label: 'p50' },
-        { figure: 'p99Us', label: 'p99' },
-      ],
-      logarithmic: true,
-    }),
-    barChart({
-      file: 'uncontended-throughput',
-      title: '1000 callers in one process, one semaphore with room for all',
-      subtitle: 'pairs of acquire and release per second; more is better',
-      results,
-      bars: peers.map((peer) => ({ peer, scenario: crowd })),
-      figures: [{ figure: 'pairsPerSecond', label: '' }],
-    }),
-    barChart({
-      file: 'uncontended-many',
-      title: '1000 callers in one process, a semaphore for each',
-      subtitle: 'pairs of acquire and release per second; more is better',
-      results,
-      bars: peers.map((peer) => ({ peer, scenario: each1000 })),
-      figures: [{ figure: 'pairsPerSecond', label: '' }],
-    }),
   ];
 }
 
@@ -169,16 +123,13 @@ export const uncontended: Question = {
     // Twice a round: a lone caller's times jump with where the system places the two processes.
     const again = pace === 'full' ? scenarios.filter(({ title }) => title === alone) : [];
     return [...all, ...again].flatMap((scenario) =>
-      compared
-        .filter((peer) => runs(peer, scenario))
-        .map((peer) => ({
-          label: `${scenario.title}: ${peer.label}`,
-          run: (stage) => measure(stage, peer, scenario, pace),
-        })),
+      casesOf(
+        compared.filter((peer) => runs(peer, scenario)),
+        scenario.title,
+        (stage, peer) => measure(stage, peer, scenario, pace),
+      ),
     );
   },
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, compared, columns)),
+  tables: tablesOf(compared, columns),
   verdicts,
-  charts,
 };

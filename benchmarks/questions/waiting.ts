@@ -5,10 +5,9 @@ import { readUsage, usageBetween } from '../measure/server-usage.js';
 import type { Stage } from '../measure/stage.js';
 import { type Peer, semaphores } from '../peers/catalog.js';
 import type { Measured, Results } from '../report/results.js';
-import { scenarioTable } from '../report/table.js';
 import { atMost, eitherClient, type Verdict } from '../report/verdict.js';
 import { monotonicMs } from '../workers/monotonic.js';
-import type { Pace, Question } from './question.js';
+import { casesOf, type Pace, type Question, tablesOf } from './question.js';
 
 const ttl = 30_000;
 const full = 2000;
@@ -44,7 +43,7 @@ async function startWaiting(stage: Stage, peer: Peer, pace: Pace): Promise<Waiti
   return { holder, grants };
 }
 
-async function measureIdle(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
+async function idleCalls(stage: Stage, peer: Peer, pace: Pace): Promise<Measured['values']> {
   const { server } = stage;
   const { holder, grants } = await startWaiting(stage, peer, pace);
   const rate = async (ms: number): Promise<number> => {
@@ -61,19 +60,16 @@ async function measureIdle(stage: Stage, peer: Peer, pace: Pace): Promise<Measur
   await cutSubscribers();
   await sleep(pace === 'full' ? 500 : 100);
   const forbidden = await rate(8000);
-  await holder.ask('letGo', null);
+  await holder.ask('letGo');
   await grants;
-  return [
-    { scenario: idleOf(countOf(pace)), peer: peer.id, values: { subscribed, cut, forbidden } },
-  ];
+  return { subscribed, cut, forbidden };
 }
 
-async function measureHandOver(stage: Stage, peer: Peer, pace: Pace): Promise<Measured[]> {
+async function handOverTime(stage: Stage, peer: Peer, pace: Pace): Promise<Measured['values']> {
   const { holder, grants } = await startWaiting(stage, peer, pace);
   const started = monotonicMs();
-  await holder.ask('letGo', null);
-  const seconds = (Math.max(...(await grants)) - started) / 1000;
-  return [{ scenario: handOverOf(countOf(pace)), peer: peer.id, values: { seconds } }];
+  await holder.ask('letGo');
+  return { seconds: (Math.max(...(await grants)) - started) / 1000 };
 }
 
 function verdicts(results: Results): Verdict[] {
@@ -100,13 +96,10 @@ export const waiting: Question = {
     'Only redsem: 2000 callers that poll every 10 ms would be 200,000 calls/s.',
   ],
   rounds: 2,
-  cases: (pace) =>
-    redsem.flatMap((peer) => [
-      { label: `idle: ${peer.label}`, run: (stage) => measureIdle(stage, peer, pace) },
-      { label: `hand over: ${peer.label}`, run: (stage) => measureHandOver(stage, peer, pace) },
-    ]),
-  tables: (results) =>
-    results.scenarios().map((title) => scenarioTable(results, title, redsem, columns)),
+  cases: (pace) => [
+    ...casesOf(redsem, idleOf(countOf(pace)), (stage, peer) => idleCalls(stage, peer, pace)),
+    ...casesOf(redsem, handOverOf(countOf(pace)), (stage, peer) => handOverTime(stage, peer, pace)),
+  ],
+  tables: tablesOf(redsem, columns),
   verdicts,
-  charts: () => [],
 };

@@ -16,21 +16,10 @@ export interface BarChartOptions {
   readonly title: string;
   readonly subtitle: string;
   readonly results: Results;
-  readonly bars: readonly { readonly peer: Peer; readonly scenario: string }[];
+  readonly scenario: string;
+  readonly peers: readonly Peer[];
   /** One bar each, under one another; the label is in front of the number. */
   readonly figures: readonly { readonly figure: string; readonly label: string }[];
-  readonly logarithmic?: boolean;
-}
-
-export interface LineChartOptions {
-  readonly file: string;
-  readonly title: string;
-  readonly subtitle: string;
-  readonly xName: string;
-  readonly lines: readonly {
-    readonly peer: Peer;
-    readonly points: readonly { readonly x: number; readonly y: number | undefined }[];
-  }[];
 }
 
 const width = 760;
@@ -44,14 +33,16 @@ const colours: Record<Peer['kind'], readonly [string, string]> = {
   floor: ['#d6d3d1', '#e7e5e4'],
 };
 
-/** Horizontal bars: medians, with a whisker from the lowest to the highest round. */
+/**
+ * Horizontal bars on a logarithmic axis: medians, with a whisker from the lowest to the highest
+ * round.
+ */
 export function barChart(options: BarChartOptions): Chart {
-  const { file, title, results, figures, logarithmic = false } = options;
-  const bars = options.bars.flatMap(({ peer, scenario }) => {
+  const { file, title, results, scenario, figures } = options;
+  const bars = options.peers.flatMap((peer) => {
     const spreads = figures.map(({ figure }) => results.spread(scenario, peer.id, figure));
     return spreads.every((spread) => spread === undefined) ? [] : [{ peer, spreads }];
   });
-  const all = bars.flatMap(({ spreads }) => spreads.flatMap((spread) => spread ?? []));
   const series = figures.flatMap(({ label }, index) => {
     const rows = bars.map(({ peer, spreads }) => ({ peer, spread: spreads[index] }));
     return [barSeries(rows, index), whiskerSeries(rows, label, index, figures.length)];
@@ -59,7 +50,12 @@ export function barChart(options: BarChartOptions): Chart {
   const option = {
     ...frame(title, options.subtitle),
     grid: { left: 150, right: 110, top: 70, bottom: 30 },
-    xAxis: valueAxis(all, logarithmic),
+    xAxis: {
+      type: 'log',
+      splitLine: gridLine,
+      axisLabel: { color: faint, formatter: numberText, hideOverlap: true },
+      ...logBounds(bars.flatMap(({ spreads }) => spreads)),
+    },
     yAxis: {
       type: 'category',
       inverse: true,
@@ -74,47 +70,14 @@ export function barChart(options: BarChartOptions): Chart {
   return { file, title, svg: render(option, height) };
 }
 
-/**
- * Lines on two logarithmic axes, with the growth as log n from the first redsem point for
- * comparison.
- */
-export function lineChart(options: LineChartOptions): Chart {
-  const { file, title, xName, lines } = options;
-  const known = lines.map(({ peer, points }) => ({
-    peer,
-    points: points.flatMap(({ x, y }): Point[] => (y === undefined ? [] : [[x, y]])),
-  }));
-  const drawn = known.map(({ peer, points }) => ({
-    points,
-    series: lineSeries(peer.label, colours[peer.kind][0], points),
-  }));
-  for (const { peer, points } of known) {
-    if (peer.kind === 'redsem') drawn.push(logarithm(points));
-  }
-  const heights = drawn.flatMap(({ points }) => points.map(([, y]) => y));
-  const axis = {
-    type: 'log',
-    splitLine: gridLine,
-    axisLabel: { color: ink, formatter: numberText },
-  };
-  const option = {
-    ...frame(title, options.subtitle),
-    grid: { left: 70, right: 190, top: 70, bottom: 55 },
-    xAxis: { ...axis, name: xName, nameLocation: 'middle', nameGap: 32, min: 10 },
-    yAxis: { ...axis, ...logBounds(heights) },
-    series: drawn.map(({ series }) => series),
-  };
-  return { file, title, svg: render(option, 380) };
-}
-
 export interface ShareChartOptions {
   readonly file: string;
   readonly title: string;
   readonly subtitle: string;
-  /** At most three; `x` in seconds, `y` from 0 to 1. */
+  /** At most three; x in seconds, y from 0 to 1. */
   readonly lines: readonly {
     readonly label: string;
-    readonly points: readonly { readonly x: number; readonly y: number | undefined }[];
+    readonly points: readonly (readonly [x: number, y: number])[];
   }[];
 }
 
@@ -134,10 +97,7 @@ export function shareChart({ file, title, subtitle, lines }: ShareChartOptions):
       axisLabel: label,
     },
     yAxis: { type: 'value', min: 0, max: 1, splitLine: gridLine, axisLabel: label },
-    series: lines.map(({ label: name, points }, i) => {
-      const known = points.flatMap(({ x, y }): Point[] => (y === undefined ? [] : [[x, y]]));
-      return lineSeries(name, shareColours[i] ?? ink, known);
-    }),
+    series: lines.map((line, i) => lineSeries(line.label, shareColours[i] ?? ink, line.points)),
   };
   return { file, title, svg: render(option, 300) };
 }
@@ -195,7 +155,7 @@ function stroke(x1: number, y1: number, x2: number, y2: number): object {
   return { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: ink, lineWidth: 1 } };
 }
 
-function lineSeries(label: string, color: string, data: readonly Point[]): object {
+function lineSeries(label: string, color: string, data: readonly (readonly number[])[]): object {
   return {
     type: 'line',
     name: label,
@@ -209,39 +169,14 @@ function lineSeries(label: string, color: string, data: readonly Point[]): objec
   };
 }
 
-type Point = readonly [number, number];
-
-/** What grew as log n would do from the first point on. */
-function logarithm(measured: readonly Point[]): { points: Point[]; series: object } {
-  const [first] = measured;
-  const points = measured.map(([x, y]): Point => [
-    x,
-    first === undefined ? y : first[1] * logRatio(x, first[0]),
-  ]);
-  const series = {
-    ...lineSeries('log n', faint, points),
-    symbol: 'none',
-    lineStyle: { width: 1, type: 'dashed' },
-  };
-  return { points, series };
-}
-
-function logRatio(x: number, from: number): number {
-  return Math.log(x) / Math.log(from);
-}
-
-function valueAxis(spreads: readonly Spread[], logarithmic: boolean): object {
-  const label = { color: faint, formatter: numberText, hideOverlap: true };
-  if (!logarithmic) return { type: 'value', splitLine: gridLine, axisLabel: label };
-  const bounds = logBounds(spreads.flatMap(({ low, high }) => [low, high]));
-  return { type: 'log', splitLine: gridLine, axisLabel: label, ...bounds };
-}
-
 /**
  * Whole powers of ten around the values. A bar needs some length, so the lower one is well below
  * them.
  */
-function logBounds(values: readonly number[]): object {
+function logBounds(spreads: readonly (Spread | undefined)[]): object {
+  const values = spreads.flatMap((spread) =>
+    spread === undefined ? [] : [spread.low, spread.high],
+  );
   const positive = values.filter((value) => value > 0);
   if (positive.length === 0) return {};
   return {

@@ -1,29 +1,28 @@
 import { median } from '../measure/quantile.js';
 import type { SlowCalls } from '../measure/slow-calls.js';
-import type { PeerId } from '../peers/catalog.js';
+import { type PeerId, peerIds } from '../peers/catalog.js';
 import type { Environment } from './environment.js';
-
-export type Values = Readonly<Record<string, number>>;
 
 /** What one run of one case found out about one peer in one scenario. */
 export interface Measured {
   readonly scenario: string;
   readonly peer: PeerId;
-  readonly values: Values;
+  readonly values: Readonly<Record<string, number>>;
 }
 
-/** One row of a results file: for each figure one number a round. */
+/**
+ * All rounds of one peer in one scenario: of each figure the median, the lowest and the highest.
+ */
 export interface Row {
   readonly scenario: string;
   readonly peer: PeerId;
-  readonly values: Readonly<Record<string, readonly number[]>>;
+  readonly values: Readonly<Record<string, readonly [number, number, number]>>;
 }
 
-/** The content of `results/*.json`; tables, bars and charts are all made from it. */
-export interface ResultFile {
-  readonly question: string;
+/** What `results/summary.json` holds for a question: the source of its tables, bars and charts. */
+export interface Answer {
   readonly environment: Environment;
-  /** Missing where nothing was watched for them. */
+  /** Missing where the servers were not watched for slow calls. */
   readonly slowCalls?: SlowCalls | undefined;
   readonly rows: readonly Row[];
 }
@@ -41,17 +40,13 @@ export class Results {
     this.#rows = rows;
   }
 
-  /** One number a round, in the order of the rounds; empty where it was not measured. */
-  rounds(scenario: string, peer: PeerId, figure: string): readonly number[] {
-    const row = this.#rows.find((each) => each.scenario === scenario && each.peer === peer);
-    return row?.values[figure] ?? [];
-  }
-
   /** Undefined where it was not measured. */
   spread(scenario: string, peer: PeerId, figure: string): Spread | undefined {
-    const values = this.rounds(scenario, peer, figure);
-    if (values.length === 0) return undefined;
-    return { median: median(values), low: Math.min(...values), high: Math.max(...values) };
+    const row = this.#rows.find((each) => each.scenario === scenario && each.peer === peer);
+    const values = row?.values[figure];
+    if (values === undefined) return undefined;
+    const [middle, low, high] = values;
+    return { median: middle, low, high };
   }
 
   median(scenario: string, peer: PeerId, figure: string): number | undefined {
@@ -63,25 +58,22 @@ export class Results {
   }
 }
 
-/**
- * Puts the rounds of each scenario and peer together, in the order of the first round and of
- * `peerIds`.
- */
-export function rowsOf(measured: readonly Measured[], peerIds: readonly PeerId[]): Row[] {
+/** Puts the rounds together, in the order of the first round and of `peerIds`. */
+export function rowsOf(measured: readonly Measured[]): Row[] {
   const scenarios = [...new Set(measured.map(({ scenario }) => scenario))];
   return scenarios.flatMap((scenario) =>
     peerIds.flatMap((peer) => {
       const rounds = measured.filter((each) => each.scenario === scenario && each.peer === peer);
-      const [first] = rounds;
-      if (first === undefined) return [];
-      const figures = Object.keys(first.values).map(
-        (figure) => [figure, rounds.map(({ values }) => rounded(values[figure]))] as const,
-      );
-      return [{ scenario, peer, values: Object.fromEntries(figures) }];
+      const figures = Object.keys(rounds[0]?.values ?? {}).map((figure) => {
+        const values = rounds.map((round) => round.values[figure] ?? NaN);
+        const [middle, low, high] = [median(values), Math.min(...values), Math.max(...values)];
+        return [figure, [rounded(middle), rounded(low), rounded(high)]] as const;
+      });
+      return rounds.length === 0 ? [] : [{ scenario, peer, values: Object.fromEntries(figures) }];
     }),
   );
 }
 
-function rounded(value = NaN): number {
-  return Number(value.toPrecision(4));
+function rounded(value: number): number {
+  return Number(value.toPrecision(5));
 }

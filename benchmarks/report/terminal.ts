@@ -1,24 +1,22 @@
 import type { Pace, Question } from '../questions/question.js';
 import { environmentText } from './environment.js';
-import { type ResultFile, Results } from './results.js';
+import { type Answer, Results } from './results.js';
 import { resultsSection } from './readme.js';
 import { markdownTable } from './table.js';
-import { verdictLine } from './verdict.js';
-import { verdictsOf } from './file-verdicts.js';
+import { verdictLine, verdictsOf } from './verdict.js';
 
-export function printQuestion(question: Question, file: ResultFile, pace: Pace): void {
-  const results = new Results(file.rows);
+export function printAnswer(question: Question, answer: Answer, pace: Pace): void {
   const lines = [
     '',
     `${question.name}: ${question.asks}`,
-    environmentText(file.environment),
-    ...question.tables(results).map((table) => `\n${markdownTable(table)}`),
+    environmentText(answer.environment),
+    ...question.tables(new Results(answer.rows)).map((table) => `\n${markdownTable(table)}`),
     '',
-    ...verdictsOf(question, file).map(verdictLine),
+    ...verdictsOf(question, answer).map(verdictLine),
   ];
   if (pace === 'quick') {
     // Charts and README text are made and thrown away: a quick run shows that they can be.
-    const { length } = resultsSection(question, file);
+    const { length } = resultsSection(question, answer);
     lines.push(`quick run: the numbers mean nothing (${length} characters of report not written)`);
   }
   console.log(`${lines.join('\n')}\n`);

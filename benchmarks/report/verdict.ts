@@ -1,5 +1,8 @@
+import { SLOW_MS, type SlowCalls } from '../measure/slow-calls.js';
 import type { PeerId } from '../peers/catalog.js';
+import type { Question } from '../questions/question.js';
 import { numberText } from './number-text.js';
+import { type Answer, Results } from './results.js';
 
 /** Whether a bar is met: a target that the benchmarks hold the product to. */
 export interface Verdict {
@@ -14,6 +17,23 @@ interface Part {
   readonly value: number | undefined;
   /** What the value may be at most, or must be at least. */
   readonly bound: number | undefined;
+}
+
+/** The bars of a question, and of the slow calls of all its servers. */
+export function verdictsOf(question: Question, { rows, slowCalls }: Answer): Verdict[] {
+  const own = question.verdicts?.(new Results(rows)) ?? [];
+  return slowCalls === undefined ? own : [...own, ...slowCallVerdicts(slowCalls)];
+}
+
+export function slowCallVerdicts({ count, longestMs }: SlowCalls): Verdict[] {
+  return [
+    atMost(`script calls of redsem that took longer than ${SLOW_MS} ms (SLOWLOG)`, [
+      { label: 'calls', value: count, bound: 0 },
+    ]),
+    atMost('the longest script call of redsem', [
+      { label: 'ms', value: longestMs, bound: SLOW_MS },
+    ]),
+  ];
 }
 
 /** The bars hold for redsem through either client. */

@@ -18,9 +18,9 @@ export interface ClientCost {
   readonly bytes: number;
 }
 
-const PAIRS = 2000;
+const PAIRS = 1000;
 /** By then V8 has optimised the code, and allocates what it always will. */
-const WARM_UP = { memory: 50_000, redis: 5000 };
+const WARM_UP = { memory: 20_000, redis: 2000 };
 const TTL = 600_000;
 
 interface Contestant {

@@ -1,8 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Connection } from '../peers/adapter.js';
+import type { Connection, Wanted } from '../peers/adapter.js';
 import { monotonicMs } from './monotonic.js';
-import type { ContendTask, HoldRecord } from './protocol.js';
+
+export interface ContendTask {
+  readonly name: string;
+  readonly limit: number;
+  readonly callers: number;
+  /** Milliseconds for which a permit is held. */
+  readonly hold: number;
+  /** Milliseconds between giving a permit back and asking for the next. */
+  readonly think: number;
+  /** Whether each hold is recorded, or only counted. */
+  readonly record: boolean;
+  readonly wanted?: Wanted;
+}
+
+/** One wait and hold of one caller, in ms; not yet: Infinity does not travel, so 0. */
+export interface HoldRecord {
+  readonly caller: number;
+  readonly asked: number;
+  granted: number;
+  released: number;
+}
 
 const ttl = 30_000;
 
@@ -11,7 +31,7 @@ export class Contention {
   readonly records: HoldRecord[] = [];
   granted = 0;
 
-  start(connection: Connection, task: ContendTask): null {
+  start(connection: Connection, task: ContendTask): void {
     for (let caller = 0; caller < task.callers; caller += 1) {
       this.#contend(connection, task, caller).catch((error: unknown) => {
         // Ends the process; its parent then reports what was printed.
@@ -20,7 +40,6 @@ export class Contention {
         });
       });
     }
-    return null;
   }
 
   async #contend(connection: Connection, task: ContendTask, caller: number): Promise<void> {

@@ -2,7 +2,26 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 import type { Connection, Release } from '../peers/adapter.js';
-import type { CrowdResult, CrowdTask } from './protocol.js';
+
+export interface CrowdTask {
+  readonly waiters: number;
+  /** What they wait for. */
+  readonly limit: number;
+  /** How many are taken at once, by one ticket of another semaphore. */
+  readonly permits: number;
+  /** For how long the waiters are watched, in ms. */
+  readonly ms: number;
+}
+
+/** The longest time for which the event loop was blocked, in ms. */
+interface CrowdResult {
+  readonly queueing: number;
+  readonly waiting: number;
+  /** While each in turn got its permit and gave it back. */
+  readonly handingOn: number;
+  readonly taking: number;
+  readonly givingBack: number;
+}
 
 const ttl = 30_000;
 

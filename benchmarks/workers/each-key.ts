@@ -3,7 +3,20 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import type { Connection, Release } from '../peers/adapter.js';
-import type { EachKeyResult, EachKeyTask } from './protocol.js';
+
+export interface EachKeyTask {
+  readonly keys: number;
+  readonly limit: number;
+  /** How many are asked for at the same time. */
+  readonly width: number;
+}
+
+/** What is left in the heap is counted after a garbage collection, in bytes a key. */
+interface EachKeyResult {
+  readonly usPerPair: number;
+  readonly unusedBytes: number;
+  readonly heldBytes: number;
+}
 
 /** Nothing is extended while it is counted. */
 const ttl = 600_000;

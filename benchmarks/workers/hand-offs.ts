@@ -1,5 +1,4 @@
 import type { Connection, Release } from '../peers/adapter.js';
-import type { Protocol } from './protocol.js';
 
 const ttl = 600_000;
 
@@ -8,8 +7,7 @@ export class HandOffs {
   #held: Release | undefined;
   #waiting: Promise<Release> | undefined;
 
-  async run(connection: Connection, task: Protocol['handOffs']['ask']): Promise<null> {
-    const { name, count } = task;
+  async run(connection: Connection, name: string, count: number): Promise<void> {
     const ask = (): Promise<Release> => connection.acquire(name, 1, ttl);
     this.#held ??= await ask();
     this.#waiting ??= ask();
@@ -19,6 +17,5 @@ export class HandOffs {
       this.#held = await this.#waiting;
       this.#waiting = next;
     }
-    return null;
   }
 }

@@ -1,7 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Connection, Release } from '../peers/adapter.js';
-import type { HoldTask } from './protocol.js';
+
+export interface HoldTask {
+  readonly names: readonly string[];
+  readonly limit: number;
+  /** How many permits in all, going round the names. */
+  readonly count: number;
+  readonly ttl: number;
+  /** Pause between two of them; 0: as fast as it goes. */
+  readonly gapMs: number;
+}
 
 /** How many permits are asked for at the same time. */
 const batch = 500;
@@ -10,7 +19,7 @@ const batch = 500;
 export class Holding {
   readonly #releases: Release[] = [];
 
-  async take(connection: Connection, task: HoldTask): Promise<null> {
+  async take(connection: Connection, task: HoldTask): Promise<void> {
     const { names, limit, count, ttl, gapMs } = task;
     const width = gapMs > 0 ? 1 : batch;
     for (let first = 0; first < count; first += width) {
@@ -23,7 +32,6 @@ export class Holding {
       this.#releases.push(...(await Promise.all(taken)));
       if (gapMs > 0) await sleep(gapMs);
     }
-    return null;
   }
 
   async letGo(): Promise<number> {

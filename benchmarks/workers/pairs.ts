@@ -1,6 +1,21 @@
 import { quantile } from '../measure/quantile.js';
 import type { Connection } from '../peers/adapter.js';
-import type { PairsResult, PairsTask } from './protocol.js';
+
+export interface PairsTask {
+  /** One for each loop, or one for all of them. */
+  readonly names: readonly string[];
+  readonly limit: number;
+  readonly loops: number;
+  readonly ms: number;
+}
+
+export interface PairsResult {
+  readonly pairs: number;
+  readonly elapsedMs: number;
+  readonly cpuUs: number;
+  readonly p50Us: number;
+  readonly p99Us: number;
+}
 
 const ttl = 600_000;
 

@@ -1,10 +1,17 @@
 import type { Connection } from '../peers/adapter.js';
-import type { Protocol, RoundsTask } from './protocol.js';
+
+export interface RoundsTask {
+  /** One for each caller, or one for all of them. */
+  readonly names: readonly string[];
+  readonly limit: number;
+  readonly callers: number;
+  readonly rounds: number;
+}
 
 /** Nothing is extended while it is counted what a pair costs. */
 const ttl = 600_000;
 
-export async function runRounds(connection: Connection, task: RoundsTask): Promise<null> {
+export async function runRounds(connection: Connection, task: RoundsTask): Promise<void> {
   const { names, limit, callers, rounds } = task;
   const wanted = Array.from({ length: callers }, (_, i) => names[i % names.length] ?? '');
   for (let round = 0; round < rounds; round += 1) {
@@ -12,17 +19,16 @@ export async function runRounds(connection: Connection, task: RoundsTask): Promi
     const releases = await Promise.all(taken);
     await Promise.all(releases.map((release) => release()));
   }
-  return null;
 }
 
 export async function runKeyRounds(
   connection: Connection,
-  { keys, rounds }: Protocol['keyRounds']['ask'],
-): Promise<null> {
+  keys: readonly string[],
+  rounds: number,
+): Promise<void> {
   if (connection.acquireKeys === undefined) throw new Error('this peer takes one key at a time');
   for (let round = 0; round < rounds; round += 1) {
     const release = await connection.acquireKeys(keys, ttl);
     await release();
   }
-  return null;
 }

@@ -1,15 +1,15 @@
-// One process of a benchmark. It answers what its parent asks, and ends with it.
+// One process of a benchmark. It does what its parent asks for, and ends with it.
+import { onMessage, report } from '../../test/support/worker-side.js';
 import type { Connection } from '../peers/adapter.js';
-import { peerOf } from '../peers/catalog.js';
-import { answering } from './answering.js';
-import { Contention } from './contention.js';
-import { runCrowd } from './crowd.js';
-import { runEachKey } from './each-key.js';
+import { type PeerId, peerOf } from '../peers/catalog.js';
+import { type ContendTask, Contention } from './contention.js';
+import { type CrowdTask, runCrowd } from './crowd.js';
+import { type EachKeyTask, runEachKey } from './each-key.js';
 import { HandOffs } from './hand-offs.js';
-import { Holding } from './holding.js';
+import { Holding, type HoldTask } from './holding.js';
 import { monotonicMs } from './monotonic.js';
-import { runPairs } from './pairs.js';
-import { runKeyRounds, runRounds } from './rounds.js';
+import { type PairsTask, runPairs } from './pairs.js';
+import { type RoundsTask, runKeyRounds, runRounds } from './rounds.js';
 
 let opened: Connection | undefined;
 
@@ -22,35 +22,62 @@ const contention = new Contention();
 const handOffs = new HandOffs();
 const holding = new Holding();
 
-answering('connect', async ({ peer, url }) => {
-  const adapter = await peerOf(peer).load();
-  opened = await adapter.connect(url);
-  return null;
-});
-answering('pairs', (task) => runPairs(connection(), task));
-answering('rounds', (task) => runRounds(connection(), task));
-answering('keyRounds', (task) => runKeyRounds(connection(), task));
-answering('eachKey', (task) => runEachKey(connection(), task));
-answering('handOffs', (task) => handOffs.run(connection(), task));
-answering('contend', (task) => contention.start(connection(), task));
-answering('records', () => contention.records);
-answering('tally', () => contention.granted);
-answering('hold', (task) => holding.take(connection(), task));
-answering('letGo', () => holding.letGo());
-answering('await', ({ names, ttl }) =>
-  Promise.all(
-    names.map(async (name) => {
-      const release = await connection().acquire(name, 1, ttl);
-      const at = monotonicMs();
-      await release();
-      return at;
-    }),
-  ),
-);
-answering('crowd', (task) => runCrowd(connection(), task));
-answering('cpu', () => {
-  const { user, system } = process.cpuUsage();
-  return user + system;
-});
+/** Times are the machine's monotonic clock. */
+const tasks = {
+  /** Loads a peer and connects it; comes first. */
+  connect: async ({ peer, url }: { peer: PeerId; url: string }): Promise<void> => {
+    const adapter = await peerOf(peer).load();
+    opened = await adapter.connect(url);
+  },
+  /** Acquires and releases in a number of loops at once. */
+  pairs: (task: PairsTask) => runPairs(connection(), task),
+  /** All callers acquire in one turn, then all release in one turn, so often. */
+  rounds: (task: RoundsTask) => runRounds(connection(), task),
+  /** Acquires all keys at once, all or none, and releases them, so often. */
+  keyRounds: ({ keys, rounds }: { keys: readonly string[]; rounds: number }) =>
+    runKeyRounds(connection(), keys, rounds),
+  /** Takes a permit of each key and gives it back, then takes all and keeps them. */
+  eachKey: (task: EachKeyTask) => runEachKey(connection(), task),
+  /** One holds the only permit and one waits; each release grants, and one more queues. */
+  handOffs: ({ name, count }: { name: string; count: number }) =>
+    handOffs.run(connection(), name, count),
+  /** Starts callers that contend until the process ends. */
+  contend: (task: ContendTask) => contention.start(connection(), task),
+  /** What they have done so far. */
+  records: () => contention.records,
+  /** How many permits they have got so far. */
+  tally: () => contention.granted,
+  /** Takes permits and keeps them. */
+  hold: (task: HoldTask) => holding.take(connection(), task),
+  /** Releases them all; reports how many had been lost. */
+  letGo: () => holding.letGo(),
+  /** Waits for one permit of each name; reports when each was granted, in ms. */
+  await: ({ names, ttl }: { names: readonly string[]; ttl: number }) =>
+    Promise.all(
+      names.map(async (name) => {
+        const release = await connection().acquire(name, 1, ttl);
+        const at = monotonicMs();
+        await release();
+        return at;
+      }),
+    ),
+  /**
+   * Lets a crowd wait, and takes many permits at once; reports how long the event loop was blocked.
+   */
+  crowd: (task: CrowdTask) => runCrowd(connection(), task),
+  /** CPU time of the process so far, in microseconds. */
+  cpu: () => {
+    const { user, system } = process.cpuUsage();
+    return user + system;
+  },
+};
 
-process.on('disconnect', () => process.exit());
+export type Tasks = typeof tasks;
+
+for (const [name, run] of Object.entries(tasks)) {
+  onMessage(name, (data) => {
+    const answer: unknown = Reflect.apply(run, undefined, [data]);
+    // A task that fails ends the process; its parent then reports what was printed.
+    void Promise.resolve(answer).then((value) => report(name, value));
+  });
+}

@@ -104,7 +104,7 @@ describeWithServer('a server that answers at random', (server) => {
       const texts = sent.map(([at, twist]) => String(twist(pushed[at % pushed.length])));
       await expectDocumented(answers, called, texts);
     });
-    await check(property, 1000);
+    await check(property, 300);
   });
 
   async function expectDocumented(

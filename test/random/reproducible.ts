@@ -9,10 +9,12 @@ const { REDSEM_SEED, REDSEM_PATH, REDSEM_RUNS } = process.env;
  */
 const FIXED_SEED = 14;
 
-/** `runs`: of a property, unless REDSEM_RUNS says otherwise; fresh seeds get ten times as many. */
+/**
+ * `runs`: of a property, unless REDSEM_RUNS says otherwise; fresh seeds get thirty times as many.
+ */
 export async function check<T>(property: IAsyncProperty<T>, runs: number): Promise<void> {
   const parameters: Parameters<T> = {
-    numRuns: Number(REDSEM_RUNS ?? (REDSEM_SEED === 'fresh' ? 10 * runs : runs)),
+    numRuns: Number(REDSEM_RUNS ?? (REDSEM_SEED === 'fresh' ? 30 * runs : runs)),
     // Shrinking may take longer than a test has: a fresh seed is printed at once, and shrinks when
     // it is set again.
     endOnFailure: REDSEM_SEED === 'fresh' || process.env['NOSHRINK'] !== undefined,

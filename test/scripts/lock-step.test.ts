@@ -391,7 +391,7 @@ describeWithServer('memory backend and Redis backend in lock-step', (server) => 
       const property = fc.asyncProperty(programs(habits), async (steps) => {
         await run(habits, steps);
       });
-      await check(property, 10);
+      await check(property, 3);
     });
   }
 

@@ -131,6 +131,6 @@ describeWithServer('the order of the queue', (server) => {
       await program.end();
       await redis.expectNothingLeft();
     });
-    await check(property, 40);
+    await check(property, 20);
   });
 });

@@ -40,7 +40,7 @@ describe('a handle that nobody keeps', () => {
       const [ref] = await dropped(look);
       await collectUntil(() => ref.deref() === undefined);
       // Those that wait for its collection hear of it later.
-      await collectOften(15);
+      await collectOften();
     });
     return warnings.filter(({ message }) => message.includes(semaphore.name)).length;
   }

@@ -15,10 +15,12 @@ export function modulesOf(folder: string): string {
  * failure.
  */
 export async function needPackages(context: Mocha.Context, folder: string): Promise<void> {
-  // npm writes the inner one when it has installed everything.
+  // npm writes this file when it has installed everything.
   const installed = await changed(join(modulesOf(folder), '.package-lock.json'));
-  if (installed > (await changed(join(ROOT, folder, 'package-lock.json')))) return;
-  const command = ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const lock = await changed(join(ROOT, folder, 'package-lock.json'));
+  if (installed > (lock || (await changed(join(ROOT, folder, 'package.json'))))) return;
+  const how = lock === 0 ? ['install', '--no-package-lock'] : ['ci'];
+  const command = ['npm', ...how, '--ignore-scripts', '--no-audit', '--no-fund'];
   const { code, stderr } = await runProgram(command, { cwd: join(ROOT, folder) });
   if (code === 0) return;
   if (process.env['CI'] === 'true') throw new Error(stderr);

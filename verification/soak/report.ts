@@ -31,50 +31,39 @@ const LEAST_GROWTH = 3;
 
 const MEBIBYTE = 1024 * 1024;
 
+const OF_WORKER = {
+  'heap after collection': 'heap',
+  resident: 'resident',
+  'timers of semaphores': 'timers',
+  listeners: 'listeners',
+} as const;
+const OF_SERVER = {
+  'memory in use': 'used',
+  resident: 'resident',
+  keys: 'keys',
+  clients: 'clients',
+  channels: 'channels',
+} as const;
+const IN_BYTES: readonly string[] = ['heap', 'resident', 'used'];
+
 export function figuresOf(samples: readonly Sample[]): Figure[] {
   const workers = samples[0]?.workers.length ?? 0;
-  const figure = (name: string, unit: string, valueOf: (sample: Sample) => number): Figure => {
-    const trend = trendOf(samples.map((sample) => ({ at: sample.at, value: valueOf(sample) })));
+  const figure = (name: string, field: string, valueOf: (sample: Sample) => number): Figure => {
+    const unit = IN_BYTES.includes(field) ? 'MiB' : '';
+    const scale = unit === '' ? 1 : MEBIBYTE;
+    const trend = trendOf(samples.map((one) => ({ at: one.at, value: valueOf(one) / scale })));
     const grown = trend.growth * trend.mean;
     return { name, unit, trend, grows: trend.growth > MOST_GROWTH && grown > LEAST_GROWTH };
   };
-  const ofWorkers = Array.from({ length: workers }, (_, index) => {
-    const own = (valueOf: (worker: WorkerSample) => number) => (sample: Sample) => {
-      const worker = sample.workers[index];
-      return worker === undefined ? 0 : valueOf(worker);
-    };
-    const name = `worker ${index + 1}`;
-    return [
-      figure(
-        `${name}: heap after collection`,
-        'MiB',
-        own(({ heap }) => heap / MEBIBYTE),
-      ),
-      figure(
-        `${name}: resident`,
-        'MiB',
-        own(({ resident }) => resident / MEBIBYTE),
-      ),
-      figure(
-        `${name}: timers of semaphores`,
-        '',
-        own(({ timers }) => timers),
-      ),
-      figure(
-        `${name}: listeners`,
-        '',
-        own(({ listeners }) => listeners),
-      ),
-    ];
-  });
-  return [
-    ...ofWorkers.flat(),
-    figure('server: memory in use', 'MiB', ({ server }) => server.used / MEBIBYTE),
-    figure('server: resident', 'MiB', ({ server }) => server.resident / MEBIBYTE),
-    figure('server: keys', '', ({ server }) => server.keys),
-    figure('server: clients', '', ({ server }) => server.clients),
-    figure('server: channels', '', ({ server }) => server.channels),
-  ];
+  const ofWorkers = Array.from({ length: workers }, (_, i) =>
+    Object.entries(OF_WORKER).map(([name, field]) =>
+      figure(`worker ${i + 1}: ${name}`, field, (sample) => sample.workers[i]?.[field] ?? 0),
+    ),
+  );
+  const ofServer = Object.entries(OF_SERVER).map(([name, field]) =>
+    figure(`server: ${name}`, field, ({ server }) => server[field]),
+  );
+  return [...ofWorkers.flat(), ...ofServer];
 }
 
 export function reportOf(

@@ -1,10 +1,9 @@
 import { noFakeClock } from '../../../test/support/require-server.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import { clusterKinds, startClusterTopology } from './cluster.js';
-import { replicatedKinds } from './replicated-faults.js';
+import { quorumKinds, singleKinds, startIndependent } from './independent.js';
+import { replicatedKinds } from './replicated.js';
 import { startSentinelTopology } from './sentinel.js';
-import { QUORUM_NODES, quorumKinds, startQuorum } from './quorum.js';
-import { singleKinds, startSingle } from './single.js';
 import type { Topology } from './topology.js';
 
 interface TopologyEntry {
@@ -14,11 +13,17 @@ interface TopologyEntry {
   readonly start: () => Promise<Topology>;
 }
 
+const QUORUM_NODES = 3;
+
 const catalog = {
-  single: { kinds: singleKinds, start: startSingle },
+  single: { kinds: singleKinds, start: () => startIndependent('single', 1) },
   sentinel: { kinds: replicatedKinds, start: startSentinelTopology },
   cluster: { kinds: clusterKinds, start: startClusterTopology },
-  quorum: { kinds: quorumKinds, nodes: QUORUM_NODES, start: startQuorum },
+  quorum: {
+    kinds: quorumKinds,
+    nodes: QUORUM_NODES,
+    start: () => startIndependent('quorum', QUORUM_NODES),
+  },
 } as const satisfies Record<string, TopologyEntry>;
 
 export type TopologyName = keyof typeof catalog;

@@ -1,13 +1,11 @@
-import { startCluster } from '../../support/redis-cluster.js';
+import { eventually } from '../../../test/support/eventually.js';
 import type { TestServer } from '../../../test/support/redis-server.js';
+import { startCluster, type TestCluster } from '../../support/redis-cluster.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import { NAME } from '../semaphore-name.js';
 import { Detours } from './detours.js';
-import { Replicated } from './replicated.js';
-import { replicatedKinds } from './replicated-faults.js';
-import { moveSlot } from './slot-move.js';
-import type { Topology } from './topology.js';
-import { eventually } from '../../../test/support/eventually.js';
+import { Replicated, replicatedKinds } from './replicated.js';
+import type { Topology, Undo } from './topology.js';
 
 export const clusterKinds: readonly FaultKind[] = [...replicatedKinds, 'move-slot'];
 
@@ -35,4 +33,21 @@ export async function startClusterTopology(): Promise<Topology> {
     faults: { 'move-slot': () => moveSlot(cluster, slot) },
     stop: () => cluster.stop(),
   });
+}
+
+/**
+ * Begins to move a slot to another master, with one of its keys; the others follow when that is
+ * undone.
+ */
+async function moveSlot(cluster: TestCluster, slot: number): Promise<Undo> {
+  const from = await cluster.masterOf(slot);
+  const to = (await cluster.masters()).find((master) => master !== from);
+  if (to === undefined) throw new Error('a cluster of one master');
+  await cluster.beginMove(slot, to);
+  const keys = await cluster.keysIn(from, slot);
+  await cluster.moveKeys(from, to, keys.slice(0, 1));
+  return async () => {
+    await cluster.finishMove(slot, from, to);
+    await cluster.untilServedBy(slot, to);
+  };
 }

@@ -1,11 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestServer } from '../../../test/support/redis-server.js';
 import { StoredSemaphore } from '../../../test/support/stored-semaphore.js';
 import type { FaultKind } from '../history/fault-kinds.js';
 import type { PlannedFault } from '../nemesis/plan.js';
 import type { Detours } from './detours.js';
-import { FailOver, type ReplicatedServers } from './replicated-faults.js';
+import { networkKinds } from './proxy-faults.js';
 import { serverFaults } from './server-faults.js';
 import type { Address, Topology, Undo } from './topology.js';
+
+export const replicatedKinds: readonly FaultKind[] = [
+  'kill-process',
+  'stop-process',
+  'kill-clients',
+  ...networkKinds,
+  'forget-scripts',
+  'flush-data',
+  'delete-key',
+  'fail-over',
+];
+
+/** What a set of servers with replicas can do about the master that has the semaphore. */
+interface ReplicatedServers {
+  master(): Promise<TestServer>;
+  replicas(): Promise<TestServer[]>;
+  kill(server: TestServer): Promise<void>;
+  pause(server: TestServer): void;
+  /** Resolves once another server has taken over. */
+  untilFailover(from: TestServer): Promise<unknown>;
+  /** Brings back what was killed. */
+  repair(): Promise<void>;
+}
 
 interface ReplicatedOptions {
   readonly servers: ReplicatedServers;
@@ -22,11 +46,11 @@ interface ReplicatedOptions {
 export class Replicated implements Topology {
   readonly observerAddress: Address;
   readonly #options: ReplicatedOptions;
-  readonly #failOver: FailOver;
+  /** Replicas that no longer follow their master. */
+  #stopped: readonly TestServer[] = [];
 
   constructor(options: ReplicatedOptions) {
     this.#options = options;
-    this.#failOver = new FailOver(options.servers);
     const { topology, ports } = options;
     this.observerAddress = { topology, client: 'redis', ports };
   }
@@ -43,19 +67,22 @@ export class Replicated implements Topology {
     return new StoredSemaphore(await this.#options.servers.master(), name).keys();
   }
 
+  /** Stops replication, so that the last writes of the master reach no replica. */
   async prepare(fault: PlannedFault): Promise<void> {
     if (fault.kind !== 'fail-over') return;
-    await this.#failOver.stopReplication();
+    const { servers } = this.#options;
+    this.#stopped = await servers.replicas();
+    for (const replica of this.#stopped) servers.pause(replica);
     await sleep(fault.lasts);
   }
 
   async inject(fault: PlannedFault, name: string): Promise<Undo | undefined> {
     const kind: FaultKind = fault.kind;
+    const { servers, faults, detours } = this.#options;
     if (kind === 'fail-over') {
-      await this.#failOver.promote();
+      await this.#promote();
       return undefined;
     }
-    const { servers, faults, detours } = this.#options;
     const injectOwn = faults[kind];
     if (injectOwn !== undefined) return injectOwn();
     const injectHere = serverFaults[kind];
@@ -71,5 +98,14 @@ export class Replicated implements Topology {
     // The ways last: what still tries to connect may do so while the servers take their leave.
     await this.#options.stop();
     await this.#options.detours.stop();
+  }
+
+  async #promote(): Promise<void> {
+    const { servers } = this.#options;
+    const master = await servers.master();
+    await servers.kill(master);
+    for (const replica of this.#stopped) replica.resume();
+    this.#stopped = [];
+    await servers.untilFailover(master);
   }
 }

@@ -15,7 +15,7 @@ export async function startSentinelTopology(): Promise<Topology> {
     },
     kill: (server: TestServer) => server.kill(),
     pause: (server: TestServer) => server.pause(),
-    untilFailover: async (from: TestServer) => void (await sentinels.untilFailover(from)),
+    untilFailover: (from: TestServer) => sentinels.untilFailover(from),
     repair: () => sentinels.repair(),
   };
   const ports = sentinels.addresses.map(({ port }) => port);

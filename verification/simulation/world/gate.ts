@@ -1,73 +1,48 @@
-import type { Call } from '../../../src/backends/backend.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { Damage } from './damage.js';
-import type { Gate, Way } from './link.js';
 import type { Scheduler } from './scheduler.js';
-import {
-  OPERATIONS,
-  type OperationName,
-  type PushListener,
-  type SimulatedServer,
-} from './server.js';
+import type { PushListener } from './server.js';
 
-/** A server that may hang, or be away. */
-export abstract class Door {
+/** How a call has come. */
+export interface Way {
+  /** When it was made. */
+  readonly sent: number;
+  /** Its answer will reach nobody. */
+  readonly unheard: boolean;
+}
+
+/** A server that may hang, or be away: what a network leads to. */
+export abstract class Gate {
+  /** False while nobody can connect. */
   up = true;
   readonly damage: Damage;
+  protected readonly scheduler: Scheduler;
   #hangsUntil = 0;
-  readonly #scheduler: Scheduler;
 
   constructor(scheduler: Scheduler, damage: Damage) {
-    this.#scheduler = scheduler;
+    this.scheduler = scheduler;
     this.damage = damage;
   }
 
   hang(duration: number): void {
-    this.#hangsUntil = Math.max(this.#hangsUntil, this.#scheduler.now + duration);
+    this.#hangsUntil = Math.max(this.#hangsUntil, this.scheduler.now + duration);
   }
 
+  /** Runs `arrive` when the server reads again: at once unless it hangs. */
   whenAwake(arrive: () => void | Promise<void>): void | Promise<void> {
-    if (this.#scheduler.now >= this.#hangsUntil) return arrive();
-    this.#scheduler.at(this.#hangsUntil, () => this.whenAwake(arrive));
-  }
-}
-
-/** What leads to the one server. */
-export class ServerGate extends Door implements Gate {
-  readonly server: SimulatedServer;
-
-  constructor(scheduler: Scheduler, server: SimulatedServer, damage: Damage) {
-    super(scheduler, damage);
-    this.server = server;
+    if (this.scheduler.now >= this.#hangsUntil) return arrive();
+    this.scheduler.at(this.#hangsUntil, () => this.whenAwake(arrive));
   }
 
-  execute(process: string, operation: string, call: object, way: Way): Promise<unknown> {
-    const name = OPERATIONS.find((one): one is OperationName => one === operation);
-    if (name === undefined) throw new Error(`the server has no ${operation}`);
-    return this.server.execute(process, name, call as Call | readonly Call[], way);
-  }
-
-  disconnectAll(): void {
-    this.server.disconnectAll();
-  }
-
-  loseData(): void {
-    this.server.loseData();
-  }
-
-  goBack(span: number): void {
-    this.server.goBack(span);
-  }
-
-  step(by: number): void {
-    this.server.step(by);
-  }
-
-  remains(names: readonly SemaphoreTerms[]): Promise<{ held: number; waiting: number }> {
-    return this.server.remains(names);
-  }
-
-  subscribe(client: string, prefix: string, listener: PushListener): () => void {
-    return this.server.subscribe(client, prefix, listener);
-  }
+  abstract execute(process: string, operation: string, call: object, way: Way): Promise<unknown>;
+  abstract subscribe(client: string, prefix: string, listener: PushListener): () => void;
+  abstract disconnectAll(): void;
+  /** Comes back with nothing. */
+  abstract loseData(): void;
+  /** Comes back with the data as they were this many milliseconds ago. */
+  abstract goBack(span: number): void;
+  /** Sets the clock. */
+  abstract step(by: number): void;
+  /** What it still holds of some semaphores. */
+  abstract remains(names: readonly SemaphoreTerms[]): Promise<{ held: number; waiting: number }>;
 }

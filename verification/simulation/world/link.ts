@@ -5,26 +5,9 @@ import { DamagedError } from './damage.js';
 import { copyCall } from './plain-copy.js';
 import type { SimulatedProcess } from './process.js';
 import type { Scheduler } from './scheduler.js';
-import type { OperationName, PushListener } from './server.js';
+import type { Gate } from './gate.js';
+import type { OperationName } from './server.js';
 import { Weather } from './weather.js';
-
-/** How a call has come. */
-export interface Way {
-  /** When it was made. */
-  readonly sent: number;
-  /** Its answer will reach nobody. */
-  readonly unheard: boolean;
-}
-
-/** What a network leads to. */
-export interface Gate {
-  /** Runs `arrive` when the server reads again: at once unless it hangs. */
-  whenAwake(arrive: () => void | Promise<void>): void | Promise<void>;
-  /** False while nobody can connect. */
-  readonly up: boolean;
-  execute(process: string, operation: string, call: object, way: Way): Promise<unknown>;
-  subscribe(client: string, prefix: string, listener: PushListener): () => void;
-}
 
 interface Pending {
   readonly sent: number;

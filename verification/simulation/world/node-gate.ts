@@ -10,13 +10,13 @@ import { MemoryQuorumNode } from '../../../test/quorum/memory-node.js';
 import type { SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
 import { Damage, DamagedError } from './damage.js';
-import { Door } from './gate.js';
-import { type Gate, type Link, RefusedError } from './link.js';
+import { Gate } from './gate.js';
+import { type Link, RefusedError } from './link.js';
 import { plainCopy } from './plain-copy.js';
 import type { Scheduler } from './scheduler.js';
 
 /** What leads to one of several independent masters. */
-export class NodeGate extends Door implements Gate {
+export class NodeGate extends Gate {
   readonly node: MemoryQuorumNode;
 
   constructor(scheduler: Scheduler, clock: ServerClock) {

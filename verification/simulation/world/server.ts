@@ -4,7 +4,7 @@ import type { History } from '../history.js';
 import type { QueueGrant, SemaphoreTerms } from '../../history/events.js';
 import type { ServerClock } from './clocks.js';
 import { Damage, DamagedError, entriesOf } from './damage.js';
-import type { Way } from './link.js';
+import { Gate, type Way } from './gate.js';
 import { plainCopy } from './plain-copy.js';
 import { sumOf } from '../sum-of.js';
 import type { Scheduler } from './scheduler.js';
@@ -30,8 +30,10 @@ export type Push =
       readonly args: Parameters<NonNullable<GrantListener['onEnded']>>;
     };
 
-/** Gets what the server sends to one client. */
-/** Whether its process will hear of it, as far as that is known. */
+/**
+ * Gets what the server sends to one client. Gives whether its process will hear of it, as far as
+ * that is known.
+ */
 export type PushListener = (push: Push) => boolean;
 
 /** Take calls of many semaphores at once. */
@@ -57,7 +59,6 @@ export interface ServerOptions {
   readonly clock: ServerClock;
   readonly history: History;
   readonly scheduler: Scheduler;
-  readonly damage?: Damage;
   readonly open?: OpenStore | undefined;
 }
 
@@ -72,10 +73,9 @@ interface Asked extends Way {
  * The one server: a store behind the port, whose data can be lost, or be as they were some calls
  * ago. Takes down what it was asked and what it answered.
  */
-export class SimulatedServer {
+export class SimulatedServer extends Gate {
   readonly clock: ServerClock;
   readonly #history: History;
-  readonly #scheduler: Scheduler;
   readonly #open: OpenStore;
   #store: Store;
   /** What is done again is not reported again. */
@@ -88,37 +88,25 @@ export class SimulatedServer {
   readonly #known = new Map<string, { client: string; prefix: string }>();
   /** What the call under way has sent to anybody, by the semaphore's name. */
   readonly #pushed = new Map<string, QueueGrant[]>();
-  readonly #damage: Damage;
 
-  constructor({ clock, history, scheduler, damage, open }: ServerOptions) {
+  constructor({ clock, history, scheduler, open }: ServerOptions) {
+    super(scheduler, new Damage());
     this.clock = clock;
     this.#history = history;
-    this.#scheduler = scheduler;
-    this.#damage = damage ?? new Damage();
     this.#open = open ?? (() => new MemoryBackend({ clock }));
     this.#store = this.#open(clock);
   }
 
-  /** How many subscriptions there are. */
-  get subscriptions(): number {
-    let count = 0;
-    for (const listeners of this.#subscribers.values()) count += listeners.size;
-    return count;
-  }
-
   /** `given`: one call, or those of several semaphores that travel together. */
-  async execute(
-    process: string,
-    operation: OperationName,
-    given: Call | readonly Call[],
-    way: Way,
-  ): Promise<unknown> {
-    const calls = plainCopy(entriesOf(given));
+  async execute(process: string, name: string, given: object, way: Way): Promise<unknown> {
+    const operation = OPERATIONS.find((one) => one === name);
+    if (operation === undefined) throw new Error(`the server has no ${name}`);
+    const calls = plainCopy(entriesOf(given as Call | readonly Call[]));
     if (operation !== 'inspect') for (const call of calls) this.#know(call);
     await this.#ready;
     await this.#store.settled?.();
     const asked = { ...way, process, operation, time: this.clock.monotonic() };
-    const sound = this.#damage.firstIn(calls);
+    const sound = this.damage.firstIn(calls);
     const damaged = calls[sound];
     if (damaged === undefined) {
       const replies = await this.#serveAll(calls, asked, true);
@@ -140,13 +128,11 @@ export class SimulatedServer {
     this.#subscribers.clear();
   }
 
-  /** Comes back with nothing. */
   loseData(): void {
     this.#history.record({ ...this.#now(), type: 'server', change: 'empty' });
     this.#renew([]);
   }
 
-  /** Comes back with the data as they were this many milliseconds ago. */
   goBack(span: number): void {
     const since = this.clock.present - span;
     const last = this.#log.findLastIndex(({ time }) => time <= since);
@@ -156,7 +142,6 @@ export class SimulatedServer {
     this.#renew(kept);
   }
 
-  /** What it still holds of some semaphores. */
   async remains(names: readonly SemaphoreTerms[]): Promise<{ held: number; waiting: number }> {
     const seen = await Promise.all(
       names.map(({ name, limit }) =>
@@ -175,7 +160,7 @@ export class SimulatedServer {
   }
 
   #now() {
-    return { at: this.#scheduler.now, process: 'server' };
+    return { at: this.scheduler.now, process: 'server' };
   }
 
   #renew(log: Logged[]): void {

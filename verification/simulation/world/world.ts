@@ -10,9 +10,8 @@ import { HandleWatch } from '../workload/handle-watch.js';
 import { Mailbox } from '../workload/mailbox.js';
 import { drawTerms, type WorkloadTerms } from '../workload/terms.js';
 import { ServerClock } from './clocks.js';
-import { Damage } from './damage.js';
-import { ServerGate } from './gate.js';
-import { type Gate, Link, RemoteBackend } from './link.js';
+import type { Gate } from './gate.js';
+import { Link, RemoteBackend } from './link.js';
 import { NodeGate, RemoteNode } from './node-gate.js';
 import { KeeperThread } from './keeper-thread.js';
 import { listsAt, nodesIn, restartsOf } from './move.js';
@@ -42,7 +41,7 @@ export class World {
   readonly terms: WorkloadTerms;
   readonly watch: HandleWatch;
   readonly #mailbox = new Mailbox();
-  readonly #gates: (ServerGate | NodeGate)[];
+  readonly #gates: Gate[];
   /** By their numbers. */
   readonly #incarnations = new Map<number, Incarnation>();
   /** How many faults keep which server down. */
@@ -80,7 +79,7 @@ export class World {
     return incarnation;
   }
 
-  gate(index: number): ServerGate | NodeGate {
+  gate(index: number): Gate {
     const gate = this.#gates[index];
     if (gate === undefined) throw new Error(`no server ${index}`);
     return gate;
@@ -98,7 +97,7 @@ export class World {
     const resends = random.chance(0.5);
     const links = this.#gates.map((gate, i) => {
       const network = streamOf(this.settings.seed, 'network', name, i);
-      return new Link(process, gate satisfies Gate, network, resends);
+      return new Link(process, gate, network, resends);
     });
     process.onKilled.push(() => links.forEach((link) => link.abandon()));
     const { history, scheduler, terms, watch } = this;
@@ -224,15 +223,13 @@ export class World {
     return [...semaphores, ...keyed];
   }
 
-  #makeGate(index: number, openStore: OpenStore | undefined): ServerGate | NodeGate {
+  #makeGate(index: number, openStore: OpenStore | undefined): Gate {
     const { scheduler, history, settings } = this;
     const random = streamOf(settings.seed, 'server', index);
     const clock = new ServerClock(scheduler, 1 + random.real(-DRIFT, DRIFT));
     if (settings.moved === true) clock.step(random.real(-OFF, OFF));
     if (settings.nodes > 1) return new NodeGate(scheduler, clock);
-    const damage = new Damage();
-    const server = new SimulatedServer({ clock, history, scheduler, damage, open: openStore });
-    return new ServerGate(scheduler, server, damage);
+    return new SimulatedServer({ clock, history, scheduler, open: openStore });
   }
 
   #keeperOf(process: SimulatedProcess): KeeperThread | undefined {

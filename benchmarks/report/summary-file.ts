@@ -1,0 +1,34 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+import type { Question } from '../questions/question.js';
+import { type Answer, Results } from './results.js';
+
+const folder = new URL('../results/', import.meta.url);
+const path = new URL('summary.json', folder);
+
+/** By name of its question what the last full run of each has left. */
+export type Summary = Readonly<Record<string, Answer>>;
+
+export function loadSummary(): Summary {
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Summary) : {};
+}
+
+export function saveAnswer(question: Question, answer: Answer): void {
+  mkdirSync(folder, { recursive: true });
+  const answers = Object.entries({ ...loadSummary(), [question.name]: answer });
+  writeFileSync(path, `{\n${answers.map(answerText).join(',\n')}\n}\n`);
+  drawCharts(question, answer);
+}
+
+export function drawCharts(question: Question, { rows }: Answer): void {
+  for (const chart of question.charts?.(new Results(rows)) ?? []) {
+    writeFileSync(new URL(`${chart.file}.svg`, folder), chart.svg);
+  }
+}
+
+/** A row is a line, so that a difference between two runs can be read. */
+function answerText([name, { rows, ...about }]: [string, Answer]): string {
+  const lines = rows.map((row) => JSON.stringify(row));
+  const head = JSON.stringify(about).slice(0, -1);
+  return `${JSON.stringify(name)}: ${head}, "rows": [\n${lines.join(',\n')}\n]}`;
+}
