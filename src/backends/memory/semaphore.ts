@@ -1,0 +1,198 @@
+import type * as port from '../backend.js';
+import { microseconds } from '../gcra.js';
+import type { Heaped } from '../heap.js';
+import { Heap } from '../heap.js';
+import { firstId } from '../ticket-id.js';
+import type { Inboxes } from './inboxes.js';
+import type { Flow, Heads, Waiting } from './order.js';
+import { arrivalOf } from './order.js';
+import type { Pace } from './progress.js';
+import type { KnownRate } from './rate.js';
+import { readRate } from './rate.js';
+import type { Memories } from './rules.js';
+import { Slots } from './slots.js';
+
+/** What all semaphores of a backend share. */
+export interface Server {
+  readonly inboxes: Inboxes;
+  /** The last token or place. */
+  last: number;
+}
+
+export interface Ticket extends Heaped {
+  readonly id: string;
+  /** The first and the last slot of each range. */
+  readonly ranges: readonly number[];
+  readonly fencingToken: number;
+  readonly label: string;
+  expiresAt: number;
+}
+
+type Told = Pick<port.Reply, 'storedLimit' | 'otherLimit'>;
+
+/** What there is of tickets and requests. */
+class Keys {
+  readonly tickets = new Map<string, Ticket>();
+  readonly expiries: Heap<Ticket> = new Heap(({ expiresAt }) => expiresAt);
+  readonly slots: Slots = new Slots();
+  /** The ids that adopted tickets have now, by their first. */
+  readonly adopted = new Map<string, string>();
+  /** What waits. */
+  readonly requests = new Map<string, Waiting>();
+  /** Until when the requests of each client count. */
+  readonly clients = new Map<string, number>();
+  readonly flows = new Map<string, Flow>();
+  /** By priority; empty while the plain flow waits alone. */
+  readonly times = new Map<number, Heads>();
+  /** Requests for more than the limit. */
+  readonly parked: Heap<Waiting> = new Heap(({ permits }) => permits, arrivalOf);
+}
+
+/**
+ * One semaphore in the memory of this process, as the scripts have it: functions of the same names
+ * in the same order, at the same cost, O(log n) for each request, ticket, grant and range of slots.
+ * Tokens, places and rates are in microseconds, all other times in milliseconds.
+ */
+export class Semaphore implements Heaped {
+  readonly key: port.SemaphoreKey;
+  readonly server: Server;
+  #keys: Keys | undefined = undefined;
+  /** How many requests wait. */
+  waiting = 0;
+  /** Leases were over since the requests of dead clients were last dropped. */
+  isUnswept = false;
+  /** The limit of the last caller; 0: there was none. */
+  configured = 0;
+  /** The limit that `setLimit` stored. */
+  stored: number | undefined = undefined;
+  rate: KnownRate | undefined = undefined;
+  pace: Pace | undefined = undefined;
+  /** The limits that changes of late have made, and the tickets that were revoked. */
+  changes: Memories<number> | undefined = undefined;
+  revoked: Memories<true> | undefined = undefined;
+  /** Until when any of those counts. */
+  remembers: number = -Infinity;
+  /** The last call, or the latest end of a ticket. */
+  lastUse: number = -Infinity;
+  /** See `names.ts`. */
+  place = 0;
+  lookAt = 0;
+
+  // What a script knows of the call that runs:
+  now = 0;
+  /** In microseconds. */
+  time = 0;
+  client = '';
+  /** The limit that the caller names, and the one that counts. */
+  own = 0;
+  limit = 0;
+  told: Told = {};
+  /** A call that asks for permits, and is not late. */
+  asked: port.AcquireCall | undefined = undefined;
+  /** The ids that it asks for, where requests waited before. */
+  ids: ReadonlySet<string> | undefined = undefined;
+  /** A request of it has joined the queue. */
+  arrived = false;
+  /** It only looks whether a permit is free. */
+  looks = false;
+  /** How many requests that waited were granted, and what their clients hear. */
+  served = 0;
+  grants: Map<string, port.PushedGrant[]> | undefined = undefined;
+  /** The first request that waits for permits that may come free: others come behind it. */
+  blocked: Waiting | undefined = undefined;
+  /** That request, where the rate alone holds it back. */
+  turn: Waiting | undefined = undefined;
+  /** The first request may not know that it is the first. */
+  moved = false;
+
+  constructor(key: port.SemaphoreKey, server: Server) {
+    this.key = key;
+    this.server = server;
+  }
+
+  get keys(): Keys {
+    return (this.#keys ??= new Keys());
+  }
+
+  /** Holds nothing of tickets and requests: there are none. */
+  rest(): void {
+    this.#keys = undefined;
+    this.ids = this.grants = this.blocked = this.turn = this.asked = undefined;
+  }
+
+  get isBusy(): boolean {
+    return this.#keys !== undefined && this.#keys.tickets.size + this.waiting > 0;
+  }
+}
+
+/** A semaphore as the call finds it. */
+export function open(s: Semaphore, call: port.Call, now: number): void {
+  s.now = now;
+  s.time = microseconds(now);
+  s.client = call.client;
+  s.asked = s.ids = s.grants = s.blocked = s.turn = undefined;
+  s.arrived = s.looks = s.moved = false;
+  s.served = 0;
+  s.lastUse = Math.max(s.lastUse, now);
+  purge(s, now);
+  if (s.rate !== undefined) readRate(s, s.rate);
+  s.own = call.limit || s.configured || 1;
+  s.limit = s.stored ?? s.own;
+  const isOther = s.configured !== 0 && s.configured !== s.own && s.isBusy;
+  s.told = s.stored === undefined && isOther ? { otherLimit: s.configured } : toldOf(s);
+}
+
+/** What the caller hears of a limit that is stored. */
+export function toldOf({ stored, own }: Semaphore): Told {
+  return stored === undefined || stored === own ? {} : { storedLimit: stored };
+}
+
+/** Drops what has expired. */
+export function purge(s: Semaphore, now: number): void {
+  while (s.isBusy) {
+    const { lowest } = s.keys.expiries;
+    if (lowest === undefined || lowest.expiresAt > now) return;
+    drop(s, lowest.id);
+  }
+}
+
+/** Gives a ticket back. False where there is none. */
+export function drop(
+  { keys: { tickets, expiries, slots, adopted } }: Semaphore,
+  id: string,
+): boolean {
+  const ticket = tickets.get(id);
+  if (ticket === undefined) return false;
+  tickets.delete(id);
+  expiries.remove(ticket);
+  slots.free(ticket.ranges);
+  if (adopted.size > 0 && firstId(id) !== id) adopted.delete(firstId(id));
+  return true;
+}
+
+/** The next token or place. */
+export function nextNumber({ server, time }: Semaphore): number {
+  server.last = Math.max(server.last + 1, time);
+  return server.last;
+}
+
+/** Writes a new ticket. */
+export function add(
+  s: Semaphore,
+  id: string,
+  ranges: readonly number[],
+  label: string,
+  life: number,
+): Ticket {
+  const ticket = { id, ranges, label, fencingToken: nextNumber(s), expiresAt: s.now, place: 0 };
+  s.keys.tickets.set(id, ticket);
+  s.keys.expiries.add(ticket);
+  renew(s, ticket, life);
+  return ticket;
+}
+
+export function renew(s: Semaphore, ticket: Ticket, life: number): void {
+  ticket.expiresAt = s.now + life;
+  s.lastUse = Math.max(s.lastUse, ticket.expiresAt);
+  s.keys.expiries.moved(ticket);
+}
