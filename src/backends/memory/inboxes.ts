@@ -3,7 +3,7 @@ import { placeOf } from '../place-of.js';
 
 interface Message {
   readonly inbox: string;
-  say(listener: GrantListener): void;
+  readonly say: (listener: GrantListener) => void;
 }
 
 /**

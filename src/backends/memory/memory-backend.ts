@@ -8,12 +8,22 @@ import { allOrNone } from '../all-or-none.js';
 import { overviewOf } from '../overview-of.js';
 import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
-import { adopt, giveBack, renewEach, revoke } from './holders.js';
-import { inspect } from './inspect.js';
+import { close } from './close.js';
+import {
+  adopt,
+  addPermits,
+  giveBack,
+  inspect,
+  renewEach,
+  revoke,
+  setLimit,
+  setRate,
+} from './calls.js';
 import { Names } from './names.js';
 import { acquire, isFree } from './requests.js';
-import { addPermits, setLimit, setRate } from './rules.js';
 import type { Semaphore } from './semaphore.js';
+import { open } from './semaphore.js';
+import { serve } from './serve.js';
 
 const OPTIONS: ReadonlySet<string> = new Set(['clock']);
 
@@ -26,13 +36,13 @@ export interface MemoryBackendOptions {
   readonly clock?: Clock;
 }
 
-interface AnyCall {
-  readonly key: port.SemaphoreKey;
+interface AnyCall extends port.Call {
   readonly requests?: readonly unknown[];
   readonly ids?: readonly unknown[];
 }
 
-type Serve<C, R> = (semaphore: Semaphore, call: C, now: number) => R;
+/** What a call does before permits are granted. */
+type Act<C, R> = (semaphore: Semaphore, call: C) => R;
 
 /**
  * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as
@@ -69,8 +79,11 @@ export class MemoryBackend implements port.Backend {
   ): Promise<readonly port.AcquireReply[] | undefined> {
     const together = allOrNone(calls);
     const now = this.#now();
-    const free = together?.every((call) => this.#serve(call, isFree, now)) === true;
-    return free ? this.#each(together, acquire) : this.#reply(undefined);
+    const isFreeNow = (call: port.AcquireCall): boolean =>
+      this.#on(call.key, now, (semaphore) => isFree(semaphore, call, now));
+    return together?.every(isFreeNow) === true
+      ? this.#each(together, acquire)
+      : this.#reply(calls.length, undefined);
   }
 
   /** See `Backend`. */
@@ -105,13 +118,15 @@ export class MemoryBackend implements port.Backend {
 
   /** See `Backend`. */
   inspect(call: port.InspectCall): Promise<port.InspectReply> {
-    return this.#one(call, inspect);
+    return this.#reply(1, this.#look(call));
   }
 
   /** See `Backend`. */
   overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
-    const calls = keys.map((key) => ({ key, limit: 0 }));
-    return this.#each(calls, (...call) => overviewOf(inspect(...call)));
+    return this.#reply(
+      keys.length,
+      keys.map((key) => overviewOf(this.#look({ key, limit: 0 }))),
+    );
   }
 
   async listNames(prefix: string): Promise<port.NamePage> {
@@ -141,26 +156,46 @@ export class MemoryBackend implements port.Backend {
     return this.#names.server.inboxes.open(client, prefix, listener);
   }
 
-  #each<C extends AnyCall, R>(calls: readonly C[], serve: Serve<C, R>): Promise<readonly R[]> {
+  #each<C extends AnyCall, R>(calls: readonly C[], act: Act<C, R>): Promise<(R & port.Reply)[]> {
     const now = this.#now();
-    return this.#reply(calls.map((call) => this.#serve(call, serve, now)));
+    let size = 0;
+    for (const { requests, ids } of calls) size += (requests ?? ids)?.length ?? 1;
+    return this.#reply(
+      size,
+      calls.map((call) => this.#run(call, act, now)),
+    );
   }
 
-  #one<C extends AnyCall, R>(call: C, serve: Serve<C, R>): Promise<R> {
-    return this.#reply(this.#serve(call, serve, this.#now()));
+  #one<C extends AnyCall, R>(call: C, act: Act<C, R>): Promise<R & port.Reply> {
+    return this.#reply(1, this.#run(call, act, this.#now()));
   }
 
-  #serve<C extends AnyCall, R>(call: C, serve: Serve<C, R>, now: number): R {
-    const semaphore = this.#names.find(call.key, now);
-    const reply = serve(semaphore, call, now);
+  /** What every call begins and ends with. */
+  #run<C extends AnyCall, R>(call: C, act: Act<C, R>, now: number): R & port.Reply {
+    return this.#on(call.key, now, (semaphore) => {
+      open(semaphore, call, now);
+      const said = act(semaphore, call);
+      serve(semaphore);
+      return Object.assign(close(semaphore), said);
+    });
+  }
+
+  #look(call: port.InspectCall): port.InspectReply {
+    const now = this.#now();
+    return this.#on(call.key, now, (semaphore) => inspect(semaphore, call, now));
+  }
+
+  #on<R>(key: port.SemaphoreKey, now: number, use: (semaphore: Semaphore) => R): R {
+    const semaphore = this.#names.find(key, now);
+    const reply = use(semaphore);
     this.#names.settle(semaphore, now);
-    this.#inARow += (call.requests ?? call.ids)?.length ?? 1;
     return reply;
   }
 
-  async #reply<R>(reply: R): Promise<R> {
-    if (this.#inARow >= MOST_IN_A_ROW) await this.#nextTurn();
-    return reply;
+  #reply<R>(size: number, reply: R): Promise<R> {
+    this.#inARow += size;
+    if (this.#inARow < MOST_IN_A_ROW) return Promise.resolve(reply);
+    return this.#nextTurn().then(() => reply);
   }
 
   /**

@@ -17,16 +17,16 @@ const MOST_GRANTS = 32;
 
 /** Notes the grants of the call. */
 export function settlePace(s: Semaphore): void {
-  if (s.pace === undefined || s.waiting === 0) s.pace = undefined;
-  else if (s.served > 0) {
-    let { last, mean, grants } = s.pace;
-    const between = Math.max(0, s.time - last) / s.served;
-    for (let i = 0; i < s.served; i += 1) {
-      grants = Math.min(grants + 1, MOST_GRANTS);
-      mean += (between - mean) / grants;
-    }
-    s.pace = { last: s.time, mean: Math.floor(mean), grants };
+  const { pace, served, time } = s;
+  if (s.waiting === 0) s.pace = undefined;
+  if (pace === undefined || s.waiting === 0 || served === 0) return;
+  const between = Math.max(0, time - pace.last) / served;
+  let { mean, grants } = pace;
+  for (let i = 0; i < served; i += 1) {
+    grants = Math.min(grants + 1, MOST_GRANTS);
+    mean += (between - mean) / grants;
   }
+  s.pace = { last: time, mean: Math.floor(mean), grants };
 }
 
 /**

@@ -2,18 +2,13 @@ import type * as port from '../backend.js';
 import { costOf, flowOf, NO_ORDER } from '../request-order.js';
 import { close, nearest } from './close.js';
 import type { Waiting } from './order.js';
-import { beginOrder, headOf, requestOf, tagOf, timeOf } from './order.js';
+import { beginOrder, headOf, requestOf, settleOrder, tagOf, timeOf } from './order.js';
 import { progressOf } from './progress.js';
 import { nameRate } from './rate.js';
-import type { Semaphore, Ticket } from './semaphore.js';
-import { nextNumber, open, renew } from './semaphore.js';
+import type { Said, Semaphore, Ticket } from './semaphore.js';
+import { isLate, nextNumber, open, renew } from './semaphore.js';
 import { block, enqueue, fits, grant, renewLease, serve } from './serve.js';
 import { slotsOf } from './slots.js';
-
-/** Whether a call must change nothing, since nobody waits for it any more. */
-export function isLate({ notAfter = Infinity }: { notAfter?: number | undefined }, now: number) {
-  return now > notAfter;
-}
 
 /** A request that was dropped (claim or lease over after a stall) returns to its old place. */
 function recall(s: Semaphore, call: port.AcquireCall): void {
@@ -55,11 +50,10 @@ function takeNow(s: Semaphore, asked: port.TicketRequest, call: port.AcquireCall
 
 /** Whether as many wait as may. */
 function isFull(s: Semaphore, { maxWaiting = Infinity }: port.AcquireCall): boolean {
-  if (s.waiting >= maxWaiting) renewLease(s, s.arrived);
+  if (s.waiting >= maxWaiting) renewLease(s);
   return s.waiting >= maxWaiting;
 }
 
-/** The verdict on one request. */
 function answer(
   s: Semaphore,
   asked: port.TicketRequest,
@@ -67,10 +61,7 @@ function answer(
 ): port.AcquireVerdict {
   const { id, permits } = asked;
   const ticket = s.keys.tickets.get(id);
-  if (ticket !== undefined) {
-    renew(s, ticket, call.ttl);
-    return granted(ticket);
-  }
+  if (ticket !== undefined) return granted(renew(s, ticket, call.ttl));
   const known = s.waiting > 0 ? s.keys.requests.get(id) : undefined;
   if (known !== undefined) return { kind: 'queued', arrival: known.arrival };
   if (permits > s.limit && s.limit > 0) return { kind: 'over', limit: s.limit };
@@ -79,7 +70,6 @@ function answer(
   if (!asked.wait) return { kind: 'busy' };
   if (isFull(s, call)) return { kind: 'full', waiting: s.waiting };
   const r = requestOf(asked, call, nextNumber(s));
-  s.arrived = true;
   if (comesFirst) block(s, r);
   enqueue(s, r);
   return { kind: 'queued', arrival: r.arrival };
@@ -90,8 +80,8 @@ function granted({ fencingToken, ranges }: Ticket): port.GrantedVerdict {
 }
 
 /**
- * Whether each of its requests has a ticket already or would get one at once, when what has expired
- * and dead clients' requests before it are gone. Grants nothing.
+ * Whether its request has a ticket already or would get one at once, when what has expired and dead
+ * clients' requests before it are gone. Grants nothing.
  */
 export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boolean {
   open(s, call, now);
@@ -100,33 +90,40 @@ export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boole
   serve(s);
   s.looks = false;
   s.turn = undefined;
-  const isFreeNow =
-    s.blocked === undefined && call.requests.every(({ permits }) => fits(s, permits));
   close(s);
-  return isFreeNow;
+  return s.blocked === undefined && fits(s, call.requests.length);
 }
 
-export function acquire(s: Semaphore, call: port.AcquireCall, now: number): port.AcquireReply {
-  open(s, call, now);
+export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.AcquireReply> {
   const { requests, rate } = call;
-  if (isLate(call, now)) {
-    serve(s);
+  if (isLate(s, call)) {
     const verdicts = requests.map((): port.AcquireVerdict => ({ kind: 'late' }));
-    return { ...close(s), verdicts, askAgainAt: undefined };
+    return { verdicts, askAgainAt: undefined };
   }
   if (rate !== undefined) nameRate(s, rate);
   s.asked = call;
   recall(s, call);
   serve(s);
   const verdicts = requests.map((asked) => answer(s, asked, call));
-  if (s.arrived) renewLease(s, true);
+  const waits = s.waiting > 0 ? tellProgress(s, requests, verdicts) : undefined;
+  if (waits !== undefined) renewLease(s);
+  settleOrder(s);
+  return { verdicts, askAgainAt: waits && nearest(s, waits) };
+}
+
+/** Gives the first of those that wait. */
+function tellProgress(
+  s: Semaphore,
+  requests: readonly port.TicketRequest[],
+  verdicts: port.AcquireVerdict[],
+): Waiting | undefined {
   let waits: Waiting | undefined;
-  for (let i = 0; i < requests.length && s.waiting > 0; i += 1) {
-    const r = s.keys.requests.get(requests[i]?.id ?? '');
+  for (const [i, { id, asksProgress }] of requests.entries()) {
+    const r = s.keys.requests.get(id);
     if (r === undefined) continue;
     if (r.arrival < (waits?.arrival ?? Infinity)) waits = r;
-    if (requests[i]?.asksProgress !== true) continue;
-    verdicts[i] = { kind: 'queued', arrival: r.arrival, progress: progressOf(s, r) };
+    const { arrival } = r;
+    if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
   }
-  return { ...close(s), verdicts, askAgainAt: waits && nearest(s, waits) };
+  return waits;
 }

@@ -9,7 +9,7 @@ import { arrivalOf } from './order.js';
 import type { Pace } from './progress.js';
 import type { KnownRate } from './rate.js';
 import { readRate } from './rate.js';
-import type { Memories } from './rules.js';
+import type { Memory } from './calls.js';
 import { Slots } from './slots.js';
 
 /** What all semaphores of a backend share. */
@@ -28,22 +28,27 @@ export interface Ticket extends Heaped {
   expiresAt: number;
 }
 
+/** What a reply says beside what all say. */
+export type Said<R> = Omit<R, keyof port.Reply>;
+
 type Told = Pick<port.Reply, 'storedLimit' | 'otherLimit'>;
+
+const NOTHING: Told = {};
 
 /** What there is of tickets and requests. */
 class Keys {
-  readonly tickets = new Map<string, Ticket>();
+  readonly tickets: Map<string, Ticket> = new Map();
   readonly expiries: Heap<Ticket> = new Heap(({ expiresAt }) => expiresAt);
   readonly slots: Slots = new Slots();
   /** The ids that adopted tickets have now, by their first. */
-  readonly adopted = new Map<string, string>();
+  readonly adopted: Map<string, string> = new Map();
   /** What waits. */
-  readonly requests = new Map<string, Waiting>();
+  readonly requests: Map<string, Waiting> = new Map();
   /** Until when the requests of each client count. */
-  readonly clients = new Map<string, number>();
-  readonly flows = new Map<string, Flow>();
+  readonly clients: Map<string, number> = new Map();
+  readonly flows: Map<string, Flow> = new Map();
   /** By priority; empty while the plain flow waits alone. */
-  readonly times = new Map<number, Heads>();
+  readonly times: Map<number, Heads> = new Map();
   /** Requests for more than the limit. */
   readonly parked: Heap<Waiting> = new Heap(({ permits }) => permits, arrivalOf);
 }
@@ -67,9 +72,8 @@ export class Semaphore implements Heaped {
   stored: number | undefined = undefined;
   rate: KnownRate | undefined = undefined;
   pace: Pace | undefined = undefined;
-  /** The limits that changes of late have made, and the tickets that were revoked. */
-  changes: Memories<number> | undefined = undefined;
-  revoked: Memories<true> | undefined = undefined;
+  /** See `remember`. */
+  memories: Map<string, Memory> | undefined = undefined;
   /** Until when any of those counts. */
   remembers: number = -Infinity;
   /** The last call, or the latest end of a ticket. */
@@ -86,13 +90,11 @@ export class Semaphore implements Heaped {
   /** The limit that the caller names, and the one that counts. */
   own = 0;
   limit = 0;
-  told: Told = {};
+  told: Told = NOTHING;
   /** A call that asks for permits, and is not late. */
   asked: port.AcquireCall | undefined = undefined;
   /** The ids that it asks for, where requests waited before. */
   ids: ReadonlySet<string> | undefined = undefined;
-  /** A request of it has joined the queue. */
-  arrived = false;
   /** It only looks whether a permit is free. */
   looks = false;
   /** How many requests that waited were granted, and what their clients hear. */
@@ -131,7 +133,7 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.time = microseconds(now);
   s.client = call.client;
   s.asked = s.ids = s.grants = s.blocked = s.turn = undefined;
-  s.arrived = s.looks = s.moved = false;
+  s.looks = s.moved = false;
   s.served = 0;
   s.lastUse = Math.max(s.lastUse, now);
   purge(s, now);
@@ -144,7 +146,7 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
 
 /** What the caller hears of a limit that is stored. */
 export function toldOf({ stored, own }: Semaphore): Told {
-  return stored === undefined || stored === own ? {} : { storedLimit: stored };
+  return stored === undefined || stored === own ? NOTHING : { storedLimit: stored };
 }
 
 /** Drops what has expired. */
@@ -170,6 +172,14 @@ export function drop(
   return true;
 }
 
+/** Whether a call must change nothing, since nobody waits for it any more. */
+export function isLate(
+  { now }: Semaphore,
+  call: { readonly notAfter?: number | undefined },
+): boolean {
+  return now > (call.notAfter ?? Infinity);
+}
+
 /** The next token or place. */
 export function nextNumber({ server, time }: Semaphore): number {
   server.last = Math.max(server.last + 1, time);
@@ -184,15 +194,22 @@ export function add(
   label: string,
   life: number,
 ): Ticket {
-  const ticket = { id, ranges, label, fencingToken: nextNumber(s), expiresAt: s.now, place: 0 };
+  const ticket: Ticket = {
+    id,
+    ranges,
+    label,
+    fencingToken: nextNumber(s),
+    expiresAt: s.now,
+    place: 0,
+  };
   s.keys.tickets.set(id, ticket);
   s.keys.expiries.add(ticket);
-  renew(s, ticket, life);
-  return ticket;
+  return renew(s, ticket, life);
 }
 
-export function renew(s: Semaphore, ticket: Ticket, life: number): void {
+export function renew(s: Semaphore, ticket: Ticket, life: number): Ticket {
   ticket.expiresAt = s.now + life;
   s.lastUse = Math.max(s.lastUse, ticket.expiresAt);
   s.keys.expiries.moved(ticket);
+  return ticket;
 }

@@ -14,6 +14,7 @@ export function isAlive(s: Semaphore, { client }: Waiting, now: number = s.now):
 /** Puts a request into the queue. */
 export function enqueue(s: Semaphore, r: Waiting): void {
   s.keys.requests.set(r.id, r);
+  s.keys.clients.set(r.client, s.now + WAITER_LEASE_MS);
   s.waiting += 1;
   join(s, r);
 }
@@ -25,18 +26,13 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
   else leaveFlow(s, r, isGranted);
 }
 
-/** Drops the requests of dead clients, so that the others can be counted. */
-function sweep(s: Semaphore): void {
-  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
-}
-
 /**
- * Renews the lease of the client, if it has one or `isComing`, and drops those that are over. A
+ * Renews the lease of the client, if it has one or `isSure`, and drops those that are over. A
  * caller with a bound drops their requests as well, to count the others.
  */
-export function renewLease(s: Semaphore, isComing: boolean): void {
+export function renewLease(s: Semaphore, isSure = false): void {
   const { clients } = s.keys;
-  if (isComing || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
+  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
   for (const [client, until] of clients) {
     if (until > s.now) continue;
     clients.delete(client);
@@ -44,7 +40,7 @@ export function renewLease(s: Semaphore, isComing: boolean): void {
   }
   if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
   s.isUnswept = false;
-  sweep(s);
+  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
 }
 
 /** The condition of every grant, besides its turn. */
