@@ -4,6 +4,7 @@ import { isOrdered, settleOrder } from './order.js';
 import { settlePace } from './progress.js';
 import { rateTime } from './rate.js';
 import type { Semaphore } from './semaphore.js';
+import { NOTHING } from './semaphore.js';
 
 /** Notifies other clients of their grants; those of the caller go with the reply. */
 function publish({ key, server, client, grants }: Semaphore): readonly PushedGrant[] {
@@ -46,10 +47,11 @@ export function close(s: Semaphore): Reply {
   settlePace(s);
   // A call that finds nothing and leaves nothing is not remembered.
   if (s.configured !== 0 || s.isBusy) s.configured = s.own;
-  if (s.waiting === 0) s.keys.clients.clear();
+  if (s.waiting === 0 && s.keys.clients.size > 0) s.keys.clients.clear();
   const grants = publish(s);
   const { turn, asked, moved, client } = s;
   const isNews = asked === undefined || (moved && turn?.client !== client);
   if (turn !== undefined && isNews) tellTurn(s, turn, rateTime(s, turn.permits));
-  return { serverTime: s.now, ...s.told, grants };
+  const reply = { serverTime: s.now, grants };
+  return s.told === NOTHING ? reply : { ...reply, ...s.told };
 }

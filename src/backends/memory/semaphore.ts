@@ -33,7 +33,7 @@ export type Said<R> = Omit<R, keyof port.Reply>;
 
 type Told = Pick<port.Reply, 'storedLimit' | 'otherLimit'>;
 
-const NOTHING: Told = {};
+export const NOTHING: Told = {};
 
 /** What there is of tickets and requests. */
 class Keys {
@@ -194,22 +194,17 @@ export function add(
   label: string,
   life: number,
 ): Ticket {
-  const ticket: Ticket = {
-    id,
-    ranges,
-    label,
-    fencingToken: nextNumber(s),
-    expiresAt: s.now,
-    place: 0,
-  };
+  const expiresAt = s.now + life;
+  const ticket = { id, ranges, label, fencingToken: nextNumber(s), expiresAt, place: 0 };
   s.keys.tickets.set(id, ticket);
   s.keys.expiries.add(ticket);
-  return renew(s, ticket, life);
+  s.lastUse = Math.max(s.lastUse, expiresAt);
+  return ticket;
 }
 
 export function renew(s: Semaphore, ticket: Ticket, life: number): Ticket {
   ticket.expiresAt = s.now + life;
-  s.lastUse = Math.max(s.lastUse, ticket.expiresAt);
   s.keys.expiries.moved(ticket);
+  s.lastUse = Math.max(s.lastUse, ticket.expiresAt);
   return ticket;
 }
