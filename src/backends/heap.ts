@@ -10,11 +10,13 @@ export interface Heaped {
  */
 export class Heap<T extends Heaped> {
   readonly #rankOf: (item: T) => number;
-  readonly #tieOf: (item: T) => number;
+  readonly #tieOf: ((item: T) => number) | undefined;
   readonly #items: T[] = [];
+  /** Those of the items: to look into an item costs more than the rest. */
+  readonly #ranks: number[] = [];
 
   /** `tieOf`: decides between two of one rank, the lower comes first. */
-  constructor(rankOf: (item: T) => number, tieOf: (item: T) => number = rankOf) {
+  constructor(rankOf: (item: T) => number, tieOf?: (item: T) => number) {
     this.#rankOf = rankOf;
     this.#tieOf = tieOf;
   }
@@ -32,76 +34,72 @@ export class Heap<T extends Heaped> {
     return [...this.#items];
   }
 
-  /** Those of at most this rank, in no order. */
-  upTo(rank: number): T[] {
-    const found: T[] = [];
-    const places = [0];
-    for (let place = places.pop(); place !== undefined; place = places.pop()) {
-      const item = this.#items[place];
-      if (item === undefined || this.#rankOf(item) > rank) continue;
-      found.push(item);
-      places.push(2 * place + 1, 2 * place + 2);
-    }
-    return found;
-  }
-
   add(item: T): void {
-    this.#items.push(item);
-    this.#rise(item, this.#items.length - 1);
+    item.place = this.#items.push(item) - 1;
+    this.#ranks.push(this.#rankOf(item));
+    this.#rise(item.place);
   }
 
   /** It must be in this heap. */
   remove(item: T): void {
     const last = this.#items.pop();
-    if (last === undefined || last === item) return;
-    last.place = item.place;
-    this.moved(last);
+    const rank = this.#ranks.pop();
+    if (last === undefined || rank === undefined || last === item) return;
+    this.#put(last, rank, item.place);
+    this.#rise(last.place);
+    this.#sink(last.place);
   }
 
   /** The rank of an item has changed. */
   moved(item: T): void {
-    this.#rise(item, item.place);
-    this.#sink(item, item.place);
+    this.#ranks[item.place] = this.#rankOf(item);
+    this.#rise(item.place);
+    this.#sink(item.place);
   }
 
-  #rise(item: T, from: number): void {
+  #rise(from: number): void {
     let place = from;
     while (place > 0) {
-      const parent = this.#items[(place - 1) >>> 1];
-      if (parent === undefined || !this.#isBefore(item, parent)) break;
-      const freed = parent.place;
-      this.#put(parent, place);
-      place = freed;
+      const parent = (place - 1) >>> 1;
+      if (!this.#isBefore(place, parent)) return;
+      this.#swap(place, parent);
+      place = parent;
     }
-    this.#put(item, place);
   }
 
-  #sink(item: T, from: number): void {
+  #sink(from: number): void {
     let place = from;
     for (;;) {
-      const child = this.#lowerChild(place);
-      if (child === undefined || !this.#isBefore(child, item)) break;
-      const freed = child.place;
-      this.#put(child, place);
-      place = freed;
+      const left = 2 * place + 1;
+      const child = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#isBefore(child, place)) return;
+      this.#swap(place, child);
+      place = child;
     }
-    this.#put(item, place);
   }
 
-  #lowerChild(place: number): T | undefined {
-    const left = this.#items[2 * place + 1];
-    const right = this.#items[2 * place + 2];
-    if (left === undefined || right === undefined) return left;
-    return this.#isBefore(right, left) ? right : left;
+  /** False where there is no such place. */
+  #isBefore(place: number, other: number): boolean {
+    const [rank, otherRank] = [this.#ranks[place], this.#ranks[other]];
+    if (rank === undefined || otherRank === undefined) return false;
+    if (rank !== otherRank || this.#tieOf === undefined) return rank < otherRank;
+    const [item, otherItem] = [this.#items[place], this.#items[other]];
+    return (
+      item !== undefined && otherItem !== undefined && this.#tieOf(item) < this.#tieOf(otherItem)
+    );
   }
 
-  #isBefore(one: T, other: T): boolean {
-    const difference = this.#rankOf(one) - this.#rankOf(other);
-    return difference < 0 || (difference === 0 && this.#tieOf(one) < this.#tieOf(other));
+  #swap(place: number, other: number): void {
+    const [item, otherItem] = [this.#items[place], this.#items[other]];
+    const [rank, otherRank] = [this.#ranks[place], this.#ranks[other]];
+    if (item === undefined || otherItem === undefined) return;
+    this.#put(item, rank ?? 0, other);
+    this.#put(otherItem, otherRank ?? 0, place);
   }
 
-  #put(item: T, place: number): void {
+  #put(item: T, rank: number, place: number): void {
     this.#items[place] = item;
+    this.#ranks[place] = rank;
     item.place = place;
   }
 }

@@ -1,22 +1,13 @@
-import type {
-  EndedTicket,
-  GrantListener,
-  Listening,
-  PushedGrant,
-  PushedTurn,
-  SemaphoreKey,
-} from '../backend.js';
+import type { GrantListener, Listening, SemaphoreKey } from '../backend.js';
+import { placeOf } from '../place-of.js';
 
 interface Message {
   readonly inbox: string;
-  readonly name: string;
-  readonly grants?: readonly PushedGrant[];
-  readonly ended?: EndedTicket;
-  readonly turn?: PushedTurn;
+  readonly say: (listener: GrantListener) => void;
 }
 
 /**
- * What is pushed to clients. It comes later, as from a server: the call that sends it must return
+ * What clients are told. It comes later, as from a server: the call that sends it must return
  * first.
  */
 export class Inboxes {
@@ -25,7 +16,7 @@ export class Inboxes {
   #messages: Message[] = [];
 
   open(client: string, prefix: string, listener: GrantListener): Listening {
-    const inbox = inboxOf(prefix, client);
+    const inbox = placeOf({ prefix, name: client });
     this.#listeners.set(inbox, listener);
     queueMicrotask(() => {
       if (this.#listeners.get(inbox) === listener) listener.onHealth(true);
@@ -37,42 +28,17 @@ export class Inboxes {
     };
   }
 
-  /** Notifies other clients of their grants; gives those of the caller, which go with its reply. */
-  pushGrants(
-    { prefix, name }: SemaphoreKey,
-    byClient: ReadonlyMap<string, readonly PushedGrant[]>,
-    caller: string,
-  ): readonly PushedGrant[] {
-    for (const [client, grants] of byClient) {
-      if (client !== caller) this.#send({ inbox: inboxOf(prefix, client), name, grants });
-    }
-    return byClient.get(caller) ?? [];
-  }
-
-  pushEnded({ prefix, name }: SemaphoreKey, client: string, ended: EndedTicket): void {
-    this.#send({ inbox: inboxOf(prefix, client), name, ended });
-  }
-
-  pushTurn({ prefix, name }: SemaphoreKey, client: string, turn: PushedTurn): void {
-    this.#send({ inbox: inboxOf(prefix, client), name, turn });
-  }
-
-  #send(message: Message): void {
+  tell({ prefix }: SemaphoreKey, client: string, say: (listener: GrantListener) => void): void {
+    const message = { inbox: placeOf({ prefix, name: client }), say };
     if (this.#messages.push(message) === 1) queueMicrotask(() => this.#deliver());
   }
 
   #deliver(): void {
     const messages = this.#messages;
     this.#messages = [];
-    for (const { inbox, name, grants, ended, turn } of messages) {
+    for (const { inbox, say } of messages) {
       const listener = this.#listeners.get(inbox);
-      if (grants !== undefined) listener?.onGrants(grants, name);
-      if (ended !== undefined) listener?.onEnded?.([ended], name);
-      if (turn !== undefined) listener?.onTurn?.(turn, name);
+      if (listener !== undefined) say(listener);
     }
   }
-}
-
-function inboxOf(prefix: string, client: string): string {
-  return JSON.stringify([prefix, client]);
 }

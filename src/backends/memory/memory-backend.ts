@@ -1,40 +1,29 @@
 import { setImmediate } from 'node:timers';
-import type {
-  AcquireCall,
-  AcquireReply,
-  AddPermitsCall,
-  AddPermitsReply,
-  AdoptCall,
-  AdoptReply,
-  Backend,
-  ExtendCall,
-  ExtendReply,
-  GrantListener,
-  InspectCall,
-  InspectReply,
-  Listening,
-  NamePage,
-  OverviewReply,
-  ReleaseCall,
-  ReleaseReply,
-  RevokeCall,
-  RevokeReply,
-  SemaphoreKey,
-  SetLimitCall,
-  SetLimitReply,
-  SetRateCall,
-  SetRateReply,
-} from '../backend.js';
-import { placeOf } from '../place-of.js';
-import { KEYS_LIFE_MS } from '../protocol.js';
+import type * as port from '../backend.js';
+import { checkOptions } from '../../arguments/known-options.js';
+import { checkClock } from '../../options.js';
 import type { Clock } from '../../time/clock.js';
 import { systemClock } from '../../time/clock.js';
-import { checkClock } from '../../options.js';
-import { checkOptions } from '../../arguments/known-options.js';
 import { allOrNone } from '../all-or-none.js';
-import { Inboxes } from './inboxes.js';
-import type { MemorySemaphore } from './memory-semaphore.js';
-import { Semaphores } from './semaphores.js';
+import { overviewOf } from '../overview-of.js';
+import { placeOf } from '../place-of.js';
+import { KEYS_LIFE_MS } from '../protocol.js';
+import { close } from './close.js';
+import {
+  adopt,
+  addPermits,
+  giveBack,
+  inspect,
+  renewEach,
+  revoke,
+  setLimit,
+  setRate,
+} from './calls.js';
+import { Names } from './names.js';
+import { acquire, isFree } from './requests.js';
+import type { Semaphore } from './semaphore.js';
+import { open } from './semaphore.js';
+import { serve } from './serve.js';
 
 const OPTIONS: ReadonlySet<string> = new Set(['clock']);
 
@@ -47,16 +36,23 @@ export interface MemoryBackendOptions {
   readonly clock?: Clock | undefined;
 }
 
+interface AnyCall extends port.Call {
+  readonly requests?: readonly unknown[];
+  readonly ids?: readonly unknown[];
+}
+
+/** What a call does before permits are granted. */
+type Act<C, R> = (semaphore: Semaphore, call: C) => R;
+
 /**
  * The embedded backend: tickets in this process's memory, no server. It keeps the same promises as
  * Redis, among all semaphores that share the object.
  */
-export class MemoryBackend implements Backend {
+export class MemoryBackend implements port.Backend {
   readonly clock: Clock;
   /** By place: number of stripes -> when it was last used. */
   readonly #stripes = new Map<string, Map<number, number>>();
-  readonly #inboxes = new Inboxes();
-  readonly #semaphores = new Semaphores(this.#inboxes);
+  readonly #names = new Names();
   readonly #epoch: number;
   /** Requests and tickets in the calls since the event loop had its turn, at most. */
   #inARow = 0;
@@ -70,84 +66,79 @@ export class MemoryBackend implements Backend {
 
   /** @internal Names that take memory. */
   get size(): number {
-    return this.#semaphores.size;
+    return this.#names.size;
   }
 
   /** See `Backend`. */
-  acquire(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[]> {
-    const now = this.#now();
-    return this.#reply(
-      requestsIn(calls),
-      calls.map((call) => this.#acquire(call, now)),
-    );
+  acquire(calls: readonly port.AcquireCall[]): Promise<readonly port.AcquireReply[]> {
+    return this.#each(calls, acquire);
   }
 
-  acquireTogether(calls: readonly AcquireCall[]): Promise<readonly AcquireReply[] | undefined> {
-    const now = this.#now();
+  acquireTogether(
+    calls: readonly port.AcquireCall[],
+  ): Promise<readonly port.AcquireReply[] | undefined> {
     const together = allOrNone(calls);
-    const free = together?.every((call) => this.#isFree(call, now)) === true;
-    const replies = free ? together.map((call) => this.#acquire(call, now)) : undefined;
-    return this.#reply(requestsIn(calls), replies);
+    const now = this.#now();
+    const isFreeNow = (call: port.AcquireCall): boolean =>
+      this.#on(call.key, now, (semaphore) => isFree(semaphore, call, now));
+    return together?.every(isFreeNow) === true
+      ? this.#each(together, acquire)
+      : this.#reply(calls.length, undefined);
   }
 
   /** See `Backend`. */
-  extend(calls: readonly ExtendCall[]): Promise<readonly ExtendReply[]> {
-    const now = this.#now();
+  extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
+    return this.#each(calls, renewEach);
+  }
+
+  /** See `Backend`. */
+  release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
+    return this.#each(calls, giveBack);
+  }
+
+  setLimit(call: port.SetLimitCall): Promise<port.SetLimitReply> {
+    return this.#one(call, setLimit);
+  }
+
+  setRate(call: port.SetRateCall): Promise<port.SetRateReply> {
+    return this.#one(call, setRate);
+  }
+
+  addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
+    return this.#one(call, addPermits);
+  }
+
+  adopt(call: port.AdoptCall): Promise<port.AdoptReply> {
+    return this.#one(call, adopt);
+  }
+
+  revoke(call: port.RevokeCall): Promise<port.RevokeReply> {
+    return this.#one(call, revoke);
+  }
+
+  /** See `Backend`. */
+  inspect(call: port.InspectCall): Promise<port.InspectReply> {
+    return this.#reply(1, this.#look(call));
+  }
+
+  /** See `Backend`. */
+  overview(keys: readonly port.SemaphoreKey[]): Promise<readonly port.OverviewReply[]> {
     return this.#reply(
-      idsIn(calls),
-      calls.map((call) => this.#on(call.key, now, (semaphore) => semaphore.extend(call, now))),
+      keys.length,
+      keys.map((key) => overviewOf(this.#look({ key, limit: 0 }))),
     );
   }
 
-  /** See `Backend`. */
-  release(calls: readonly ReleaseCall[]): Promise<readonly ReleaseReply[]> {
-    const now = this.#now();
-    return this.#reply(
-      idsIn(calls),
-      calls.map((call) => this.#on(call.key, now, (semaphore) => semaphore.release(call, now))),
-    );
-  }
-
-  setLimit(call: SetLimitCall): Promise<SetLimitReply> {
-    return this.#one(call.key, (semaphore, now) => semaphore.setLimit(call, now));
-  }
-
-  setRate(call: SetRateCall): Promise<SetRateReply> {
-    return this.#one(call.key, (semaphore, now) => semaphore.setRate(call, now));
-  }
-
-  addPermits(call: AddPermitsCall): Promise<AddPermitsReply> {
-    return this.#one(call.key, (semaphore, now) => semaphore.addPermits(call, now));
-  }
-
-  adopt(call: AdoptCall): Promise<AdoptReply> {
-    return this.#one(call.key, (semaphore, now) => semaphore.adopt(call, now));
-  }
-
-  revoke(call: RevokeCall): Promise<RevokeReply> {
-    return this.#one(call.key, (semaphore, now) => semaphore.revoke(call, now));
-  }
-
-  /** See `Backend`. */
-  inspect(call: InspectCall): Promise<InspectReply> {
-    return this.#one(call.key, (semaphore, now) => semaphore.inspect(call, now));
-  }
-
-  /** See `Backend`. */
-  overview(keys: readonly SemaphoreKey[]): Promise<readonly OverviewReply[]> {
-    const now = this.#now();
-    const replies = keys.map((key) => this.#on(key, now, (semaphore) => semaphore.overview(now)));
-    return this.#reply(keys.length, replies);
-  }
-
-  async listNames(prefix: string): Promise<NamePage> {
-    const now = this.#now();
+  async listNames(prefix: string): Promise<port.NamePage> {
     const start = placeOf({ prefix, name: '' });
-    const places = this.#semaphores.placesAt(now).filter((place) => place.startsWith(start));
+    const places = this.#names.placesAt(this.#now()).filter((place) => place.startsWith(start));
     return { names: places.map((place) => place.slice(start.length)), cursor: '' };
   }
 
-  async noteStripes({ prefix, name }: SemaphoreKey, stripes: number): Promise<readonly number[]> {
+  async noteStripes(
+    { prefix, name }: port.SemaphoreKey,
+    stripes: number,
+  ): Promise<readonly number[]> {
     const [place, now] = [placeOf({ prefix, name }), this.#now()];
     const noted = this.#stripes.get(place) ?? new Map<number, number>();
     for (const [number, at] of noted) if (now - at > KEYS_LIFE_MS) noted.delete(number);
@@ -161,35 +152,50 @@ export class MemoryBackend implements Backend {
     return [...noted.keys()];
   }
 
-  listen(client: string, prefix: string, listener: GrantListener): Listening {
-    return this.#inboxes.open(client, prefix, listener);
+  listen(client: string, prefix: string, listener: port.GrantListener): port.Listening {
+    return this.#names.server.inboxes.open(client, prefix, listener);
   }
 
-  #acquire(call: AcquireCall, now: number): AcquireReply {
-    return this.#on(call.key, now, (semaphore) => semaphore.acquire(call, now));
-  }
-
-  #isFree(call: AcquireCall, now: number): boolean {
-    return this.#on(call.key, now, (semaphore) => semaphore.isFreeFor(call, now));
-  }
-
-  #one<R>(key: SemaphoreKey, serve: (semaphore: MemorySemaphore, now: number) => R): Promise<R> {
+  #each<C extends AnyCall, R>(calls: readonly C[], act: Act<C, R>): Promise<(R & port.Reply)[]> {
     const now = this.#now();
+    let size = 0;
+    for (const { requests, ids } of calls) size += (requests ?? ids)?.length ?? 1;
     return this.#reply(
-      1,
-      this.#on(key, now, (semaphore) => serve(semaphore, now)),
+      size,
+      calls.map((call) => this.#run(call, act, now)),
     );
   }
 
-  #on<R>(key: SemaphoreKey, now: number, serve: (semaphore: MemorySemaphore) => R): R {
-    return this.#semaphores.on(key, now, serve);
+  #one<C extends AnyCall, R>(call: C, act: Act<C, R>): Promise<R & port.Reply> {
+    return this.#reply(1, this.#run(call, act, this.#now()));
   }
 
-  /** `size`: how many requests or tickets the call has. */
-  async #reply<R>(size: number, reply: R): Promise<R> {
-    this.#inARow += size;
-    if (this.#inARow >= MOST_IN_A_ROW) await this.#nextTurn();
+  /** What every call begins and ends with. */
+  #run<C extends AnyCall, R>(call: C, act: Act<C, R>, now: number): R & port.Reply {
+    return this.#on(call.key, now, (semaphore) => {
+      open(semaphore, call, now);
+      const said = act(semaphore, call);
+      serve(semaphore);
+      return Object.assign(close(semaphore), said);
+    });
+  }
+
+  #look(call: port.InspectCall): port.InspectReply {
+    const now = this.#now();
+    return this.#on(call.key, now, (semaphore) => inspect(semaphore, call, now));
+  }
+
+  #on<R>(key: port.SemaphoreKey, now: number, use: (semaphore: Semaphore) => R): R {
+    const semaphore = this.#names.find(key, now);
+    const reply = use(semaphore);
+    this.#names.settle(semaphore, now);
     return reply;
+  }
+
+  #reply<R>(size: number, reply: R): Promise<R> {
+    this.#inARow += size;
+    if (this.#inARow < MOST_IN_A_ROW) return Promise.resolve(reply);
+    return this.#nextTurn().then(() => reply);
   }
 
   /**
@@ -211,12 +217,4 @@ export class MemoryBackend implements Backend {
   #now(): number {
     return this.#epoch + this.clock.monotonic();
   }
-}
-
-function requestsIn(calls: readonly AcquireCall[]): number {
-  return calls.reduce((sum, { requests }) => sum + requests.length, 0);
-}
-
-function idsIn(calls: readonly { readonly ids: readonly string[] }[]): number {
-  return calls.reduce((sum, { ids }) => sum + ids.length, 0);
 }

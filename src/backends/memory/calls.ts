@@ -1,0 +1,169 @@
+import type * as port from '../backend.js';
+import { inOrderOfGrants } from '../request-order.js';
+import { firstId, parseTicketId } from '../ticket-id.js';
+import { timeOf } from './order.js';
+import { showRate, storeRate } from './rate.js';
+import type { Said, Semaphore } from './semaphore.js';
+import { add, drop, isLate, purge, renew, toldOf } from './semaphore.js';
+import { isAlive, leave } from './serve.js';
+import { slotsOf } from './slots.js';
+
+export function giveBack(s: Semaphore, { ids }: port.ReleaseCall): Said<port.ReleaseReply> {
+  const released = ids.map((id) => drop(s, id));
+  for (const id of s.waiting > 0 ? ids : []) {
+    const r = s.keys.requests.get(id);
+    if (r !== undefined) leave(s, r);
+  }
+  return { released };
+}
+
+export function renewEach(s: Semaphore, call: port.ExtendCall): Said<port.ExtendReply> {
+  const revoked: string[] = [];
+  const extended = call.ids.map((id, i) => {
+    const ticket = s.keys.tickets.get(id);
+    const token = call.fencingTokens?.[i] ?? ticket?.fencingToken;
+    const isSame = ticket !== undefined && ticket.fencingToken === token;
+    if (isSame) renew(s, ticket, call.ttl);
+    else if (remembered(s, id) === true) revoked.push(id);
+    return isSame;
+  });
+  return revoked.length > 0 ? { extended, revoked } : { extended };
+}
+
+export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply> {
+  const { id, newId, ttl, label } = call;
+  const { tickets, expiries, adopted } = s.keys;
+  const late = isLate(s, call);
+  const origin = firstId(id);
+  // A call that runs again finds what it did the first time.
+  const ids = late ? [] : [newId, id, adopted.get(origin) ?? origin];
+  const found = ids.map((one) => tickets.get(one)).find((ticket) => ticket !== undefined);
+  if (found === undefined) return { ticket: undefined, late };
+  let { fencingToken } = found;
+  if (found.id === newId) {
+    renew(s, found, ttl);
+  } else {
+    tickets.delete(found.id);
+    expiries.remove(found);
+    adopted.set(origin, newId);
+    ({ fencingToken } = add(s, newId, found.ranges, label, ttl));
+    tellEnded(s, found.id, 'missing');
+  }
+  return { ticket: { slots: slotsOf(found.ranges), fencingToken, before: found.id } };
+}
+
+export function revoke(s: Semaphore, { id }: port.RevokeCall): Said<port.RevokeReply> {
+  const ticket = s.keys.tickets.get(id);
+  if (ticket !== undefined) {
+    drop(s, id);
+    remember(s, id, true, ticket.expiresAt);
+    tellEnded(s, id, 'revoked');
+  }
+  return { revoked: remembered(s, id) === true };
+}
+
+function tellEnded({ server, key }: Semaphore, id: string, reason: 'missing' | 'revoked'): void {
+  const client = parseTicketId(id)?.client ?? '';
+  server.inboxes.tell(key, client, (to) => to.onEnded?.([{ id, reason }], key.name));
+}
+
+/** For how long a change that is sent again makes nothing new, in milliseconds. */
+const CHANGE_LIFE_MS = 60_000;
+
+/** Undefined: no limit is stored. */
+function store(s: Semaphore, limit: number | undefined): void {
+  s.stored = limit;
+  s.told = toldOf(s);
+  s.configured ||= s.own;
+  s.limit = limit ?? s.configured;
+}
+
+/**
+ * An operator may know the stored limit alone: its call says nothing of the limit that others are
+ * made with.
+ */
+function keepCallers(s: Semaphore): void {
+  s.own = s.configured || s.own;
+}
+
+export function setLimit(s: Semaphore, call: port.SetLimitCall): Said<port.SetLimitReply> {
+  const late = isLate(s, call);
+  if (!late) store(s, call.newLimit);
+  keepCallers(s);
+  return { late };
+}
+
+export function addPermits(s: Semaphore, call: port.AddPermitsCall): Said<port.AddPermitsReply> {
+  const { id, delta } = call;
+  const [late, made, before] = [isLate(s, call), remembered(s, id), s.limit];
+  const limit = typeof made === 'number' ? made : before + delta;
+  const refused = limit < 0 || limit > Number.MAX_SAFE_INTEGER;
+  if (!late && !refused && made === undefined) {
+    store(s, limit);
+    remember(s, id, limit, s.now + CHANGE_LIFE_MS);
+  }
+  keepCallers(s);
+  if (late) return { limit: undefined, late };
+  return refused ? { limit: before, refused } : { limit };
+}
+
+export function setRate(s: Semaphore, call: port.SetRateCall): Said<port.SetRateReply> {
+  const late = isLate(s, call);
+  if (!late) {
+    storeRate(s, call.newRate);
+    s.configured = s.own;
+  }
+  return { late };
+}
+
+/** The limit that a change made, or that a ticket was revoked: what must be known for a while. */
+export interface Memory {
+  readonly value: number | true;
+  readonly until: number;
+}
+
+/** What a call that runs twice must know. */
+function remembered({ memories, now }: Semaphore, id: string): number | true | undefined {
+  const { value, until = now } = memories?.get(id) ?? {};
+  return until > now ? value : undefined;
+}
+
+/** The oldest that count no more are forgotten. */
+function remember(s: Semaphore, id: string, value: number | true, until: number): void {
+  s.memories ??= new Map();
+  for (const [other, memory] of s.memories) {
+    if (memory.until > s.now) break;
+    s.memories.delete(other);
+  }
+  s.memories.set(id, { value, until });
+  s.remembers = Math.max(s.remembers, until);
+}
+
+/** What a semaphore holds. Changes nothing but that what has expired goes. */
+export function inspect(s: Semaphore, call: port.InspectCall, now: number): port.InspectReply {
+  purge(s, now);
+  const rate = showRate(s, call.rate, now);
+  const { tickets, slots, requests, flows } = s.keys;
+  const holders = [...tickets.values()].map(({ id, ranges, fencingToken, expiresAt, label }) => {
+    const heldFor = Math.max(0, now - fencingToken / 1000);
+    return { id, slots: slotsOf(ranges), fencingToken, expiresIn: expiresAt - now, heldFor, label };
+  });
+  const standings = [...requests.values()].map((r) => {
+    const { isParked: parked } = r;
+    return { ...r, parked, tag: flows.get(r.flow)?.tag, living: isAlive(s, r, now) };
+  });
+  const waiters = inOrderOfGrants(standings, (priority) => timeOf(s, priority)).map(
+    ({ id, permits, arrival, label, order }, position) => {
+      const waitingFor = Math.max(0, now - arrival / 1000);
+      return { id, permits, position, waitingFor, label, ...order };
+    },
+  );
+  const counts = { held: slots.held, waiting: waiters.length };
+  return { ...limitOf(s, call), ...(rate && { rate }), ...counts, holders, waiters };
+}
+
+function limitOf({ stored, configured }: Semaphore, call: port.InspectCall) {
+  if (stored !== undefined) return { limit: stored, limitFrom: 'setLimit' } as const;
+  if (configured !== 0) return { limit: configured, limitFrom: 'caller' } as const;
+  return { limit: call.limit, limitFrom: 'options' } as const;
+}

@@ -1,0 +1,65 @@
+import type { QueueProgress } from '../backend.js';
+import type { Flow, Waiting } from './order.js';
+import { headArrival } from './order.js';
+import type { Semaphore } from './semaphore.js';
+
+/** How fast grants come, while a waiting request wants to know. */
+export interface Pace {
+  /** When the queue was last served, and the mean time between grants. */
+  readonly last: number;
+  readonly mean: number;
+  /** How many grants the mean is from. */
+  readonly grants: number;
+}
+
+/** From how many grants the mean is, at most. */
+const MOST_GRANTS = 32;
+
+/** Notes the grants of the call. */
+export function settlePace(s: Semaphore): void {
+  const { pace, served, time } = s;
+  if (s.waiting === 0) s.pace = undefined;
+  if (pace === undefined || s.waiting === 0 || served === 0) return;
+  const between = Math.max(0, time - pace.last) / served;
+  let { mean, grants } = pace;
+  for (let i = 0; i < served; i += 1) {
+    grants = Math.min(grants + 1, MOST_GRANTS);
+    mean += (between - mean) / grants;
+  }
+  s.pace = { last: time, mean: Math.floor(mean), grants };
+}
+
+/**
+ * Behind how many requests, as if all groups had the same weight. Without priorities and groups
+ * that is exact.
+ */
+function positionOf(s: Semaphore, r: Waiting): number {
+  const { flows, times } = s.keys;
+  const flow = flows.get(r.flow);
+  if (flow === undefined || r.isParked) return s.waiting - 1;
+  const turns = flow.waiting.all().filter(({ arrival }) => arrival < r.arrival).length;
+  const own = times.get(r.order.priority)?.flows;
+  if (own === undefined) return turns;
+  let before = own.all().filter((other) => isBefore(other, flow)).length;
+  for (const [priority, { flows: heads }] of times) {
+    if (priority > r.order.priority) before += heads.size;
+  }
+  return Math.min(s.waiting - 1, before + turns * own.size);
+}
+
+function isBefore(one: Flow, other: Flow): boolean {
+  const [a = 0, b = 0] = [one.tag, other.tag];
+  return a < b || (a === b && headArrival(one) < headArrival(other));
+}
+
+/** What a verdict says of a request that waits. */
+export function progressOf(s: Semaphore, r: Waiting): QueueProgress {
+  if (s.pace === undefined) {
+    s.pace = { last: s.time, mean: 0, grants: 0 };
+    s.served = 0;
+  }
+  const position = positionOf(s, r);
+  const { mean, grants } = s.pace;
+  const estimate = grants > 0 ? ((position + 1) * mean) / 1000 : undefined;
+  return { position, waiting: s.waiting, estimate };
+}

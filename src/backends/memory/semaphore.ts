@@ -1,0 +1,210 @@
+import type * as port from '../backend.js';
+import { microseconds } from '../gcra.js';
+import type { Heaped } from '../heap.js';
+import { Heap } from '../heap.js';
+import { firstId } from '../ticket-id.js';
+import type { Inboxes } from './inboxes.js';
+import type { Flow, Heads, Waiting } from './order.js';
+import { arrivalOf } from './order.js';
+import type { Pace } from './progress.js';
+import type { KnownRate } from './rate.js';
+import { readRate } from './rate.js';
+import type { Memory } from './calls.js';
+import { Slots } from './slots.js';
+
+/** What all semaphores of a backend share. */
+export interface Server {
+  readonly inboxes: Inboxes;
+  /** The last token or place. */
+  last: number;
+}
+
+export interface Ticket extends Heaped {
+  readonly id: string;
+  /** The first and the last slot of each range. */
+  readonly ranges: readonly number[];
+  readonly fencingToken: number;
+  readonly label: string;
+  expiresAt: number;
+}
+
+/** What a reply says beside what all say. */
+export type Said<R> = Omit<R, keyof port.Reply>;
+
+type Told = Pick<port.Reply, 'storedLimit' | 'otherLimit'>;
+
+export const NOTHING: Told = {};
+
+/** What there is of tickets and requests. */
+class Keys {
+  readonly tickets: Map<string, Ticket> = new Map();
+  readonly expiries: Heap<Ticket> = new Heap(({ expiresAt }) => expiresAt);
+  readonly slots: Slots = new Slots();
+  /** The ids that adopted tickets have now, by their first. */
+  readonly adopted: Map<string, string> = new Map();
+  /** What waits. */
+  readonly requests: Map<string, Waiting> = new Map();
+  /** Until when the requests of each client count. */
+  readonly clients: Map<string, number> = new Map();
+  readonly flows: Map<string, Flow> = new Map();
+  /** By priority; empty while the plain flow waits alone. */
+  readonly times: Map<number, Heads> = new Map();
+  /** Requests for more than the limit. */
+  readonly parked: Heap<Waiting> = new Heap(({ permits }) => permits, arrivalOf);
+}
+
+/**
+ * One semaphore in the memory of this process, as the scripts have it: functions of the same names
+ * in the same order, at the same cost, O(log n) for each request, ticket, grant and range of slots.
+ * Tokens, places and rates are in microseconds, all other times in milliseconds.
+ */
+export class Semaphore implements Heaped {
+  readonly key: port.SemaphoreKey;
+  readonly server: Server;
+  #keys: Keys | undefined = undefined;
+  /** How many requests wait. */
+  waiting = 0;
+  /** Leases were over since the requests of dead clients were last dropped. */
+  isUnswept = false;
+  /** The limit of the last caller; 0: there was none. */
+  configured = 0;
+  /** The limit that `setLimit` stored. */
+  stored: number | undefined = undefined;
+  rate: KnownRate | undefined = undefined;
+  pace: Pace | undefined = undefined;
+  /** See `remember`. */
+  memories: Map<string, Memory> | undefined = undefined;
+  /** Until when any of those counts. */
+  remembers: number = -Infinity;
+  /** The last call, or the latest end of a ticket. */
+  lastUse: number = -Infinity;
+  /** See `names.ts`. */
+  place = 0;
+  lookAt = 0;
+
+  // What a script knows of the call that runs:
+  now = 0;
+  /** In microseconds. */
+  time = 0;
+  client = '';
+  /** The limit that the caller names, and the one that counts. */
+  own = 0;
+  limit = 0;
+  told: Told = NOTHING;
+  /** A call that asks for permits, and is not late. */
+  asked: port.AcquireCall | undefined = undefined;
+  /** The ids that it asks for, where requests waited before. */
+  ids: ReadonlySet<string> | undefined = undefined;
+  /** It only looks whether a permit is free. */
+  looks = false;
+  /** How many requests that waited were granted, and what their clients hear. */
+  served = 0;
+  grants: Map<string, port.PushedGrant[]> | undefined = undefined;
+  /** The first request that waits for permits that may come free: others come behind it. */
+  blocked: Waiting | undefined = undefined;
+  /** That request, where the rate alone holds it back. */
+  turn: Waiting | undefined = undefined;
+  /** The first request may not know that it is the first. */
+  moved = false;
+
+  constructor(key: port.SemaphoreKey, server: Server) {
+    this.key = key;
+    this.server = server;
+  }
+
+  get keys(): Keys {
+    return (this.#keys ??= new Keys());
+  }
+
+  /** Holds nothing of tickets and requests: there are none. */
+  rest(): void {
+    this.#keys = undefined;
+    this.ids = this.grants = this.blocked = this.turn = this.asked = undefined;
+  }
+
+  get isBusy(): boolean {
+    return this.#keys !== undefined && this.#keys.tickets.size + this.waiting > 0;
+  }
+}
+
+/** A semaphore as the call finds it. */
+export function open(s: Semaphore, call: port.Call, now: number): void {
+  s.now = now;
+  s.time = microseconds(now);
+  s.client = call.client;
+  s.asked = s.ids = s.grants = s.blocked = s.turn = undefined;
+  s.looks = s.moved = false;
+  s.served = 0;
+  s.lastUse = Math.max(s.lastUse, now);
+  purge(s, now);
+  if (s.rate !== undefined) readRate(s, s.rate);
+  s.own = call.limit || s.configured || 1;
+  s.limit = s.stored ?? s.own;
+  const isOther = s.configured !== 0 && s.configured !== s.own && s.isBusy;
+  s.told = s.stored === undefined && isOther ? { otherLimit: s.configured } : toldOf(s);
+}
+
+/** What the caller hears of a limit that is stored. */
+export function toldOf({ stored, own }: Semaphore): Told {
+  return stored === undefined || stored === own ? NOTHING : { storedLimit: stored };
+}
+
+/** Drops what has expired. */
+export function purge(s: Semaphore, now: number): void {
+  while (s.isBusy) {
+    const { lowest } = s.keys.expiries;
+    if (lowest === undefined || lowest.expiresAt > now) return;
+    drop(s, lowest.id);
+  }
+}
+
+/** Gives a ticket back. False where there is none. */
+export function drop(
+  { keys: { tickets, expiries, slots, adopted } }: Semaphore,
+  id: string,
+): boolean {
+  const ticket = tickets.get(id);
+  if (ticket === undefined) return false;
+  tickets.delete(id);
+  expiries.remove(ticket);
+  slots.free(ticket.ranges);
+  if (adopted.size > 0 && firstId(id) !== id) adopted.delete(firstId(id));
+  return true;
+}
+
+/** Whether a call must change nothing, since nobody waits for it any more. */
+export function isLate(
+  { now }: Semaphore,
+  call: { readonly notAfter?: number | undefined },
+): boolean {
+  return now > (call.notAfter ?? Infinity);
+}
+
+/** The next token or place. */
+export function nextNumber({ server, time }: Semaphore): number {
+  server.last = Math.max(server.last + 1, time);
+  return server.last;
+}
+
+/** Writes a new ticket. */
+export function add(
+  s: Semaphore,
+  id: string,
+  ranges: readonly number[],
+  label: string,
+  life: number,
+): Ticket {
+  const expiresAt = s.now + life;
+  const ticket = { id, ranges, label, fencingToken: nextNumber(s), expiresAt, place: 0 };
+  s.keys.tickets.set(id, ticket);
+  s.keys.expiries.add(ticket);
+  s.lastUse = Math.max(s.lastUse, expiresAt);
+  return ticket;
+}
+
+export function renew(s: Semaphore, ticket: Ticket, life: number): Ticket {
+  ticket.expiresAt = s.now + life;
+  s.keys.expiries.moved(ticket);
+  s.lastUse = Math.max(s.lastUse, ticket.expiresAt);
+  return ticket;
+}

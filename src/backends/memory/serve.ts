@@ -1,0 +1,130 @@
+import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../protocol.js';
+import type { Waiting } from './order.js';
+import { first, isOrdered, join, leaveFlow } from './order.js';
+import { chargeRate, rateTime } from './rate.js';
+import type { Semaphore, Ticket } from './semaphore.js';
+import { add } from './semaphore.js';
+import { slotsOf } from './slots.js';
+
+/** With its lease all requests of a client count. */
+export function isAlive(s: Semaphore, { client }: Waiting, now: number = s.now): boolean {
+  return (s.keys.clients.get(client) ?? -Infinity) > now;
+}
+
+/** Puts a request into the queue. */
+export function enqueue(s: Semaphore, r: Waiting): void {
+  s.keys.requests.set(r.id, r);
+  s.keys.clients.set(r.client, s.now + WAITER_LEASE_MS);
+  s.waiting += 1;
+  join(s, r);
+}
+
+export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
+  s.keys.requests.delete(r.id);
+  s.waiting -= 1;
+  if (r.isParked) s.keys.parked.remove(r);
+  else leaveFlow(s, r, isGranted);
+}
+
+/**
+ * Renews the lease of the client, if it has one or `isSure`, and drops those that are over. A
+ * caller with a bound drops their requests as well, to count the others.
+ */
+export function renewLease(s: Semaphore, isSure = false): void {
+  const { clients } = s.keys;
+  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
+  for (const [client, until] of clients) {
+    if (until > s.now) continue;
+    clients.delete(client);
+    s.isUnswept = true;
+  }
+  if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
+  s.isUnswept = false;
+  for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
+}
+
+/** The condition of every grant, besides its turn. */
+export function fits(s: Semaphore, permits: number): boolean {
+  return !s.looks && s.keys.slots.held + permits <= s.limit && rateTime(s, permits) <= s.time;
+}
+
+/** Gives a ticket on the lowest free slots. */
+export function grant(
+  s: Semaphore,
+  { id, permits }: Pick<Waiting, 'id' | 'permits'>,
+  label: string,
+  life: number,
+): Ticket {
+  const { slots } = s.keys;
+  const held = slots.held + permits;
+  chargeRate(s, permits);
+  const ranges = slots.take(permits);
+  while (slots.held < held) ranges.push(...slots.take(held - slots.held));
+  return add(s, id, ranges, label, life);
+}
+
+/** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
+function give(s: Semaphore, r: Waiting): void {
+  s.served += 1;
+  if (s.asked !== undefined && s.ids?.has(r.id) === true) {
+    grant(s, r, s.asked.label, s.asked.ttl);
+    return;
+  }
+  const ticket = grant(s, r, r.label, Math.min(r.ttl, CLAIM_TIME_MS));
+  const { id, fencingToken, ranges, expiresAt } = ticket;
+  s.grants ??= new Map();
+  const grants = s.grants.get(r.client) ?? [];
+  grants.push({ id, fencingToken, slots: slotsOf(ranges), expiresAt });
+  s.grants.set(r.client, grants);
+}
+
+function park(s: Semaphore, r: Waiting): void {
+  leaveFlow(s, r);
+  r.isParked = true;
+  s.keys.parked.add(r);
+}
+
+/** Those for more than the limit, which may have grown: the ones for the fewest permits are first. */
+function unpark(s: Semaphore): void {
+  const { parked } = s.keys;
+  for (let r = parked.lowest; r !== undefined; r = parked.lowest) {
+    if (!isAlive(s, r)) {
+      leave(s, r);
+    } else if (r.permits <= s.limit) {
+      parked.remove(r);
+      r.isParked = false;
+      s.moved = true;
+      join(s, r);
+    } else {
+      return;
+    }
+  }
+}
+
+/** It is the first that does not fit. */
+export function block(s: Semaphore, r: Waiting): void {
+  s.blocked = r;
+  s.turn = s.keys.slots.held + r.permits <= s.limit ? r : undefined;
+}
+
+/** Grants from the head of the queue for as long as permits last. */
+export function serve(s: Semaphore): void {
+  if (s.waiting === 0) return;
+  unpark(s);
+  while (s.waiting > 0 && s.keys.slots.held < s.limit && s.blocked === undefined) {
+    const r = first(s);
+    if (r === undefined) return;
+    if (!isAlive(s, r)) {
+      s.moved = true;
+      leave(s, r);
+    } else if (r.permits > s.limit) {
+      park(s, r);
+    } else if (!fits(s, r.permits)) {
+      block(s, r);
+    } else {
+      s.moved ||= isOrdered(s);
+      leave(s, r, true);
+      give(s, r);
+    }
+  }
+}
