@@ -33,6 +33,7 @@ import {
 } from './options.js';
 import { onceListened } from './events.js';
 import type {
+  PoolReports,
   SemaphoreEvents,
   SemaphoreState,
   SemaphoreWarning,
@@ -47,14 +48,6 @@ import { rangeError, typeError } from './arguments/validation.js';
 interface PermitsOf {
   readonly semaphore: Semaphore;
   readonly permits: number;
-}
-
-/** What the semaphores of a pool report to, in place of their own listeners. */
-export interface PoolReports {
-  /** A call has succeeded. */
-  onReply(): void;
-  /** False when no listener gets it. */
-  onWarning(warning: SemaphoreWarning): boolean;
 }
 
 /**

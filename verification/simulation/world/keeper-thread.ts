@@ -3,7 +3,8 @@ import { KeptLeases } from '../../../src/keeper/kept-leases.js';
 import { Renewer } from '../../../src/keeper/renewer.js';
 import type { Clock } from '../../../src/index.js';
 import type { Random } from '../random.js';
-import { type Gate, Link, RemoteBackend } from './link.js';
+import type { Gate } from './gate.js';
+import { Link, RemoteBackend } from './link.js';
 import { SimulatedProcess } from './process.js';
 
 /** Milliseconds that a message between two threads takes at most. */
