@@ -11,7 +11,7 @@ type HandleMembers = Pick<
 > &
   Pick<Handle, 'assertHeld' | 'extend' | 'release' | 'toJSON'>;
 
-/** What code that works under a permit needs of its `Handle`: a fake of your own can implement it. */
+/** What code that works under a permit needs of its `Handle`: your fakes can implement it. */
 export interface HandleLike extends HandleMembers, AsyncDisposable {
   /** As `Handle.on`. */
   on(event: 'lost', listener: (error: HandleLostError) => void): unknown;
@@ -22,7 +22,7 @@ type SemaphoreMembers = Pick<
   'name' | 'limit' | 'inspect' | 'setLimit' | 'addPermits' | 'setRate' | 'revoke' | 'close'
 >;
 
-/** What code that takes permits needs of a `Semaphore`: a fake of your own can implement it. */
+/** What code that takes permits needs of a `Semaphore`: your fakes can implement it. */
 export interface SemaphoreLike extends SemaphoreMembers, AsyncDisposable {
   /** As `Semaphore.acquire`. */
   acquire(options?: number | AcquireOptions): Promise<HandleLike>;
