@@ -31,7 +31,7 @@ export const USAGE = `npm run simulate -- [options]
   --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
   --groups        requests have groups with weights, and priorities
   --newcomers     most requests have a group that was never used before; the others as with --groups
-  --keeper        half of the processes renew by a keeper, which goes on while they stall
+  --keeper        half of the processes renew by a keeper, which continues while they stall
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
   --only LIST     numbers of the faults that strike; the others are left out

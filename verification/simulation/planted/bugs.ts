@@ -295,7 +295,7 @@ export const BUGS: readonly PlantedBug[] = [
   {
     name: 'keeper-renews-after-release',
     origin: 'mutant',
-    what: 'A keeper is not told that its holder has ended, and renews the ticket on',
+    what: 'A keeper does not hear that its holder has ended, and renews the ticket on',
     file: 'core/lease.ts',
     find: 'if (wasHeld) this.#kept?.stop();',
     replace: '',

@@ -11,7 +11,7 @@ const MESSAGE = 0.5;
 
 /**
  * The second thread of a simulated process: it has its own timers and its own connection, reads the
- * same clock, and goes on while the first one stalls.
+ * same clock, and continues while the first one stalls.
  */
 export class KeeperThread implements LeaseKeeper {
   readonly link: Link;
