@@ -4,26 +4,22 @@ import type { AcquireOptions, TryAcquireOptions } from './options.js';
 import type { Semaphore } from './semaphore.js';
 import type { TryUseResult } from './semaphore-types.js';
 
-/** The data and methods of a handle that do not name its class. */
-type HandleMembers = Pick<
-  Handle,
-  'id' | 'name' | 'slot' | 'slots' | 'fencingToken' | 'signal' | 'held' | 'expiresIn'
-> &
-  Pick<Handle, 'assertHeld' | 'extend' | 'release' | 'toJSON'>;
-
-/** What code that works under a permit needs of its `Handle`: a fake of your own can implement it. */
-export interface HandleLike extends HandleMembers, AsyncDisposable {
+/** What code that works under a permit needs of its `Handle`: your fakes can implement it. */
+export interface HandleLike
+  extends
+    AsyncDisposable,
+    Pick<Handle, 'id' | 'name' | 'slot' | 'slots' | 'fencingToken' | 'signal'>,
+    Pick<Handle, 'held' | 'expiresIn' | 'assertHeld' | 'extend' | 'release' | 'toJSON'> {
   /** As `Handle.on`. */
   on(event: 'lost', listener: (error: HandleLostError) => void): unknown;
 }
 
-type SemaphoreMembers = Pick<
-  Semaphore,
-  'name' | 'limit' | 'inspect' | 'setLimit' | 'addPermits' | 'setRate' | 'revoke' | 'close'
->;
-
-/** What code that takes permits needs of a `Semaphore`: a fake of your own can implement it. */
-export interface SemaphoreLike extends SemaphoreMembers, AsyncDisposable {
+/** What code that takes permits needs of a `Semaphore`: your fakes can implement it. */
+export interface SemaphoreLike
+  extends
+    AsyncDisposable,
+    Pick<Semaphore, 'name' | 'limit' | 'inspect' | 'setLimit' | 'addPermits'>,
+    Pick<Semaphore, 'setRate' | 'revoke' | 'close'> {
   /** As `Semaphore.acquire`. */
   acquire(options?: number | AcquireOptions): Promise<HandleLike>;
   /** As `Semaphore.tryAcquire`. */

@@ -83,16 +83,16 @@ function secretOr(option: string, value: unknown): string {
 function hintFor(option: string, known: OptionNames, argument: string): string | undefined {
   const part = argument === 'rate' ? nameIn(RATE_ALIASES, option) : undefined;
   if (part !== undefined) return `did you mean rate.${part}?`;
-  const place = placeOf(option);
-  if (place !== undefined) return `it is an option of ${place}`;
+  const call = callWith(option);
+  if (call !== undefined) return `it is an option of ${call}`;
   const meant = nameIn(ALIASES, option) ?? nearest(option, known);
   if (meant === undefined) return undefined;
   if (known.has(meant)) return `did you mean ${meant}?`;
-  return `did you mean ${meant}, an option of ${placeOf(meant)}?`;
+  return `did you mean ${meant}, an option of ${callWith(meant)}?`;
 }
 
 /** The call that takes the option. */
-function placeOf(option: string): string | undefined {
+function callWith(option: string): string | undefined {
   if (SEMAPHORE_OPTIONS.has(option)) return 'the constructor';
   return ACQUIRE_OPTIONS.has(option) ? 'acquire' : undefined;
 }

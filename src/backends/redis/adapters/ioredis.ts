@@ -79,8 +79,8 @@ function scriptsOf(client: IoredisClient): Pick<RedisConnection, 'runBySha' | 'r
 }
 
 /**
- * ioredis-mock, whose TIME runs backwards and whose Lua has a dialect: see `dialect.lua`. By its own
- * fields, none of which ioredis has: a real server must never be given a client's clock.
+ * ioredis-mock, whose TIME runs backwards and whose Lua has a dialect: see `dialect.lua`. By its
+ * own fields, none of which ioredis has: a real server must never be given a client's clock.
  */
 function isMock(client: object): boolean {
   return 'shaScripts' in client && 'keyData' in client && !('status' in client);

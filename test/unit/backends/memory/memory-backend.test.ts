@@ -46,7 +46,8 @@ describe('memory backend', () => {
   it('hands out copies: nobody can change what it holds', async () => {
     await take('jobs', 1000);
     const { holders } = await backend.inspect(keyOf('jobs'));
-    (holders[0]?.slots as number[]).push(98);
+    const slots = holders[0]?.slots as number[] | undefined;
+    slots?.push(98);
     expect((await backend.inspect(keyOf('jobs'))).holders[0]?.slots).to.deep.equal([0]);
   });
 
