@@ -6,6 +6,8 @@ const HEARTBEAT_MS = 5000;
 /** One event: its type and its data, which has no line breaks. */
 export type StreamEvent = readonly [type: string, data: string];
 
+type Body = ReadableStream<Uint8Array>;
+
 /** Where events come from, and what learns of the end of the stream. */
 export interface EventSource {
   /** The picture of now; empty where there is none yet. */
@@ -21,7 +23,7 @@ export interface EventSource {
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Each event is a whole picture:
  * a reader that is slow misses some, gets the latest, and nothing piles up.
  */
-export function eventStream(source: EventSource, clock: Clock, signal: AbortSignal) {
+export function eventStream(source: EventSource, clock: Clock, signal: AbortSignal): Body {
   const ended = new AbortController();
   let heartbeat: Timer | undefined;
   let send: (() => void) | undefined;
@@ -47,8 +49,7 @@ export function eventStream(source: EventSource, clock: Clock, signal: AbortSign
         missed = (stream.desiredSize ?? 0) <= 0;
         if (missed) return;
         try {
-          const events = source.current();
-          const text = events.map(([type, data]) => `event: ${type}\ndata: ${data}\n\n`).join('');
+          const text = textOf(source.current());
           if (text !== '') write(text);
         } catch (error) {
           close(error);
@@ -61,9 +62,11 @@ export function eventStream(source: EventSource, clock: Clock, signal: AbortSign
       write(': redsem\n\n');
       send();
     },
-    pull: () => {
-      if (missed) send?.();
-    },
+    pull: () => (missed ? send?.() : undefined),
     cancel: () => end(),
   });
+}
+
+function textOf(events: readonly StreamEvent[]): string {
+  return events.map(([type, data]) => `event: ${type}\ndata: ${data}\n\n`).join('');
 }

@@ -52,7 +52,18 @@ export interface WebViewOptions {
 }
 
 /** `WebViewOptions` checked and with defaults. */
-export type ResolvedView = ReturnType<typeof resolveView>;
+export interface ResolvedView {
+  readonly prefix: string;
+  readonly basePath: string;
+  readonly actions: boolean;
+  readonly authorize: WebViewOptions['authorize'];
+  readonly token: string | undefined;
+  readonly hosts: ReadonlySet<string> | undefined;
+  readonly origin: string | undefined;
+  readonly onError: WebViewOptions['onError'];
+  readonly names: readonly string[];
+  readonly clock: Clock | undefined;
+}
 
 const SHORTEST_TOKEN = 16;
 
@@ -69,7 +80,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'clock',
 ]);
 
-export function resolveView(options: WebViewOptions) {
+export function resolveView(options: WebViewOptions): ResolvedView {
   checkOptions(options, OPTIONS);
   const { actions = false, authorize, onError, token, hosts, origin, clock } = options;
   if (typeof actions !== 'boolean') {
