@@ -83,7 +83,7 @@ describe('a release', () => {
     it(`of a ticket that is ${what} leaves nothing of it`, async () => {
       const fixture = new QuorumFixture(3, 1, 30_000);
       if (what === 'extended') await fixture.take('a.1');
-      // Two nodes have done what they were asked for when it is released, and the third does it later.
+      // When it is released, two nodes have done what they were asked for; the third does it later.
       for (const node of fixture.nodes) node.fate = () => ({ request: 0, reply: 20 });
       let calls = 0;
       fixture.node(2).fate = () => ({ request: calls++ === 0 ? 30 : 0, reply: 20 });
