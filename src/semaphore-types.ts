@@ -57,3 +57,11 @@ export interface TryUseSkipped {
   /** Distinguishes it from the other result. */
   readonly ran: false;
 }
+
+/** What the semaphores of a pool report to: their user listens to the pool. */
+export interface PoolReports {
+  /** A call has succeeded. */
+  onReply(): void;
+  /** False when no listener gets it. */
+  onWarning(warning: SemaphoreWarning): boolean;
+}

@@ -10,7 +10,6 @@ import { outageMessage } from './core/outage-watch.js';
 import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
 import { describe } from './error-causes.js';
-import type { LostReason } from './errors.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, HandleWarnings } from './handle.js';
 import { Handle } from './handle.js';
@@ -33,6 +32,7 @@ import {
 import { runHolding } from './run-holding.js';
 import { onceListened } from './once-listened.js';
 import type {
+  PoolReports,
   SemaphoreEvents,
   SemaphoreState,
   SemaphoreWarning,
@@ -45,14 +45,6 @@ import { resolveRate } from './arguments/rate-option.js';
 import { safeCause } from './arguments/safe-cause.js';
 import { formatValue, quoted, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
-
-/** What the semaphores of a pool report to, in place of their own listeners. */
-export interface PoolReports {
-  /** A call has succeeded. */
-  onReply(): void;
-  /** False when no listener gets it. */
-  onWarning(warning: SemaphoreWarning): boolean;
-}
 
 /**
  * A counting semaphore: at most `limit` permits at once, in every process that uses the same name
@@ -67,7 +59,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   readonly #permits: LocalPermits;
   readonly #warnings: HandleWarnings = {
     onReleaseFailed: (cause) => this.#warnOfRelease(cause),
-    onUnnoticedLoss: (reason) => this.#warnOfLoss(reason),
+    // The function of `use` had not looked.
+    onUnnoticedLoss: (reason = 'missing') =>
+      void this.#tell('LOST_UNNOTICED', unnoticedMessage(this.name, reason)),
   };
   readonly #toHandle = (lease: Lease | undefined): Handle => this.#keep(lease);
   /** Set before close() calls any listener, so that listeners find it closed. */
@@ -419,7 +413,8 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
   /** From now on it warns of what failed calls and replies show. */
   #watchCalls(): void {
     this.#permits.waiters.outage.listener = {
-      onOutage: (cause) => this.#warnOfOutage(cause),
+      onOutage: (cause) =>
+        this.#tell('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause),
       onReply: () => {
         this.#pool?.onReply();
         this.#noteStoredLimit();
@@ -438,14 +433,13 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#knowsStored = this.#tell('STORED_LIMIT', storedLimitMessage(this.name, stored, limit));
   }
 
-  /** No warning has credentials. */
+  /**
+   * No warning has credentials.
+   * @returns whether a listener gets it
+   */
   #tell(code: SemaphoreWarning['code'], message: string, cause?: unknown): boolean {
     const told = { code, message: withoutCredentials(message) };
-    return this.#warn(cause === undefined ? told : { ...told, cause: safeCause(cause) });
-  }
-
-  /** @returns whether somebody gets it */
-  #warn(warning: SemaphoreWarning): boolean {
+    const warning = cause === undefined ? told : { ...told, cause: safeCause(cause) };
     if (this.#pool !== undefined) return this.#pool.onWarning(warning);
     // On the next tick, so that what a listener throws is its own uncaught exception.
     process.nextTick(() => this.emit('warning', warning));
@@ -468,19 +462,10 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     if (hazard !== undefined) this.#tell('EVICTION', hazard);
   }
 
-  #warnOfOutage(cause: unknown): boolean {
-    return this.#tell('BACKEND_UNREACHABLE', outageMessage(this.name, cause), cause);
-  }
-
   /** A permit could not be given back at once, and nobody got the error. */
   #warnOfRelease(cause: unknown): void {
     const message = `a permit of ${quoted(this.name)} is not given back yet: ${describe(cause)}`;
     this.#tell('RELEASE_FAILED', message, cause);
-  }
-
-  /** The function of `use` had not looked. */
-  #warnOfLoss(reason: LostReason = 'missing'): void {
-    this.#tell('LOST_UNNOTICED', unnoticedMessage(this.name, reason));
   }
 
   #assertOpen(): void {

@@ -4,8 +4,7 @@ import { ClosedError } from '../errors.js';
 import type { SemaphoreTarget } from '../mutex.js';
 import type { CloseOptions, SemaphoreOptions } from '../options.js';
 import { resolveClose } from '../options.js';
-import type { SemaphoreEvents, SemaphoreWarning } from '../semaphore-types.js';
-import type { PoolReports } from '../semaphore.js';
+import type { PoolReports, SemaphoreEvents, SemaphoreWarning } from '../semaphore-types.js';
 import { Semaphore } from '../semaphore.js';
 import { inSlices } from '../time/in-slices.js';
 
