@@ -75,4 +75,24 @@ describe('a release', () => {
     for (const lost of [0, 1]) fixture.node(lost).memory.restart();
     expect(await fixture.release('b.1')).to.equal(false);
   });
+
+  for (const [what, call] of [
+    ['being won', (fixture: QuorumFixture) => fixture.tryFor('a.1', true)],
+    ['extended', (fixture: QuorumFixture) => fixture.extend('a.1')],
+  ] as const) {
+    it(`of a ticket that is ${what} leaves nothing of it`, async () => {
+      const fixture = new QuorumFixture(3, 1, 30_000);
+      if (what === 'extended') await fixture.take('a.1');
+      // When it is released, two nodes have done what they were asked for; the third does it later.
+      for (const node of fixture.nodes) node.fate = () => ({ request: 0, reply: 20 });
+      let calls = 0;
+      fixture.node(2).fate = () => ({ request: calls++ === 0 ? 30 : 0, reply: 20 });
+      const calling = call(fixture);
+      await fixture.clock.advance(10);
+      await fixture.release('a.1');
+      expect(await calling).not.to.have.property('kind', 'granted');
+      await fixture.clock.advance(100);
+      expect(await fixture.holders()).to.deep.equal(NOTHING);
+    });
+  }
 });
