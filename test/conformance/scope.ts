@@ -150,19 +150,27 @@ export class Scope {
   }
 
   async assertNothingLeft(): Promise<void> {
+    const used = [...this.#used.values()];
+    const { keys } = this.#place;
+    // A prefix of its own is looked at once for all its names.
+    const starts = new Set(
+      used.map(({ prefix, name }) =>
+        prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`,
+      ),
+    );
     await eventually(async () => {
-      for (const key of this.#used.values()) await this.#assertGone(key);
+      if (keys === undefined) for (const key of used) await this.#assertIdle(key);
+      else for (const start of starts) await this.#assertNoKeys(keys, start);
     });
   }
 
-  async #assertGone({ prefix, name }: SemaphoreKey): Promise<void> {
-    if (this.#place.keys === undefined) {
-      await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
-      expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
-      return;
-    }
-    const start = prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`;
-    const left = [...(await this.#place.keys.list(start))];
+  async #assertIdle({ prefix, name }: SemaphoreKey): Promise<void> {
+    await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
+    expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
+  }
+
+  async #assertNoKeys(keys: KeyView, start: string): Promise<void> {
+    const left = [...(await keys.list(start))];
     // What repeated calls must know ends by itself.
     const stays = ([key, life]: [string, number]): boolean =>
       partOf(key) === 'meta' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
