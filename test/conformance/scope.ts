@@ -3,7 +3,6 @@ import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type {
-  AcquireOptions,
   CompositeHandle,
   Handle,
   HandleData,
@@ -11,8 +10,9 @@ import type {
   SemaphoreOptions,
 } from '../../src/index.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
-import type { TestServer } from '../support/redis-server.js';
 import { eventually } from '../support/eventually.js';
+import { KeepingSemaphore } from '../support/keeping-semaphore.js';
+import type { TestServer } from '../support/redis-server.js';
 import { errorOf } from '../support/rejection.js';
 import type { KeyView, Passage, Place, Target } from './row.js';
 
@@ -20,20 +20,6 @@ const DEFAULT_PREFIX = 'redsem';
 /** Pauses so short that the rows which can only poll need no patience. */
 const retry = { min: 5, max: 20 };
 let names = 0;
-
-/**
- * What it hands out lives until its case ends: the ticket of a handle that the garbage collector
- * gives up stays, once it has expired, until somebody asks again.
- */
-class KeepingSemaphore extends Semaphore {
-  readonly #kept: Promise<Handle>[] = [];
-
-  override acquire(options?: number | AcquireOptions): Promise<Handle> {
-    const handle = super.acquire(options);
-    this.#kept.push(handle);
-    return handle;
-  }
-}
 
 /**
  * What one case works with: fresh names, semaphores that are closed after it, time, and the data
