@@ -13,6 +13,7 @@ import { ServerClock } from './clocks.js';
 import type { Gate } from './gate.js';
 import { Link, RemoteBackend } from './link.js';
 import { NodeGate, RemoteNode } from './node-gate.js';
+import { KeeperThread } from './keeper-thread.js';
 import { listsAt, nodesIn, restartsOf } from './move.js';
 import { SimulatedProcess } from './process.js';
 import { Scheduler } from './scheduler.js';
@@ -23,6 +24,7 @@ export interface Incarnation {
   readonly process: SimulatedProcess;
   readonly links: readonly Link[];
   readonly crew: Crew;
+  readonly keeper: KeeperThread | undefined;
 }
 
 /** Clocks run apart by at most 1 %: each by at most so much from true time. */
@@ -102,16 +104,18 @@ export class World {
     history.record({ at: scheduler.now, process: name, type: 'started', rate });
     const { seed } = this.settings;
     const backend = this.#backendOver(links, process);
+    const keeper = this.#keeperOf(process);
     const crew = new Crew({
       process,
       backend,
+      keeper,
       terms,
       history,
       watch,
       seed,
       mailbox: this.#mailbox,
     });
-    this.#incarnations.set(slot, { process, links, crew });
+    this.#incarnations.set(slot, { process, links, crew, keeper });
     if (this.#stopping) crew.stop();
     process.runAt(scheduler.now, () => crew.start());
   }
@@ -147,7 +151,8 @@ export class World {
     this.#downs.set(index, (this.#downs.get(index) ?? 0) + 1);
     gate.up = false;
     gate.disconnectAll();
-    for (const { links } of this.#incarnations.values()) {
+    for (const { links, keeper } of this.#incarnations.values()) {
+      keeper?.link.cut(0);
       links[index]?.cut(0);
       links[index]?.cutSubscribers(0, false);
     }
@@ -204,7 +209,9 @@ export class World {
       type: 'final',
       held: sumOf(left.map(({ held }) => held)),
       waiting: sumOf(left.map(({ waiting }) => waiting)),
-      timers: sumOf(alive.map(({ process }) => process.clock.timers)),
+      timers: sumOf(
+        alive.map(({ process, keeper }) => process.clock.timers + (keeper?.timers ?? 0)),
+      ),
       subscriptions: sumOf(alive.flatMap(({ links }) => links.map((link) => link.subscriptions))),
       unsettled: sumOf(alive.map(({ crew }) => crew.unsettled)),
     });
@@ -223,6 +230,12 @@ export class World {
     if (settings.moved === true) clock.step(random.real(-OFF, OFF));
     if (settings.nodes > 1) return new NodeGate(scheduler, clock);
     return new SimulatedServer({ clock, history, scheduler, open: openStore });
+  }
+
+  #keeperOf(process: SimulatedProcess): KeeperThread | undefined {
+    const random = streamOf(this.settings.seed, 'keeper', process.name);
+    if (this.settings.keeper !== true || random.chance(0.5)) return undefined;
+    return new KeeperThread(process, this.gate(0) satisfies Gate, random, random.real(300, 30_000));
   }
 
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {
