@@ -2,9 +2,19 @@
 // npm run bench -- NAME...     only these
 // npm run bench -- --quick     a smoke test in less than a minute, writes nothing
 // npm run bench -- --redraw    charts and README from the results that are there, runs nothing
-import { installPeers } from './install-peers.js';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
-installPeers();
+// The peers are installed here and not in the root, so that nobody else has to.
+const cwd = fileURLToPath(new URL('.', import.meta.url));
+if (!existsSync(`${cwd}node_modules`)) {
+  console.log('benchmarks/node_modules is missing: running npm ci in benchmarks');
+  const shell = process.platform === 'win32';
+  const command = ['ci', '--no-audit', '--no-fund'];
+  const { status } = spawnSync('npm', command, { cwd, stdio: 'inherit', shell });
+  if (status !== 0) throw new Error('npm ci in benchmarks failed');
+}
 // Only now: what it imports may have been missing.
 const { runFromCommandLine } = await import('./command-line.js');
 process.exitCode = await runFromCommandLine(process.argv.slice(2));

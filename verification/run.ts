@@ -7,16 +7,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 import { missingParts, startMocha, untilExitCode } from '../test/support/mocha-run.js';
 import { type Part, parts } from './parts.js';
+import { type Totals, totalsIn } from './support/totals.js';
 
-interface Result {
+interface Result extends Totals {
   readonly name: string;
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
   readonly seconds: number;
 }
 
-const TOTALS = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm;
 const args = process.argv.slice(2);
 const options = args.filter(
   (arg, i) => arg.startsWith('-') || args[i - 1]?.startsWith('--') === true,
@@ -38,34 +35,23 @@ for (const part of parts) {
   results.push(await run(part));
 }
 print(results);
-const failed = sum('failed');
-const skipped = sum('skipped') === 0 ? '' : `, ${sum('skipped')} skipped`;
-console.log(`${sum('passed')} passed, ${failed} failed${skipped}`);
-process.exitCode = failed === 0 ? 0 : 1;
+const left = sum('skipped') === 0 ? '' : `, ${sum('skipped')} skipped`;
+console.log(`${sum('passed')} passed, ${sum('failed')} failed${left}`);
+process.exitCode = sum('failed') === 0 ? 0 : 1;
 
 async function run(part: Part): Promise<Result> {
   const began = performance.now();
   const { code, text } = await ended(start(part));
   const seconds = Math.round((performance.now() - began) / 1000);
-  const [, passes, failures, pending] = [...text.matchAll(TOTALS)].at(-1) ?? [];
-  if (part.files === undefined || passes === undefined) {
-    return {
-      name: part.name,
-      passed: code === 0 ? 1 : 0,
-      failed: code === 0 ? 0 : 1,
-      skipped: 0,
-      seconds,
-    };
-  }
-  // A run that ended badly though no test failed is a failure.
-  const wrong = code !== 0 && failures === '0' ? 1 : Number(failures);
-  return {
-    name: part.name,
-    passed: Number(passes),
-    failed: wrong,
-    skipped: Number(pending ?? 0),
-    seconds,
+  const totals = part.files === undefined ? undefined : totalsIn(text);
+  const { passed, failed, skipped } = totals ?? {
+    passed: code === 0 ? 1 : 0,
+    failed: 0,
+    skipped: 0,
   };
+  // A run that ended badly though no test failed is a failure.
+  const wrong = code !== 0 && failed === 0 ? 1 : failed;
+  return { name: part.name, passed, failed: wrong, skipped, seconds };
 }
 
 function start({ files, script, environment }: Part): ChildProcess {

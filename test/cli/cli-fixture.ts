@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
-import { Semaphore } from '../../src/index.js';
+import type { Semaphore } from '../../src/index.js';
 import { findExecutable } from '../support/find-executable.js';
 import { programOf, sourcesOf } from '../support/program-file.js';
+import { KeepingSemaphore } from '../support/keeping-semaphore.js';
 import { startServer, type TestServer } from '../support/redis-server.js';
 import { describeStarted, noServer } from '../support/require-server.js';
 import type { ProgramOptions, ProgramResult } from '../tooling/run-program.js';
@@ -75,7 +76,7 @@ export async function withSemaphores(
   const opened: Semaphore[] = [];
   try {
     await body((name, limit = 1, prefix = 'redsem') => {
-      opened.push(new Semaphore(client, name, { limit, prefix, label: 'the test' }));
+      opened.push(new KeepingSemaphore(client, name, { limit, prefix, label: 'the test' }));
       return opened.at(-1)!;
     });
   } finally {

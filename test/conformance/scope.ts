@@ -3,7 +3,6 @@ import { expect } from 'chai';
 
 import type { SemaphoreKey } from '../../src/backends/backend.js';
 import type {
-  AcquireOptions,
   CompositeHandle,
   Handle,
   HandleData,
@@ -11,8 +10,9 @@ import type {
   SemaphoreOptions,
 } from '../../src/index.js';
 import { HandleLostError, KeyedMutex, Semaphore } from '../../src/index.js';
-import type { TestServer } from '../support/redis-server.js';
 import { eventually } from '../support/eventually.js';
+import { KeepingSemaphore } from '../support/keeping-semaphore.js';
+import type { TestServer } from '../support/redis-server.js';
 import { errorOf } from '../support/rejection.js';
 import type { KeyView, Passage, Place, Target } from './row.js';
 
@@ -20,20 +20,6 @@ const DEFAULT_PREFIX = 'redsem';
 /** Pauses so short that the rows which can only poll need no patience. */
 const retry = { min: 5, max: 20 };
 let names = 0;
-
-/**
- * What it hands out lives until its case ends: the ticket of a handle that the garbage collector
- * gives up stays, once it has expired, until somebody asks again.
- */
-class KeepingSemaphore extends Semaphore {
-  readonly #kept: Promise<Handle>[] = [];
-
-  override acquire(options?: number | AcquireOptions): Promise<Handle> {
-    const handle = super.acquire(options);
-    this.#kept.push(handle);
-    return handle;
-  }
-}
 
 /**
  * What one case works with: fresh names, semaphores that are closed after it, time, and the data
@@ -150,19 +136,27 @@ export class Scope {
   }
 
   async assertNothingLeft(): Promise<void> {
+    const used = [...this.#used.values()];
+    const { keys } = this.#place;
+    // A prefix of its own is looked at once for all its names.
+    const starts = new Set(
+      used.map(({ prefix, name }) =>
+        prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`,
+      ),
+    );
     await eventually(async () => {
-      for (const key of this.#used.values()) await this.#assertGone(key);
+      if (keys === undefined) for (const key of used) await this.#assertIdle(key);
+      else for (const start of starts) await this.#assertNoKeys(keys, start);
     });
   }
 
-  async #assertGone({ prefix, name }: SemaphoreKey): Promise<void> {
-    if (this.#place.keys === undefined) {
-      await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
-      expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
-      return;
-    }
-    const start = prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`;
-    const left = [...(await this.#place.keys.list(start))];
+  async #assertIdle({ prefix, name }: SemaphoreKey): Promise<void> {
+    await using fresh = new Semaphore(this.#place.target, name, { limit: 1, prefix });
+    expect(await fresh.inspect(), `left of ${name}`).to.include({ held: 0, waiting: 0 });
+  }
+
+  async #assertNoKeys(keys: KeyView, start: string): Promise<void> {
+    const left = [...(await keys.list(start))];
     // What repeated calls must know ends by itself.
     const stays = ([key, life]: [string, number]): boolean =>
       partOf(key) === 'meta' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);

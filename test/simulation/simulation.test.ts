@@ -42,6 +42,7 @@ describe('simulation', () => {
     ['keepers', '--keeper --processes 4 --minutes 0.2 --pace 0.4 --seed 1000 --seeds 3'],
     ['groups and priorities', '--groups --processes 5 --minutes 0.5 --seed 1 --seeds 2'],
     ['groups that ask once', '--newcomers --processes 5 --minutes 0.5 --seed 1 --pace 0.1'],
+    ['keepers', '--keeper --processes 4 --minutes 0.2 --pace 0.4 --seed 1000 --seeds 2'],
   ] as const) {
     it(`keeps every promise with ${what}`, () => expectKept(args));
   }

@@ -7,7 +7,7 @@ const execute = promisify(execFile);
 const SIMULATOR = 'verification/simulation/main.js --no-shrink --quiet';
 const MOCHA = 'node_modules/mocha/bin/mocha.js --no-config --require test/support/setup.js';
 
-/** What `npm test` simulates, in part: see test/simulation. */
+/** Of the fixed seeds that `npm run verify` simulates. */
 const SIMULATIONS: readonly string[] = [
   `${SIMULATOR} --nodes 1 --processes 4 --seed 1 --seeds 150 --minutes 0.1 --pace 0.4`,
   `${SIMULATOR} --nodes 3 --processes 3 --seed 1 --seeds 20 --minutes 0.1 --pace 0.4`,

@@ -7,7 +7,8 @@ import { format, resolveConfig } from 'prettier';
 
 import { startMocha, untilExitCode } from '../../test/support/mocha-run.js';
 import { type DebianServer, fetchServer, suiteOf, versionOf } from './debian-server.js';
-import { type Row, totalsIn, type Totals, withRow } from './result-table.js';
+import { type Totals, totalsIn } from '../support/totals.js';
+import { type Row, withRow } from './result-table.js';
 
 const USAGE = `npm run verify:servers -- [SERVER-SUITE ...]
 Downloads servers from Debian and runs the tests on each, one after the other; the results go to docs/evidence/servers.md.

@@ -1,8 +1,4 @@
-export interface Totals {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-}
+import type { Totals } from '../support/totals.js';
 
 export interface Row {
   readonly server: string;
@@ -21,15 +17,6 @@ own release. Skipped are tests that move the clock of a server that libfaketime 
 | server | Debian | version | passed | failed | skipped | date | commit |
 | --- | --- | --- | ---: | ---: | ---: | --- | --- |
 `;
-
-/** The last line of a run that reads like one: `5 passed, 0 failed, 2 skipped`. */
-export function totalsIn(output: string): Totals | undefined {
-  const lines = output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm);
-  const last = [...lines].at(-1);
-  if (last === undefined) return undefined;
-  const [passed = 0, failed = 0, skipped = 0] = last.slice(1).map((digits) => Number(digits ?? 0));
-  return { passed, failed, skipped };
-}
 
 /** The table with this row in place of an older one of the same server; others stay as they are. */
 export function withRow(text: string, row: Row): string {
