@@ -3,8 +3,7 @@ import { inOrderOfGrants } from '../request-order.js';
 import { firstId, parseTicketId } from '../ticket-id.js';
 import { timeOf } from './order.js';
 import { showRate, storeRate } from './rate.js';
-import type { Said, Semaphore } from './semaphore.js';
-import { add, drop, isLate, purge, renew, toldOf } from './semaphore.js';
+import { add, drop, isLate, purge, renew, toldOf, type Said, type Semaphore } from './semaphore.js';
 import { isAlive, leave } from './serve.js';
 import { slotsOf } from './slots.js';
 
@@ -31,7 +30,7 @@ export function renewEach(s: Semaphore, call: port.ExtendCall): Said<port.Extend
 }
 
 export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply> {
-  const { id, newId, ttl, label } = call;
+  const { id, newId } = call;
   const { tickets, expiries, adopted } = s.keys;
   const late = isLate(s, call);
   const origin = firstId(id);
@@ -41,12 +40,12 @@ export function adopt(s: Semaphore, call: port.AdoptCall): Said<port.AdoptReply>
   if (found === undefined) return { ticket: undefined, late };
   let { fencingToken } = found;
   if (found.id === newId) {
-    renew(s, found, ttl);
+    renew(s, found, call.ttl);
   } else {
     tickets.delete(found.id);
     expiries.remove(found);
     adopted.set(origin, newId);
-    ({ fencingToken } = add(s, newId, found.ranges, label, ttl));
+    ({ fencingToken } = add(s, { id: newId, ranges: found.ranges }, call));
     tellEnded(s, found.id, 'missing');
   }
   return { ticket: { slots: slotsOf(found.ranges), fencingToken, before: found.id } };
@@ -116,26 +115,20 @@ export function setRate(s: Semaphore, call: port.SetRateCall): Said<port.SetRate
   return { late };
 }
 
-/** The limit that a change made, or that a ticket was revoked: what must be known for a while. */
-export interface Memory {
-  readonly value: number | true;
-  readonly until: number;
-}
-
-/** What a call that runs twice must know. */
+/** The limit that a change made, or true of a ticket that was revoked. */
 function remembered({ memories, now }: Semaphore, id: string): number | true | undefined {
-  const { value, until = now } = memories?.get(id) ?? {};
+  const [value, until = now] = memories?.get(id) ?? [];
   return until > now ? value : undefined;
 }
 
 /** The oldest that count no more are forgotten. */
 function remember(s: Semaphore, id: string, value: number | true, until: number): void {
   s.memories ??= new Map();
-  for (const [other, memory] of s.memories) {
-    if (memory.until > s.now) break;
+  for (const [other, [, end]] of s.memories) {
+    if (end > s.now) break;
     s.memories.delete(other);
   }
-  s.memories.set(id, { value, until });
+  s.memories.set(id, [value, until]);
   s.remembers = Math.max(s.remembers, until);
 }
 

@@ -1,10 +1,8 @@
 import type { PushedGrant, Reply } from '../backend.js';
-import type { Waiting } from './order.js';
-import { isOrdered, settleOrder } from './order.js';
+import { isOrdered, settleOrder, type Waiting } from './order.js';
 import { settlePace } from './progress.js';
 import { rateTime } from './rate.js';
-import type { Semaphore } from './semaphore.js';
-import { NOTHING } from './semaphore.js';
+import { NOTHING, type Semaphore } from './semaphore.js';
 
 /** Notifies other clients of their grants; those of the caller go with the reply. */
 function publish({ key, server, client, grants }: Semaphore): readonly PushedGrant[] {

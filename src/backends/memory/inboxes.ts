@@ -1,11 +1,6 @@
 import type { GrantListener, Listening, SemaphoreKey } from '../backend.js';
 import { placeOf } from '../place-of.js';
 
-interface Message {
-  readonly inbox: string;
-  readonly say: (listener: GrantListener) => void;
-}
-
 /**
  * What clients are told. It comes later, as from a server: the call that sends it must return
  * first.
@@ -13,7 +8,7 @@ interface Message {
 export class Inboxes {
   readonly #listeners = new Map<string, GrantListener>();
   /** On their way. */
-  #messages: Message[] = [];
+  #messages: (() => void)[] = [];
 
   open(client: string, prefix: string, listener: GrantListener): Listening {
     const inbox = placeOf({ prefix, name: client });
@@ -29,16 +24,18 @@ export class Inboxes {
   }
 
   tell({ prefix }: SemaphoreKey, client: string, say: (listener: GrantListener) => void): void {
-    const message = { inbox: placeOf({ prefix, name: client }), say };
-    if (this.#messages.push(message) === 1) queueMicrotask(() => this.#deliver());
+    const inbox = placeOf({ prefix, name: client });
+    const isFirst = this.#messages.length === 0;
+    this.#messages.push(() => {
+      const listener = this.#listeners.get(inbox);
+      if (listener !== undefined) say(listener);
+    });
+    if (isFirst) queueMicrotask(() => this.#deliver());
   }
 
   #deliver(): void {
     const messages = this.#messages;
     this.#messages = [];
-    for (const { inbox, say } of messages) {
-      const listener = this.#listeners.get(inbox);
-      if (listener !== undefined) say(listener);
-    }
+    for (const deliver of messages) deliver();
   }
 }

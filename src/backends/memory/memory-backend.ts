@@ -1,28 +1,17 @@
-import { setImmediate } from 'node:timers';
+import { setImmediate } from 'node:timers/promises';
 import type * as port from '../backend.js';
 import { checkOptions } from '../../arguments/known-options.js';
 import { checkClock } from '../../options.js';
-import type { Clock } from '../../time/clock.js';
-import { systemClock } from '../../time/clock.js';
+import { systemClock, type Clock } from '../../time/clock.js';
 import { allOrNone } from '../all-or-none.js';
 import { overviewOf } from '../overview-of.js';
 import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { close } from './close.js';
-import {
-  adopt,
-  addPermits,
-  giveBack,
-  inspect,
-  renewEach,
-  revoke,
-  setLimit,
-  setRate,
-} from './calls.js';
+import * as script from './calls.js';
 import { Names } from './names.js';
 import { acquire, isFree } from './requests.js';
-import type { Semaphore } from './semaphore.js';
-import { open } from './semaphore.js';
+import { open, type Semaphore } from './semaphore.js';
 import { serve } from './serve.js';
 
 const OPTIONS: ReadonlySet<string> = new Set(['clock']);
@@ -88,32 +77,32 @@ export class MemoryBackend implements port.Backend {
 
   /** See `Backend`. */
   extend(calls: readonly port.ExtendCall[]): Promise<readonly port.ExtendReply[]> {
-    return this.#each(calls, renewEach);
+    return this.#each(calls, script.renewEach);
   }
 
   /** See `Backend`. */
   release(calls: readonly port.ReleaseCall[]): Promise<readonly port.ReleaseReply[]> {
-    return this.#each(calls, giveBack);
+    return this.#each(calls, script.giveBack);
   }
 
   setLimit(call: port.SetLimitCall): Promise<port.SetLimitReply> {
-    return this.#one(call, setLimit);
+    return this.#one(call, script.setLimit);
   }
 
   setRate(call: port.SetRateCall): Promise<port.SetRateReply> {
-    return this.#one(call, setRate);
+    return this.#one(call, script.setRate);
   }
 
   addPermits(call: port.AddPermitsCall): Promise<port.AddPermitsReply> {
-    return this.#one(call, addPermits);
+    return this.#one(call, script.addPermits);
   }
 
   adopt(call: port.AdoptCall): Promise<port.AdoptReply> {
-    return this.#one(call, adopt);
+    return this.#one(call, script.adopt);
   }
 
   revoke(call: port.RevokeCall): Promise<port.RevokeReply> {
-    return this.#one(call, revoke);
+    return this.#one(call, script.revoke);
   }
 
   /** See `Backend`. */
@@ -182,7 +171,7 @@ export class MemoryBackend implements port.Backend {
 
   #look(call: port.InspectCall): port.InspectReply {
     const now = this.#now();
-    return this.#on(call.key, now, (semaphore) => inspect(semaphore, call, now));
+    return this.#on(call.key, now, (semaphore) => script.inspect(semaphore, call, now));
   }
 
   #on<R>(key: port.SemaphoreKey, now: number, use: (semaphore: Semaphore) => R): R {
@@ -192,25 +181,22 @@ export class MemoryBackend implements port.Backend {
     return reply;
   }
 
+  /** `size`: how many requests and tickets the call has. */
   #reply<R>(size: number, reply: R): Promise<R> {
     this.#inARow += size;
     if (this.#inARow < MOST_IN_A_ROW) return Promise.resolve(reply);
-    return this.#nextTurn().then(() => reply);
+    this.#turning ??= this.#nextTurn();
+    return this.#turning.then(() => reply);
   }
 
   /**
    * A server's replies come from the event loop, one of ours does not: where each makes its caller
    * call again, nothing else would ever run.
    */
-  #nextTurn(): Promise<void> {
-    this.#turning ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#inARow = 0;
-        this.#turning = undefined;
-        resolve();
-      });
-    });
-    return this.#turning;
+  async #nextTurn(): Promise<void> {
+    await setImmediate();
+    this.#inARow = 0;
+    this.#turning = undefined;
   }
 
   /** Steps of the wall clock must neither end a ticket nor prolong it. */

@@ -3,8 +3,7 @@ import { Heap } from '../heap.js';
 import { placeOf } from '../place-of.js';
 import { KEYS_LIFE_MS } from '../protocol.js';
 import { Inboxes } from './inboxes.js';
-import type { Server } from './semaphore.js';
-import { purge, Semaphore } from './semaphore.js';
+import { purge, Semaphore, type Server } from './semaphore.js';
 
 /** Names that stay though no ticket and no request is left: a call costs less for these. */
 const MOST_IDLE = 1000;
@@ -53,7 +52,7 @@ export class Names {
   placesAt(now: number): string[] {
     return [...this.#semaphores].flatMap(([place, semaphore]) => {
       purge(semaphore, now);
-      return emptyAt(semaphore) > now ? [place] : [];
+      return emptyAt(semaphore, now) > now ? [place] : [];
     });
   }
 
@@ -61,7 +60,7 @@ export class Names {
   #look(semaphore: Semaphore, now: number): void {
     purge(semaphore, now);
     if (!semaphore.isBusy) semaphore.rest();
-    semaphore.lookAt = emptyAt(semaphore);
+    semaphore.lookAt = emptyAt(semaphore, now);
     this.#byLook.moved(semaphore);
     if (semaphore.lookAt > now) return;
     this.#byLook.remove(semaphore);
@@ -75,8 +74,8 @@ function forgottenAt({ lastUse, rate }: Semaphore): number {
 }
 
 /** Until when something of it counts, if it is not called. */
-function emptyAt(semaphore: Semaphore): number {
-  const { isBusy, lastUse, now, stored, rate, remembers } = semaphore;
+function emptyAt(semaphore: Semaphore, now: number): number {
+  const { isBusy, lastUse, stored, rate, remembers } = semaphore;
   const forgotten = forgottenAt(semaphore);
   if (isBusy) return lastUse > now ? lastUse : forgotten;
   if (stored !== undefined) return forgotten;

@@ -1,18 +1,16 @@
 import type { AcquireCall, RequestOrder, TicketRequest } from '../backend.js';
-import type { Heaped } from '../heap.js';
-import { Heap } from '../heap.js';
+import { Heap, type Heaped } from '../heap.js';
 import { costOf, flowOf, NO_ORDER } from '../request-order.js';
-import type { Semaphore } from './semaphore.js';
+import type { Semaphore, Terms } from './semaphore.js';
+
+/** A request, as far as its ticket is concerned. */
+export type Wanted = Pick<TicketRequest, 'id' | 'permits'>;
 
 /** A request that waits. */
-export interface Waiting extends Heaped {
-  readonly id: string;
+export interface Waiting extends Heaped, Wanted, Terms {
   readonly client: string;
-  readonly permits: number;
   /** Its place in the queue: lower numbers come first. */
   readonly arrival: number;
-  readonly ttl: number;
-  readonly label: string;
   readonly order: RequestOrder;
   readonly flow: string;
   readonly cost: number;

@@ -1,6 +1,5 @@
 import type { QueueProgress } from '../backend.js';
-import type { Flow, Waiting } from './order.js';
-import { headArrival } from './order.js';
+import { headArrival, type Flow, type Waiting } from './order.js';
 import type { Semaphore } from './semaphore.js';
 
 /** How fast grants come, while a waiting request wants to know. */

@@ -60,14 +60,10 @@ export function chargeRate(s: Semaphore, permits: number): void {
 }
 
 /** As `inspect` has it. */
-export function showRate(
-  s: Semaphore,
-  given: Rate | undefined,
-  now: number,
-): RateState | undefined {
+export function showRate(s: Semaphore, own: Rate | undefined, now: number): RateState | undefined {
   const time = gcra.microseconds(now);
   const known = counting(s.rate, time);
-  if (known === undefined) return gcra.unasked(given);
+  if (known === undefined) return gcra.unasked(own);
   if (known.rate === undefined) return undefined;
   const arrivals = gcra.onClockAt(time, known.arrivals);
   const next = gcra.timeAllowed(known.rate, arrivals, time, 1, 0);

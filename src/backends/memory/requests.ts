@@ -1,14 +1,30 @@
 import type * as port from '../backend.js';
 import { costOf, flowOf, NO_ORDER } from '../request-order.js';
 import { close, nearest } from './close.js';
-import type { Waiting } from './order.js';
-import { beginOrder, headOf, requestOf, settleOrder, tagOf, timeOf } from './order.js';
+import {
+  beginOrder,
+  headOf,
+  requestOf,
+  settleOrder,
+  tagOf,
+  timeOf,
+  type Waiting,
+} from './order.js';
 import { progressOf } from './progress.js';
 import { nameRate } from './rate.js';
-import type { Said, Semaphore, Ticket } from './semaphore.js';
-import { isLate, nextNumber, open, renew } from './semaphore.js';
+import {
+  isLate,
+  nextNumber,
+  open,
+  renew,
+  type Said,
+  type Semaphore,
+  type Ticket,
+} from './semaphore.js';
 import { block, enqueue, fits, grant, renewLease, serve } from './serve.js';
 import { slotsOf } from './slots.js';
+
+type Asked = port.TicketRequest;
 
 /** A request that was dropped (claim or lease over after a stall) returns to its old place. */
 function recall(s: Semaphore, call: port.AcquireCall): void {
@@ -28,7 +44,7 @@ function recall(s: Semaphore, call: port.AcquireCall): void {
 }
 
 /** Whether a newcomer comes before the first that does not fit. */
-function isNext(s: Semaphore, { permits, order = NO_ORDER }: port.TicketRequest): boolean {
+function isNext(s: Semaphore, { permits, order = NO_ORDER }: Asked): boolean {
   const { blocked } = s;
   if (blocked === undefined) return s.keys.slots.held < s.limit;
   if (headOf(s, flowOf(order)) !== undefined) return false;
@@ -37,7 +53,7 @@ function isNext(s: Semaphore, { permits, order = NO_ORDER }: port.TicketRequest)
 }
 
 /** It finds its permits free at once. */
-function takeNow(s: Semaphore, asked: port.TicketRequest, call: port.AcquireCall): Ticket {
+function takeNow(s: Semaphore, asked: Asked, call: port.AcquireCall): Ticket {
   const { permits, order = NO_ORDER } = asked;
   if (s.blocked !== undefined) {
     // It passes the plain flow: virtual time counts from here on.
@@ -45,7 +61,7 @@ function takeNow(s: Semaphore, asked: port.TicketRequest, call: port.AcquireCall
     const heads = s.keys.times.get(order.priority);
     if (heads !== undefined) heads.time += costOf(permits, order);
   }
-  return grant(s, asked, call.label, call.ttl);
+  return grant(s, asked, call);
 }
 
 /** Whether as many wait as may. */
@@ -54,11 +70,7 @@ function isFull(s: Semaphore, { maxWaiting = Infinity }: port.AcquireCall): bool
   return s.waiting >= maxWaiting;
 }
 
-function answer(
-  s: Semaphore,
-  asked: port.TicketRequest,
-  call: port.AcquireCall,
-): port.AcquireVerdict {
+function answer(s: Semaphore, asked: Asked, call: port.AcquireCall): port.AcquireVerdict {
   const { id, permits } = asked;
   const ticket = s.keys.tickets.get(id);
   if (ticket !== undefined) return granted(renew(s, ticket, call.ttl));
@@ -105,25 +117,15 @@ export function acquire(s: Semaphore, call: port.AcquireCall): Said<port.Acquire
   recall(s, call);
   serve(s);
   const verdicts = requests.map((asked) => answer(s, asked, call));
-  const waits = s.waiting > 0 ? tellProgress(s, requests, verdicts) : undefined;
+  let waits: Waiting | undefined;
+  for (const [i, { id, asksProgress }] of s.waiting > 0 ? requests.entries() : []) {
+    const r = s.keys.requests.get(id);
+    if (r === undefined) continue;
+    const { arrival } = r;
+    if (arrival < (waits?.arrival ?? Infinity)) waits = r;
+    if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
+  }
   if (waits !== undefined) renewLease(s);
   settleOrder(s);
   return { verdicts, askAgainAt: waits && nearest(s, waits) };
-}
-
-/** Gives the first of those that wait. */
-function tellProgress(
-  s: Semaphore,
-  requests: readonly port.TicketRequest[],
-  verdicts: port.AcquireVerdict[],
-): Waiting | undefined {
-  let waits: Waiting | undefined;
-  for (const [i, { id, asksProgress }] of requests.entries()) {
-    const r = s.keys.requests.get(id);
-    if (r === undefined) continue;
-    if (r.arrival < (waits?.arrival ?? Infinity)) waits = r;
-    const { arrival } = r;
-    if (asksProgress) verdicts[i] = { kind: 'queued', arrival, progress: progressOf(s, r) };
-  }
-  return waits;
 }

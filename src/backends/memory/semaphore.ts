@@ -1,15 +1,11 @@
 import type * as port from '../backend.js';
 import { microseconds } from '../gcra.js';
-import type { Heaped } from '../heap.js';
-import { Heap } from '../heap.js';
+import { Heap, type Heaped } from '../heap.js';
 import { firstId } from '../ticket-id.js';
 import type { Inboxes } from './inboxes.js';
-import type { Flow, Heads, Waiting } from './order.js';
-import { arrivalOf } from './order.js';
+import { arrivalOf, type Flow, type Heads, type Waiting } from './order.js';
 import type { Pace } from './progress.js';
-import type { KnownRate } from './rate.js';
-import { readRate } from './rate.js';
-import type { Memory } from './calls.js';
+import { readRate, type KnownRate } from './rate.js';
 import { Slots } from './slots.js';
 
 /** What all semaphores of a backend share. */
@@ -27,6 +23,11 @@ export interface Ticket extends Heaped {
   readonly label: string;
   expiresAt: number;
 }
+
+type Slotted = Pick<Ticket, 'id' | 'ranges'>;
+
+/** What a call says of its tickets. */
+export type Terms = Pick<port.AcquireCall, 'label' | 'ttl'>;
 
 /** What a reply says beside what all say. */
 export type Said<R> = Omit<R, keyof port.Reply>;
@@ -72,8 +73,8 @@ export class Semaphore implements Heaped {
   stored: number | undefined = undefined;
   rate: KnownRate | undefined = undefined;
   pace: Pace | undefined = undefined;
-  /** See `remember`. */
-  memories: Map<string, Memory> | undefined = undefined;
+  /** What a call that runs twice must know, by id, and until when; see `remember`. */
+  memories: Map<string, readonly [number | true, number]> | undefined = undefined;
   /** Until when any of those counts. */
   remembers: number = -Infinity;
   /** The last call, or the latest end of a ticket. */
@@ -159,25 +160,19 @@ export function purge(s: Semaphore, now: number): void {
 }
 
 /** Gives a ticket back. False where there is none. */
-export function drop(
-  { keys: { tickets, expiries, slots, adopted } }: Semaphore,
-  id: string,
-): boolean {
-  const ticket = tickets.get(id);
+export function drop({ keys }: Semaphore, id: string): boolean {
+  const ticket = keys.tickets.get(id);
   if (ticket === undefined) return false;
-  tickets.delete(id);
-  expiries.remove(ticket);
-  slots.free(ticket.ranges);
-  if (adopted.size > 0 && firstId(id) !== id) adopted.delete(firstId(id));
+  keys.tickets.delete(id);
+  keys.expiries.remove(ticket);
+  keys.slots.free(ticket.ranges);
+  if (keys.adopted.size > 0 && firstId(id) !== id) keys.adopted.delete(firstId(id));
   return true;
 }
 
 /** Whether a call must change nothing, since nobody waits for it any more. */
-export function isLate(
-  { now }: Semaphore,
-  call: { readonly notAfter?: number | undefined },
-): boolean {
-  return now > (call.notAfter ?? Infinity);
+export function isLate(s: Semaphore, call: Pick<port.SetLimitCall, 'notAfter'>): boolean {
+  return s.now > (call.notAfter ?? Infinity);
 }
 
 /** The next token or place. */
@@ -187,14 +182,8 @@ export function nextNumber({ server, time }: Semaphore): number {
 }
 
 /** Writes a new ticket. */
-export function add(
-  s: Semaphore,
-  id: string,
-  ranges: readonly number[],
-  label: string,
-  life: number,
-): Ticket {
-  const expiresAt = s.now + life;
+export function add(s: Semaphore, { id, ranges }: Slotted, { label, ttl }: Terms): Ticket {
+  const expiresAt = s.now + ttl;
   const ticket = { id, ranges, label, fencingToken: nextNumber(s), expiresAt, place: 0 };
   s.keys.tickets.set(id, ticket);
   s.keys.expiries.add(ticket);
@@ -202,8 +191,8 @@ export function add(
   return ticket;
 }
 
-export function renew(s: Semaphore, ticket: Ticket, life: number): Ticket {
-  ticket.expiresAt = s.now + life;
+export function renew(s: Semaphore, ticket: Ticket, ttl: number): Ticket {
+  ticket.expiresAt = s.now + ttl;
   s.keys.expiries.moved(ticket);
   s.lastUse = Math.max(s.lastUse, ticket.expiresAt);
   return ticket;

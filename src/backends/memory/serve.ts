@@ -1,9 +1,7 @@
 import { CLAIM_TIME_MS, WAITER_LEASE_MS } from '../protocol.js';
-import type { Waiting } from './order.js';
-import { first, isOrdered, join, leaveFlow } from './order.js';
+import { first, isOrdered, join, leaveFlow, type Waiting, type Wanted } from './order.js';
 import { chargeRate, rateTime } from './rate.js';
-import type { Semaphore, Ticket } from './semaphore.js';
-import { add } from './semaphore.js';
+import { add, type Semaphore, type Terms, type Ticket } from './semaphore.js';
 import { slotsOf } from './slots.js';
 
 /** With its lease all requests of a client count. */
@@ -49,28 +47,21 @@ export function fits(s: Semaphore, permits: number): boolean {
 }
 
 /** Gives a ticket on the lowest free slots. */
-export function grant(
-  s: Semaphore,
-  { id, permits }: Pick<Waiting, 'id' | 'permits'>,
-  label: string,
-  life: number,
-): Ticket {
+export function grant(s: Semaphore, { id, permits }: Wanted, terms: Terms): Ticket {
   const { slots } = s.keys;
   const held = slots.held + permits;
   chargeRate(s, permits);
   const ranges = slots.take(permits);
   while (slots.held < held) ranges.push(...slots.take(held - slots.held));
-  return add(s, id, ranges, label, life);
+  return add(s, { id, ranges }, terms);
 }
 
 /** Grants a request that waits. A ticket that its client does not claim within 5 s comes back. */
 function give(s: Semaphore, r: Waiting): void {
   s.served += 1;
-  if (s.asked !== undefined && s.ids?.has(r.id) === true) {
-    grant(s, r, s.asked.label, s.asked.ttl);
-    return;
-  }
-  const ticket = grant(s, r, r.label, Math.min(r.ttl, CLAIM_TIME_MS));
+  const own = s.ids?.has(r.id) === true ? s.asked : undefined;
+  const ticket = grant(s, r, own ?? { label: r.label, ttl: Math.min(r.ttl, CLAIM_TIME_MS) });
+  if (own !== undefined) return;
   const { id, fencingToken, ranges, expiresAt } = ticket;
   s.grants ??= new Map();
   const grants = s.grants.get(r.client) ?? [];

@@ -1,5 +1,4 @@
-import type { Heaped } from '../heap.js';
-import { Heap } from '../heap.js';
+import { Heap, type Heaped } from '../heap.js';
 
 interface FreeRange extends Heaped {
   first: number;
@@ -35,10 +34,14 @@ export class Slots {
     const first = range?.first ?? this.#top;
     const final = Math.min(range?.final ?? Infinity, first + most - 1);
     this.held += final - first + 1;
-    if (range === undefined) this.#top = final + 1;
-    else if (range.final === final) this.#free.remove(range);
-    // No free slot is between the old first and the new one, so its place in the heap stays right.
-    else range.first = final + 1;
+    if (range === undefined) {
+      this.#top = final + 1;
+    } else if (range.final === final) {
+      this.#free.remove(range);
+    } else {
+      range.first = final + 1;
+      this.#free.moved(range);
+    }
     return [first, final];
   }
 }
