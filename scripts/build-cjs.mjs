@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const TOGETHER = ['index', 'web/index'];
+const TOGETHER = ['index', 'keeper/index', 'web/index'];
 const ALONE = ['backend', 'otel/index', 'web/node'];
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -39,6 +39,11 @@ await build({
   ...common,
   stdin: { contents: parts.join('\n'), resolveDir: root },
   outfile: 'dist/all.cjs',
+  // The file that a keeper's thread starts with is an ES module, beside it.
+  define: { 'import.meta.url': 'keeperUrl' },
+  banner: {
+    js: "const keeperUrl = require('node:url').pathToFileURL(`${__dirname}/keeper/keeper.js`).href;",
+  },
 });
 await build({
   ...common,

@@ -18,6 +18,7 @@ const ROOMS = {
   'sampler and web': /^(?:sampler|web)\//,
   locks: /^(?:many|locks)\//,
   cli: /^cli\//,
+  keeper: /^keeper\//,
   otel: /^otel\//,
   'root, arguments and port': /^(?:arguments\/|backends\/)?[^/]+$/,
 };

@@ -186,7 +186,7 @@ export class Handle extends LossEmitter {
    * @internal Called by the lease's first extension: from then on the caller's references
    *   alone keep this alive.
    */
-  holdWeakly(): void {
+  onExtended(): void {
     if (this.#weak || this.#abort !== undefined || this.listenerCount('lost') > 0) return;
     this.#weak = true;
     this.#lease.observe(new WeakRef(this));

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { QueueProgress, RequestOrder } from './backends/backend.js';
 import { LONGEST_NAME, MOST_PERMITS } from './backends/protocol.js';
+import type { LeaseKeeper } from './backends/lease-keeper.js';
 import type { BackoffOptions } from './time/backoff.js';
 import type { Clock } from './time/clock.js';
 import { LONGEST_TIMER, systemClock } from './time/clock.js';
@@ -59,6 +60,11 @@ export interface SemaphoreOptions {
    * Default: any number.
    */
   readonly rate?: RateOptions;
+  /**
+   * Renews permits in a separate thread, so that they outlive a blocked event loop: a `Keeper` of
+   * `redsem/keeper`. Not on several masters, in memory, or with a `clock`. Default: none.
+   */
+  readonly keeper?: LeaseKeeper | undefined;
   /** For tests. Default: the backend's own clock if it has one, else the process's. */
   readonly clock?: Clock;
 }
@@ -147,6 +153,7 @@ export interface ResolvedOptions {
   readonly maxWaiting: number | undefined;
   readonly rate: Required<RateOptions> | undefined;
   readonly clock: Clock;
+  readonly keeper: LeaseKeeper | undefined;
 }
 
 export interface ResolvedAcquire {
@@ -198,7 +205,13 @@ export function resolveOptions(
     maxWaiting: maxWaiting === undefined ? undefined : integer('maxWaiting', maxWaiting, 0),
     rate,
     clock: checkClock(clock),
+    keeper: checkKeeper(options.keeper),
   });
+}
+
+function checkKeeper(keeper: LeaseKeeper | undefined): LeaseKeeper | undefined {
+  if (keeper === undefined || typeof keeper?.open === 'function') return keeper;
+  throw typeError(`keeper: expected a Keeper of redsem/keeper, got ${formatValue(keeper)}`);
 }
 
 function resolveReplicas(given: ReplicaOptions | undefined): Required<ReplicaOptions> | undefined {

@@ -14,6 +14,7 @@ export const SEMAPHORE_OPTIONS: OptionNames = new Set([
   'replicas',
   'maxWaiting',
   'rate',
+  'keeper',
   'clock',
 ]);
 /** Of an `acquire` of several at once. */

@@ -10,8 +10,10 @@ import type { ValidityWindow } from '../time/server-clock.js';
 import { validityLeft } from '../time/server-clock.js';
 import { backoffDelay } from '../time/backoff.js';
 import type { Call } from './batcher.js';
+import { ExtendCallers } from './extend-callers.js';
 import type { ExtendItem, Verdict } from './operations.js';
 import type { Releases } from './release.js';
+import type { Keep, KeptLease } from '../backends/lease-keeper.js';
 import { Release } from './release.js';
 
 /**
@@ -40,16 +42,11 @@ export interface LeaseObserver {
   onLost(error: HandleLostError): void;
   /** Its release has ended. */
   onReleased(): void;
-  /** Asked to observe through a WeakRef from now on, if only its own holder would miss it. */
-  holdWeakly(): void;
-}
-
-/** A caller of `extend`. */
-interface ExtendCaller {
-  /** The last call with an extension of the lease before: it does not count. */
-  readonly after: number;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
+  /**
+   * An extension was confirmed. From the first one on it may observe through a WeakRef, if only its
+   * own holder would miss it.
+   */
+  onExtended(): void;
 }
 
 /** What the leases of one semaphore object share: their wake-up. */
@@ -57,6 +54,8 @@ export interface LeaseWatch {
   readonly releases: Releases;
   /** 0: tickets are never extended, only watched. In milliseconds. */
   readonly extendEvery: number;
+  /** Has another thread renew a lease. */
+  readonly keep: Keep | undefined;
   onHeld(lease: Lease, now: number, remaining: number): void;
   /** A lease is held no more. */
   onEnded(): void;
@@ -90,13 +89,15 @@ export class Lease extends Release implements ExtendItem {
   #lastRenewal = 0;
   /** Extensions that failed in a row. */
   #failures = 0;
-  #extendCallers: ExtendCaller[] | undefined;
+  #extendCallers: ExtendCallers | undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
   #isReportedGone = false;
   #loss: HandleLostError | undefined;
   #lostAt = 0;
   /** Its holder has stopped. */
   #isGivenBack = false;
+  /** Undefined: it is renewed here alone. */
+  #kept: KeptLease | undefined;
   #observer: LeaseObserver | WeakRef<LeaseObserver> | undefined;
 
   constructor(watch: LeaseWatch, id: string) {
@@ -123,6 +124,7 @@ export class Lease extends Release implements ExtendItem {
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
     this.dueAt = isClaimed ? this.heldSince + every : now + claimIn;
+    this.#kept = this.#watch.keep?.(this);
     this.#watch.onHeld(this, now, remaining);
     return true;
   }
@@ -149,8 +151,9 @@ export class Lease extends Release implements ExtendItem {
   }
 
   #left(): number {
-    if (this.#validFrom === undefined) return 0;
-    return Math.max(0, validityLeft(this.#validFrom, this.#validFor, this.link.clock));
+    if (this.#validFrom === undefined || this.#kept?.loss !== undefined) return 0;
+    const left = validityLeft(this.#validFrom, this.#validFor, this.link.clock);
+    return Math.max(0, left, this.#kept?.left ?? 0);
   }
 
   /**
@@ -161,9 +164,27 @@ export class Lease extends Release implements ExtendItem {
     const { remaining } = this;
     if (remaining > 0) return remaining;
     // Notified on the next tick: this is called from getters.
-    const error = this.#markLost('expired', this.lastError);
+    const error = this.#markLost(this.#kept?.loss ?? 'expired', this.lastError);
     if (error !== undefined) process.nextTick(() => this.#notifyLost(error));
     return 0;
+  }
+
+  /**
+   * Milliseconds until this thread extends it; negative when it is late. A keeper's extensions are
+   * half a period late before this thread helps out.
+   */
+  dueIn(now: number): number {
+    const kept = this.#kept;
+    const due = this.dueAt - now;
+    if (kept === undefined || kept.isOver) return due;
+    return Math.max(due, kept.left - this.ttl + 1.5 * this.#watch.extendEvery);
+  }
+
+  /** A keeper has extended it, which this thread hears of here. */
+  noteKept(): void {
+    const { remaining } = this;
+    if (this.#kept === undefined || remaining > this.#kept.left) return;
+    if (!(this.#observer instanceof WeakRef)) this.#observer?.onExtended();
   }
 
   /** Its extension is gathering or under way. */
@@ -173,7 +194,7 @@ export class Lease extends Release implements ExtendItem {
 
   /** How much earlier than due it is extended, to travel with others; not after a failure. */
   get earliness(): number {
-    return this.#failures === 0 ? this.#watch.extendEvery / 2 : 0;
+    return this.#failures === 0 && this.#kept === undefined ? this.#watch.extendEvery / 2 : 0;
   }
 
   renew(): void {
@@ -187,11 +208,20 @@ export class Lease extends Release implements ExtendItem {
    * ends.
    */
   extend(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#extendCallers ??= [];
-      this.#extendCallers.push({ after: this.#lastRenewal, resolve, reject });
-      this.renew();
-    });
+    return this.#kept === undefined ? this.#extendHere() : this.#extendThere(this.#kept);
+  }
+
+  async #extendThere(kept: KeptLease): Promise<void> {
+    if (await kept.extend()) return;
+    if (this.stage !== 'held') throw this.lossError();
+    await this.#extendHere();
+  }
+
+  #extendHere(): Promise<void> {
+    this.#extendCallers ??= new ExtendCallers();
+    const extended = this.#extendCallers.add(this.#lastRenewal);
+    this.renew();
+    return extended;
   }
 
   override leave(call: Call): boolean {
@@ -221,9 +251,10 @@ export class Lease extends Release implements ExtendItem {
     const { extendEvery } = this.#watch;
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
     this.dueAt = extendEvery === 0 ? Infinity : call.sent.monotonic + extendEvery;
-    if (!(this.#observer instanceof WeakRef)) this.#observer?.holdWeakly();
+    if (this.#kept?.isOver !== false) this.#kept = this.#watch.keep?.(this);
+    if (!(this.#observer instanceof WeakRef)) this.#observer?.onExtended();
     this.#watch.wakeFor(this, this.link.clock.monotonic(), this.remaining);
-    this.#settle(call.number);
+    this.#extendCallers?.settle(call.number);
   }
 
   /** A late reply never shortens what is known. */
@@ -262,25 +293,9 @@ export class Lease extends Release implements ExtendItem {
     if (client.isRetryable(error)) return;
     const message = `extending a permit of ${JSON.stringify(name)} failed`;
     const failure = new BackendError(message, error, key);
-    this.#settle(Infinity, failure);
+    this.#extendCallers?.settle(Infinity, failure);
     // At once, and not at the end of its lease: its holder has that long to stop.
     if (error instanceof UnfitServerError) this.lose('expired', failure);
-  }
-
-  /**
-   * `number`: of the call that settles them; callers that asked after it was sent wait for the
-   * next one.
-   */
-  #settle(number: number, error?: Error): void {
-    const callers = this.#extendCallers;
-    if (callers === undefined) return;
-    const waiting = callers.filter(({ after }) => after >= number);
-    this.#extendCallers = waiting.length > 0 ? waiting : undefined;
-    for (const { after, resolve, reject } of callers) {
-      if (after >= number) continue;
-      if (error === undefined) resolve();
-      else reject(error);
-    }
   }
 
   override lose(reason: LostReason, cause?: unknown): void {
@@ -316,9 +331,10 @@ export class Lease extends Release implements ExtendItem {
     const wasHeld = this.stage === 'held';
     if (this.stage !== 'lost') this.stage = stage;
     if (wasHeld && !staysKnown) this.link.permits.remove(this);
+    if (wasHeld) this.#kept?.stop();
     if (wasHeld) this.#watch.onEnded();
     // Only for callers that wait: an error with its stack costs more than all else here.
-    if (this.#extendCallers !== undefined) this.#settle(Infinity, this.lossError());
+    if (this.#extendCallers !== undefined) this.#extendCallers.settle(Infinity, this.lossError());
   }
 
   /** What `assertHeld` throws, once it is over. */

@@ -3,6 +3,7 @@ import { telemetry } from '../telemetry.js';
 import type { Instant } from '../time/clock.js';
 import { inSlices } from '../time/in-slices.js';
 import { Wakeup } from '../time/shared-timer.js';
+import type { Keep } from '../backends/lease-keeper.js';
 import type { LeaseTicket, LeaseWatch } from './lease.js';
 import { Lease, publishGrant } from './lease.js';
 import type { Releases } from './release.js';
@@ -17,16 +18,18 @@ export class Leases implements LeaseWatch {
   readonly link: SemaphoreLink;
   readonly releases: Releases;
   readonly extendEvery: number;
+  readonly keep: Keep | undefined;
   #held = 0;
   readonly #nextBeat: Wakeup;
   /** Holders whose leases ran out are being notified. */
   #isExpiring = false;
   #onEmpty: (() => void) | undefined;
 
-  constructor(link: SemaphoreLink, releases: Releases, extendEvery: number) {
+  constructor(link: SemaphoreLink, releases: Releases, extendEvery: number, keep?: Keep) {
     this.link = link;
     this.releases = releases;
     this.extendEvery = extendEvery;
+    this.keep = keep;
     this.#nextBeat = new Wakeup(link.clock, false, () => this.#beat());
   }
 
@@ -81,9 +84,9 @@ export class Leases implements LeaseWatch {
   }
 
   wakeFor(lease: Lease, now: number, remaining: number): void {
-    const over = now + remaining;
-    if (over <= lease.dueAt) this.#nextBeat.wakeBy(over, now);
-    else this.#nextBeat.wakeAround(lease.dueAt, now);
+    const dueIn = lease.dueIn(now);
+    if (remaining <= dueIn) this.#nextBeat.wakeBy(now + remaining, now);
+    else this.#nextBeat.wakeAround(now + dueIn, now);
   }
 
   #beat(): void {
@@ -93,9 +96,10 @@ export class Leases implements LeaseWatch {
       const { remaining } = lease;
       if (remaining <= 0) over.push(lease);
       // What is soon due travels with what is due.
-      else if (!lease.isRenewing && lease.dueAt > now + lease.earliness)
+      else if (!lease.isRenewing && lease.dueIn(now) > lease.earliness) {
+        lease.noteKept();
         this.wakeFor(lease, now, remaining);
-      else {
+      } else {
         if (!lease.isRenewing) lease.renew();
         this.#nextBeat.wakeBy(now + remaining, now);
       }

@@ -6,6 +6,7 @@ import { nextTick } from '../time/clock.js';
 import { Admin } from './admin.js';
 import { Client } from './client.js';
 import { Inbox } from './inbox.js';
+import type { LeaseKeeper } from '../backends/lease-keeper.js';
 import type { Lease } from './lease.js';
 import { Leases } from './leases.js';
 import { Releases } from './release.js';
@@ -17,6 +18,7 @@ interface LocalOptions extends LinkOptions {
   readonly clock: Clock;
   /** 0: tickets are never extended. In milliseconds. */
   readonly extendEvery: number;
+  readonly keeper: LeaseKeeper | undefined;
 }
 
 /**
@@ -35,7 +37,8 @@ export class LocalPermits {
     const client = Client.of(backend, options.clock);
     this.link = new SemaphoreLink(client, key, options);
     this.releases = new Releases(this.link);
-    this.leases = new Leases(this.link, this.releases, options.extendEvery);
+    const keep = options.keeper?.open({ ...options, key }, backend, options.clock);
+    this.leases = new Leases(this.link, this.releases, options.extendEvery, keep);
     this.#inbox = Inbox.of(client, key.prefix);
     this.waiters = new Waiters(this.link, this.leases, this.#inbox);
     this.admin = new Admin(this.link);

@@ -18,6 +18,11 @@ export function validityLeft(from: Instant, duration: number, clock: Clock): num
   return duration - (duration * 0.01 + 2) - elapsedSince(from, clock);
 }
 
+/** That of which `remaining` milliseconds are left at the moment `from`. */
+export function windowOf(from: Instant, remaining: number): ValidityWindow {
+  return { from, duration: (remaining + 2) / 0.99 };
+}
+
 /**
  * What is known of the backend's clock: it was read, as `time`, no earlier than the local moment at
  * which the call was sent. No absolute local time is ever compared with it.

@@ -45,6 +45,7 @@ describe('simulation', () => {
       'groups that ask once',
       '--newcomers --processes 5 --minutes 0.5 --seed 1 --seeds 6 --pace 0.1',
     ],
+    ['keepers', '--keeper --processes 4 --minutes 0.2 --pace 0.4 --seed 1000 --seeds 15'],
     // Each of these has once broken a promise, or raised a false alarm.
     ['a seed that failed once', '--seed 840000050 --minutes 1 --processes 4'],
     [

@@ -10,8 +10,8 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   // What the page is built with; the package has the built page.
   esbuild: /^web\/page\/assets\.ts$/,
   uplot: /^web\/page\/app\//,
-  redis: /^cli\//,
-  ioredis: /^cli\//,
+  redis: /^(?:cli|keeper)\//,
+  ioredis: /^(?:cli|keeper)\//,
 };
 
 /** Whose imports a rule is about: the folder of a file, `root` for those that users see. */
@@ -39,6 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   redis: ['port', 'time', 'common'],
   adapters: [],
   quorum: ['port', 'time', 'common', 'redis'],
+  keeper: [...BELOW, 'redis', 'adapters'],
   otel: ['root', 'common'],
   sampler: ['root', 'common', 'port', 'time'],
   web: ['sampler', 'root', 'common', 'port', 'time'],

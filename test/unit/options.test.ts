@@ -55,6 +55,7 @@ describe('options', () => {
       replicas: undefined,
       maxWaiting: undefined,
       rate: undefined,
+      keeper: undefined,
       label: `${hostname()}:${process.pid}`,
       clock: systemClock,
     });
@@ -77,6 +78,7 @@ describe('options', () => {
       maxWaiting: 0,
       rate: { permits: 1_000_000, per: 1000, burst: 31_536_000_000_000 },
       clock: new ManualClock(),
+      keeper: { open: () => () => undefined },
     };
     expect(resolveOptions(given)).to.deep.equal(given);
     const long = { limit: 1, extendEvery: 0, ttl: 2_147_483_647 };
@@ -153,7 +155,7 @@ describe('options', () => {
     timeout: 'it is an option of acquire',
     acquireTimeout: 'did you mean timeout, an option of acquire?',
     driftFactor:
-      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, clock',
+      'one of limit, ttl, extendEvery, retry, prefix, label, replicas, maxWaiting, rate, keeper, clock',
     maxQueueSize: 'did you mean maxWaiting?',
     tenantId: 'did you mean group, an option of acquire?',
   };

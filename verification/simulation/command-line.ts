@@ -31,6 +31,7 @@ export const USAGE = `npm run simulate -- [options]
   --moved         one of these masters is exchanged for another while all runs; at least 0.5 minutes
   --groups        requests have groups with weights, and priorities
   --newcomers     most requests have a group that was never used before; the others as with --groups
+  --keeper        half of the processes renew by a keeper, which continues while they stall
   --faults LIST   all (default), none, or some of: ${FAULTS.join(', ')}
   --pace S        mean seconds between two calls of a caller (default: drawn from the seed)
   --only LIST     numbers of the faults that strike; the others are left out
@@ -55,6 +56,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
       moved: { type: 'boolean', default: false },
       groups: { type: 'boolean', default: false },
       newcomers: { type: 'boolean', default: false },
+      keeper: { type: 'boolean', default: false },
       faults: { type: 'string', default: 'all' },
       pace: { type: 'string' },
       only: { type: 'string' },
@@ -76,6 +78,7 @@ export function parseCommand(args: readonly string[], drawSeed: () => number): C
     ...(values.moved && { moved: true }),
     ...(values.groups && { groups: true }),
     ...(values.newcomers && { newcomers: true }),
+    ...(values.keeper && { keeper: true }),
     faults: faultsNamed(values.faults),
     ...(values.pace !== undefined && { pace: number('pace', values.pace, 0) }),
     ...(values.only !== undefined && { only: numbers('only', values.only) }),
@@ -101,6 +104,7 @@ export function replayOf({ seed, minutes, processes, nodes, faults, ...rest }: S
   if (rest.moved === true) parts.push('--moved');
   if (rest.groups === true) parts.push('--groups');
   if (rest.newcomers === true) parts.push('--newcomers');
+  if (rest.keeper === true) parts.push('--keeper');
   if (faults.length < FAULTS.length) parts.push(`--faults ${faults.join(',') || 'none'}`);
   if (rest.pace !== undefined) parts.push(`--pace ${rest.pace}`);
   if (rest.only !== undefined) parts.push(`--only ${rest.only.join(',') || '-1'}`);

@@ -15,6 +15,8 @@ export interface Settings {
   readonly groups?: boolean;
   /** Most requests have a group that was never used before. */
   readonly newcomers?: boolean;
+  /** Half of the processes have a keeper, in a thread that stalls by itself. */
+  readonly keeper?: boolean;
   /** The mean time between two calls of a caller in seconds; left out: drawn from the seed. */
   readonly pace?: number;
   /** Numbers of the faults in the seed's plan that strike; left out: all. */

@@ -2,6 +2,7 @@ import type {
   HeldEvent,
   HistoryEvent,
   LostEvent,
+  ServedEvent,
   ServerEvent,
   Ticket,
 } from '../../history/events.js';
@@ -48,6 +49,8 @@ export class Beliefs implements TicketWatcher {
   readonly #open = new Set<Hold>();
   readonly #ended = new Map<string, { readonly cause: EndCause; readonly at: number }>();
   readonly #lastOnSlot = new Map<string, Hold>();
+  /** When each ticket was released by its holder. */
+  readonly #releasedAt = new Map<string, number>();
   readonly #ttls = new Map<string, number>();
   #next = Infinity;
   #steppedBack = false;
@@ -80,6 +83,9 @@ export class Beliefs implements TicketWatcher {
         break;
       case 'server':
         this.#onServer(event);
+        break;
+      case 'served':
+        if (event.client.endsWith('+keeper')) this.#judgeRenewal(event);
         break;
       case 'fault':
         if (event.kind === 'kill-process' && event.phase === 'begin')
@@ -332,6 +338,17 @@ export class Beliefs implements TicketWatcher {
       if (!released.has(hold.id)) continue;
       hold.over ??= at;
       this.#open.delete(hold);
+      this.#releasedAt.set(hold.id, at);
+    }
+  }
+
+  /** A keeper sends no renewal of what its holder has released. */
+  #judgeRenewal({ at, tickets = [], sent = at }: ServedEvent): void {
+    for (const { id } of tickets) {
+      const late = sent - (this.#releasedAt.get(id) ?? Infinity);
+      if (late <= 0) continue;
+      const message = `a keeper renews ${id} ${Math.round(late)} ms after its release`;
+      this.#report('renewed-late', at, message);
     }
   }
 

@@ -18,6 +18,8 @@ export interface PlantedBug {
   readonly moved?: boolean;
   /** Whether most requests have a new group. */
   readonly newcomers?: boolean;
+  /** Whether processes have keepers. */
+  readonly keeper?: boolean;
   /** The only faults that strike, for a bug that few of them bring to light; default: all. */
   readonly faults?: readonly FaultKind[];
 }

@@ -292,4 +292,23 @@ export const BUGS: readonly PlantedBug[] = [
     nodes: 3,
     moved: true,
   },
+  {
+    name: 'keeper-renews-after-release',
+    origin: 'mutant',
+    what: 'A keeper does not hear that its holder has ended, and renews the ticket on',
+    file: 'core/lease.ts',
+    find: 'if (wasHeld) this.#kept?.stop();',
+    replace: '',
+    keeper: true,
+  },
+  {
+    name: 'keeper-place-reused',
+    origin: 'mutant',
+    what: 'A place in the shared memory is taken again while the keeper may still write there',
+    file: 'keeper/kept-leases.ts',
+    find: "    this.#order({ do: 'stop', place });",
+    replace:
+      "    this.#order({ do: 'stop', place });\n    this.#leases.delete(place);\n    this.#free.push(place);",
+    keeper: true,
+  },
 ];

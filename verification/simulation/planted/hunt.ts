@@ -43,6 +43,7 @@ const [seconds = '60', nodes, faults = 'all', first = '1', kind = ''] = process.
 const where = { nodes: Number(nodes ?? 1), faults: faultsNamed(faults) };
 const kinds = {
   ...(kind === 'moved' && { moved: true }),
+  ...(kind === 'keeper' && { keeper: true }),
   ...(kind === 'newcomers' && { newcomers: true, pace: 0.1 }),
 };
 const quarry = await hunt(Number(seconds), { ...where, ...kinds }, Number(first));

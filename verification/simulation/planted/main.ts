@@ -48,7 +48,8 @@ async function find(bug: PlantedBug, folder: string, clean: string): Promise<Row
   await buildHunt(file, bug);
   const where = [String(bug.nodes ?? 1), bug.faults?.join() ?? 'all'];
   const moved = bug.moved === true ? 'moved' : '';
-  const kind = bug.newcomers === true ? 'newcomers' : moved;
+  const kept = bug.keeper === true ? 'keeper' : moved;
+  const kind = bug.newcomers === true ? 'newcomers' : kept;
   let passed = 0;
   for (let first = 1; ;) {
     const found = await ask(file, [String(PATIENCE - passed), ...where, String(first), kind]);

@@ -1,3 +1,4 @@
+import type { LeaseKeeper } from '../../../src/backends/lease-keeper.js';
 import { type Backend, KeyedMutex, Semaphore } from '../../../src/index.js';
 import type { History } from '../history.js';
 import type { Invocation, Outcome } from '../../history/events.js';
@@ -11,6 +12,8 @@ import type { WorkloadTerms } from './terms.js';
 export interface CrewOptions {
   readonly process: SimulatedProcess;
   readonly backend: Backend;
+  /** Renews in a second thread. */
+  readonly keeper: LeaseKeeper | undefined;
   readonly terms: WorkloadTerms;
   readonly history: History;
   readonly watch: HandleWatch;
@@ -79,11 +82,14 @@ export class Crew {
   }
 
   open(name: string): void {
-    const { backend, process, terms } = this.options;
+    const { backend, process, terms, keeper } = this.options;
     const found = terms.semaphores.find((one) => one.name === name);
     if (found === undefined) throw new Error(`no semaphore ${name}`);
     const { limit, ttl } = found;
-    this.#semaphores.set(name, new Semaphore(backend, name, { limit, ttl, label: process.name }));
+    this.#semaphores.set(
+      name,
+      new Semaphore(backend, name, { limit, ttl, label: process.name, keeper }),
+    );
   }
 
   closeSemaphore(name: string): Promise<unknown> {
@@ -117,8 +123,8 @@ export class Crew {
   }
 
   #openKeyed(): KeyedMutex {
-    const { backend, process, terms } = this.options;
-    return new KeyedMutex(backend, { ttl: terms.keyedTtl, label: process.name });
+    const { backend, process, terms, keeper } = this.options;
+    return new KeyedMutex(backend, { ttl: terms.keyedTtl, label: process.name, keeper });
   }
 }
 

@@ -14,6 +14,7 @@ import { Damage } from './damage.js';
 import { ServerGate } from './gate.js';
 import { type Gate, Link, RemoteBackend } from './link.js';
 import { NodeGate, RemoteNode } from './node-gate.js';
+import { KeeperThread } from './keeper-thread.js';
 import { listsAt, nodesIn, restartsOf } from './move.js';
 import { SimulatedProcess } from './process.js';
 import { Scheduler } from './scheduler.js';
@@ -24,6 +25,7 @@ export interface Incarnation {
   readonly process: SimulatedProcess;
   readonly links: readonly Link[];
   readonly crew: Crew;
+  readonly keeper: KeeperThread | undefined;
 }
 
 /** Clocks run apart by at most 1 %: each by at most so much from true time. */
@@ -103,16 +105,18 @@ export class World {
     history.record({ at: scheduler.now, process: name, type: 'started', rate });
     const { seed } = this.settings;
     const backend = this.#backendOver(links, process);
+    const keeper = this.#keeperOf(process);
     const crew = new Crew({
       process,
       backend,
+      keeper,
       terms,
       history,
       watch,
       seed,
       mailbox: this.#mailbox,
     });
-    this.#incarnations.set(slot, { process, links, crew });
+    this.#incarnations.set(slot, { process, links, crew, keeper });
     if (this.#stopping) crew.stop();
     process.runAt(scheduler.now, () => crew.start());
   }
@@ -148,7 +152,8 @@ export class World {
     this.#downs.set(index, (this.#downs.get(index) ?? 0) + 1);
     gate.up = false;
     gate.disconnectAll();
-    for (const { links } of this.#incarnations.values()) {
+    for (const { links, keeper } of this.#incarnations.values()) {
+      keeper?.link.cut(0);
       links[index]?.cut(0);
       links[index]?.cutSubscribers(0, false);
     }
@@ -205,7 +210,9 @@ export class World {
       type: 'final',
       held: sumOf(left.map(({ held }) => held)),
       waiting: sumOf(left.map(({ waiting }) => waiting)),
-      timers: sumOf(alive.map(({ process }) => process.clock.timers)),
+      timers: sumOf(
+        alive.map(({ process, keeper }) => process.clock.timers + (keeper?.timers ?? 0)),
+      ),
       subscriptions: sumOf(alive.flatMap(({ links }) => links.map((link) => link.subscriptions))),
       unsettled: sumOf(alive.map(({ crew }) => crew.unsettled)),
     });
@@ -226,6 +233,12 @@ export class World {
     const damage = new Damage();
     const server = new SimulatedServer({ clock, history, scheduler, damage, open: openStore });
     return new ServerGate(scheduler, server, damage);
+  }
+
+  #keeperOf(process: SimulatedProcess): KeeperThread | undefined {
+    const random = streamOf(this.settings.seed, 'keeper', process.name);
+    if (this.settings.keeper !== true || random.chance(0.5)) return undefined;
+    return new KeeperThread(process, this.gate(0) satisfies Gate, random, random.real(300, 30_000));
   }
 
   #backendOver(links: readonly Link[], { clock }: SimulatedProcess): Backend {

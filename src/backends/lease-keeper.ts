@@ -1,0 +1,51 @@
+import type { Backend, SemaphoreKey } from './backend.js';
+import type { LostReason } from '../errors.js';
+import type { BackoffOptions } from '../time/backoff.js';
+import type { Clock } from '../time/clock.js';
+
+/** A semaphore object as a keeper calls for it. */
+export interface KeptSemaphore {
+  readonly key: SemaphoreKey;
+  readonly limit: number;
+  /** In milliseconds, as the next. */
+  readonly ttl: number;
+  readonly extendEvery: number;
+  readonly retry: BackoffOptions;
+}
+
+export interface KeptTicket {
+  readonly id: string;
+  readonly slots: readonly number[];
+  readonly fencingToken: number;
+}
+
+/** A lease that a keeper gets. */
+export interface KeepableLease extends KeptTicket {
+  /** Milliseconds for which it is valid now. */
+  readonly remaining: number;
+  /** The backend says that its ticket is gone. */
+  lose(reason: LostReason): void;
+}
+
+/** A lease that another thread renews. */
+export interface KeptLease {
+  /** Milliseconds for which it is valid by the last renewal of the keeper; may be negative. */
+  readonly left: number;
+  /** Why its ticket is gone, as soon as the keeper knows it. */
+  readonly loss: LostReason | undefined;
+  /** The keeper has given it up. */
+  readonly isOver: boolean;
+  /** Resolves with false when the keeper cannot renew it now. */
+  extend(): Promise<boolean>;
+  /** It is renewed no more, from this moment on. */
+  stop(): void;
+}
+
+/** Renews the leases of one semaphore object. Undefined: it cannot. */
+export type Keep = (lease: KeepableLease) => KeptLease | undefined;
+
+/** Renews leases outside of the thread that holds them. */
+export interface LeaseKeeper {
+  /** @throws {TypeError} for a backend or a clock whose leases it cannot renew */
+  open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep;
+}

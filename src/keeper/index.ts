@@ -1,0 +1,3 @@
+export type { KeeperEvents, KeeperWarning } from './keeper.js';
+export type { KeeperOptions } from './keeper-options.js';
+export { Keeper } from './keeper.js';

@@ -1,0 +1,111 @@
+import { EventEmitter } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { typeError } from '../arguments/validation.js';
+import { RedisBackend } from '../backends/redis/redis-backend.js';
+import type { Backend } from '../backends/backend.js';
+import type { Keep, KeptSemaphore, LeaseKeeper } from '../backends/lease-keeper.js';
+import { describe } from '../error-causes.js';
+import type { Clock } from '../time/clock.js';
+import { systemClock, threadClock } from '../time/clock.js';
+import type { KeeperOptions } from './keeper-options.js';
+import { resolveKeeper } from './keeper-options.js';
+import { KeptLeases } from './kept-leases.js';
+import type { Notice } from './messages.js';
+import type { WorkerData } from './worker.js';
+
+/** Something that somebody should know, though permits are renewed all the same. */
+export interface KeeperWarning {
+  /** `KEEPER_LOST`: see the event. */
+  readonly code: 'KEEPER_LOST';
+  /** What it is, for people, and what to do. */
+  readonly message: string;
+}
+
+/** Every event and what its listeners get. */
+export interface KeeperEvents {
+  /**
+   * `KEEPER_LOST`: the keeper's thread has ended, or cannot renew; the main thread renews as
+   * without a keeper. Once per outage.
+   */
+  warning: [warning: KeeperWarning];
+}
+
+/**
+ * Renews permits in a worker thread, over a separate connection, so that they outlive a blocked
+ * event loop of this thread; `held`, `expiresIn` and `assertHeld()` read what the keeper knows, and
+ * are right in the middle of a loop that never yields. One keeper serves any number of semaphores.
+ * It does not keep the process alive.
+ */
+export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
+  readonly #worker: Worker;
+  readonly #leases: KeptLeases;
+  #isClosed = false;
+
+  /**
+   * @param options how its thread connects, and `maxStall`
+   * @throws {TypeError | RangeError} at once, naming option, expectation and value
+   */
+  constructor(options: KeeperOptions) {
+    super();
+    const { source, maxStall } = resolveKeeper(options);
+    this.#leases = new KeptLeases({
+      clock: systemClock,
+      // Both read the same clock of the machine, from other origins.
+      origin: threadClock.monotonic() - systemClock.monotonic(),
+      maxStall,
+      send: (orders) => this.#worker.postMessage(orders),
+    });
+    const data: WorkerData = { source, maxStall, buffer: this.#leases.shared.buffer };
+    this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
+      workerData: data,
+      name: 'redsem keeper',
+      // Renewals make little garbage: the thread's own heap stays small.
+      resourceLimits: { maxYoungGenerationSizeMb: 2 },
+    });
+    this.#worker.on('message', (notice: Notice) => this.#onNotice(notice));
+    this.#worker.on('error', (error) => this.#onEnd(describe(error)));
+    this.#worker.on('exit', (code) => this.#onEnd(`it has ended with code ${code}`));
+    // Listeners keep the process alive: so at the end.
+    this.#worker.unref();
+  }
+
+  /** @internal */
+  open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
+    if (!(backend instanceof RedisBackend)) {
+      throw typeError(
+        'keeper: expected none in memory, on several masters or on a custom backend, got one',
+      );
+    }
+    if (clock !== systemClock) {
+      throw typeError('keeper: expected none beside a custom clock, got one');
+    }
+    return this.#leases.open(semaphore);
+  }
+
+  /**
+   * Ends the thread and its connection. What is held is renewed by this thread from then on.
+   * Idempotent; never rejects.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#leases.end();
+    await this.#worker.terminate();
+  }
+
+  #onNotice(notice: Notice): void {
+    if (notice.what === 'trouble') this.#warn(`cannot renew: ${notice.text}`);
+    else this.#leases.hear(notice);
+  }
+
+  #onEnd(why: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#leases.end();
+    this.#warn(`has ended: ${why}`);
+  }
+
+  #warn(what: string): void {
+    const message = `the keeper's thread ${what}; this thread renews, as without a keeper`;
+    this.emit('warning', { code: 'KEEPER_LOST', message });
+  }
+}

@@ -1,0 +1,129 @@
+import type { Backend } from '../../src/backend.js';
+import type { Keep, KeptSemaphore, LeaseKeeper } from '../../src/backends/lease-keeper.js';
+import { ManualClock, MemoryBackend } from '../../src/index.js';
+import { KeptLeases } from '../../src/keeper/kept-leases.js';
+import type { Notice, Order } from '../../src/keeper/messages.js';
+import { Renewer } from '../../src/keeper/renewer.js';
+import type { Clock, Timer } from '../../src/time/clock.js';
+
+/** A thread's own timers on the time of all: while the thread is blocked, none of them runs. */
+export class ThreadClock implements Clock {
+  isBlocked = false;
+  readonly #time: ManualClock;
+  #late: (() => void)[] = [];
+
+  constructor(time: ManualClock) {
+    this.#time = time;
+  }
+
+  monotonic(): number {
+    return this.#time.monotonic();
+  }
+
+  wall(): number {
+    return this.#time.wall();
+  }
+
+  schedule(callback: () => void, delay: number): Timer {
+    return this.#time.schedule(() => this.run(callback), delay);
+  }
+
+  /** At once, or when the thread is back. */
+  run(callback: () => void): void {
+    if (this.isBlocked) this.#late.push(callback);
+    else callback();
+  }
+
+  unblock(): void {
+    this.isBlocked = false;
+    const late = this.#late;
+    this.#late = [];
+    for (const callback of late) callback();
+  }
+}
+
+/** Both threads of a keeper in one, in time that a test moves. */
+export class SecondThread implements LeaseKeeper {
+  readonly time = new ManualClock();
+  readonly main: ThreadClock = new ThreadClock(this.time);
+  readonly memory = new MemoryBackend({ clock: this.time });
+  /** Calls of each thread that renew, with their ids. */
+  readonly renewals: { readonly by: 'main' | 'keeper'; readonly ids: readonly string[] }[] = [];
+  readonly notices: Notice[] = [];
+  readonly troubles: unknown[] = [];
+  /** Orders are on their way for as long as this is set. */
+  isSlow = false;
+  /** What the keeper's calls do instead, when it is set. */
+  failWith: Error | undefined;
+  /** Replies to the keeper's calls wait for it, when it is set. */
+  delivery: Promise<void> | undefined;
+  readonly backend: Backend = this.#counted('main');
+  readonly #leases: KeptLeases;
+  readonly #renewer: Renewer;
+  #orders: Order[] = [];
+
+  constructor(maxStall = 60_000) {
+    this.#leases = new KeptLeases({
+      clock: this.main,
+      origin: 0,
+      maxStall,
+      send: (orders) => {
+        this.#orders.push(...orders);
+        if (!this.isSlow) this.deliver();
+      },
+    });
+    this.#renewer = new Renewer({
+      backend: this.#counted('keeper'),
+      clock: new ThreadClock(this.time),
+      shared: this.#leases.shared,
+      maxStall,
+      notify: (notice) => {
+        this.notices.push(notice);
+        this.main.run(() => this.#leases.hear(notice));
+      },
+      onOutcome: (error) => {
+        if (error !== undefined) this.troubles.push(error);
+      },
+    });
+  }
+
+  open(semaphore: KeptSemaphore): Keep {
+    return this.#leases.open(semaphore);
+  }
+
+  /** What is on its way arrives. */
+  deliver(): void {
+    const orders = this.#orders;
+    this.#orders = [];
+    for (const order of orders) this.#renewer.obey(order);
+  }
+
+  /** The keeper's thread is gone. */
+  end(): void {
+    this.#leases.end();
+  }
+
+  by(thread: 'main' | 'keeper'): number {
+    return this.renewals.filter(({ by }) => by === thread).length;
+  }
+
+  #counted(by: 'main' | 'keeper'): Backend {
+    const { memory } = this;
+    return {
+      clock: by === 'main' ? this.main : this.time,
+      acquire: (calls) => memory.acquire(calls),
+      release: (calls) => memory.release(calls),
+      inspect: (call) => memory.inspect(call),
+      revoke: (call) => memory.revoke(call),
+      adopt: (call) => memory.adopt(call),
+      listen: (client, prefix, listener) => memory.listen(client, prefix, listener),
+      extend: async (calls) => {
+        this.renewals.push({ by, ids: calls.flatMap(({ ids }) => ids) });
+        if (by === 'keeper' && this.failWith !== undefined) throw this.failWith;
+        const replies = memory.extend(calls);
+        if (by === 'keeper') await this.delivery;
+        return replies;
+      },
+    };
+  }
+}

@@ -1,0 +1,67 @@
+import type { Keep, KeptSemaphore, LeaseKeeper } from '../../../src/backends/lease-keeper.js';
+import { KeptLeases } from '../../../src/keeper/kept-leases.js';
+import { Renewer } from '../../../src/keeper/renewer.js';
+import type { Clock } from '../../../src/index.js';
+import type { Random } from '../random.js';
+import { type Gate, Link, RemoteBackend } from './link.js';
+import { SimulatedProcess } from './process.js';
+
+/** Milliseconds that a message between two threads takes at most. */
+const MESSAGE = 0.5;
+
+/**
+ * The second thread of a simulated process: it has its own timers and its own connection, reads the
+ * same clock, and continues while the first one stalls.
+ */
+export class KeeperThread implements LeaseKeeper {
+  readonly link: Link;
+  readonly #thread: SimulatedProcess;
+  readonly #leases: KeptLeases;
+
+  constructor(process: SimulatedProcess, gate: Gate, random: Random, maxStall: number) {
+    const { scheduler, clock, name } = process;
+    const thread = new SimulatedProcess(`${name}+keeper`, scheduler, clock.rate, random);
+    this.#thread = thread;
+    this.link = new Link(thread, gate, random, random.chance(0.5));
+    process.onKilled.push(() => {
+      thread.kill();
+      this.link.abandon();
+    });
+    const shared: Clock = {
+      monotonic: () => clock.monotonic(),
+      wall: () => clock.wall(),
+      schedule: (callback, delay) => thread.clock.schedule(callback, delay),
+      random: () => random.next(),
+    };
+    const soon = (run: () => void, of: SimulatedProcess): void => {
+      of.runAt(scheduler.now + random.real(0, MESSAGE), run);
+    };
+    this.#leases = new KeptLeases({
+      clock,
+      origin: 0,
+      maxStall,
+      send: (orders) => {
+        soon(() => {
+          for (const order of orders) renewer.obey(order);
+        }, thread);
+      },
+    });
+    const renewer = new Renewer({
+      backend: new RemoteBackend(this.link),
+      clock: shared,
+      shared: this.#leases.shared,
+      maxStall,
+      notify: (notice) => soon(() => this.#leases.hear(notice), process),
+      // What a look at a handle of the stalled process shows has changed.
+      onOutcome: () => void SimulatedProcess.touched.add(process),
+    });
+  }
+
+  get timers(): number {
+    return this.#thread.clock.timers;
+  }
+
+  open(semaphore: KeptSemaphore): Keep {
+    return this.#leases.open(semaphore);
+  }
+}
