@@ -3,6 +3,7 @@ import { quoted } from '../arguments/shown.js';
 import { Arguments, splitAtDashes } from './arguments.js';
 import type { Command } from './command.js';
 import { COMMON_OPTIONS } from './common-options.js';
+import { errorEntries, errorHelp, PAGE } from './error-help.js';
 import { EXIT, UsageError } from './failure.js';
 import { commandHelp, mainHelp } from './help.js';
 import { nearest } from './nearest.js';
@@ -40,6 +41,8 @@ async function dispatch([word, ...argv]: readonly string[]): Promise<number | vo
     process.stderr.write(help);
     return EXIT.usage;
   }
+  const ofCode = word === 'help' ? helpOfCode(name) : undefined;
+  if (ofCode !== undefined) return print(ofCode);
   const command = await find(name);
   // Before all else is checked: with --help nothing else needs to be right.
   if (isHelp || asksForHelp(argv)) return print(commandHelp(name, command));
@@ -74,9 +77,23 @@ function asksForHelp(argv: readonly string[]): boolean {
 function find(name: string): Promise<Command> {
   const load = COMMANDS.get(name);
   if (load !== undefined) return load();
-  const meant = nearest(name, [...COMMANDS.keys()]);
-  const hint = meant === undefined ? '' : ` (${meant}?)`;
-  throw new UsageError(`no command is called ${quoted(name)}${hint}; redsem --help lists them`);
+  const message = `no command is called ${withHint(name, COMMANDS)}`;
+  throw new UsageError(`${message}; redsem --help lists them`);
+}
+
+/** What the reference says of an error or a warning; undefined where the word is no code. */
+function helpOfCode(word: string): string | undefined {
+  if (!/^[A-Z_]+$/.test(word)) return undefined;
+  const entries = errorEntries();
+  const entry = entries.get(word);
+  if (entry !== undefined) return errorHelp(word, entry);
+  throw new UsageError(`no error is called ${withHint(word, entries)}; ${PAGE} lists them`);
+}
+
+/** The word in quotes, and the known word that was probably meant. */
+function withHint(word: string, known: ReadonlyMap<string, unknown>): string {
+  const meant = nearest(word, [...known.keys()]);
+  return meant === undefined ? quoted(word) : `${quoted(word)} (${meant}?)`;
 }
 
 function version(): string {

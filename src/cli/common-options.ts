@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
 import { quoted } from '../arguments/shown.js';
 import type { Arguments, Options } from './arguments.js';
 import { describe, UsageError } from './failure.js';
@@ -23,16 +24,10 @@ export const COMMON_OPTIONS: Options = {
 export const CLIENT_PACKAGES = ['ioredis', 'redis'] as const;
 export type ClientPackage = (typeof CLIENT_PACKAGES)[number];
 
-/** What a TLS socket is given. */
-export interface TlsFiles {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-}
-
 export interface ServerSettings {
   readonly addresses: readonly [ServerAddress, ...ServerAddress[]];
-  readonly tls: TlsFiles | undefined;
+  /** What a TLS socket is given: contents of files. */
+  readonly tls: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'> | undefined;
   readonly cluster: boolean;
   readonly client: ClientPackage | undefined;
 }
@@ -46,10 +41,9 @@ export function serverSettings(args: Arguments): ServerSettings {
   if (cluster && [first, ...others].some(({ database }) => database !== 0)) {
     throw new UsageError('--cluster: expected no database in the URL: a cluster has only 0');
   }
-  const files = { ca: read(args, 'cacert'), cert: read(args, 'cert'), key: read(args, 'key') };
-  const given = Object.entries(files).filter(([, content]) => content !== undefined);
-  const wanted = args.flag('tls') || first.tls || given.length > 0;
-  const tls: TlsFiles | undefined = wanted ? Object.fromEntries(given) : undefined;
+  const [ca, cert, key] = ['cacert', 'cert', 'key'].map((option) => fileOf(args, option));
+  const hasTls = args.flag('tls') || first.tls || (ca ?? cert ?? key) !== undefined;
+  const tls = hasTls ? { ca, cert, key } : undefined;
   return { addresses: [first, ...others], tls, cluster, client: clientOf(args) };
 }
 
@@ -70,7 +64,8 @@ function clientOf(args: Arguments): ClientPackage | undefined {
   throw new UsageError(`--client: expected redis or ioredis, got ${quoted(name)}`);
 }
 
-function read(args: Arguments, option: string): string | undefined {
+/** The content of the file that an option names. */
+export function fileOf(args: Arguments, option: string): string | undefined {
   const path = args.text(option);
   if (path === undefined) return undefined;
   try {

@@ -12,8 +12,8 @@ import { CONNECT_TIME, withTimeout } from './with-timeout.js';
 const ADAPTERS = { redis: nodeRedisAdapter, ioredis: ioredisAdapter };
 
 /**
- * Connects. A server that cannot be reached now is an error at once; one that goes away later is
- * waited for.
+ * Connects. A server that cannot be reached now is an error at once; a server that goes away later
+ * is waited for.
  * @param deadline milliseconds that it may take at most, however busy the machine is
  * @throws {UnavailableError}
  */
@@ -53,13 +53,13 @@ function loginHint(why: string): string {
 interface Tries {
   over: boolean;
   current?: Server;
-  /** The first error of the try, which is the cause of those that follow. */
+  /** The first error of the try: it causes the others. */
   lastError?: unknown;
 }
 
 /**
- * Tries with one client after the other, for as long as they only find that time is over: a
- * client's own limit knows no busy machine.
+ * Tries with one client after the other while each only finds that its time is over: a client's own
+ * limit knows no busy machine.
  */
 async function connectOneByOne(
   adapter: ClientAdapter,

@@ -41,7 +41,8 @@ export function mainHelp(commands: ReadonlyMap<string, Command>): string {
     ),
     ...optionLines('Server', COMMON_OPTIONS),
     ...tableLines('Exit codes', EXIT_CODES),
-    'redsem COMMAND --help shows more; redsem --version shows the version.',
+    'redsem COMMAND --help shows more; redsem help CODE explains an error or a warning;',
+    'redsem --version shows the version.',
     '',
     'Examples:',
     ...examples.map((line) => `  ${line}`),
@@ -57,7 +58,7 @@ function optionLines(title: string, options: Options): string[] {
   return rows.length === 0 ? [] : tableLines(title, rows);
 }
 
-function tableLines(title: string, rows: readonly HelpRow[]): string[] {
+export function tableLines(title: string, rows: readonly HelpRow[]): string[] {
   const widest = Math.max(...rows.map(([head]) => head.length));
   const indent = ' '.repeat(widest + 4);
   const lines = rows.flatMap(([head, text]) => {
@@ -67,7 +68,7 @@ function tableLines(title: string, rows: readonly HelpRow[]): string[] {
   return [`${title}:`, ...lines, ''];
 }
 
-function paragraphs(text: string): string[] {
+export function paragraphs(text: string): string[] {
   const each = text.trim().split('\n\n');
   return each.flatMap((paragraph) => ['', ...wrap(paragraph.replaceAll('\n', ' '), WIDTH)]);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { runCommandLine } from './command-line.js';
 
-// What was printed is out by then; a client that still tries to connect must not keep the shell
+// All output is out by then; a client that still tries to connect must not keep the shell
 // waiting.
 process.exit(await runCommandLine(process.argv.slice(2)));

@@ -69,8 +69,8 @@ export class Operator {
   }
 
   /**
-   * Some at a time: faster than one by one, and still no burden. A semaphore that cannot be read
-   * does not hide the others.
+   * Reads some at a time, which is no burden. A semaphore that cannot be read does not hide the
+   * others.
    * @throws when the server does not answer, or none can be read
    */
   async inspectAll(names: readonly string[]): Promise<(SemaphoreSummary | Unreadable)[]> {
@@ -91,8 +91,8 @@ export class Operator {
   }
 
   /**
-   * The limit that counts: the stored one, else that of the last process which asked; null where
-   * none asked within a day.
+   * The limit that counts: the stored limit, else the limit of the last process that asked; null
+   * where no process asked within a day.
    */
   async limitOf(name: string): Promise<number | null> {
     return (await this.inspect(name)).limit;
@@ -127,7 +127,7 @@ export class Operator {
     change: (semaphore: Semaphore) => Promise<T>,
     otherwise = 1,
   ): Promise<T> {
-    // A stored limit may be 0, with which none is made: other processes' limits do not count then.
+    // A stored limit may be 0, but no semaphore is made with 0; a stored limit counts in any case.
     const limit = Math.max(1, (await this.limitOf(name)) ?? otherwise);
     await using semaphore = this.#semaphore(name, limit);
     return await change(semaphore).catch(throwAsUsage);

@@ -3,11 +3,11 @@ import { getSystemErrorMap } from 'node:util';
 import { withoutCredentials } from '../arguments/shown.js';
 import { EXIT, Failure } from './failure.js';
 
-/** Exit code of a program that writes into a pipe that nobody reads any more: 128 + SIGPIPE. */
+/** Exit code of a program that writes into a pipe without a reader: 128 + SIGPIPE. */
 const BROKEN_PIPE = 141;
 
 /**
- * Writes to stdout and waits until it is out. Where nobody reads any more, the program ends.
+ * Writes to stdout and waits until it is out. Where the reader has gone, the program ends.
  * @throws {Failure} where it cannot be written, as on a full disk
  */
 export function print(text: string): Promise<void> {
@@ -43,13 +43,13 @@ export function complain(message: string): void {
   try {
     writeSync(2, `redsem: ${printable(withoutCredentials(message))}\n`);
   } catch {
-    // Nobody reads it.
+    // It has no reader.
   }
 }
 
 /**
- * Names and labels are anybody's: what controls a terminal or cannot be seen must not reach it. The
- * joiner U+200D is left, because emoji are made with it.
+ * Names and labels may hold any text: no invisible character and none that controls a terminal may
+ * reach it. The joiner U+200D is left, because emoji are made with it.
  */
 export function printable(text: string): string {
   return text.replace(/(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);

@@ -78,14 +78,8 @@ function longestWait({ waiters }: SemaphoreSummary): string {
   return waiters.length === 0 ? '' : showDuration(longest);
 }
 
-/** Where a table goes: a pipe gets all of it and no bars. */
-export interface Paper {
-  readonly isTerminal: boolean;
-  readonly columns: number;
-}
-
 /** One semaphore, as `status NAME` shows it. */
-export function summaryLines(summary: SemaphoreSummary, { columns }: Paper): Line[] {
+export function summaryLines(summary: SemaphoreSummary, columns: number): Line[] {
   const { holders, waiters } = summary;
   return [
     lineOf(headline(summary), 'strong'),
@@ -94,9 +88,9 @@ export function summaryLines(summary: SemaphoreSummary, { columns }: Paper): Lin
   ];
 }
 
-/** Many semaphores, a line for each. */
-export function overviewLines(entries: readonly Entry[], { isTerminal, columns }: Paper): Line[] {
-  const known = isTerminal ? OVERVIEW : OVERVIEW.filter(({ head }) => head !== '');
+/** Many semaphores, a line for each; a pipe, which has no end of columns, gets no bars. */
+export function overviewLines(entries: readonly Entry[], columns: number): Line[] {
+  const known = Number.isFinite(columns) ? OVERVIEW : OVERVIEW.filter(({ head }) => head !== '');
   const isDamaged = entries.some((entry) => 'error' in entry);
   return tableLines(isDamaged ? [...known, WHY] : known, entries, columns);
 }

@@ -6,6 +6,7 @@ import type { RunPlan } from '../../src/cli/commands/run-plan.js';
 import { planOf, RUN_OPTIONS } from '../../src/cli/commands/run-plan.js';
 import { progressText } from '../../src/cli/commands/waiting-note.js';
 import { tableLines } from '../../src/cli/columns.js';
+import { errorEntries, errorHelp } from '../../src/cli/error-help.js';
 import { parseDuration, showDuration } from '../../src/cli/duration.js';
 import { describe as describeError, UsageError } from '../../src/cli/failure.js';
 import { parseServerUrl, showAddress } from '../../src/cli/server-url.js';
@@ -45,6 +46,31 @@ describe('the command line', () => {
     }
     const nothing = { code: 64, signal: null, stdout: '', stderr: all };
     expect(await redsem([])).to.deep.equal(nothing);
+  });
+
+  it('explains each error and warning by its code, in lines that fit a terminal', async () => {
+    const page = readFileSync('docs/reference/errors.md', 'utf8');
+    const codes = [...page.matchAll(/^## (\w+)$/gm)].map(([, code = '']) => code);
+    expect(codes).to.include.members(['ACQUIRE_TIMEOUT', 'STORED_LIMIT']);
+    const entries = errorEntries();
+    expect([...entries.keys()]).to.deep.equal(codes);
+    for (const [code, entry] of entries) {
+      const text = errorHelp(code, entry);
+      expect(text)
+        .to.match(new RegExp(`^${code}\n\n\\S`))
+        .and.not.to.match(/\]\(|\n## /);
+      expect(text.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
+    }
+    const { code, stdout, stderr } = await redsem(['help', 'ACQUIRE_TIMEOUT']);
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(stdout).to.match(/^ACQUIRE_TIMEOUT\n\n`acquire` or `use` waited for its whole/);
+    expect(stdout).to.match(/^ {2}`undefined` {2}all permits were in use \| answer "busy"/m);
+    expect(stdout).to.contain('who holds? (docs/guides/operating.md)');
+    expect(await redsem(['help', 'ACQUIRE_TIMOUT'])).to.include({
+      code: 64,
+      stderr:
+        'redsem: no error is called "ACQUIRE_TIMOUT" (ACQUIRE_TIMEOUT?); docs/reference/errors.md lists them\n',
+    });
   });
 
   it('makes a plan for run, with the defaults that the help names', () => {

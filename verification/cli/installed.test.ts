@@ -13,7 +13,10 @@ describeWithServer('redsem as it is installed', (server) => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     await runNode([tsc, '-p', 'tsconfig.build.json', '--outDir', outDir]);
     await runNode(['scripts/bundle-command.mjs', outDir]);
-    copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
+    mkdirSync(join(installed, 'docs/reference'), { recursive: true });
+    for (const file of ['package.json', 'docs/reference/errors.md']) {
+      copyFileSync(join(ROOT, file), join(installed, file));
+    }
   });
 
   after('remove', () => Promise.all([installed, elsewhere].map(removeTemporaryFolder)));
@@ -33,6 +36,7 @@ describeWithServer('redsem as it is installed', (server) => {
     const missing = 'redsem: redis is not installed beside redsem: npm install redis\n';
     expect(one.stderr).to.equal(missing);
     expect((await call(['--help'])).code).to.equal(0);
+    expect((await call(['help', 'QUORUM'])).stdout).to.match(/^QUORUM\n\nFewer nodes/);
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as object;
     const { stdout } = await call(['--version']);
     expect(stdout.trim()).to.equal(Reflect.get(manifest, 'version'));

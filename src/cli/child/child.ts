@@ -89,7 +89,7 @@ export class Child {
    */
   async terminate(killAfter: number): Promise<void> {
     this.#target.send('SIGTERM');
-    // What is stopped would not hear it.
+    // A stopped process would not hear it.
     this.#target.send('SIGCONT');
     const deadline = performance.now() + killAfter;
     while (this.#target.isAlive()) {

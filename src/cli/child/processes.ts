@@ -8,7 +8,7 @@ export interface ProcessEntry {
   readonly started: string;
 }
 
-/** All processes that can be seen; empty where the system has neither /proc nor ps. */
+/** All visible processes; empty where the system has neither /proc nor ps. */
 export function listProcesses(): ProcessEntry[] {
   if (process.platform === 'linux') {
     return readdirSync('/proc')
@@ -31,7 +31,7 @@ export function isInForeground(): boolean {
   return group === foreground;
 }
 
-/** What it prints; nothing where there is none. */
+/** The output of `ps`; empty where there is none. */
 function ps(...args: string[]): string {
   // Where it cannot be started there is no text, whatever the type says.
   const stdout: string | null = spawnSync('ps', args, { encoding: 'utf8' }).stdout;
@@ -81,7 +81,7 @@ export function treeTarget(pid: number): SignalTarget {
   const known = new Map<number, ProcessEntry>();
   const alive = (): Pick<ProcessEntry, 'pid'>[] => {
     const running = listProcesses();
-    // Where nobody can be seen, there is at least the child.
+    // Where no process can be seen, there is at least the child.
     if (running.length === 0) return kill(pid, 0) ? [{ pid }] : [];
     for (const entry of descendants(running, pid)) known.set(entry.pid, entry);
     return running.filter((entry) => known.get(entry.pid)?.started === entry.started);
@@ -101,13 +101,12 @@ function descendants(running: readonly ProcessEntry[], root: number): ProcessEnt
   return found;
 }
 
-/** False when there is nobody to get it. */
+/** False when no process gets it. */
 function kill(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch (error) {
-    // Somebody else's, as after sudo: it runs, and only the system's owner can do something about
-    // it.
+    // Another user's, as after sudo: it runs, and only the system's owner can end it.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -5,8 +5,7 @@ import { assertInterface, reconnectDelay } from '../server.js';
 import { CONNECT_TIME } from '../with-timeout.js';
 
 /**
- * What is used of the package `redis` (4, 5, 6), by shape: nothing here may need it at compile
- * time.
+ * The used part of the package `redis`, by shape: the types of its versions 4, 5 and 6 differ.
  */
 interface NodeRedis {
   createClient(options: object): Client;

@@ -59,14 +59,14 @@ async function open({ target }: Server, plan: RunPlan, left: number): Promise<Se
   }
   if (!quiet) {
     semaphore.on('warning', ({ code, message }) => {
-      // Without --limit any is right.
+      // Without --limit any limit is right.
       if (code !== 'STORED_LIMIT' || hasLimit) complain(`warning: ${message}`);
     });
   }
   return semaphore;
 }
 
-/** Null: there is none, and that is all right. */
+/** Null: no permit is free, and --skip-if-busy accepts that. */
 async function take(
   semaphore: Semaphore,
   { name, timeout, permits, skipIfBusy, conflictCode, quiet }: RunPlan,
@@ -81,7 +81,7 @@ async function take(
     if (skipIfBusy) return await semaphore.tryAcquire({ permits });
     return await semaphore.acquire({ permits, signal, ...patience, ...heard });
   } catch (error) {
-    // It names the option as the library calls it.
+    // The message begins with the library's name of the option.
     if (error instanceof RangeError) throw new UsageError(`--${error.message}`);
     if (!(error instanceof AcquireTimeoutError)) throw error;
     const message = `no permit of ${quoted(name)} came free within ${timeout} ms`;
@@ -116,7 +116,7 @@ async function supervise(
   signals: SignalInbox,
 ): Promise<number> {
   signals.listener = child;
-  // A signal may have come while it was being started.
+  // A signal may have come while the command was started.
   if (signals.interruptedBy !== undefined) child.pass(signals.interruptedBy);
   let terminated: Promise<void> | undefined;
   handle.on('lost', ({ message }) => {
@@ -124,9 +124,9 @@ async function supervise(
     terminated = child.terminate(killAfter);
   });
   const code = await child.ended;
-  // What it has left behind on purpose may stay.
+  // Processes that the command left behind on purpose may stay.
   if (terminated === undefined) handle.removeAllListeners('lost');
-  // What the command started may end later than the command.
+  // Processes that the command started may end later than the command.
   await terminated;
   signals.listener = undefined;
   return terminated === undefined ? code : EXIT.lost;

@@ -30,15 +30,14 @@ readable: without NAME such a semaphore has a line that says why (name and error
 
 async function status(operator: Operator, args: Arguments): Promise<void> {
   const [name] = args.positionals;
-  const { isTTY: isTerminal, columns } = process.stdout;
-  const paper = { isTerminal, columns: isTerminal ? columns : Infinity };
+  const columns = process.stdout.isTTY ? process.stdout.columns : Infinity;
   const json = args.flag('json');
   if (name === undefined) {
     const all = await operator.inspectAll(await operator.names());
-    return print(json ? jsonText(all) : text(overviewLines(all, paper)));
+    return print(json ? jsonText(all) : text(overviewLines(all, columns)));
   }
   const summary = await operator.inspect(name);
-  return print(json ? jsonText(summary) : text(summaryLines(summary, paper)));
+  return print(json ? jsonText(summary) : text(summaryLines(summary, columns)));
 }
 
 /** In a pipe without any escape sequence, unless colors are forced. */

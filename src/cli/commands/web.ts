@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { Server as HttpServer } from 'node:http';
 import { createServer } from 'node:http';
 import { isIP } from 'node:net';
 import { quoted } from '../../arguments/shown.js';
 import type { Arguments } from '../arguments.js';
 import type { Command } from '../command.js';
-import { prefixOf, serverSettings } from '../common-options.js';
+import { fileOf, prefixOf, serverSettings } from '../common-options.js';
 import { connect } from '../connect.js';
 import { describe, EXIT, Failure, UsageError, usageOf } from '../failure.js';
 import { print } from '../output.js';
@@ -83,14 +82,12 @@ async function serve(args: Arguments): Promise<void> {
 }
 
 function givenToken(args: Arguments): string | undefined {
-  const file = args.text('token-file');
-  if (file === undefined) return args.text('token');
-  if (args.text('token') !== undefined) throw new UsageError('--token: expected no --token-file');
-  try {
-    return readFileSync(file, 'utf8').split(/\r?\n/)[0] ?? '';
-  } catch (error) {
-    throw new UsageError(`--token-file: ${describe(error)}`);
+  const token = args.text('token');
+  const file = fileOf(args, 'token-file');
+  if (file !== undefined && token !== undefined) {
+    throw new UsageError('--token: expected no --token-file');
   }
+  return file === undefined ? token : (file.split(/\r?\n/)[0] ?? '');
 }
 
 /** Every name that the view answers to: see `hosts` of `WebViewOptions`. */

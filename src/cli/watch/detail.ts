@@ -6,7 +6,7 @@ import type { Line } from '../style.js';
 import { lineOf, whatFits } from '../style.js';
 import { fit } from '../text-width.js';
 import type { Size } from './frame.js';
-import { graphLines } from './graphs.js';
+import { graphLines, ROOMY, TALL } from './graphs.js';
 import { sectionLines } from './section.js';
 import type { Watched } from './seen.js';
 import type { Row, View } from './view.js';
@@ -15,23 +15,21 @@ import { rowsOf } from './view.js';
 /** From this width on there is room for the ids and the fencing tokens. */
 const WIDE = 100;
 const IDS = ['TOKEN', 'TICKET', 'REQUEST'];
-/** From these heights on there are three graphs, and empty lines between the parts. */
-const [TALL, ROOMY] = [14, 18];
 
 /** One semaphore: its permits, the last minutes, its holders and its waiters. */
 export function detailLines(view: View, watched: Watched, size: Size): Line[] {
   const { columns } = size;
-  const [tall, roomy] = [size.rows >= TALL, size.rows >= ROOMY];
+  const roomy = size.rows >= ROOMY;
   const head: Line[] = [
     lineOf(titleOf(watched, columns), 'strong'),
     lineOf(permitBar(watched, columns), loadStyle(watched)),
-    ...graphLines(watched, view.seenAt ?? view.now, { columns, all: tall, withSpan: roomy }),
+    ...graphLines(watched, view.seenAt ?? view.now, size),
     ...(roomy ? [[]] : []),
   ];
   const rows = rowsOf(view);
   const chosen = rows[view.selected];
   if (chosen === undefined) return [...head, ...emptyLines(view, watched)];
-  const foot = columns < WIDE && tall ? [lineOf(idsOf(chosen), 'faint')] : [];
+  const foot = columns < WIDE && size.rows >= TALL ? [lineOf(idsOf(chosen), 'faint')] : [];
   const room = size.rows - head.length - foot.length;
   const lists = listLines(view, rows, { columns, rows: room }, roomy);
   const gap = foot.length === 0 ? 0 : room - lists.length;

@@ -35,9 +35,7 @@ export class FullScreen {
   /** Limits of the semaphores that were paused here. */
   readonly #paused = new Map<string, number>();
   #cursor = new Cursor();
-  #name: string | undefined;
-  #order = 0;
-  #filter = '';
+  #open: Pick<View, 'name' | 'order' | 'filter'> = { name: undefined, order: 0, filter: '' };
   #mode: Mode = KEYS_MODE;
   #message: string | undefined;
   #nextDraw: NodeJS.Timeout | undefined;
@@ -70,15 +68,13 @@ export class FullScreen {
   }
 
   #goTo(name: string | undefined): void {
-    this.#name = name;
-    this.#order = 0;
-    this.#filter = '';
+    this.#open = { name, order: 0, filter: '' };
     this.#cursor = new Cursor();
     this.#look();
   }
 
   #look(): void {
-    const name = this.#name;
+    const { name } = this.#open;
     const stop = this.#looks.watch(name, () => {
       if (name !== undefined)
         this.#ticketTimes.see(this.#looks.semaphore(name)?.detail?.holders ?? []);
@@ -99,12 +95,10 @@ export class FullScreen {
   #view(): View {
     const view: View = {
       ...this.#settings,
-      ...seenOf(this.#looks, this.#name),
+      ...seenOf(this.#looks, this.#open.name),
       connected: this.#operator.connected,
       now: Date.now(),
-      name: this.#name,
-      filter: this.#filter,
-      order: this.#order,
+      ...this.#open,
       selected: 0,
       message: this.#question() ?? this.#message,
       help: this.#mode.kind === 'help',
@@ -150,10 +144,10 @@ export class FullScreen {
   }
 
   #act(key: string, row: Row | undefined): void {
-    const semaphore = this.#name === undefined ? row?.watched : this.#view().watched[0];
+    const semaphore = this.#open.name === undefined ? row?.watched : this.#view().watched[0];
     if (key === 'enter' && row?.watched !== undefined) this.#goTo(row.key);
     else if (key === 'escape' || key === 'delete') this.#back();
-    else if (key === 's') this.#order += 1;
+    else if (key === 's') this.#open = { ...this.#open, order: this.#open.order + 1 };
     else if (key === '?') this.#mode = { kind: 'help' };
     else if (key === '/') this.#mode = { kind: 'filter' };
     else if (semaphore !== undefined) {
@@ -163,8 +157,8 @@ export class FullScreen {
   }
 
   #back(): void {
-    if (this.#filter !== '') this.#filter = '';
-    else if (this.#name !== undefined) this.#goTo(undefined);
+    if (this.#open.filter !== '') this.#open = { ...this.#open, filter: '' };
+    else if (this.#open.name !== undefined) this.#goTo(undefined);
   }
 
   /** The change that a key asks for, of the semaphore that is open or under the cursor. */
@@ -179,7 +173,8 @@ export class FullScreen {
 
   #onFilterKey(key: string): void {
     if (key === 'enter' || key === 'escape') this.#mode = KEYS_MODE;
-    this.#filter = key === 'escape' ? '' : edited(this.#filter, key);
+    const filter = key === 'escape' ? '' : edited(this.#open.filter, key);
+    this.#open = { ...this.#open, filter };
   }
 
   #onAnswerKey(key: string, action: Action, typed: string): void {

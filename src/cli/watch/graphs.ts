@@ -4,40 +4,40 @@ import type { Step } from '../../sampler/history.js';
 import { showDuration } from '../duration.js';
 import type { Line } from '../style.js';
 import { atBothEnds, lineOf } from '../style.js';
+import type { Size } from './frame.js';
 import type { Watched } from './seen.js';
 
 const LEVELS = '▁▂▃▄▅▆▇█';
 
-export interface GraphRoom {
-  readonly columns: number;
-  /** Whether there is room for all three; else only the waiting requests are shown. */
-  readonly all: boolean;
-  /** Whether there is room for a line that says how long ago the first step was. */
-  readonly withSpan: boolean;
-}
+/** From these heights on there are three graphs, and lines between the parts. */
+export const TALL = 14;
+export const ROOMY = 18;
 
 /**
  * Held permits, waiting requests and grants, a column for each step up to `now`, as many as fit.
  */
-export function graphLines({ limit, steps }: Watched, now: number, room: GraphRoom): Line[] {
-  const line = timeline(steps, now);
+export function graphLines(
+  { limit, steps }: Watched,
+  now: number,
+  { rows, columns }: Size,
+): Line[] {
+  const points = timeline(steps, now);
   const graphs = [
-    graphOf('held', line, ({ held }) => held, limit === NO_LIMIT ? 0 : (limit ?? 0)),
-    graphOf('waiting', line, ({ waiting }) => waiting),
-    graphOf('grants/s', line, ({ grantsPerSecond }) => grantsPerSecond),
-  ].filter(({ name }) => room.all || name === 'waiting');
+    graphOf('held', points, ({ held }) => held, limit === NO_LIMIT ? 0 : (limit ?? 0)),
+    graphOf('waiting', points, ({ waiting }) => waiting),
+    graphOf('grants/s', points, ({ grantsPerSecond }) => grantsPerSecond),
+  ].filter(({ name }) => rows >= TALL || name === 'waiting');
   const digits = Math.max(...graphs.map(({ scale }) => scale.length));
   const legends = graphs.map(
     ({ name, scale }) => `${name.padEnd(8)}  max ${scale.padStart(digits)}  `,
   );
-  const count = Math.max(0, Math.min(STEPS, room.columns - (legends[0]?.length ?? 0)));
+  const count = Math.max(0, Math.min(STEPS, columns - (legends[0]?.length ?? 0)));
   const lines = graphs.map(({ values, ceiling }, i): Line => [
     { text: legends[i] ?? '', style: 'faint' },
     { text: sparkline(values.slice(STEPS - count), ceiling) },
   ]);
-  if (!room.withSpan) return lines;
   const span = lineOf(`last ${showDuration(count * STEP_MS)}`, 'faint');
-  return [atBothEnds([], span, room.columns), ...lines];
+  return rows >= ROOMY ? [atBothEnds([], span, columns), ...lines] : lines;
 }
 
 type Point = Pick<Step, 'held' | 'waiting' | 'grantsPerSecond'>;

@@ -13,23 +13,18 @@ export class Screen {
   readonly #stdout = process.stdout;
   readonly #stdin = process.stdin;
   readonly #colors = hasColors(true);
-  readonly #onExit = (): void => this.close();
-  #onKeys: ((text: string) => void) | undefined;
-  #onResize: (() => void) | undefined;
   #shown = '';
   #open = false;
 
   open(onKeys: (text: string) => void, onResize: () => void): void {
     this.#open = true;
-    this.#onKeys = onKeys;
-    // A terminal may have broken its lines differently.
-    this.#onResize = (): void => {
+    process.once('exit', () => this.close());
+    this.#stdout.write(OTHER_SCREEN);
+    this.#stdout.on('resize', () => {
+      // A terminal may have broken its lines differently.
       this.#shown = '';
       onResize();
-    };
-    process.once('exit', this.#onExit);
-    this.#stdout.write(OTHER_SCREEN);
-    this.#stdout.on('resize', this.#onResize);
+    });
     if (!this.#stdin.isTTY) return;
     this.#stdin.setRawMode(true);
     this.#stdin.setEncoding('utf8').on('data', onKeys).resume();
@@ -50,9 +45,6 @@ export class Screen {
   close(): void {
     if (!this.#open) return;
     this.#open = false;
-    process.off('exit', this.#onExit);
-    if (this.#onResize !== undefined) this.#stdout.off('resize', this.#onResize);
-    if (this.#onKeys !== undefined) this.#stdin.off('data', this.#onKeys);
     if (this.#stdin.isTTY) this.#stdin.setRawMode(false).pause();
     this.#stdout.write(FIRST_SCREEN);
   }

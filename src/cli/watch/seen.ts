@@ -65,9 +65,9 @@ function watchedOf(looks: Looks, semaphore: WatchedSemaphore): Watched {
   };
 }
 
-/** Remembers how long tickets had left, which shows those that are not extended any more. */
+/** Remembers how long tickets had left, which shows the tickets that are no longer extended. */
 export class TicketTimes {
-  /** By ticket id: the longest time that it had left at any look, in milliseconds. */
+  /** By ticket id: the longest time left at any look, in milliseconds. */
   #longest: ReadonlyMap<string, number> = new Map();
 
   see(holders: readonly HolderState[]): void {
