@@ -4,7 +4,8 @@ import { makeTemporaryFolder, removeTemporaryFolder } from '../../test/support/t
 import { ROOT, runNode, runProgram } from '../../test/tooling/run-program.js';
 
 /** All that the package is made of, and made with. */
-const SOURCES = 'package.json README.md LICENSE CHANGELOG.md src scripts tsconfig.json';
+const SOURCES =
+  'package.json README.md LICENSE CHANGELOG.md docs/reference/errors.md src scripts tsconfig.json';
 export const TSC: string = join(ROOT, 'node_modules/typescript/bin/tsc');
 
 interface PackReport {

@@ -39,7 +39,7 @@ describe('packed tarball', () => {
     const errors = 'docs/reference/errors.md';
     const documents = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', errors];
     const built =
-      /^dist\/(?:[\w/-]+\.(?:js|d\.ts)(?:\.map)?|(?:backend|web\/node|(?:otel\/|web\/)?index)\.(?:cjs|d\.cts)|all\.cjs|web\/page\/(?:assets\.cjs|uplot-license\.txt))$/;
+      /^dist\/(?:[\w/-]+\.(?:js|d\.ts)(?:\.map)?|(?:backend|web\/node|(?:otel\/|web\/|keeper\/)?index)\.(?:cjs|d\.cts)|all\.cjs|web\/page\/(?:assets\.cjs|uplot-license\.txt))$/;
     const others = project.files.filter((path) => !built.test(path));
     expect(others.toSorted()).to.deep.equal(documents.toSorted());
     expect(project.files).to.include.members(['dist/index.js', 'dist/index.d.ts']);
