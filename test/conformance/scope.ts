@@ -138,7 +138,7 @@ export class Scope {
   async assertNothingLeft(): Promise<void> {
     const used = [...this.#used.values()];
     const { keys } = this.#place;
-    // A prefix of its own is looked at once for all its names.
+    // All names of a separate prefix are looked at together.
     const starts = new Set(
       used.map(({ prefix, name }) =>
         prefix === DEFAULT_PREFIX ? `${prefix}:{${name}}:` : `${prefix}:`,
