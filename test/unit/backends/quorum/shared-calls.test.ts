@@ -84,7 +84,8 @@ describe('calls to a node of a quorum', () => {
   });
 
   it('give a semaphore its own error, and the others their replies, in the same call', async () => {
-    answer = (names) => Promise.resolve(names.map((name) => (name === 'b' ? '!NOPERM no right' : '1')));
+    answer = (names) =>
+      Promise.resolve(names.map((name) => (name === 'b' ? '!NOPERM no right' : '1')));
     const adding = ['a', 'b', 'c'].map((name) => add(name));
     expect(await outcomes(adding)).to.deep.equal(['A', 'Error: NOPERM no right', 'C']);
     expect(sent).to.deep.equal(['abc']);
