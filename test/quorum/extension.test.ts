@@ -2,8 +2,12 @@ import { expect } from 'chai';
 
 import { QuorumError } from '../../src/index.js';
 import { errorOf } from '../support/rejection.js';
-import { onAll, QuorumFixture } from './quorum-fixture.js';
+import { KEY, onAll, QuorumFixture } from './quorum-fixture.js';
 import { dead, HUNG } from './troubled-node.js';
+
+function callOf(id: string) {
+  return { key: KEY, limit: 2, client: 'b', ttl: 30_000, ids: [id] };
+}
 
 describe('extending by majority', () => {
   it('continues with any minority dead or hung', async () => {
@@ -43,6 +47,22 @@ describe('extending by majority', () => {
       const holder = holders.find((one) => one.id === id);
       expect(holder).to.deep.include({ slots, fencingToken, label: `label of ${id}` });
     });
+  });
+
+  it('by a process that does not know the ticket puts back what the nodes have', async () => {
+    const fixture = new QuorumFixture(3, 2, 30_000);
+    await fixture.take('a.1.2');
+    fixture.only([0, 2], dead);
+    expect(
+      await fixture.during(fixture.backend('b').extend([callOf('a.1.2')])),
+    ).to.have.nested.property('[0].extended[0]', true);
+    fixture.only([0, 1, 2], dead);
+    fixture.node(1).memory.restart();
+    await fixture.during(fixture.backend('b').extend([callOf('a.1.2')]));
+    await fixture.clock.advance(10);
+    const [first, second] = await Promise.all(fixture.nodes.map(({ memory }) => memory.list(KEY)));
+    const { slots, token, attempt } = first?.tickets[0] ?? {};
+    expect(second?.tickets[0]).to.deep.include({ slots, token, attempt });
   });
 
   it('loses what a majority lost, and revives it nowhere', async () => {

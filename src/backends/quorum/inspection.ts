@@ -45,7 +45,7 @@ function holderFrom(
   seen: Readonly<Reports>,
 ): HolderState | undefined {
   const votes = new Votes(majorities, 1);
-  votes.holdings.push(...seen);
+  seen.forEach((report, node) => (votes.holdings[node] = report));
   const slots = votes.slots();
   if (slots.length === 0) return undefined;
   const reports = seen.filter((report) => report !== undefined);

@@ -9,10 +9,13 @@ export const MOST_NODES = 30;
  * that know only one of them.
  */
 export class Majorities {
+  /** How many nodes there are. */
+  readonly nodes: number;
   readonly #lists: readonly { readonly members: number; readonly needed: number }[];
 
   /** `lists`: the nodes of each, by their places among all. */
   constructor(lists: readonly (readonly number[])[]) {
+    this.nodes = Math.max(...lists.flat()) + 1;
     this.#lists = lists.map((places) => ({
       members: places.reduce((mask, place) => mask | (1 << place), 0),
       needed: majorityOf(places.length),
@@ -65,12 +68,13 @@ function countBits(mask: number): number {
 /** What the nodes hold for one ticket, in their order; undefined: nothing, or no reply. */
 export class Votes {
   readonly permits: number;
-  readonly holdings: (Holding | undefined)[] = [];
+  readonly holdings: (Holding | undefined)[];
   readonly #majorities: Majorities;
 
   constructor(majorities: Majorities, permits: number) {
     this.#majorities = majorities;
     this.permits = permits;
+    this.holdings = Array.from({ length: majorities.nodes }, () => undefined);
   }
 
   /** The slots that a majority holds, or would if the `pending` nodes did, in rising order. */
