@@ -58,7 +58,7 @@ export interface TryUseSkipped {
   readonly ran: false;
 }
 
-/** What the semaphores of a pool report to, in place of their own listeners. */
+/** What the semaphores of a pool report to, in place of their listeners. */
 export interface PoolReports {
   /** A call has succeeded. */
   onReply(): void;

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import type { Backend, SemaphoreKey } from './backends/backend.js';
-import { NO_LIMIT } from './backends/protocol.js';
 import { checkTicketId } from './backends/ticket-id.js';
 import type { RedisTarget } from './clients.js';
 import { backendOf } from './clients.js';
@@ -42,6 +41,7 @@ import type {
 import { telemetry, traceEach } from './telemetry.js';
 import { integer } from './arguments/numbers.js';
 import { safeCause } from './arguments/safe-cause.js';
+import { storedLimitMessage } from './arguments/stored-limit.js';
 import { formatValue, quoted, showAs, withoutCredentials } from './arguments/shown.js';
 import { rangeError, typeError } from './arguments/validation.js';
 
@@ -472,9 +472,4 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 function refuseEventsOfHandles(event: unknown): void {
   if (event !== 'lost' && event !== 'released') return;
   throw typeError(`event: expected warning (${event} is an event of a handle), got '${event}'`);
-}
-
-function storedLimitMessage(name: string, stored: number, given: number): string {
-  const [counts, own] = [stored, given].map((limit) => (limit === NO_LIMIT ? Infinity : limit));
-  return `the limit of ${quoted(name)} is ${counts}, which setLimit or "redsem limit" stored, and not ${own}, which this object was made with; setLimit(undefined) or redsem limit ${quoted(name)} none removes the stored limit`;
 }

@@ -2,7 +2,7 @@ import type { GrantListener, Listening, SemaphoreKey } from '../backend.js';
 import { placeOf } from '../place-of.js';
 
 /**
- * What clients are told. It comes later, as from a server: the call that sends it must return
+ * What clients get notice of. It comes later, as from a server: the call that sends it must return
  * first.
  */
 export class Inboxes {

@@ -122,7 +122,9 @@ export function first(s: Semaphore): Waiting | undefined {
   return headOf(s, PLAIN);
 }
 
-/** Where the plain flow is the only one, at virtual time, the next order begins as this one ends. */
+/**
+ * Where the plain flow is the only one, at virtual time, the next order begins as this one ends.
+ */
 export function settleOrder(s: Semaphore): void {
   const { flows, times } = s.keys;
   const [heads, plain, head] = [times.get(0), flows.get(PLAIN), headOf(s, PLAIN)];

@@ -75,7 +75,9 @@ function park(s: Semaphore, r: Waiting): void {
   s.keys.parked.add(r);
 }
 
-/** Those for more than the limit, which may have grown: the ones for the fewest permits are first. */
+/**
+ * Those for more than the limit, which may have grown: the ones for the fewest permits are first.
+ */
 function unpark(s: Semaphore): void {
   const { parked } = s.keys;
   for (let r = parked.lowest; r !== undefined; r = parked.lowest) {
