@@ -6,8 +6,8 @@ import { basename } from 'node:path';
 
 const ROOMS = ['redis', 'quorum'];
 const MODULE = new URL('../src/backends/redis/written-by-npm-run-lua.ts', import.meta.url);
-/** Replaced by the text of fragments, in that place. */
-const INCLUDE_LINE = /^\s*-- include:(.*)$/;
+/** At the top of a file: replaced by the text of fragments, or by functions that have it. */
+const INCLUDE_LINE = /^-- (?:include:|on demand: \w+ =)(.*)$/;
 
 /** A mistake in the Lua folder: shown as one line, without a stack. */
 class LuaSourceError extends Error {}
@@ -58,6 +58,9 @@ function stripLines(name, lines) {
     if (code === '' || (code.startsWith('--') && !INCLUDE_LINE.test(code))) return;
     if (code.endsWith('\\')) {
       throw new LuaSourceError(`${where}: a line must not end with a backslash`);
+    }
+    if (INCLUDE_LINE.test(code) && !kept.every((before) => INCLUDE_LINE.test(before))) {
+      throw new LuaSourceError(`${where}: includes belong at the top of a file`);
     }
     kept.push(code);
   });

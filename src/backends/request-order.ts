@@ -4,9 +4,6 @@ import type { RequestOrder } from './backend.js';
 /** Of a request without options. */
 export const NO_ORDER: RequestOrder = { priority: 0, weight: 1, group: '' };
 
-/** How far apart the virtual times of two priorities are; as `order.lua` has it. */
-const BAND = 1.4e14;
-
 /** What a request waits with, as far as it decides when it is granted. */
 export interface Standing {
   readonly arrival: number;
@@ -18,11 +15,6 @@ export interface Standing {
   readonly parked: boolean;
   /** Its client is alive. */
   readonly living: boolean;
-}
-
-/** Where the virtual time of a priority begins. */
-export function bandOf({ priority }: RequestOrder): number {
-  return (9 - priority) * BAND;
 }
 
 /** By how much a request comes after virtual time. */

@@ -8,7 +8,7 @@ import { redsem, withSemaphore, withSemaphores } from './cli-fixture.js';
 const SIGNS = 'a\u009b2J\u202e\u{e0041}\u061c\u200b\u007f 👩‍👧 \n';
 const ODD_NAMES = [
   SIGNS,
-  'a{b}%7B:meta',
+  'a{b}%7B:info',
   'new\nline \u001b[31mred',
   'späce 漢字 🚀',
   '-dash',
@@ -64,7 +64,7 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     await withSemaphores(server(), async (open) => {
       for (const name of ODD_NAMES) await open(name, 1, 'odd*[prefix').acquire();
       await open('of another', 1, 'oddly-[prefix').acquire();
-      await server().command('SET', 'odd*[prefix:{no%20name}:meta', 'of somebody else');
+      await server().command('SET', 'odd*[prefix:{no%20name}:info', 'of somebody else');
       const names = ODD_NAMES.toSorted();
       expect(parsed(await call('list', ...prefix, '--json'))).to.deep.equal(names);
       const { stdout } = await call('list', ...prefix, '-0');
@@ -137,8 +137,8 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
     const prefix = ['--prefix', 'hurt'];
     await withSemaphores(server(), async (open) => {
       const { id } = await open('whole', 2, 'hurt').acquire();
-      await server().command('SET', 'hurt:{text}:meta', 'not a hash');
-      await server().command('HSET', 'hurt:{no number}:meta', 'state', 'three');
+      await server().command('SET', 'hurt:{text}:info', 'not a hash');
+      await server().command('HSET', 'hurt:{no number}:info', 'state', 'three');
       const overview = await call('status', ...prefix);
       expect(overview).to.include({ code: 0, stderr: '' });
       expect(overview.stdout).to.match(/^no number +\? +0 +0$/m);
@@ -151,8 +151,8 @@ describeWithServer('redsem status, list, limit and revoke', (server) => {
   });
 
   it('say what is unknown, wrong or refused, each with a separate exit code', async () => {
-    await server().command('SET', 'redsem:{damaged}:meta', 'text');
-    await server().command('SET', 'only:{damaged}:meta', 'text');
+    await server().command('SET', 'redsem:{damaged}:info', 'text');
+    await server().command('SET', 'only:{damaged}:info', 'text');
     const user = ['reader', 'reset', 'on', '>secret', '~*', '&*', '+@all', '-@scripting'];
     await server().command('ACL', 'SETUSER', ...user);
     const reader = `redis://reader:secret@127.0.0.1:${server().port}`;

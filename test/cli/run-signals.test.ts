@@ -127,7 +127,7 @@ describeWithServer('redsem run and signals', (server) => {
     const running = startRedsem(command, { url: server().url, input: undefined });
     await running.shows('up');
     // Deleted behind everybody's back: nobody hears of it, and the next extension is 10 s away.
-    await server().command('DEL', 'redsem:{gone}:tickets', 'redsem:{gone}:meta');
+    await server().command('DEL', 'redsem:{gone}:tickets', 'redsem:{gone}:info');
     running.type('end\n');
     const { code, stderr } = await running.result;
     expect(code).to.equal(79);

@@ -143,7 +143,7 @@ describeWithServer('redsem watch in a pipe', (server) => {
     await withSemaphores(server(), async (open) => {
       const own = open('plain\n', 2, 'hurt');
       await own.acquire();
-      await server().command('SET', 'hurt:{text}:meta', 'not a hash');
+      await server().command('SET', 'hurt:{text}:info', 'not a hash');
       const watching = watch('--prefix', 'hurt');
       const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
       const lines = (held: number): RegExp =>

@@ -100,7 +100,7 @@ export class Scope {
   }
 
   /**
-   * The keys of this case's semaphores by their last part (`tickets`, `meta`, ...), with their time
+   * The keys of this case's semaphores by their last part (`tickets`, `info`, ...), with their time
    * to live.
    */
   async ownKeys(name: string = this.name): Promise<ReadonlyMap<string, number>> {
@@ -159,7 +159,7 @@ export class Scope {
     const left = [...(await keys.list(start))];
     // What repeated calls must know ends by itself.
     const stays = ([key, life]: [string, number]): boolean =>
-      partOf(key) === 'meta' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
+      partOf(key) === 'info' || (['changes', 'revoked'].includes(partOf(key)) && life > 0);
     expect(left.filter((one) => !stays(one))).to.deep.equal([]);
   }
 

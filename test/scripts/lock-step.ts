@@ -29,8 +29,8 @@ export interface Ask {
 /** What is lost with each of these, besides what Redis can make again from the rest. */
 const LOSSES = {
   everything: undefined,
-  tickets: ['tickets'],
-  queue: ['queue'],
+  tickets: /^tickets$/,
+  queue: /^(?:requests|queue|clients|parked|flows?:.*)$/,
 } as const;
 
 export type Loss = keyof typeof LOSSES;
@@ -267,7 +267,7 @@ export class LockStep {
   /** `waiting`: all requests that may be in the queue. */
   async lose(what: Loss, waiting: readonly string[]): Promise<void> {
     const [memory, redis] = [this.memory.fixture, this.redis.fixture];
-    const parts = LOSSES[what];
+    const parts: RegExp | undefined = LOSSES[what];
     if (what === 'queue' || what === 'everything') this.#queueLost = what === 'queue';
     if (parts === undefined) {
       // Tokens rise over it where the clock is not behind.
@@ -276,7 +276,7 @@ export class LockStep {
       return this.#listenInMemory();
     }
     const held = what === 'tickets' ? await memory.holders() : [];
-    await redis.lose(...parts);
+    await redis.lose(...Object.keys(await redis.lives()).filter((part) => parts.test(part)));
     const gone = [...held, ...(what === 'queue' ? waiting : []), 'never.1'];
     for (const fixture of [memory, redis]) await fixture.release(gone, { client: 'nobody' });
   }
@@ -303,7 +303,7 @@ export class LockStep {
   }
 
   /**
-   * After the last ticket and request: `meta` alone stays, with nothing of them but labels of a
+   * After the last ticket and request: `info` alone stays, with nothing of them but labels of a
    * queue that was lost.
    */
   async end(): Promise<void> {

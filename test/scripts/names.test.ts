@@ -29,7 +29,7 @@ describeWithServer('names of semaphores, on Redis', (server) => {
   it('are found among many keys of others, page by page', async () => {
     const client = open();
     await client.mset(Array.from({ length: 3000 }, (_, i) => [`other-${i}`, '']).flat());
-    await client.mset('redsem:{a}b}:meta', '', 'redsem:{a%20b}:meta', '', 'redsem:{a}:meta:x', '');
+    await client.mset('redsem:{a}b}:info', '', 'redsem:{a%20b}:info', '', 'redsem:{a}:info:x', '');
     const names = ['%', '}|;\n', 'plain', '\u{1F600}'];
     for (const name of names) await new Semaphore(client, name, { limit: 1 }).setLimit(2);
     const before = Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);

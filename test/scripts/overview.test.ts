@@ -42,9 +42,9 @@ describeWithServer('the overview on a server', (server) => {
       { ...one.key, name: 'hurt' },
       { ...one.key, name: 'text' },
     ];
-    const [tickets = '', meta = ''] = keysOf(hurt);
+    const [tickets = '', info = ''] = keysOf(hurt);
     await one.redis.hset(tickets, 'no', 'sorted set');
-    await one.redis.hset(meta, 'state', 'no state | of ours');
+    await one.redis.hset(info, 'state', 'no state | of ours');
     await one.redis.set(keysOf(text)[1] ?? '', 'no hash');
     await one.take('a.1');
     const replies = await one.backend.overview?.([hurt, first, text]);

@@ -51,7 +51,7 @@ export type FullBackend = Backend &
   Required<Pick<Backend, 'setLimit' | 'setRate' | 'addPermits' | 'adopt' | 'revoke' | 'listen'>>;
 export type Granted = Extract<AcquireVerdict, { kind: 'granted' }>;
 
-/** How much longer than anything else of a semaphore its `meta` stays, in milliseconds. */
+/** How much longer than anything else of a semaphore its `info` stays, in milliseconds. */
 export const DAY = 86_400_000;
 
 let semaphores = 0;
@@ -263,16 +263,25 @@ export class RedisFixture extends PortFixture {
   }
 
   async loseAll(): Promise<void> {
-    await this.redis.del(...this.#keys());
+    await this.redis.del(...(await this.#keys()));
   }
 
   /** Loses some of its keys: by hand, by eviction, by a restore of old data. */
   async lose(...parts: string[]): Promise<void> {
-    await this.redis.del(...parts.map((part) => this.keyOf(part)));
+    if (parts.length > 0) await this.redis.del(...parts.map((part) => this.keyOf(part)));
   }
 
-  #keys(): string[] {
-    return [...keysOf(this.key), ...BESIDE.map((part) => this.keyOf(part))];
+  /** Those that there may be, and the flows that wait. */
+  async #keys(): Promise<string[]> {
+    const heads = Array.from({ length: 10 }, (_, priority) => `flows:${priority}`);
+    const pipeline = this.redis.pipeline();
+    for (const part of heads) pipeline.zrange(this.keyOf(part), 0, -1);
+    const replies = (await pipeline.exec()) ?? [];
+    const flows = replies.flatMap(([, members], priority) =>
+      (members as string[]).map((member) => `flow:${priority}:${member.slice(17)}`),
+    );
+    const others = [...DERIVED, ...BESIDE, ...heads, ...flows].map((part) => this.keyOf(part));
+    return [...keysOf(this.key), ...others];
   }
 
   keyOf(part: string): string {
@@ -282,11 +291,11 @@ export class RedisFixture extends PortFixture {
   /** The life of each key in Redis for this semaphore, by its last part. */
   async lives(): Promise<Record<string, number>> {
     const pipeline = this.redis.pipeline();
-    const keys = this.#keys();
+    const keys = await this.#keys();
     for (const key of keys) pipeline.pttl(key);
     const replies = (await pipeline.exec()) ?? [];
     const all = keys.map((key, i): [string, number] => {
-      return [key.slice(key.lastIndexOf(':') + 1), Number(replies[i]?.[1])];
+      return [key.slice(this.keyOf('').length), Number(replies[i]?.[1])];
     });
     return Object.fromEntries(all.filter(([, life]) => life !== -2));
   }
@@ -305,18 +314,18 @@ export class RedisFixture extends PortFixture {
   }
 
   /**
-   * Nothing but `meta` is left, which has nothing of any ticket or request, and the sign in
-   * `tickets` that keeps that key; and what repeated calls must know, which expires.
+   * Nothing but `info` is left, which has nothing of any ticket, and the sign in `tickets` that
+   * keeps that key; and what repeated calls must know, which expires.
    */
   async expectNothingLeft(): Promise<void> {
-    const { meta = {}, tickets = SIGN, ...rest } = await this.state();
+    const { info = {}, tickets = SIGN, ...rest } = await this.state();
     for (const part of BESIDE) delete rest[part];
     expect({ tickets, ...rest }).to.deep.equal({ tickets: SIGN });
-    for (const field of Object.keys(meta as object)) expect(field).not.to.match(/[.~]/);
+    for (const field of Object.keys(info as object)) expect(field).not.to.match(/[.~]/);
   }
 
   /**
-   * `tickets` and `meta` are not gone within half a day after the last live ticket's end; and none
+   * `tickets`, `info` and `slots` are not gone within half a day after the last live ticket's end; and none
    * stays for much longer than a day after the longest ticket may. `behind`: by how much the time
    * was set back, which the lives of keys do not know.
    */
@@ -326,7 +335,7 @@ export class RedisFixture extends PortFixture {
     for (const [part, life] of Object.entries(await this.lives())) {
       const most = 2 * this.longest + 10_000 + DAY;
       expect(life, `life of ${part} after ${what}`).to.be.within(1, most);
-      if (part === 'queue' || BESIDE.includes(part)) continue;
+      if (!['tickets', 'info', 'slots'].includes(part)) continue;
       // Keys expire by the server's real time, which does not stand still.
       const needed = last + DAY / 2 - this.#lived() - behind;
       expect(life, `life of ${part} after ${what}`).to.be.at.least(needed);
@@ -336,6 +345,9 @@ export class RedisFixture extends PortFixture {
 
 /** Keys that scripts derive from that of `tickets`. */
 const BESIDE: readonly string[] = ['changes', 'revoked'];
+
+/** And those that are there only while a request waits, or a slot is free below others. */
+const DERIVED: readonly string[] = ['slots', 'requests', 'queue', 'clients', 'parked'];
 
 /** What `tickets` holds when no ticket is left. */
 const SIGN = ['.', '9000000000000000'];

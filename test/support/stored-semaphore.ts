@@ -55,9 +55,13 @@ export class StoredSemaphore {
     return members.some(isTicket) ? parts : parts.filter((part) => part !== 'tickets');
   }
 
-  /** Ids of queued requests, the first one to be served first. */
+  /** Ids of queued requests, by arrival. */
   async queue(): Promise<string[]> {
-    return (await this.#texts('ZRANGE', this.key('queue'), '0', '-1')).filter(isTicket);
+    const fields = await this.#texts('HGETALL', this.key('requests'));
+    const requests = fields.flatMap((id, i) =>
+      i % 2 === 0 ? [{ id, place: fields[i + 1] ?? '' }] : [],
+    );
+    return requests.toSorted((a, b) => (a.place < b.place ? -1 : 1)).map(({ id }) => id);
   }
 
   /** No ticket and no queued request is left, now or soon. */
@@ -90,7 +94,7 @@ export class StoredSemaphore {
   }
 }
 
-/** Beside them stand ranges of free slots, the sign that keeps the key, and clients that wait. */
+/** Beside them stands the sign that keeps the key. */
 function isTicket(member: string): boolean {
   return /.\../.test(member);
 }

@@ -162,7 +162,7 @@ describeWithServer('the sampler on a server', (server) => {
   it('shows what is damaged beside the others, and that the server is gone', async () => {
     const client = await openClient('ioredis', server().url);
     const clock = new ManualClock();
-    await server().command('SET', 'hurt:{text}:meta', 'not a hash');
+    await server().command('SET', 'hurt:{text}:info', 'not a hash');
     await server().command('HSET', 'hurt:{text}:tickets', 'not', 'a set');
     const whole = new Semaphore(client.target, 'whole', { limit: 2, prefix: 'hurt' });
     const handle = await whole.acquire();

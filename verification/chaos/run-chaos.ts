@@ -149,7 +149,7 @@ async function recordFinal(
     const state = await observer.look();
     const keys = await topology.leftKeys(NAME);
     const { held = Infinity, waiting = Infinity } = state ?? {};
-    const clean = held === 0 && waiting === 0 && keys.every((key) => key === 'meta');
+    const clean = held === 0 && waiting === 0 && keys.every((key) => key === 'info');
     if (clean || machineTime() >= deadline) {
       recorder.record({ type: 'final', held, waiting, keys });
       return;

@@ -61,7 +61,7 @@ describeWithServer('demo on a server', (server) => {
     expect(stdout).to.contain('peak in flight: 4 of 4 allowed, never 5');
     expect(code).to.equal(0);
     const keys = (await server().command('KEYS', '*')) as string[];
-    const own = keys.filter((key) => /^redsem-demo-[0-9a-f]{12}:.*:(?:meta|tickets)$/.test(key));
+    const own = keys.filter((key) => /^redsem-demo-[0-9a-f]{12}:.*:(?:info|tickets)$/.test(key));
     expect(keys).to.have.members([...own, 'of-somebody-else']);
     // The sign that the key is there, and no ticket.
     for (const key of own.filter((one) => one.endsWith(':tickets'))) {

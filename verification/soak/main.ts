@@ -115,7 +115,7 @@ async function finish(workers: readonly WorkerProcess[], redis: Redis): Promise<
   for (const worker of workers) worker.send({ type: 'end' });
   const messages = await Promise.all(workers.map((worker) => worker.next('ended')));
   await Promise.all(workers.map(({ exited }) => exited));
-  const all = (await redis.keys('*')).filter((key) => !key.endsWith(':meta'));
+  const all = (await redis.keys('*')).filter((key) => !key.endsWith(':info'));
   // Without tickets, `tickets` stays for a day, with a sign that is none.
   const inUse = await Promise.all(
     all.map(async (key) => !key.endsWith(':tickets') || (await redis.zcard(key)) > 1),

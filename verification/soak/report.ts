@@ -12,7 +12,7 @@ export interface Figure {
 export interface Leftovers {
   /** Timers that semaphores had set after `close()`. */
   readonly timers: number;
-  /** Keys other than `meta`, which stays for a day. */
+  /** Keys other than `info`, which stays for a day. */
   readonly keys: readonly string[];
   readonly channels: number;
 }

@@ -1,5 +1,5 @@
 const COMMANDS =
-  'eval evalsha time exists hget hgetall hlen hmget hset hsetnx hdel zadd zcard zcount zmscore zscore zrange ' +
+  'eval evalsha time exists hget hgetall hlen hexists hmget hset hsetnx hdel hscan zadd zcard zcount zmscore zscore zrange ' +
   'zrangebyscore zrank zrevrangebyscore zrem zremrangebyscore zscan del pexpire pttl publish subscribe';
 
 /**

@@ -63,12 +63,9 @@ function requestsText({ requests, maxWaiting, rate }: AcquireCall): string {
   const ids = listText(requests.map(({ id }) => id));
   if (isPlain && requests.every(({ wait }) => wait)) return ids;
   const kinds = requests.map(({ wait, asksProgress }) => (wait ? (asksProgress ? 'p' : 'w') : 't'));
-  const isKnown = requests.some(({ arrival }) => arrival !== undefined);
-  const places = isKnown ? JSON.stringify(requests.map(({ arrival = 0 }) => arrival)) : '';
-  const isOrdered = requests.some(({ order }) => order !== undefined);
-  const orders = isOrdered ? listText(requests.map(({ order }) => orderText(order))) : '';
-  const options = orders === '' && most === '' && named === '' ? '' : `|${orders}|${most}|${named}`;
-  return `${ids}|${kinds.join('')}|${places}${options}`;
+  const places = JSON.stringify(requests.map(({ arrival = 0 }) => arrival));
+  const orders = listText(requests.map(({ order }) => orderText(order)));
+  return [ids, kinds.join(''), places, orders, most, named].join('|');
 }
 
 function isPlainRequest({ permits, arrival, asksProgress, order }: TicketRequest): boolean {

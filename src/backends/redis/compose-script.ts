@@ -14,7 +14,9 @@ export interface Script {
   readonly text: string;
 }
 
-const INCLUDE = /^-- include:(.*)$/;
+const INCLUDE = /^-- include: (.*)$/;
+/** A function that has the text of a file, which is run where it is first needed. */
+const ON_DEMAND = /^-- on demand: (\w+) = (\S+)$/;
 
 /**
  * By name, the files of `lua/` here and in `backends/quorum`: an operation may include fragments of
@@ -29,15 +31,27 @@ const NUMBERS: Readonly<Record<string, number>> = {
   RATE_LIFE_US: RATE_LIFE_MS * 1000,
   KEYS_LIFE_MS,
   MAX_FREE_SLOTS,
+  LAYOUT: 3,
+  /** The expiry of the member that keeps `tickets`: later than any, exact in a double. */
+  NEVER: 9e15,
+  /** Tickets that live longer may outlive the keys, unless these are renewed at once. */
+  LONG_TTL_US: KEYS_LIFE_MS * 250,
 };
 const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`, 'g');
 
-/** The lines of a file, with those of the files that it includes. */
-export function linesOf(name: string): string[] {
+/**
+ * The lines of a file, behind those of the files that it includes, each once.
+ * @param included what stands before it
+ */
+export function linesOf(name: string, included: Set<string> = new Set()): string[] {
+  included.add(name);
   return (sources.get(name) ?? []).flatMap((line) => {
-    const included = INCLUDE.exec(line)?.[1];
-    if (included === undefined) return line.replace(NUMBER, (number) => String(NUMBERS[number]));
-    return included.split(' ').filter(Boolean).flatMap(linesOf);
+    const files = INCLUDE.exec(line)?.[1]?.split(' ');
+    if (files) return files.flatMap((file) => (included.has(file) ? [] : linesOf(file, included)));
+    const [, made, lazy] = ON_DEMAND.exec(line) ?? [];
+    const body = lazy && linesOf(lazy, new Set(included));
+    if (body) return [`local function ${made}()`, ...body, 'end'];
+    return line.replace(NUMBER, (number) => String(NUMBERS[number]));
   });
 }
 

@@ -1,12 +1,12 @@
 import type { SemaphoreKey } from '../backend.js';
 import { LONGEST_NAME } from '../protocol.js';
 
-/** The order in which every script declares its keys. */
-const PARTS = ['tickets', 'meta', 'queue'] as const;
+/** The keys that every script declares, in this order; others are derived, see `semaphore.lua`. */
+const PARTS = ['tickets', 'info'] as const;
 const QUORUM_PARTS = ['qslots', 'qmeta'] as const;
 
 /**
- * All keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot.
+ * The keys of one semaphore. They share a hash tag, so that a cluster keeps them in one slot.
  * Braces in the name are escaped (and the escape sign itself), so that the tag is the whole name
  * and no two names ever meet; a prefix has no braces, see `options.ts`.
  */
@@ -26,7 +26,7 @@ export function quorumKeysOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, QUORUM_PARTS);
 }
 
-/** Where the numbers of stripes of keyed mutexes are noted. Not `meta`: it is no semaphore. */
+/** Where the numbers of stripes of keyed mutexes are noted. Not `info`: it is no semaphore. */
 export function stripesKeyOf(key: SemaphoreKey): readonly string[] {
   return keysFor(key, ['stripes']);
 }

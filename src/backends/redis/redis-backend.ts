@@ -113,8 +113,8 @@ export class RedisBackend implements port.Backend {
    * is not kept.
    */
   async findHazard(key: port.SemaphoreKey): Promise<string | undefined> {
-    const meta = keysOf(key).slice(1, 2);
-    const sent = runScript(this.#connection, evictionScript, meta, [], String);
+    const info = keysOf(key).slice(1);
+    const sent = runScript(this.#connection, evictionScript, info, [], String);
     const [maxmemory, policy] = (await sent.catch(() => '')).split(' ');
     if (policy === undefined || policy === 'noeviction' || maxmemory === '0') return undefined;
     return `the server's maxmemory-policy is ${policy}, which may evict a semaphore's keys: set noeviction`;

@@ -10,6 +10,9 @@ import type { RedisConnection } from './connection.js';
  */
 const UNKNOWN = /unknown (?:\w+ )?command|not allowed after non deterministic/i;
 const FORBIDDEN = /command is not allowed from script/i;
+/** Of a server that lets a script use only the keys that its caller declares. */
+const UNDECLARED = /undeclared key/i;
+const FLAG = 'start Dragonfly with --default_lua_flags=allow-undeclared-keys';
 /** From `time.lua`. */
 const NO_TIME = /\bREDSEM_TIME (a \w+|\d+)/;
 
@@ -62,5 +65,6 @@ function named(error: unknown): unknown {
   let what = time && `the time that it gives to scripts is ${time}`;
   if (UNKNOWN.test(message)) what ??= `it does not know a command (${message})`;
   if (FORBIDDEN.test(message)) what ??= `it allows scripts too few commands (${message})`;
+  if (UNDECLARED.test(message)) what ??= `scripts get declared keys alone (${message}); ${FLAG}`;
   return what === undefined ? error : new UnfitServerError(what, error);
 }

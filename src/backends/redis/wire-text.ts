@@ -39,9 +39,9 @@ export function latestText(notAfter: number | undefined): string {
   return notAfter === undefined ? '' : String(microseconds(notAfter)).padStart(16, '0');
 }
 
-/** `permits period burst`, the period in microseconds. */
+/** `permits,period,burst`, the period in microseconds. */
 export function rateText({ permits, per, burst }: Rate): string {
-  return `${permits} ${microseconds(per)} ${burst}`;
+  return `${permits},${microseconds(per)},${burst}`;
 }
 
 export function list(text: string, between = ';'): string[] {

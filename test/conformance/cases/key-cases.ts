@@ -9,7 +9,7 @@ import { untilState } from '../scope.js';
 const DAY = 86_400_000;
 
 /**
- * P8: no key without an expiry, and nothing but `meta`, and the sign in `tickets` that keeps that
+ * P8: no key without an expiry, and nothing but `info`, and the sign in `tickets` that keeps that
  * key, after the last ticket and waiter.
  */
 export const keyCases: CaseGroup = {
@@ -32,12 +32,12 @@ export const keyCases: CaseGroup = {
         expect(left, key).to.be.greaterThan(20_000);
       }
       const parts = [...keys.keys()].map((key) => key.slice(key.lastIndexOf(':') + 1));
-      expect(parts).to.include.members(['tickets', 'queue', 'meta']);
+      expect(parts).to.include.members(['tickets', 'queue', 'info']);
       await scope.end();
       await waiting;
     },
 
-    'are gone after the last ticket and waiter, but for meta, which goes a day later [P4, P8]':
+    'are gone after the last ticket and waiter, but for info, which goes a day later [P4, P8]':
       async (scope) => {
         const [here, there] = scope.pair();
         const holder = await there.acquire();
@@ -50,8 +50,8 @@ export const keyCases: CaseGroup = {
         await next.release();
         await eventually(async () => {
           const keys = await scope.ownKeys();
-          expect([...keys.keys()]).to.deep.equal(['meta']);
-          expect(keys.get('meta')).to.be.within(DAY - 60_000, DAY + 60_000);
+          expect([...keys.keys()]).to.deep.equal(['info']);
+          expect(keys.get('info')).to.be.within(DAY - 60_000, DAY + 60_000);
         });
       },
   },

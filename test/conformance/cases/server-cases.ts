@@ -65,7 +65,7 @@ export const serverCases: CaseGroup = {
     'a wrong type under a key is a BackendError of every call, which changes nothing': wordy(
       async (scope) => {
         const semaphore = scope.semaphore({ limit: 3 });
-        for (const key of ['tickets', 'meta'].map((part) => scope.ownKey(part))) {
+        for (const key of ['tickets', 'info'].map((part) => scope.ownKey(part))) {
           const [handle, given] = [await semaphore.acquire(), await semaphore.acquire()];
           // At no moment is it missing: a renewal just then would find that its ticket is lost.
           await scope.keys.copy(key, `${key}:saved`);

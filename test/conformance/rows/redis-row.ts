@@ -90,12 +90,7 @@ export function redisData(
   target: Target,
   keyPrefix = '',
 ): { tickets: TicketTampering; keys: KeyView } {
-  const tickets: TicketTampering = {
-    ...tamperingBy(backendOf(target)),
-    remove: async ({ prefix, name }, id) => {
-      await command('ZREM', `${keyPrefix}${prefix}:{${name}}:tickets`, id);
-    },
-  };
+  const tickets = tamperingBy(backendOf(target));
   /** Without tickets, `tickets` stays for a day, with a sign that is none. */
   const isIdle = async (key: string): Promise<boolean> =>
     key.endsWith(':tickets') &&

@@ -17,7 +17,7 @@ function restarts(faults: readonly Fault[]): Fault[] {
       latest = Math.max(latest, to + offset);
       return false;
     }
-    const forgets = effects.breaksLimit && !(kind === 'delete-key' && key !== 'meta');
+    const forgets = effects.breaksLimit && !(kind === 'delete-key' && key !== 'info');
     return forgets && from + offset < latest;
   });
 }

@@ -64,7 +64,7 @@ export function effectsOf({ kind, step, key, node }: FaultDetails): FaultEffects
   // The others are a majority. The plan keeps one that lost its data away for a ttl.
   if (node !== undefined && usual.costsTickets) return interruption;
   if (kind === 'step-clock' && (step ?? 0) < 0) return interruption;
-  if (kind === 'delete-key' && key !== 'tickets' && key !== 'meta') return interruption;
+  if (kind === 'delete-key' && key !== 'tickets' && key !== 'info') return interruption;
   return usual;
 }
 
@@ -77,7 +77,7 @@ export function endsAllTickets(
   longestLife: number,
 ): boolean {
   if (node !== undefined) return false;
-  if (kind === 'delete-key') return key === 'tickets' || key === 'meta';
+  if (kind === 'delete-key') return key === 'tickets' || key === 'info';
   if (kind === 'step-clock') return (step ?? 0) > longestLife;
   return kind === 'flush-data' || kind === 'restart-empty';
 }

@@ -29,7 +29,7 @@ export interface PlanOptions {
   readonly nodes?: number;
 }
 
-const KEYS = ['tickets', 'meta', 'queue'];
+const KEYS = ['tickets', 'info', 'queue', 'requests', 'clients', 'slots'];
 
 /** Milliseconds by which the server's clock is moved: it is never further off than that. */
 const CLOCK_STEP = 5000;

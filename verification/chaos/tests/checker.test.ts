@@ -123,8 +123,8 @@ const broken: Record<string, string> = {
     'w1/0,1 100-200; quiet 1000; w1 1100-1200; w2 1300-1400',
   'liveness: one permit is granted too late': 'quiet 1000; w1 1100-1200; w2/1 6100-6200',
   'liveness: nothing was asked for any more': 'w1 100-200; quiet 1000',
-  'phantom: a permit is held at the end': 'final 1000 held=1 keys=meta,tickets',
-  'phantom: a key is left at the end': 'final 1000 keys=meta,free',
+  'phantom: a permit is held at the end': 'final 1000 held=1 keys=info,tickets',
+  'phantom: a key is left at the end': 'final 1000 keys=info,slots',
   'phantom: a ticket that nobody ever had does not go':
     'seen 100 holds=x.1/0; seen 1500 holds=x.1/0',
   'phantom: a released ticket is still there': 'w1 100-400 id=w1.a; seen 403 holds=w1.a/0/100',

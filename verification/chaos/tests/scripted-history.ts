@@ -18,7 +18,7 @@ const NAME = 'made up';
  *     w1 asks 100-610 fail 500      a request for at most 500 ms gets nothing; `never`: no end
  *     !stop-process 200-2990 w1     a fault from 200 to 2990, which strikes w1
  *     seen 300 holds=a.1/0/550 waits=w2.700    the server has this ticket (slot, token) and request
- *     stall w1 900-1799; quiet 1000; final 1000 held=1 waiting=0 keys=meta,tickets
+ *     stall w1 900-1799; quiet 1000; final 1000 held=1 waiting=0 keys=info,tickets
  */
 export function scriptedHistory(text: string): HistoryEvent[] {
   const statements = text.split(';').map(parse);

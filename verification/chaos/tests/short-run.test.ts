@@ -38,7 +38,7 @@ describeWithFakeClock(
       for (const { to } of faults) expect(to).to.be.below(quiet ?? 0);
       expect(holds).to.have.lengthOf.above(50);
       expect(seen).to.have.lengthOf.above(50);
-      expect(final?.keys).to.deep.equal(['meta']);
+      expect(final?.keys).to.deep.equal(['info']);
     });
 
     // Were the history too thin, or the checker too forgiving, these would not be found.

@@ -1,31 +1,33 @@
--- Gives a ticket to another holder: it gets a new id and a new token and keeps its slots, so that
--- its holder until now finds it gone. The later call wins.
+-- Gives a ticket to another holder: it gets a new id and a new token and keeps its slots.
 --
--- KEYS  tickets, meta, queue
+-- 1. Any id that the ticket ever had finds it: the first id is part of all others, and 'info' has
+--    the one that it has now.
+-- 2. It is written under the new id, and the old one goes.
+-- 3. Its holder until now finds it gone, and hears of it by a message.
+-- 4. The later call wins; a second run changes nothing.
+-- 5. What has expired makes room, as in every call.
+--
+-- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 ttl (microseconds)   4 label (without spaces, ;
 --       or |) 5 not after (microseconds, or '')   6 any id that the ticket has had   7 the new id,
 --       which ends in ~ and the ticket's first id
 -- Reply see close.lua. The verdict is 'slots token:id until now', '' when the ticket is gone, l
 --       when late
--- Cost  O(log n), and that for each expired ticket and grant; a second run changes nothing
+-- Cost  O(log n), and that for each expired ticket and grant
 
--- include: time semaphore serve close
--- The first of the ids that is a ticket, its slots and token.
-local function find(meta, ids)
-  for i = 1, #ids do
-    local _, slots, token = ticket_of(redis.call('HGET', meta, ids[i]))
-    if slots then
-      return ids[i], slots, token
-    end
-  end
-end
-
-local tickets, meta, id, new_id = KEYS[1], KEYS[2], ARGV[6], ARGV[7]
+-- include: time semaphore serve progress close
+local tickets, info, id, new_id = KEYS[1], KEYS[2], ARGV[6], ARGV[7]
 local origin, late = string.match(id, '~(.+)$') or id, ARGV[5] ~= '' and now_text > ARGV[5]
 -- A call that runs again finds what it did the first time.
-local ids = { new_id, id, redis.call('HGET', meta, '~' .. origin) or origin }
-local s = open(tickets, meta, KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, ids)
-local current, slots, token = find(meta, late and {} or ids)
+local ids = { new_id, id, redis.call('HGET', info, '~' .. origin) or origin }
+local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, ids)
+local current, slots, token
+for i = late and 0 or 3, 1, -1 do
+  local _, its_slots, its_token = ticket_of(redis.call('HGET', info, ids[i]))
+  if its_slots then
+    current, slots, token = ids[i], its_slots, its_token
+  end
+end
 local is_new = current and current ~= new_id
 if current then
   s.ends = s.now + ARGV[3]
@@ -33,14 +35,14 @@ if current then
 end
 if is_new then
   redis.call('ZREM', tickets, current)
-  redis.call('HDEL', meta, current)
-  s.short, token = false, next_number(s)
+  redis.call('HDEL', info, current)
+  token = next_number(s)
   add(s.fields, new_id, slots .. ' ' .. token .. ' ' .. ARGV[4])
   add(s.fields, '~' .. origin, new_id)
 end
 serve(s)
 local reply = close(s, late and 'l' or current and slots .. ' ' .. token .. ':' .. current or '')
 if is_new then
-  tell(s.run.inbox, meta, parts_of(current), current .. ' adopted')
+  tell(s.run.inbox, tickets, parts_of(current), current .. ' adopted')
 end
 return now_text .. '|' .. reply

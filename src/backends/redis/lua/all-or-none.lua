@@ -1,14 +1,17 @@
 -- Fragment of acquire.lua: whether each of several semaphores is free.
 
 -- Whether one is. In the usual case also its token and how many are held.
-local function look_at(tickets, meta, queue, text, run, period, slow_paths)
-  local token, held, waiting = look(tickets, meta, queue, run.limit, run.ttl, run.now, period)
-  if token and waiting == 0 and (held < 1 or held < run.limit + 0) then
+local function look_at(tickets, info, text, run, period, look, slow_paths)
+  local token, held, waits = nil, nil, nil
+  if run.ttl <= LONG_TTL_US then
+    token, held, waits = look(tickets, info, run.limit, run.now, period)
+  end
+  if token and not waits and (held < 1 or held < run.limit + 0) then
     return true, token, held
   end
   -- A call that runs twice finds what it took.
   local id = string.match(text, '[^?]*$')
-  local expiry = call('ZSCORE', tickets, id)
+  local expiry = redis.call('ZSCORE', tickets, id)
   if expiry and expiry + 0 > run.now + 0 then
     return true, run.now, 0
   elseif token and held >= run.limit + 0 then
@@ -16,19 +19,19 @@ local function look_at(tickets, meta, queue, text, run, period, slow_paths)
   end
   -- Not the usual case: what has expired may hold the permit, or a dead client wait for it.
   local _, is_free = slow_paths()
-  return is_free(tickets, meta, queue, id, run)
+  return is_free(tickets, info, id, run)
 end
 
 -- The token of each and how many are held, where that is not now and none; false and 0 where the
 -- slow path must grant it. Or nil, and the number of the first that is not free.
-local function look_at_all(keys, args, inbox, now_text, period, slow_paths)
+local function look_at_all(keys, args, inbox, now_text, period, look, slow_paths)
   local found, total, at = {}, 0, 2
   while args[at] do
     local run = { inbox = inbox, now = now_text, limit = args[at], ttl = args[at + 1] + 0 }
     at = at + 5
     repeat
-      local key = 3 * total + 1
-      local free, token, held = look_at(keys[key], keys[key + 1], keys[key + 2], args[at - 1], run, period, slow_paths)
+      local key = 2 * total + 1
+      local free, token, held = look_at(keys[key], keys[key + 1], args[at - 1], run, period, look, slow_paths)
       total = total + 1
       if not free then
         return nil, string.format('%d', total)
@@ -40,3 +43,5 @@ local function look_at_all(keys, args, inbox, now_text, period, slow_paths)
   end
   return found
 end
+
+return look_at_all

@@ -1,10 +1,12 @@
 -- The server's time, where it knows a command that came with Redis 6.2, without which the other
--- scripts fail in the middle. Writes nothing.
+-- scripts fail in the middle, and lets a script use a key that is derived from a declared one.
+-- Writes nothing.
 --
--- KEYS  tickets, or another sorted set of the semaphore
+-- KEYS  tickets; or another sorted set, beside which no key is derived
 -- Reply the time in microseconds
 -- Cost  O(1)
 
 -- include: time
 redis.call('ZMSCORE', KEYS[1], '')
+redis.call('EXISTS', (string.gsub(KEYS[1], ':tickets$', ':requests')))
 return now_text

@@ -1,92 +1,114 @@
 -- Fragment of the slow paths: the end of a semaphore's part of the call, which writes what it gave
 -- and what the next call must know.
 --
+-- The state is 'last limit', the last token or place (16 digits) and the limit of the last caller,
+-- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
+-- 'held:7' permits and 'top:9', from where on no slot is in use, unless each ticket has one permit
+-- and they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
+-- times of priorities, see order.lua; 'rate:…', see rate.lua; 'pace:…', see progress.lua.
+--
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, or the rate may
 -- allow the caller's next request, where the caller waits.
+-- include: records tell slots rate order progress
 
--- include: pace
 local function write_state(s)
-  local short = s.policy == '' and s.stored == '' and s.gaps == 0 and s.held == s.count and s.held <= s.limit
-  if short and not s.short then
-    -- Adopted tickets have two fields: then the number of fields does not give that of tickets.
-    write(s.fields, 'HSET', s.meta)
-    s.fields = {}
-    short = redis.call('HLEN', s.meta) == s.count + s.waiting + (s.state and 2 or 1)
-  end
   local state = text_of(s.last) .. ' ' .. s.own
-  if s.doubt then
-    -- The keys disagree about the queue: the next call counts again.
-    state = state .. ';' .. s.stored .. ' 0'
-  elseif not short then
-    local counts = string.format(' %d %d %d %d %d', s.top, s.held, s.gaps, s.count, s.waiting)
-    state = state .. ';' .. s.stored .. counts .. (s.policy == '' and '' or ' ' .. s.policy)
-  elseif s.waiting > 0 then
-    state = state .. ';' .. text_of(s.waiting)
+  if s.waiting > 0 then
+    state = state .. ' queue' .. (s.parks and ' parked' or '')
   end
-  if s.fields[1] or state ~= s.state then
+  if s.held ~= s.count or s.top ~= s.count then
+    state = state .. ' held:' .. text_of(s.held) .. ' top:' .. text_of(s.top)
+  end
+  state = state .. (s.stored == '' and '' or ' stored:' .. s.stored)
+  for priority = 9, 0, -1 do
+    state = state .. (s.times[priority] and string.format(' %d:%d', priority, s.times[priority]) or '')
+  end
+  state = state .. rate_text(s) .. (s.pace and ' pace:' .. s.pace or '')
+  if state ~= s.state then
     add(s.fields, 'state', state)
-    write(s.fields, 'HSET', s.meta)
   end
+  write(s.fields, 'HSET', s.info)
 end
 
 -- Keys live a day longer than the last ticket, and than what the rate must know. Their expiry never
 -- moves back, and not at every call.
 local function renew(s)
   local ends = math.max(s.ends or 0, s.rate and s.rate.tat or 0)
-  if s.recounted or redis.call('PTTL', s.tickets) < math.max(ends - s.now, 0) / 1000 + 43200000 then
-    local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(9000000000000000', '0', 'WITHSCORES', 'LIMIT', '0', '1')[2]
-    local life = text_of(math.ceil(math.max((last or 0) - s.now, ends - s.now, 0) / 1000) + KEYS_LIFE_MS)
-    redis.call('PEXPIRE', s.tickets, life)
-    redis.call('PEXPIRE', s.meta, life)
+  local life = redis.call('PTTL', s.tickets)
+  if life < math.max(ends - s.now, 0) / 1000 + KEYS_LIFE_MS / 2 then
+    local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(NEVER', '-inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
+    life = math.ceil(math.max((last or 0) - s.now, ends - s.now, 0) / 1000) + KEYS_LIFE_MS
+    s.touched[s.tickets], s.touched[s.info], s.touched[s.slots] = true, true, true
+  end
+  for key, is_touched in pairs(s.touched) do
+    if is_touched then
+      redis.call('PEXPIRE', key, text_of(life))
+    end
   end
 end
 
 -- Notifies other clients of their grants, at most 100 in a message; those of the caller go with the
 -- reply.
 local function publish(s)
-  for client, lines in pairs(s.grants or {}) do
+  for client, lines in pairs(s.grants) do
     for first = 1, client ~= s.client and #lines or 0, 100 do
-      tell(s.run.inbox, s.meta, client, table.concat(lines, ';', first, math.min(first + 99, #lines)))
+      tell(s.run.inbox, s.tickets, client, table.concat(lines, ';', first, math.min(first + 99, #lines)))
     end
   end
-  return table.concat(s.grants and s.grants[s.client] or {}, ';')
+  return table.concat(s.grants[s.client] or {}, ';')
 end
 
--- `waits`: the first of its requests that does.
+-- When the rate allows a request of the caller, where it holds it back now. By arrival each of
+-- those before it takes a permit at least. In an order others may still come before it: only the
+-- head has a time, and the next one hears of it when it is the head.
+local function turn_by_rate(s, id)
+  local is_ordered = s.parks or next(s.times)
+  local client, permits = parts_of(is_ordered and s.turn and s.turn.id or not is_ordered and id or '')
+  if client == s.client and rate_time(s, permits, 0) > s.now then
+    local ahead = not is_ordered and redis.call('ZRANK', s.queue, id) or 0
+    return math.ceil(rate_time(s, permits, ahead))
+  end
+end
+
+-- `waits`: the first of the caller's requests that does.
 local function nearest(s, waits)
-  local found = redis.call('ZRANGEBYSCORE', s.tickets, '0', '(9000000000000000', 'WITHSCORES', 'LIMIT', '0', '1')
-  local time = found[2] and found[2] + 0
+  local found = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')
+  local time = found[2] and found[2] + 0 < NEVER and found[2] + 0
   local turn = s.rate and turn_by_rate(s, waits)
   time = turn and math.min(turn, time or turn) or time
   return time and text_of(time) or ''
 end
 
+-- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
+-- reply names the time only to the caller that asks.
+local function tell_turn(s)
+  local time = text_of(math.ceil(rate_time(s, s.turn.permits, 0)))
+  tell(s.run.inbox, s.tickets, s.turn.client, s.turn.id .. ' at ' .. time)
+end
+
 -- `waits`: the caller's first request that waits, else nil or false.
 local function close(s, body, waits)
-  if s.absent and not s.adds[1] and not s.fields[1] and s.waiting == 0 then
+  if not s.state and s.count + s.waiting == 0 and s.stored .. rate_text(s) == '' then
     return body
   end
   settle(s)
   settle_order(s)
   settle_pace(s)
-  if s.recounted then
-    add(s.adds, '9000000000000000', '.')
-    add(s.fields, 'layout', '2')
+  if redis.call('EXISTS', s.tickets) == 0 then
+    add(s.adds, 'NEVER', '.')
+    add(s.fields, 'layout', 'LAYOUT')
   end
   write(s.adds, 'ZADD', s.tickets)
-  if s.rate and s.rate.changed then
-    add(s.fields, 'tat', text_of(s.rate.tat) .. ' ' .. text_of(s.rate.granted))
-  end
   write_state(s)
   if s.waiting == 0 and s.waited then
-    redis.call('DEL', s.queue)
+    redis.call('DEL', s.queue, s.requests, s.clients, s.parked)
   end
   renew(s)
   local own = publish(s)
-  if s.turn and (not s.asks or s.moved and parts_of(s.turn) ~= s.client) then
+  if s.turn and (not s.asks or s.moved and s.turn.client ~= s.client) then
     tell_turn(s)
   end
   if s.told == '' and own == '' and not waits then

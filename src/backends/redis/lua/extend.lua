@@ -1,26 +1,33 @@
--- Gives live tickets of any number of semaphores a new expiry. A ticket that is gone stays gone,
--- also where a call that was late, or ran twice, has been granted another one under its id: that
--- has another token.
+-- Gives live tickets of any number of semaphores a new expiry.
 --
--- KEYS  tickets, meta, queue of each semaphore
+-- 1. Where all are live, nothing has expired, no other limit is stored and the keys live long
+--    enough, the new expiries are written and nothing else.
+-- 2. All else takes the slow path: open a semaphore, drop what has expired, renew each, serve the
+--    queue, close.
+-- 3. A ticket that is gone stays gone, also where a call that was late, or ran twice, has been
+--    granted another one under its id: that has another token.
+-- 4. One that was revoked is told so for as long as it could have lived.
+-- 5. A second run changes nothing but the expiry.
+--
+-- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  1 the caller's inbox channel, which ends in ':' and its name
 --       then runs of semaphores with '' between: limit (0: not known), ttl (microseconds), and for
 --       each semaphore 'ids|tokens', two JSON lists; no tokens: whatever they are
 -- Reply see close.lua. A verdict is 1 extended, 0 gone, r revoked
 -- Cost  O(log n) for each id, expired ticket and grant
 
--- include: time
+-- include: time keys
+-- on demand: slow_path = renew-each
 local function has_token(record, token)
   local found = string.match(record or '', '^[%d,-]+ (%d+) ')
   return found and (not token or found == token)
 end
 
--- The usual case: all are live, nothing has expired, and no other limit is stored. Nil where it
--- does not apply.
-local function extend_plain(tickets, meta, ids, tokens, run)
-  local found, adds = redis.call('HMGET', meta, 'state', unpack(ids)), {}
+-- The usual case. Nil where it does not apply.
+local function extend_plain(tickets, info, ids, tokens, run)
+  local found, adds = redis.call('HMGET', info, 'state', unpack(ids)), {}
   local known = string.match(found[1] or '', '^%d+ (%d+)')
-  if known ~= run.limit or string.find(found[1], ';%d+ ') or redis.call('ZCOUNT', tickets, '0', run.now) > 0 then
+  if known ~= run.limit or string.find(found[1], ' stored:', 1, true) or redis.call('ZCOUNT', tickets, '0', run.now) > 0 then
     return nil
   end
   for i = 1, #ids do
@@ -29,12 +36,12 @@ local function extend_plain(tickets, meta, ids, tokens, run)
     end
     adds[2 * i - 1], adds[2 * i] = run.expires, ids[i]
   end
-  if redis.call('PTTL', tickets) < run.ttl / 1000 + 43200000 then
+  if redis.call('PTTL', tickets) < run.ttl / 1000 + KEYS_LIFE_MS / 2 then
     return nil
   end
   -- Whether a script may run at maxmemory is decided by its first write: this one takes no memory.
-  redis.call('HDEL', meta, '')
-  -- Where a ticket is missing, or has that very expiry already, the slow path looks again.
+  redis.call('HDEL', info, '')
+  -- Where a ticket has that very expiry already, the slow path looks again.
   return redis.call('ZADD', tickets, 'XX', 'CH', unpack(adds)) == #ids and string.rep('1', #ids) or nil
 end
 
@@ -43,16 +50,13 @@ while ARGV[at] do
   local run = { inbox = ARGV[1], now = now_text, limit = ARGV[at], ttl = ARGV[at + 1] + 0 }
   run.expires, at = string.format('%d', now_text + run.ttl), at + 2
   while (ARGV[at] or '') ~= '' do
-    local key, listed, tokens = 3 * total + 1, string.match(ARGV[at], '^(.*)|(.*)$')
-    local tickets, meta, queue, ids = KEYS[key], KEYS[key + 1], KEYS[key + 2], cjson.decode(listed)
+    local key, listed, tokens = 2 * total + 1, string.match(ARGV[at], '^(.*)|(.*)$')
+    local tickets, info, ids = KEYS[key], KEYS[key + 1], cjson.decode(listed)
     tokens, total, at = cjson.decode(tokens), total + 1, at + 1
-    local reply = extend_plain(tickets, meta, ids, tokens, run)
+    local reply = extend_plain(tickets, info, ids, tokens, run)
     if not reply then
-      if not slow then
-        -- include: semaphore serve close remember renew-each
-        slow = renew_each
-      end
-      reply = slow(tickets, meta, queue, ids, tokens, run)
+      slow = slow or slow_path()
+      reply = slow(tickets, info, ids, tokens, run, has_token)
     end
     replies[total] = reply
   end

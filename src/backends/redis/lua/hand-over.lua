@@ -1,53 +1,55 @@
 -- Fragment of release.lua: all permits are held, by tickets of one each, and the head of the queue,
--- which lives, waits for one. `held`: none of these has expired. Nil where that is not so.
-
+-- which lives, waits for one. Nil where that is not so.
 -- include: tell
--- The head of the queue, and its client. With a second dot it asks for many permits. Patterns would
--- cost as much as a Redis call.
-local function living_head(queue, now_text)
-  local head = redis.call('ZRANGEBYSCORE', queue, '0', '+inf', 'LIMIT', '0', '1')[1]
+
+-- Writes the ticket of one under the id of the other. `follows`: others wait.
+local function change_hands(tickets, info, id, head, record, state, expires, follows)
+  local queue, requests = key_of(tickets, 'queue'), key_of(tickets, 'requests')
+  redis.call('ZREM', tickets, id)
+  redis.call('HDEL', info, id)
+  redis.call('ZADD', tickets, expires, head)
+  redis.call('HSET', info, head, record, 'state', state)
+  if follows then
+    redis.call('ZREM', queue, head)
+    redis.call('HDEL', requests, head)
+  else
+    redis.call('DEL', queue, requests, key_of(tickets, 'clients'))
+  end
+end
+
+-- `held`: none of these has expired.
+local function hand_over(tickets, info, id, run, held, state)
+  local now_text, limit = run.now, run.limit
+  if held ~= limit + 0 or string.sub(state, 18) ~= limit .. ' queue' or state < string.sub(now_text, 1, 6) then
+    return nil
+  end
+  local heads = redis.call('ZRANGE', key_of(tickets, 'queue'), '0', '1')
+  local head = heads[1]
   local dot = head and string.find(head, '.', 1, true)
+  -- With a second dot it asks for many permits. Patterns would cost as much as a Redis call.
   if not dot or string.find(head, '.', dot + 1, true) then
     return nil
   end
   local client = string.sub(head, 1, dot - 1)
-  local lease = redis.call('ZSCORE', queue, '@' .. client)
-  return lease and lease + 9e15 > now_text + 0 and head, client
-end
-
--- Writes the ticket of one under the id of the other.
-local function change_hands(tickets, meta, queue, id, head, record, state, expires)
-  redis.call('ZREM', tickets, id)
-  redis.call('HDEL', meta, id)
-  redis.call('ZADD', tickets, expires, head)
-  redis.call('HSET', meta, head, record, 'state', state)
-  if string.find(state, ';', 1, true) then
-    redis.call('ZREM', queue, head)
-  else
-    redis.call('DEL', queue)
-  end
-end
-
-local function hand_over(tickets, meta, queue, id, run, held, state)
-  local now_text, last, own, waiting = run.now, string.match(state, '^(%d+) (%d+);(%d+)$')
-  if own ~= run.limit or held ~= run.limit + 0 then
+  local lease = redis.call('ZSCORE', key_of(tickets, 'clients'), client)
+  if not lease or lease + 0 <= now_text + 0 then
     return nil
   end
-  local head, client = living_head(queue, now_text)
-  local records = head and redis.call('HMGET', meta, id, head) or {}
-  local slot = string.match(records[1] or '', '^(%d+) ')
-  local life, label = string.match(records[2] or '', '^(%d+);(.*)$')
-  if not slot or not life or last < string.sub(now_text, 1, 6) or redis.call('HLEN', meta) ~= held + waiting + 2 then
+  local slot = string.match(redis.call('HGET', info, id) or '', '^(%d+) ')
+  local life, label = string.match(redis.call('HGET', key_of(tickets, 'requests'), head) or '', ' (%d+) (%S*)$')
+  if not slot or not life then
     return nil
   end
-  local token = last < now_text and now_text or string.format('%d', last + 1)
+  local token = state < now_text and now_text or string.format('%d', string.sub(state, 1, 16) + 1)
   local expires, ticket = string.format('%d', now_text + math.min(life + 0, CLAIM_TIME_US)), slot .. ' ' .. token
-  local rest = waiting == '1' and '' or string.format(';%d', waiting - 1)
-  change_hands(tickets, meta, queue, id, head, ticket .. ' ' .. label, token .. ' ' .. own .. rest, expires)
+  local mark = token .. ' ' .. limit .. (heads[2] and ' queue' or '')
+  change_hands(tickets, info, id, head, ticket .. ' ' .. label, mark, expires, heads[2])
   local line = head .. ' ' .. ticket .. ' ' .. expires
   if string.sub(run.inbox, -1 - #client) == ':' .. client then
     return '1//' .. line .. '/'
   end
-  tell(run.inbox, meta, client, line)
+  tell(run.inbox, tickets, client, line)
   return '1'
 end
+
+return hand_over

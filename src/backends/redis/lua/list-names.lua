@@ -7,12 +7,11 @@
 --       without braces
 -- Cost  O(keys in a page)
 
--- include:
 local start = KEYS[1] or ARGV[3]
-local pattern = string.gsub(start, '[%*%?%[%]\\]', '\\%0') .. '{*}:meta'
+local pattern = string.gsub(start, '[%*%?%[%]\\]', '\\%0') .. '{*}:info'
 local scanned = redis.call('SCAN', ARGV[1], 'MATCH', pattern, 'COUNT', ARGV[2])
 local parts = { scanned[1] }
 for _, key in ipairs(scanned[2]) do
-  parts[#parts + 1] = string.match(string.sub(key, #start + 1), '^{([^{}]+)}:meta$')
+  parts[#parts + 1] = string.match(string.sub(key, #start + 1), '^{([^{}]+)}:info$')
 end
 return table.concat(parts, '}')

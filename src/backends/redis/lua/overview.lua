@@ -1,33 +1,29 @@
 -- What several semaphores hold, in short. Writes nothing; what has expired is not counted. Ends
 -- after some thousand tickets: the caller asks again for those that are not in the reply.
 --
--- KEYS  tickets, meta, queue of each semaphore
+-- KEYS  tickets, info of each semaphore, see semaphore.lua
 -- ARGV  none
--- Reply 'now|semaphore|…', a semaphore being 'limit held waiting place tokens', or '!why' where it
---       cannot be read. limit: as in known-limit.lua. place: of the first that waits, or 0. tokens:
---       of the 32 tickets at most that expire last, with commas between
+-- Reply 'now|semaphore|…', a semaphore being 'held waiting place tokens state', or '!why' where it
+--       cannot be read. place: of the first that waits, or 0. tokens: of the 32 tickets at most that
+--       expire last, with commas between. state: see close.lua
 -- Cost  O(log n + tickets), and with a dead process in the queue O(waiting requests)
 
--- include: time known-limit
+-- include: time keys
 local looked = 0
 
 local function held_by(tickets)
-  local ids = redis.call('ZRANGEBYSCORE', tickets, '(' .. now_text, '(9000000000000000')
-  local held = 0
+  local ids, held = redis.call('ZRANGEBYSCORE', tickets, '(' .. now_text, '(NEVER'), 0
   for i = 1, #ids do
-    -- See parts_of in semaphore.lua.
+    -- See parts_of in records.lua.
     local permits = string.match(ids[i], '^[^.]*%.?[^.~]*%.?(%d*)')
-    held = held + (permits == '' and 1 or permits + 0)
+    held = held + (permits == '' and 1 or permits)
   end
   looked = looked + #ids
   return held, ids
 end
 
-local function newest_tokens(meta, ids)
-  if not ids[1] then
-    return ''
-  end
-  local records = redis.call('HMGET', meta, unpack(ids, math.max(1, #ids - 31)))
+local function newest_tokens(info, ids)
+  local records = ids[1] and redis.call('HMGET', info, unpack(ids, math.max(1, #ids - 31))) or {}
   local tokens = {}
   for i = 1, #records do
     tokens[#tokens + 1] = string.match(records[i] or '', '^[%d,-]+ (%d+) ')
@@ -35,46 +31,48 @@ local function newest_tokens(meta, ids)
   return table.concat(tokens, ',')
 end
 
--- Those of the members that live, and the first of them.
-local function living_among(queue, members)
-  local living, first = 0, nil
-  looked = looked + #members
-  for i = 1, #members do
-    local lease = redis.call('ZSCORE', queue, '@' .. string.match(members[i], '([^. ]+)%.'))
-    if lease and lease + 9e15 > now_text + 0 then
-      living, first = living + 1, first or members[i]
+-- How many of the living wait, and the place of the one that came first.
+local function living_in(requests, clients)
+  local records, living, earliest = redis.call('HGETALL', requests), 0, nil
+  looked = looked + #records / 2
+  for i = 1, #records, 2 do
+    local lease = redis.call('ZSCORE', clients, string.match(records[i], '^[^.]+'))
+    local place = string.match(records[i + 1], '^%d+')
+    if lease and lease + 0 > now_text + 0 then
+      living, earliest = living + 1, earliest and earliest < place and earliest or place
     end
   end
-  return living, first
+  return living, earliest or '0'
 end
 
--- How many wait, and the place of the first; in both forms of order.lua.
-local function waiting_in(queue)
-  local dead = redis.call('ZCOUNT', queue, '(-9000000000000000', string.format('%d', now_text - 9e15))
-  local first = redis.call('ZRANGEBYSCORE', queue, '0', '+inf', 'LIMIT', '0', dead == 0 and '1' or '-1')
-  local behind = { queue, '-1700000000000000', '-1500000000000000' }
-  local living, member = redis.call('ZCOUNT', queue, '0', '+inf') + redis.call('ZCOUNT', unpack(behind)), first[1]
-  if dead > 0 then
-    local before, follower = living_among(queue, redis.call('ZRANGEBYSCORE', unpack(behind)))
-    living, member = living_among(queue, first)
-    living, member = living + before, member or follower
+-- How many wait, and the place of the first.
+local function waiting_in(tickets, state)
+  local requests, clients = key_of(tickets, 'requests'), key_of(tickets, 'clients')
+  local waiting, queue = redis.call('HLEN', requests), key_of(tickets, 'queue')
+  if waiting > 0 and redis.call('ZCOUNT', clients, '-inf', now_text) > 0 then
+    return living_in(requests, clients)
   end
-  return living, member and (string.match(member, '^(%d+) ') or redis.call('ZSCORE', queue, member)) or 0
+  local priority = string.match(state, ' (%d):')
+  if priority then
+    local heads = redis.call('ZRANGE', key_of(tickets, 'flows:' .. priority), '0', '0')
+    return waiting, string.match(heads[1] or '', '^%d+') or '0'
+  end
+  return waiting, redis.call('ZRANGE', queue, '0', '0', 'WITHSCORES')[2] or '0'
 end
 
-local function summary(tickets, meta, queue)
+local function summary(tickets, info)
+  local state = redis.call('HGET', info, 'state') or ''
   local held, ids = held_by(tickets)
-  local waiting, place = waiting_in(queue)
-  local counts = string.format(' %d %d %d ', held, waiting, place)
-  return known_limit(meta) .. counts .. newest_tokens(meta, ids)
+  local counts = string.format('%d %d %d ', held, waiting_in(tickets, state))
+  return counts .. newest_tokens(info, ids) .. ' ' .. state
 end
 
 local parts = { now_text }
-for i = 1, #KEYS, 3 do
+for i = 1, #KEYS, 2 do
   if looked > 5000 then
     break
   end
-  local is_read, text = pcall(summary, KEYS[i], KEYS[i + 1], KEYS[i + 2])
+  local is_read, text = pcall(summary, KEYS[i], KEYS[i + 1])
   if not is_read then
     local why = type(text) == 'table' and text.err or text
     text = '!' .. string.gsub(tostring(why), '[|%c]', ' ')

@@ -1,35 +1,48 @@
--- Fragment of acquire.lua: how long a request may have to wait.
+-- Fragment of the slow paths: how long a request may have to wait. The state has
+-- 'pace:last,mean,grants' while a waiting request wants to know: when the queue was last served,
+-- the mean time between grants, and how many grants that is from, up to 32.
+-- include: records order
+
+local function pace_of(s)
+  local last, mean, grants = string.match(s.pace, '^(%d+),(%d+),(%d+)$')
+  return last + 0, mean + 0, grants + 0
+end
+
+-- Notes the grants of this call. Each weighs a 32nd, or as much as those before it if they are
+-- fewer. Where nobody waits any more, nothing is kept.
+local function settle_pace(s)
+  if not s.pace or s.waiting == 0 then
+    s.pace = nil
+  elseif s.served > 0 then
+    local last, mean, grants = pace_of(s)
+    local between = math.max(0, s.now - last) / s.served
+    for _ = 1, s.served do
+      grants = math.min(grants + 1, 32)
+      mean = mean + (between - mean) / grants
+    end
+    s.pace = string.format('%d,%d,%d', s.now, math.floor(mean), grants)
+  end
+end
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
 -- that is exact.
 local function position_of(s, id)
-  if not s.order then
-    return redis.call('ZCOUNT', s.queue, '0', '(' .. text_of(redis.call('ZSCORE', s.queue, id)))
+  local r = request_of(s, id, redis.call('HGET', s.requests, id))
+  local turns = redis.call('ZRANK', r.flow, id)
+  if not turns or not next(s.times) then
+    return turns or s.waiting - 1
   end
-  local r = read_request(id, redis.call('HGET', s.meta, id))
-  local score = redis.call('ZSCORE', s.queue, r and r.member or id) + 0
-  local _, head = head_of(s, r and r.flow or '&0 ')
-  if not head or score < -1.6e15 then
-    return s.waiting - 1
+  local before = redis.call('ZRANK', r.heads, as_head(first_of(s, r.flow)))
+  for priority in pairs(s.times) do
+    before = before + (priority > r.priority and redis.call('ZCARD', heads_of(s, priority)) or 0)
   end
-  local turns = 0
-  if not r then
-    turns = 1 + redis.call('ZCOUNT', s.queue, '1500000000000000', '(' .. text_of(score))
-  elseif score < 0 then
-    turns = 1 + redis.call('ZRANK', s.queue, r.member) - redis.call('ZCOUNT', s.queue, '-inf', '(' .. text_of(score))
-  end
-  local low = r and r.low or 9 * 1.4e14
-  local heads = redis.call('ZCOUNT', s.queue, text_of(low), '(' .. text_of(low + 1.4e14))
-  local before = redis.call('ZRANK', s.queue, head) - redis.call('ZCOUNT', s.queue, '-inf', '(0')
-  return math.min(s.waiting - 1, before + turns * heads)
+  return math.min(s.waiting - 1, before + turns * redis.call('ZCARD', r.heads))
 end
 
 -- What a verdict says of one that waits: ',position,waiting,estimate', the last in microseconds.
 local function progress_of(s, id)
-  if not string.find(s.policy, 'p', 1, true) then
-    s.policy = s.policy .. 'p'
-    redis.call('HSET', s.meta, 'pace', text_of(s.now) .. ' 0 0')
-    s.served = nil
+  if not s.pace then
+    s.pace, s.served = text_of(s.now) .. ',0,0', 0
   end
   local position, _, mean, grants = position_of(s, id), pace_of(s)
   local known = ',' .. text_of(position) .. ',' .. text_of(s.waiting) .. ','

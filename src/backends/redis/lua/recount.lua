@@ -1,101 +1,106 @@
--- Fragment of semaphore.lua: the keys disagree, because one was deleted, evicted, restored
--- alone or changed by hand. All is counted again; a ticket counts only with its record, and the
--- other way round.
+-- Fragment of the slow paths: a key is missing: it was deleted, evicted or lost, or expired. What
+-- can be made again from the others is. A ticket counts only with its record, and the other way
+-- round; among those that wait the records in `requests` are the truth.
+-- include: records slots order
 
-local function rebuild_order(s, requests)
-  redis.call('ZREMRANGEBYSCORE', s.queue, '-1700000000000000', '(1500000000000000')
-  s.order = nil
-  table.sort(requests, function(one, other)
-    return one.member < other.member
-  end)
-  for _, r in ipairs(requests) do
-    if r.plain then
-      follow(s, r, 0)
-    end
+local function has_tickets(s)
+  if not s.state then
+    return redis.call('EXISTS', s.tickets, s.info) == 0
   end
-  for _, r in ipairs(requests) do
-    if not r.plain then
-      if not s.order then
-        begin_order(s)
-      end
-      s.order.others = s.order.others + 1
-      join(s, r)
-    end
+  return redis.call('EXISTS', s.tickets) == 1 and (s.held == s.top or redis.call('EXISTS', s.slots) == 1)
+end
+
+local function has_queue(s)
+  s.waiting = redis.call('HLEN', s.requests)
+  local keys = { s.clients }
+  for priority in pairs(s.times) do
+    add(keys, heads_of(s, priority))
+  end
+  if not s.waits or s.waiting == 0 then
+    return not s.waits and s.waiting == 0
+  end
+  return redis.call('EXISTS', unpack(keys)) == #keys
+    and (next(s.times) or redis.call('ZCARD', s.queue) + redis.call('ZCARD', s.parked) == s.waiting)
+end
+
+-- Up to layout 2 another key had the number.
+local function check_layout(s)
+  local layout = redis.call('HGET', s.info, 'layout') or redis.call('EXISTS', key_of(s.tickets, 'meta')) == 1 and '2'
+  if layout and layout ~= 'LAYOUT' then
+    local advice = 'stop its processes and delete the keys, or use another prefix'
+    error('the keys have layout ' .. layout .. ', this version of redsem has LAYOUT: ' .. advice)
   end
 end
 
--- What is known of the order counts where it fits the queue; else it is made again.
-local function recount_order(s, fields)
-  local requests, flows, others = {}, {}, 0
-  for i = 1, #fields, 2 do
-    local r = read_request(fields[i], fields[i + 1])
-    if string.sub(fields[i], 1, 1) == '&' then
-      flows[#flows + 1] = fields[i]
-    elseif r and redis.call('ZSCORE', s.queue, r.member) then
-      requests[#requests + 1], s.last = r, math.max(s.last, r.place + 0)
-      others = others + (r.plain and 0 or 1)
-    end
-  end
-  s.policy, s.order = string.gsub(s.policy, 'o', ''), nil
-  if not flows[1] and not requests[1] then
+local function recount_tickets(s)
+  if not s.state or redis.call('EXISTS', s.tickets) == 0 then
+    redis.call('DEL', s.tickets, s.info, s.slots)
+    s.state, s.count, s.held, s.top = s.state and '', 0, 0, 0
     return
   end
-  read_order(s)
-  s.order.parked = redis.call('ZCOUNT', s.queue, '-1700000000000000', '(-1600000000000000')
-  if s.order.others == others and redis.call('ZCOUNT', s.queue, '0', '(1400000000000000') == #flows then
-    s.policy = s.policy .. 'o'
-    return
-  end
-  flows[#flows + 1] = 'order'
-  write(flows, 'HDEL', s.meta)
-  rebuild_order(s, requests)
-end
-
-local function recount(s)
-  local fields, live, used = redis.call('HGETALL', s.meta), {}, {}
-  local function count(id, value)
-    local _, slots, token = ticket_of(value)
-    if slots and live[id] then
-      live[id], s.count, s.last = nil, s.count + 1, math.max(s.last, token + 0)
-      for range in string.gmatch(slots, '[%d-]+') do
-        used[#used + 1] = { ends_of(range) }
-      end
-    elseif string.sub(id, 1, 1) == '~' and not redis.call('ZSCORE', s.tickets, value)
-      or string.find(id, '^[^~&]+%.') and not redis.call('ZSCORE', s.queue, (read_request(id, value) or { member = id }).member) then
-      redis.call('HDEL', s.meta, id)
-    elseif id == 'layout' and value ~= '2' then
-      error('REDSEM_LAYOUT ' .. value)
-    elseif id == 'stored' then
-      s.stored = value
-    elseif id == 'pace' and not string.find(s.policy, 'p', 1, true) then
-      redis.call('HDEL', s.meta, id)
+  local records, used, top = redis.call('HGETALL', s.info), {}, 0
+  for i = 1, #records, 2 do
+    local _, slots = ticket_of(records[i] ~= 'state' and records[i + 1])
+    for range in string.gmatch(slots or '', '[%d-]+') do
+      used[#used + 1] = { ends_of(range) }
     end
   end
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', s.tickets, '0', '(9000000000000000')) do
-    live[id] = true
-  end
-  s.top, s.held, s.count, s.gaps, s.freed, s.stored, s.short = 0, 0, 0, 0, {}, '', false
-  s.recounted, s.absent = true, not fields[1] and not next(live)
-  for i = 1, #fields, 2 do
-    count(fields[i], fields[i + 1])
-  end
-  for id in pairs(live) do
-    redis.call('ZREM', s.tickets, id)
-  end
-  redis.call('ZREMRANGEBYSCORE', s.tickets, '-inf', '(0')
   table.sort(used, function(one, other)
     return one[1] < other[1]
   end)
   for i = 1, #used do
-    local first, final = used[i][1], used[i][2]
-    if first > s.top then
-      add(s.freed, s.top, first - 1)
+    if used[i][1] > top then
+      add(s.freed, top, used[i][1] - 1)
     end
-    s.held, s.top = s.held + final - first + 1, math.max(s.top, final + 1)
+    top = used[i][2] + 1
   end
-  local newest = redis.call('ZRANGE', s.queue, '-1', '-1', 'WITHSCORES')[2] or 0
-  recount_order(s, fields)
-  s.waiting = count_waiting(s)
-  -- Written with 16 digits, always.
-  s.last = math.max(s.last, newest + 0, 1000000000000000)
+end
+
+-- Where their leases are lost, all that wait count for as long as a lease.
+local function recount_queue(s)
+  local records, found = redis.call('HGETALL', s.requests), {}
+  local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
+  redis.call('DEL', s.queue, s.parked)
+  for priority = 0, 9 do
+    for _, head in ipairs(redis.call('ZRANGE', heads_of(s, priority), '0', '-1')) do
+      redis.call('DEL', flow_of(s, priority, string.match(head, ' (.*)$')))
+    end
+    redis.call('DEL', heads_of(s, priority))
+  end
+  for i = 1, #records, 2 do
+    local r = request_of(s, records[i], records[i + 1])
+    redis.call('DEL', r.flow)
+    if alive then
+      redis.call('ZADD', s.clients, alive, r.client)
+    end
+    found[#found + 1] = r
+  end
+  table.sort(found, function(one, other)
+    return one.place .. one.id < other.place .. other.id
+  end)
+  s.times, s.parks, s.waiting = {}, nil, #found
+  for i = 1, #found do
+    s.last = math.max(s.last, found[i].place + 0)
+    join(s, found[i])
+  end
+  s.touched[s.requests], s.touched[s.clients] = true, true
+  if s.waiting == 0 then
+    redis.call('DEL', s.clients)
+  end
+end
+
+-- Counts again what is not whole.
+local function recount(s)
+  local keeps_tickets = has_tickets(s)
+  local keeps_queue = has_queue(s) and (s.state or keeps_tickets)
+  if keeps_tickets and keeps_queue then
+    return
+  end
+  check_layout(s)
+  if not keeps_tickets then
+    recount_tickets(s)
+  end
+  if not keeps_queue then
+    recount_queue(s)
+  end
 end

@@ -1,8 +1,6 @@
--- Fragment: what a call that runs twice must know, in a separate key: a sorted set, a text ->
+-- Fragment: what a call that runs twice must know, in a key of its own: a sorted set, a text ->
 -- until when it counts (microseconds). Losing the key loses no more than that.
-local function key_beside(tickets, part)
-  return string.gsub(tickets, 'tickets$', part) .. ''
-end
+-- include: records
 
 -- Until when a text counts; nil where it does no more.
 local function remembered(key, text, now)

@@ -1,12 +1,9 @@
 -- Fragment of extend.lua: tickets of one semaphore, whatever it is like.
-local function renew_each(tickets, meta, queue, ids, tokens, run)
-  local s, verdicts, known = open(tickets, meta, queue, run, ids), {}, {}
-  redis.call('HDEL', meta, '')
-  local records, revoked = redis.call('HMGET', meta, unpack(ids)), key_beside(tickets, 'revoked')
-  for i = 1, #ids do
-    known[ids[i]] = has_token(records[i])
-  end
-  find_lost(s, ids, known)
+-- include: semaphore serve progress close remember
+local function renew_each(tickets, info, ids, tokens, run, has_token)
+  local s, verdicts, revoked = open(tickets, info, run, ids), {}, key_of(tickets, 'revoked')
+  redis.call('HDEL', info, '')
+  local records = redis.call('HMGET', info, unpack(ids))
   for i = 1, #ids do
     if has_token(records[i], tokens[i]) then
       add(s.adds, run.expires, ids[i])
@@ -18,3 +15,5 @@ local function renew_each(tickets, meta, queue, ids, tokens, run)
   serve(s)
   return close(s, table.concat(verdicts))
 end
+
+return renew_each

@@ -1,27 +1,30 @@
 -- Takes a ticket from its holder, which hears of it by a push, or by the reply to its next
 -- extension.
 --
--- KEYS  tickets, meta, queue
+-- 1. The ticket is given back, as by a release.
+-- 2. Its id is remembered for as long as the ticket could have lived.
+-- 3. A second run, and an extension, find it there.
+-- 4. What was forgotten is trimmed with each revocation.
+-- 5. The queue is served.
+--
+-- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 id
 -- Reply see close.lua. The verdict is 1 where the ticket is revoked, now or before, 0 where there
 --       is none
 -- Cost  O(log n) for each expired ticket and grant, and in the revoked tickets
 
--- include: time semaphore serve close remember
-local meta, id, revoked = KEYS[2], ARGV[3], key_beside(KEYS[1], 'revoked')
-local s = open(KEYS[1], meta, KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
-redis.call('HDEL', meta, '')
--- Until a ticket would have expired its holder may ask what became of it.
-local verdict, expiry = remembered(revoked, id, s.now) and '1' or '0', redis.call('ZSCORE', s.tickets, id)
-local gone, dropped = drop_by_id(s, { id })
+-- include: time semaphore serve progress close remember
+local tickets, info, id, revoked = KEYS[1], KEYS[2], ARGV[3], key_of(KEYS[1], 'revoked')
+local s = open(tickets, info, { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, { id })
+redis.call('HDEL', info, '')
+local expiry = redis.call('ZSCORE', tickets, id)
+local _, dropped = drop(s, { id })
+local is_revoked = dropped > 0 or remembered(revoked, id, s.now)
 if dropped > 0 then
-  verdict = '1'
-  tell(s.run.inbox, meta, parts_of(id), id .. ' revoked')
-else
-  find_lost(s, { id }, gone)
+  tell(s.run.inbox, tickets, parts_of(id), id .. ' revoked')
 end
 serve(s)
-local reply = close(s, verdict)
+local reply = close(s, is_revoked and '1' or '0')
 if dropped > 0 then
   remember(revoked, s.now, expiry, id)
 end

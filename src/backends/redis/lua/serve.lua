@@ -1,78 +1,116 @@
--- Fragment of the slow paths: grants from the head of the queue for as long as the permits last.
---
--- A dead process's requests are dropped; one that asks for more than a limit that has since shrunk
--- waits aside; any other that does not fit blocks those behind it, so that small requests cannot
--- starve it.
+-- Fragment of the slow paths: requests come and leave, and permits go to the first of those that
+-- wait for as long as they last. Requests of dead processes are dropped; one that asks for more
+-- than a limit that has since shrunk waits aside; any other that does not fit blocks those behind
+-- it, so that small requests cannot starve it.
+-- include: records slots rate order recount
+
+-- With its lease all requests of a client count.
+local function is_alive(s, client)
+  if s.alive[client] == nil then
+    local lease = redis.call('ZSCORE', s.clients, client)
+    s.alive[client] = lease and lease + 0 > s.now
+  end
+  return s.alive[client]
+end
+
+-- Puts a request into the queue.
+local function enqueue(s, r)
+  local order = r.is_plain and '' or ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group
+  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. order)
+  s.waiting, s.waited = s.waiting + 1, true
+  join(s, r)
+end
+
+local function leave(s, r, is_granted)
+  redis.call('HDEL', s.requests, r.id)
+  s.waiting = s.waiting - 1
+  if not s.parks or redis.call('ZREM', s.parked, r.id) == 0 then
+    leave_flow(s, r, is_granted)
+  end
+end
+
+-- Drops the requests of dead clients, so that the others can be counted.
+local function sweep(s)
+  local records = redis.call('HGETALL', s.requests)
+  for i = 1, #records, 2 do
+    local r = request_of(s, records[i], records[i + 1])
+    if r and not is_alive(s, r.client) then
+      leave(s, r)
+    end
+  end
+end
+
+-- Renews the lease of the client, if it has one or `how` is CH, and drops those that are over. A
+-- caller with a bound drops their requests as well, to count the others; another one leaves word of
+-- it by the lease of nobody, '.', to the next that has a bound.
+local function renew_lease(s, how)
+  -- At maxmemory a script may add once it has removed.
+  redis.call('ZREMRANGEBYSCORE', s.clients, '+inf', '-inf')
+  redis.call('ZADD', s.clients, how, text_of(s.now + WAITER_LEASE_US), s.client)
+  local dropped = redis.call('ZREMRANGEBYSCORE', s.clients, s.most and '-inf' or '(0', text_of(s.now)) > 0
+  if dropped and not s.most then
+    redis.call('ZADD', s.clients, '0', '.')
+  end
+  s.alive[s.client] = nil
+  s.touched[s.clients], s.touched[s.requests] = true, true
+  if dropped and s.most then
+    sweep(s)
+  end
+end
 
 -- The condition of every grant, besides its turn. `looks`: nothing is granted.
 local function fits(s, permits)
   return not s.looks and s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
 end
 
--- Whether the requests of a client count. `alive`: what is known of the clients.
-local function is_alive(s, alive, client)
-  if alive[client] == nil then
-    local lease = redis.call('ZSCORE', s.queue, '@' .. client)
-    alive[client] = lease and lease + 9e15 > s.now
+-- Gives a ticket on the lowest free slots.
+local function grant(s, id, permits, label, life)
+  local slots, left, expires = {}, permits, s.now + life
+  s.count, s.ends = s.count + 1, math.max(s.ends or 0, expires)
+  if s.rate then
+    charge_rate(s, permits)
   end
-  return alive[client]
+  while left > 0 do
+    local first, last = take(s, left)
+    slots[#slots + 1], left = range_text(first, last), left - (last - first + 1)
+  end
+  local ticket = table.concat(slots, ',') .. ' ' .. next_number(s)
+  add(s.adds, text_of(expires), id)
+  add(s.fields, id, ticket .. ' ' .. label)
+  return ticket
 end
 
--- Serves one that waits. `own`: see requests.lua. A ticket that nobody claims within 5 s comes
--- back.
-local function serve_one(s, id, permits, record, own)
-  s.served = (s.served or 0) + 1
-  if own and own[id] then
-    own[id] = grant(s, id, permits, s.run.label, s.now + s.run.ttl)
+-- Grants one that waits. `own`: the verdicts on requests of this call, by id. A ticket of others
+-- that nobody claims within 5 s comes back.
+local function give(s, r, own)
+  s.served = s.served + 1
+  if own and own[r.id] then
+    own[r.id] = grant(s, r.id, r.permits, s.run.label, s.run.ttl)
     return
   end
-  local client = parts_of(id)
-  local life, label = string.match(record or '', '^(%d+);(.*)$')
-  local expires = s.now + math.min((life or CLAIM_TIME_US) + 0, CLAIM_TIME_US)
-  local line = id .. ' ' .. grant(s, id, permits, label or '?', expires) .. ' ' .. text_of(expires)
-  s.grants = s.grants or {}
-  s.grants[client] = s.grants[client] or {}
-  table.insert(s.grants[client], line)
+  local life = math.min(r.life, CLAIM_TIME_US)
+  local line = r.id .. ' ' .. grant(s, r.id, r.permits, r.label, life) .. ' ' .. text_of(s.now + life)
+  s.grants[r.client] = s.grants[r.client] or {}
+  table.insert(s.grants[r.client], line)
 end
 
--- Some of the first, in the order of arrival; those that leave the queue, and those of them that
--- are dead.
-local function serve_heads(s, heads, alive, own)
-  local records, left, dead = redis.call('HMGET', s.meta, unpack(heads)), {}, {}
-  for i = 1, #heads do
-    local id = heads[i]
-    local client, permits = parts_of(id)
-    if s.held >= s.limit then
-      break
-    elseif not is_alive(s, alive, client) then
-      dead[#dead + 1], left[#left + 1] = id, id
-    elseif permits > s.limit then
-      s.parks = true
-      break
-    elseif not fits(s, permits) then
-      s.blocked, s.turn = request_of(id, '', '', 0, 1, '').rank, s.held + permits <= s.limit and id
-      break
-    else
-      left[#left + 1] = id
-      serve_one(s, id, permits, records[i], own)
-    end
-  end
-  return left, dead
+local function park(s, r)
+  leave_flow(s, r)
+  redis.call('ZADD', s.parked, text_of(r.permits), r.id)
+  s.parks, s.touched[s.parked] = true, true
 end
 
 -- Those for more than the limit, which may have grown: the ones for the fewest permits are first.
-local function unpark(s, alive)
-  while s.order.parked > 0 do
-    local member = redis.call('ZRANGEBYSCORE', s.queue, '-1700000000000000', '(-1600000000000000', 'LIMIT', '0', '1')[1]
-    local r = member and request_at(s, member)
-    if not r then
-      redis.call('ZREM', s.queue, member or '')
-      s.order.parked, s.doubt = member and s.order.parked or 0, true
-    elseif not is_alive(s, alive, (parts_of(r.id))) then
-      leave(s, r, -1.7e15)
-    elseif r.permits <= s.limit then
-      redis.call('ZREM', s.queue, member)
-      s.order.parked, s.moved = s.order.parked - 1, true
+local function unpark(s)
+  while s.parks do
+    local found = redis.call('ZRANGE', s.parked, '0', '0', 'WITHSCORES')
+    local r = request_of(s, found[1], redis.call('HGET', s.requests, found[1] or ''))
+    s.parks = r and true
+    if r and not is_alive(s, r.client) then
+      leave(s, r)
+    elseif r and r.permits <= s.limit then
+      redis.call('ZREM', s.parked, r.id)
+      s.moved = true
       join(s, r)
     else
       return
@@ -80,58 +118,31 @@ local function unpark(s, alive)
   end
 end
 
--- The first of all heads.
-local function serve_first(s, r, score, alive, own)
-  local is_dead = not is_alive(s, alive, (parts_of(r.id)))
-  if not is_dead and r.permits > s.limit then
-    return park(s, r, score)
-  elseif not is_dead and not fits(s, r.permits) then
-    s.blocked, s.turn = score, s.held + r.permits <= s.limit and r.id
-    return
-  end
-  s.moved = true
-  leave(s, r, score, not is_dead)
-  if not is_dead then
-    serve_one(s, r.id, r.permits, r.base, own)
-  end
-end
-
-local function serve_in_order(s, alive, own)
-  unpark(s, alive)
-  while s.waiting > s.order.parked and s.held < s.limit and not s.blocked do
-    local head, score = unpack(redis.call('ZRANGEBYSCORE', s.queue, '0', '(1400000000000000', 'WITHSCORES', 'LIMIT', '0', '1'))
-    local r = head and request_at(s, head)
-    if r then
-      serve_first(s, r, score + 0, alive, own)
-    else
-      redis.call('ZREM', s.queue, head or '')
-      s.waiting, s.doubt = head and s.waiting - 1 or s.order.parked, true
-    end
-  end
+-- The first that does not fit, and whether the rate alone holds it back.
+local function block(s, r, tag)
+  s.blocked, s.blocked_tag = r, tag
+  s.turn = s.held + r.permits <= s.limit and r
 end
 
 local function serve(s, own)
-  local alive = {}
-  while not s.order and s.waiting > 0 and s.held < s.limit and not s.blocked do
-    local most = text_of(math.min(s.limit - s.held, s.rate and s.rate.burst or 100, 100))
-    local heads = redis.call('ZRANGEBYSCORE', s.queue, '0', '+inf', 'LIMIT', '0', most)
-    if not heads[1] then
-      s.waiting = redis.call('ZCOUNT', s.queue, '0', '+inf')
+  unpark(s)
+  while s.waiting > 0 and s.held < s.limit and not s.blocked do
+    local r, tag = first(s)
+    if r == nil then
       return
-    end
-    local left, dead = serve_heads(s, heads, alive, own)
-    if left[1] then
-      s.waiting = s.waiting - redis.call('ZREM', s.queue, unpack(left))
-    end
-    if dead[1] then
+    elseif not r then
+      recount_queue(s)
+    elseif not is_alive(s, r.client) then
       s.moved = true
-      redis.call('HDEL', s.meta, unpack(dead))
+      leave(s, r)
+    elseif r.permits > s.limit then
+      park(s, r)
+    elseif not fits(s, r.permits) then
+      block(s, r, tag)
+    else
+      s.moved = s.moved or s.parks or next(s.times)
+      leave(s, r, true)
+      give(s, r, own)
     end
-    if s.parks then
-      begin_order(s)
-    end
-  end
-  if s.order then
-    serve_in_order(s, alive, own)
   end
 end

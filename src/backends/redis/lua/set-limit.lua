@@ -1,8 +1,12 @@
 -- Stores the limit that counts from now on for every process, and grants what it makes room for.
--- Nobody loses a permit when it shrinks. With 0 nobody gets one. With 'none' no limit is stored:
--- that of each caller counts again.
 --
--- KEYS  tickets, meta, queue
+-- 1. Nobody loses a permit when it shrinks, and with 0 nobody gets one.
+-- 2. With 'none' no limit is stored: that of each caller counts again.
+-- 3. A change is relative to the limit that counts, and has an id.
+-- 4. An id of the last minute changes nothing new, and says what it made.
+-- 5. The queue is served under the new limit.
+--
+-- KEYS  tickets, info, see semaphore.lua
 -- ARGV  1 the caller's inbox channel   2 limit   3 the new limit, 'none', or a change of the
 --       limit that counts: '+2', '-1'   4 the id of the change, else ''
 --       5 not after (microseconds, or '')
@@ -10,9 +14,9 @@
 --       limit where it would go below 0 or above 2^53 - 1 and nothing was changed; else ''
 -- Cost  O(log n) for each expired ticket and grant, and in the changes of a minute
 
--- include: time semaphore serve close remember
--- The limit that a change made within the last minute, nil where there was none: one that is sent
--- again makes nothing new. The key 'changes' has each id, and 'id limit' beside it.
+-- include: time semaphore serve progress close remember
+-- The limit that a change made within the last minute, nil where there was none. The key 'changes'
+-- has each id, and 'id limit' beside it.
 local function made_before(key, id, now)
   local till = remembered(key, id, now)
   local both = till and redis.call('ZRANGEBYSCORE', key, text_of(till), text_of(till)) or {}
@@ -23,36 +27,24 @@ local function made_before(key, id, now)
   end
 end
 
--- The limit that a change makes, nil where it cannot be.
-local function changed(limit, change)
-  limit = limit + change
-  return limit >= 0 and limit <= 9007199254740991 and text_of(limit) or nil
-end
-
-local function forget_stored(s)
-  s.stored, s.told, s.limit = '', '', (s.configured == '' and s.own or s.configured) + 0
-  redis.call('HDEL', s.meta, 'stored')
-end
-
+-- 'none': no limit is stored.
 local function store(s, limit)
-  s.stored, s.limit = limit, limit + 0
-  s.told = s.stored ~= s.own and 's' .. s.stored or ''
-  add(s.fields, 'stored', s.stored)
+  s.stored = limit == 'none' and '' or limit
+  s.limit = (s.stored ~= '' and s.stored or s.configured ~= '' and s.configured or s.own) + 0
+  s.told = s.stored ~= '' and s.stored ~= s.own and 's' .. s.stored or ''
 end
 
-local limit, id, changes = ARGV[3], ARGV[4], key_beside(KEYS[1], 'changes')
+local limit, id, changes = ARGV[3], ARGV[4], key_of(KEYS[1], 'changes')
 local late, is_new, verdict = ARGV[5] ~= '' and now_text > ARGV[5], true, ''
-local s = open(KEYS[1], KEYS[2], KEYS[3], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
+local s = open(KEYS[1], KEYS[2], { inbox = ARGV[1], now = now_text, limit = ARGV[2] }, {})
 if late then
   is_new, verdict = false, 'l'
 elseif id ~= '' then
-  local before = made_before(changes, id, s.now)
-  limit = before or changed(s.limit, limit)
+  local before, sum = made_before(changes, id, s.now), s.limit + limit
+  limit = before or sum >= 0 and sum <= 9007199254740991 and text_of(sum)
   is_new, verdict = limit and not before, limit or 'x' .. text_of(s.limit)
 end
-if is_new and limit == 'none' then
-  forget_stored(s)
-elseif is_new then
+if is_new then
   store(s, limit)
 end
 -- An operator may know the stored limit alone: its call says nothing of the limit that others are

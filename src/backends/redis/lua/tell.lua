@@ -1,6 +1,6 @@
 -- Fragment: a message to a client, 'id slots token expiry;…|name', the name as in the keys. A hint:
 -- where the user has no right to publish, waiters find their grant by asking.
-local function tell(inbox, meta, client, lines)
+local function tell(inbox, tickets, client, lines)
   local channel = string.match(inbox, '^.*:') .. client
-  redis.pcall('PUBLISH', channel, lines .. '|' .. string.match(meta, '{([^{}]*)}[^{}]*$'))
+  redis.pcall('PUBLISH', channel, lines .. '|' .. string.match(tickets, '{([^{}]*)}[^{}]*$'))
 end

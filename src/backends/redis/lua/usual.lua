@@ -1,7 +1,7 @@
 -- Fragment of acquire.lua: usual cases besides one free permit, each nil where it does not apply.
 
 -- Permits for many are free.
-local function grant_many(tickets, meta, ids, run, token, held)
+local function grant_many(tickets, info, ids, run, token, held)
   local total, adds, fields, expires = #ids, {}, {}, string.format('%d', run.now + run.ttl)
   -- Tokens are written as a common start and six digits: printing a whole one takes as long as a
   -- Redis call.
@@ -15,44 +15,62 @@ local function grant_many(tickets, meta, ids, run, token, held)
     adds[k - 1], adds[k] = expires, ids[i]
     fields[k - 1], fields[k] = ids[i], string.format(record, held + i - 1, digits + i - 1)
   end
-  -- Where an id is known already, the slow path sets right what was written.
   if redis.call('ZADD', tickets, unpack(adds)) < total then
+    -- Some are known already. Those that are not wait for the slow path.
+    local records = redis.call('HMGET', info, unpack(ids))
+    for i = 1, total do
+      redis.call('ZREM', tickets, not records[i] and ids[i] or '')
+    end
     return nil
   end
   fields[2 * total + 1] = 'state'
   fields[2 * total + 2] = string.format('%s%06d ', start, digits + total - 1) .. run.limit
-  redis.call('HSET', meta, unpack(fields))
+  redis.call('HSET', info, unpack(fields))
   return string.format('*%d %d ', total, held) .. token
 end
 
 -- All permits are held, by tickets of one each.
-local function queue_one(tickets, meta, queue, id, run, place, waiting)
-  local now = run.now + 0
-  if redis.call('HSETNX', meta, id, run.life .. ';' .. run.label) == 0 then
+local function queue_one(tickets, info, id, run, place, waits)
+  local now, life = run.now + 0, 'KEYS_LIFE_MS'
+  local queue, requests, clients = key_of(tickets, 'queue'), key_of(tickets, 'requests'), key_of(tickets, 'clients')
+  if waits and redis.call('EXISTS', queue, requests, clients) < 3
+    or redis.call('HEXISTS', info, id) == 1
+    or redis.call('HSETNX', requests, id, place .. ' ' .. run.life .. ' ' .. run.label) == 0 then
     return nil
   end
-  redis.call('HSET', meta, 'state', place .. ' ' .. run.limit .. string.format(';%d', waiting + 1))
-  if waiting > 0 then
-    local first, final = '(-9000000000000000', string.format('%d', now - 9e15)
-    if redis.call('ZREMRANGEBYSCORE', queue, first, final) > 0 then
-      -- See requests.lua.
-      redis.call('ZADD', queue, '-9000000000000000', '@')
-    end
+  redis.call('HSET', info, 'state', place .. ' ' .. run.limit .. ' queue')
+  redis.call('ZADD', queue, place, id)
+  redis.call('ZADD', clients, string.format('%d', now + WAITER_LEASE_US), string.match(run.inbox, '[^:]*$'))
+  if not waits then
+    redis.call('PEXPIRE', queue, life)
+    redis.call('PEXPIRE', requests, life)
+    redis.call('PEXPIRE', clients, life)
+  elseif redis.call('ZREMRANGEBYSCORE', clients, '(0', run.now) > 0 then
+    -- See renew_lease in serve.lua.
+    redis.call('ZADD', clients, '0', '.')
   end
-  local lease = string.format('%d', now + WAITER_LEASE_US - 9e15)
-  redis.call('ZADD', queue, place, id, lease, '@' .. string.match(run.inbox, '^.*:(.*)$'))
-  redis.call('PEXPIRE', queue, 'KEYS_LIFE_MS')
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
   -- Some servers write large numbers with a point, which comes before digits; none has expired.
   return 'q' .. place .. '///' .. (expiry > run.now and expiry or string.format('%d', expiry))
 end
 
-local function attempt(tickets, meta, queue, text, run, token, held, waiting)
+-- A name that was never used, or not for a day.
+local function begin(tickets, info, ttl)
+  local life = string.format('%d', KEYS_LIFE_MS + math.ceil(ttl / 1000))
+  redis.call('ZADD', tickets, 'NEVER', '.')
+  redis.call('HSET', info, 'layout', 'LAYOUT')
+  redis.call('PEXPIRE', tickets, life)
+  redis.call('PEXPIRE', info, life)
+end
+
+local function attempt(tickets, info, text, run, token, held, waits)
   local first = string.byte(text)
-  if first ~= 91 and first ~= 63 and held >= run.limit + 0 then
-    return queue_one(tickets, meta, queue, text, run, token, waiting)
-  elseif first == 91 and waiting == 0 and held >= 0 and not string.find(text, '|', 1, true) then
+  if first ~= LIST and first ~= TRY and held >= run.limit + 0 then
+    return queue_one(tickets, info, text, run, token, waits)
+  elseif first == LIST and not waits and held >= 0 and not string.find(text, '|', 1, true) then
     local ids = cjson.decode(text)
-    return ids[1] and held + #ids <= run.limit + 0 and grant_many(tickets, meta, ids, run, token, held) or nil
+    return ids[1] and held + #ids <= run.limit + 0 and grant_many(tickets, info, ids, run, token, held) or nil
   end
 end
+
+return attempt, begin

@@ -27,8 +27,8 @@ it('a script call names equal terms once, keys in the order of the runs, and one
   ];
   const other = ['*q:inbox:c', '1', '100000', 'a%20b', '', 'c.y'];
   expect(sent.map(({ args }) => args)).to.deep.equal([runs.flat(), other]);
-  expect(sent[0]?.keys.filter((key) => key.endsWith('meta'))).to.deep.equal(
-    ['x', 'w', 'y', 'x', 'z', 'y'].map((name) => `p:{${name}}:meta`),
+  expect(sent[0]?.keys.filter((key) => key.endsWith('info'))).to.deep.equal(
+    ['x', 'w', 'y', 'x', 'z', 'y'].map((name) => `p:{${name}}:info`),
   );
   const texts = ['|0 11|0 12|0 13|0 14|b|0 15', '|0 16'].map((text) => NOW + text);
   const read = sent.map((call, i) => readReplies(texts[i], call, acquire));

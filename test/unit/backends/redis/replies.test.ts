@@ -51,7 +51,7 @@ describe('replies', () => {
       acquire,
     );
     expect(reply?.verdicts).to.deep.equal([{ kind: 'busy' }]);
-    const { holders } = await inspected(Buffer.from(`${NOW}||||${HOLDER} naïve||/|`));
+    const { holders } = await inspected(Buffer.from(`${NOW}||||${HOLDER} naïve|`));
     expect(holders[0]?.label).to.equal('naïve');
   });
 
@@ -84,19 +84,19 @@ describe('replies', () => {
   it('name the rate that counts, and when it allows the next permit', async () => {
     const now = Number(NOW);
     const rateAt = async (text: string, time = now): Promise<RateState | undefined> =>
-      (await inspected(`${time}||||||${text}|`)).rate;
+      (await inspected(`${time}|${NOW} 4${text}||||`)).rate;
     const [tat, granted] = ['1700000000600001', NOW];
     const rate = { permits: 100, per: 60_000, burst: 1 };
-    expect([await rateAt('/'), await rateAt('none/')]).to.deep.equal([undefined, undefined]);
+    expect([await rateAt(''), await rateAt(' rate:none')]).to.deep.equal([undefined, undefined]);
     const stored = { ...rate, from: 'setRate', nextIn: 0 };
-    expect(await rateAt(`100 60000000 1/`)).to.deep.equal(stored);
+    expect(await rateAt(' rate:100,60000000,1,,0,0')).to.deep.equal(stored);
     const waits = { ...rate, from: 'caller', nextIn: 600 };
-    const named = '100 60000000 1 1700000060000001';
-    expect(await rateAt(`${named}/${tat} ${granted}`)).to.deep.equal(waits);
+    const named = ` rate:100,60000000,1,1700000060000001,${tat},${granted}`;
+    expect(await rateAt(named)).to.deep.equal(waits);
     // The clock was set back by an hour: as long as at the last grant.
-    expect(await rateAt(`${named}/${tat} ${granted}`, now - 3_600_000_000)).to.deep.equal(waits);
-    expect(await rateAt(`${named}/${tat} ${granted}`, now + 60_000_000)).to.equal(undefined);
-    for (const broken of ['', 'x/', '100/', '100 1/', '1 1 1 1 1/', '1 1 1/5', 'none']) {
+    expect(await rateAt(named, now - 3_600_000_000)).to.deep.equal(waits);
+    expect(await rateAt(named, now + 60_000_000)).to.equal(undefined);
+    for (const broken of [' rate:x', ' rate:100', ' rate:1,1,1,1,1', ' rate:1,1,1,,5']) {
       await errorOf(rateAt(broken), UnexpectedReplyError);
     }
   });
@@ -127,8 +127,8 @@ describe('replies', () => {
   });
 
   it('show labels as they are where another program wrote them', async () => {
-    const waiter = 'b.1 1700000000000009 50%%3B';
-    const state = await inspected(`${NOW}|o4|||${HOLDER} 50%%3B|${waiter}|/|`);
+    const waiter = 'b.1 1  1700000000000009 30000 50%%3B';
+    const state = await inspected(`${NOW}|${NOW} 4|||${HOLDER} 50%%3B|${waiter}`);
     expect(state.holders[0]?.label).to.equal('50%%3B');
     expect(state.waiters[0]).to.include({ id: 'b.1', waitingFor: 0, label: '50%%3B' });
   });

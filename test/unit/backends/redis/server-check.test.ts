@@ -4,7 +4,7 @@ import { UnfitServerError } from '../../../../src/backends/unfit-server.js';
 import { ServerCheck } from '../../../../src/backends/redis/server-check.js';
 import { errorOf } from '../../../support/rejection.js';
 
-const KEYS = ['p:{n}:tickets', 'p:{n}:meta'];
+const KEYS = ['p:{n}:tickets', 'p:{n}:info'];
 
 describe('check of a server', () => {
   /** A server that answers with these times, the last one for ever. */
@@ -65,6 +65,15 @@ describe('check of a server', () => {
     await refused;
     expect(events[0]).to.equal('the call ends');
     expect(events[1]).to.match(/it is too old$/);
+  });
+
+  it('names one that refuses keys which are not declared', async () => {
+    const refuses = () =>
+      Promise.reject(new Error('ERR Error running script: script tried accessing undeclared key'));
+    const check = new ServerCheck({ runBySha: refuses, runByText: refuses });
+    const refused = check.confirm(Promise.resolve(1), (time) => time, KEYS);
+    expect(String(await errorOf(refused, UnfitServerError))).to.match(/allow-undeclared-keys$/);
+    expect(check.passed).to.equal(false);
   });
 
   it('hands on what the call ran into', async () => {

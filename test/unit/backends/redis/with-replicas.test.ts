@@ -22,7 +22,7 @@ class Server {
       const acquired = sha1 === acquire.script.sha1;
       const reply = acquired
         ? this.#next()
-        : keys.filter((key) => key.endsWith('meta')).map(() => '1');
+        : keys.filter((key) => key.endsWith('info')).map(() => '1');
       return Promise.resolve(['1700000000000000', ...reply].join('|'));
     },
     runByText: () => Promise.resolve('1'),
