@@ -325,9 +325,9 @@ export class RedisFixture extends PortFixture {
   }
 
   /**
-   * `tickets`, `info` and `slots` are not gone within half a day after the last live ticket's end; and none
-   * stays for much longer than a day after the longest ticket may. `behind`: by how much the time
-   * was set back, which the lives of keys do not know.
+   * `tickets`, `info` and `slots` are not gone within half a day after the last live ticket's end;
+   * and none stays for much longer than a day after the longest ticket may. `behind`: by how much
+   * the time was set back, which the lives of keys do not know.
    */
   async expectSafeExpiry(what: string, behind = 0, known?: InspectReply['holders']): Promise<void> {
     const holders = known ?? (await this.inspect()).holders;

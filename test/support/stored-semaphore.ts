@@ -94,7 +94,7 @@ export class StoredSemaphore {
   }
 }
 
-/** Beside them stands the sign that keeps the key. */
+/** Beside them is the sign that keeps the key. */
 function isTicket(member: string): boolean {
   return /.\../.test(member);
 }

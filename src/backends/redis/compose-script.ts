@@ -41,7 +41,7 @@ const NUMBER = new RegExp(String.raw`\b(?:${Object.keys(NUMBERS).join('|')})\b`,
 
 /**
  * The lines of a file, behind those of the files that it includes, each once.
- * @param included what stands before it
+ * @param included what is before it
  */
 export function linesOf(name: string, included: Set<string> = new Set()): string[] {
   included.add(name);

@@ -1,6 +1,6 @@
 -- Fragment of release.lua: all permits are held, by tickets of one each, and the head of the queue,
 -- which lives, waits for one. Nil where that is not so.
--- include: tell
+-- include: notify
 
 -- Writes the ticket of one under the id of the other. `follows`: others wait.
 local function change_hands(tickets, info, id, head, record, state, expires, follows)

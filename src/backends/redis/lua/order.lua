@@ -7,7 +7,7 @@
 -- the next of its flow, and nothing is kept of a flow that does not wait.
 --
 -- `s.times` has the virtual time of each priority in which a flow waits; it is empty while requests
--- without options wait alone, for arrival is their order. Numbers stay exact enough for longer than
+-- without options wait alone: arrival is their order. Numbers stay exact enough for longer than
 -- a queue lasts: 1e12 permits.
 -- include: keys records
 local function heads_of(s, priority)

@@ -1,4 +1,4 @@
--- Fragment: what a call that runs twice must know, in a key of its own: a sorted set, a text ->
+-- Fragment: what a call that runs twice must know, in a key apart: a sorted set, a text ->
 -- until when it counts (microseconds). Losing the key loses no more than that.
 -- include: records
 
