@@ -161,7 +161,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
       this.#refuseWithoutQueue('priority', priority);
       this.#refuseWithoutQueue('onWaiting', params.onWaiting);
       // A clock of the user's own may throw.
-      return this.#permits.waiters.acquire(params).then(this.#toHandle);
+      return this.#permits.acquire(params).then(this.#toHandle);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -185,8 +185,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     const permits = resolveTry(options);
     this.#checkPermits(permits);
-    const { waiters } = this.#permits;
-    const lease = await waiters.acquire({ permits, timeout: undefined, signal: undefined });
+    const lease = await this.#permits.acquire({ permits, timeout: undefined, signal: undefined });
     return lease === undefined ? null : this.#keep(lease);
   }
 
@@ -201,7 +200,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     const wanted = shares.map(({ semaphore, permits }) => {
       semaphore.#assertOpen();
       semaphore.#checkPermits(permits);
-      return { waiters: semaphore.#permits.waiters, permits };
+      return { local: semaphore.#permits, permits };
     });
     const leases = acquireTogether(wanted, signal);
     if (leases === 'unable') return leases;
@@ -382,7 +381,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#closed !== undefined && drain === 0) this.#permits.leases.endDrain();
+    if (this.#closed !== undefined && drain === 0) this.#permits.link.endDrain();
     this.#closed ??= this.#doClose(drain);
     return this.#closed;
   }

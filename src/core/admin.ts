@@ -61,7 +61,8 @@ export class Admin {
   async adopt(id: string, newId: string): Promise<Adopted | undefined> {
     const { backend } = this.#link.client;
     const adopt = backend.adopt?.bind(backend) ?? this.#unable('adopt');
-    const { call, ttl, label } = this.#link;
+    const { call, options } = this.#link;
+    const { ttl, label } = options;
     const { sent, reply } = await this.#untilDone('adopting a ticket of', (notAfter) =>
       adopt({ ...call, ttl, label, id, newId, notAfter }),
     );
@@ -78,7 +79,7 @@ export class Admin {
 
   async inspect(): Promise<InspectReply> {
     const reply = await this.#retried('inspecting', () =>
-      this.#link.client.backend.inspect({ ...this.#link.call, rate: this.#link.rate }),
+      this.#link.client.backend.inspect({ ...this.#link.call, rate: this.#link.options.rate }),
     );
     this.#link.noteLimit(reply.limitFrom === 'setLimit' ? reply.limit : undefined);
     return reply;
@@ -116,7 +117,13 @@ export class Admin {
   }
 
   async #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
-    const { clock, retry, callTimeoutMs, client, key } = this.#link;
+    const {
+      clock,
+      options: { retry },
+      callTimeoutMs,
+      client,
+      key,
+    } = this.#link;
     const isRetryable = (error: unknown): boolean => client.isRetryable(error);
     const { signal } = this.#closing;
     const options = { clock, retry, timeoutMs: callTimeoutMs, subject: key, signal, isRetryable };

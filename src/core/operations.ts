@@ -21,10 +21,12 @@ const MOST_RENEWALS = 500;
 /** A semaphore object, as its calls know it. */
 export interface Caller extends Owner {
   readonly call: PortCall;
-  readonly ttl: number;
-  readonly label: string;
-  readonly maxWaiting: number | undefined;
-  readonly rate: Rate | undefined;
+  readonly options: {
+    readonly ttl: number;
+    readonly label: string;
+    readonly maxWaiting: number | undefined;
+    readonly rate: Rate | undefined;
+  };
   readonly serverClock: ServerClock;
   /** Takes what a reply says beside its verdicts. `sent`: the moment before the call left. */
   observe(reply: Reply, sent: Instant): void;
@@ -82,9 +84,9 @@ export function extendOperation(backend: Backend): Extend {
     weightOf: ({ length }) => length,
     run: (parts) =>
       backend.extend(
-        parts.map(({ owner: { call, ttl }, items }) => ({
+        parts.map(({ owner: { call, options }, items }) => ({
           ...call,
-          ttl,
+          ttl: options.ttl,
           ids: items.map(({ id }) => id),
           fencingTokens: items.map(({ fencingToken }) => fencingToken),
         })),
@@ -146,8 +148,8 @@ export function acquireCalls(
   return parts.map(({ owner, items }) => {
     const wantedFor = Math.min(timeWanted(items, now), callTimeoutMs);
     const notAfter = serverNow === undefined ? undefined : serverNow + wantedFor;
-    const { call, ttl, label, maxWaiting, rate } = owner;
-    const { key, limit, client } = call;
+    const { key, limit, client } = owner.call;
+    const { ttl, label, maxWaiting, rate } = owner.options;
     // Field by field: a spread costs several times as much on this path.
     return { key, limit, client, ttl, label, notAfter, maxWaiting, rate, requests: items };
   });

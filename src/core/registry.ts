@@ -6,6 +6,7 @@ import type {
   SemaphoreKey,
 } from '../backends/backend.js';
 import { placeOf } from '../backends/place-of.js';
+import type { LostReason } from '../errors.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
 import { WeakGroups } from './weak-groups.js';
@@ -24,16 +25,23 @@ export interface Permit {
   readonly id: string;
   /** Where it is among the permits of its semaphore. */
   place: number;
-  /** Answers a caller of `release` if it is time; else gives the monotonic time of that. */
-  answerIfDue(now: number): number;
+  /**
+   * Its caller has waited for long enough, or is woken again then. True: it has; it ends only if it
+   * may, and else in the next turn.
+   */
+  endIfOverdue(now: number, mayEnd: boolean): boolean;
+  /** The same of its lease, if it has one: that is extended in time, or over. */
+  beat(now: number, mayEnd: boolean): boolean;
+  /** It asks again if it waits; `isMissed`: and after a call that is under way. */
+  askAgain(isMissed: boolean): void;
   /** Its ticket was granted, as a message or the reply to another call says. */
   onGrant(grant: PushedGrant): void;
   /** A message says that the rate will allow it. */
   onTurn(turn: PushedTurn): void;
   /** A message says that its ticket was taken away. */
   onReportedGone(): void;
-  /** Its ticket was taken away, as the backend has confirmed. */
-  lose(reason: 'missing' | 'revoked'): void;
+  /** Its ticket was taken away, as the backend has confirmed, or `close` takes it. */
+  lose(reason: LostReason): void;
 }
 
 /** A semaphore object of this process. */

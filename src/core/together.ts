@@ -7,11 +7,11 @@ import type { Lease } from './lease.js';
 import type { AcquireItem, Caller } from './operations.js';
 import { acquireCalls, deliverAcquire } from './operations.js';
 import type { Request } from './request.js';
-import type { Waiters } from './waiters.js';
+import type { LocalPermits } from './local-permits.js';
 
 /** One semaphore of several, and how many of its permits are wanted. */
 export interface TogetherPart {
-  readonly waiters: Waiters;
+  readonly local: LocalPermits;
   readonly permits: number;
 }
 
@@ -25,8 +25,8 @@ export function acquireTogether(
   signal: AbortSignal | undefined,
 ): Promise<readonly Lease[] | undefined> | 'unable' {
   if (!canTakeTogether(parts)) return 'unable';
-  const requests = parts.map(({ waiters, permits }) =>
-    waiters.newRequest({ permits, timeout: undefined, signal }),
+  const requests = parts.map(({ local, permits }) =>
+    local.newRequest({ permits, timeout: undefined, signal }),
   );
   // An aborted caller does not wait for the call.
   void send(requests);
@@ -36,13 +36,13 @@ export function acquireTogether(
 function canTakeTogether(parts: readonly TogetherPart[]): boolean {
   const [first] = parts;
   if (first === undefined || parts.length === 1 || parts.length > MOST_IDS) return false;
-  const { client, lane, key } = first.waiters.link;
-  const places = new Set(parts.map(({ waiters }) => waiters.link.place));
-  const fits = ({ waiters: { link }, permits }: TogetherPart): boolean =>
+  const { client, lane, key } = first.local.link;
+  const places = new Set(parts.map(({ local }) => local.link.place));
+  const fits = ({ local: { link }, permits }: TogetherPart): boolean =>
     link.client === client &&
     link.lane === lane &&
     link.key.prefix === key.prefix &&
-    link.rate === undefined &&
+    link.options.rate === undefined &&
     permits === 1;
   const isSharable = places.size === parts.length && parts.every(fits);
   return client.backend.acquireTogether !== undefined && isSharable;
