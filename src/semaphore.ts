@@ -299,7 +299,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     this.#knowsStored = true;
     const { link, admin } = this.#permits;
-    const { limit = 0, refused } = await admin.addPermits(delta, link.client.newTicketId(1));
+    const { limit = 0, refused } = await admin.addPermits(delta, link.client.registry.newId(1));
     if (refused !== true) return limit;
     throw rangeError(
       `delta: expected one that leaves ${JSON.stringify(this.name)} a limit of 0 to 2^53 - 1, and it has ${limit}, got ${delta}`,

@@ -52,13 +52,13 @@ export class LocalPermits {
 
   /** A request that has not asked yet; see also `acquireTogether`. */
   newRequest(params: AcquireParams): Request {
-    return new Request(this.waiters, this.link.client.newTicketId(params.permits), params);
+    return new Request(this.waiters, this.link.client.registry.newId(params.permits), params);
   }
 
   /** Undefined when the ticket is gone. */
   async adopt(id: string, permits: number): Promise<Lease | undefined> {
     const { client, key } = this.link;
-    const newId = adoptedId(client.newTicketId(permits), id);
+    const newId = adoptedId(client.registry.newId(permits), id);
     const adopted = await this.admin.adopt(id, newId);
     if (adopted === undefined) return undefined;
     const { ticket, sent } = adopted;

@@ -65,13 +65,16 @@ export type Acquires = Batcher<Caller, AcquireItem, AcquireReply>;
 export type Renewals = Batcher<Caller, ExtendItem, ExtendReply>;
 export type Releases = Batcher<Caller, ReleaseItem, ReleaseReply>;
 
+// Not written where they are used: each use would make a function.
+const idOf = ({ id }: { readonly id: string }): string => id;
+const isQueued = ({ arrival }: AcquireItem): boolean => arrival !== undefined;
+
 export function acquireOperation(backend: Backend, clock: Clock, callTimeoutMs: number): Acquire {
   return {
     name: 'acquire',
     mostIds: MOST_IDS,
     // A request that waits already costs the server twice as much as a new one.
-    weightOf: (items) =>
-      items.reduce((sum, { arrival }) => sum + (arrival === undefined ? 1 : 2), 0),
+    weightOf: (items) => items.length + items.filter(isQueued).length,
     run: (parts) => backend.acquire(acquireCalls(parts, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
   };
@@ -87,7 +90,7 @@ export function extendOperation(backend: Backend): Extend {
         parts.map(({ owner: { call, options }, items }) => ({
           ...call,
           ttl: options.ttl,
-          ids: items.map(({ id }) => id),
+          ids: items.map(idOf),
           fencingTokens: items.map(({ fencingToken }) => fencingToken),
         })),
       ),
@@ -113,7 +116,7 @@ export function releaseOperation(backend: Backend): Release {
       backend.release(
         parts.map(({ owner: { call }, items }) => {
           const { key, limit, client } = call;
-          return { key, limit, client, ids: items.map(({ id }) => id) };
+          return { key, limit, client, ids: items.map(idOf) };
         }),
       ),
     deliver: ({ owner, items }, reply, call) => {

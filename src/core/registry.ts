@@ -6,6 +6,7 @@ import type {
   SemaphoreKey,
 } from '../backends/backend.js';
 import { placeOf } from '../backends/place-of.js';
+import { parseTicketId, ticketId } from '../backends/ticket-id.js';
 import type { LostReason } from '../errors.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
@@ -62,18 +63,31 @@ interface Search {
 export class Registry {
   readonly #backend: Backend;
   readonly #clock: Clock;
-  readonly #made: (id: string) => boolean;
+  readonly #name: string;
+  #lastNumber = 0;
   // Its users, its handles and its timers keep a semaphore alive: unused names take no memory.
   readonly #semaphores = new WeakGroups<LocalSemaphore>();
   /** By place: the semaphores among whose tickets strays are searched for, one after the other. */
   readonly #searches = new Map<string, Search>();
   #searching = false;
 
-  /** `made`: whether an id was made by this process. */
-  constructor(backend: Backend, clock: Clock, made: (id: string) => boolean) {
+  /** `name`: of this process, in the ids that it makes. */
+  constructor(backend: Backend, clock: Clock, name: string) {
     this.#backend = backend;
     this.#clock = clock;
-    this.#made = made;
+    this.#name = name;
+  }
+
+  newId(permits: number): string {
+    this.#lastNumber += 1;
+    return ticketId(this.#name, this.#lastNumber, permits);
+  }
+
+  /** Ids of adopted tickets were not made here. */
+  #made(id: string): boolean {
+    const { client, number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
+    if (client !== this.#name || number > this.#lastNumber) return false;
+    return id === ticketId(client, number, permits);
   }
 
   add(key: SemaphoreKey, semaphore: LocalSemaphore): void {

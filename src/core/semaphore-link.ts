@@ -10,7 +10,7 @@ import { SLICE } from '../time/in-slices.js';
 import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Bundle } from './batcher.js';
-import type { Client } from './client.js';
+import type { Batchers, Client } from './client.js';
 import type { AcquireItem, Caller, ExtendItem, ReleaseItem } from './operations.js';
 import { Permits } from './permits.js';
 import type { Permit } from './registry.js';
@@ -46,6 +46,8 @@ export class SemaphoreLink implements Caller {
   readonly serverClock: ServerClock;
   /** How long one call may take, in milliseconds. */
   readonly callTimeoutMs: number;
+  /** Kept alive by their semaphores. */
+  readonly batchers: readonly Batchers[];
   readonly acquires: Bundle<Caller, AcquireItem>;
   readonly renewals: Bundle<Caller, ExtendItem>;
   /** The first extensions of pushed grants. */
@@ -79,13 +81,17 @@ export class SemaphoreLink implements Caller {
     this.lane = client.backend.laneOf?.(key) ?? '';
     this.serverClock = client.serverClock();
     this.callTimeoutMs = callTimeout(ttl);
-    this.acquires = client.acquires(this.lane, this.callTimeoutMs).bundleOf(this);
-    this.releases = client.releases(this.lane, this.callTimeoutMs).bundleOf(this);
     // Short enough for several tries within a lease, or within the claim time.
     const renewalTimeoutMs = Math.min(this.callTimeoutMs, ttl / 6);
     const claimTimeoutMs = Math.min(renewalTimeoutMs, CLAIM_TIMEOUT_MS);
-    this.renewals = client.renewals(this.lane, renewalTimeoutMs).bundleOf(this);
-    this.claims = client.renewals(this.lane, claimTimeoutMs).bundleOf(this);
+    const calls = client.batchers(this.lane, this.callTimeoutMs);
+    const renewals = client.batchers(this.lane, renewalTimeoutMs);
+    const claims = client.batchers(this.lane, claimTimeoutMs);
+    this.batchers = [calls, renewals, claims];
+    this.acquires = calls.acquires.bundleOf(this);
+    this.releases = calls.releases.bundleOf(this);
+    this.renewals = renewals.renewals.bundleOf(this);
+    this.claims = claims.renewals.bundleOf(this);
     this.keep = keep;
     this.#limit = limit;
     this.deadlines = new Wakeup(this.clock, true, () => this.#wake('endIfOverdue'));

@@ -145,7 +145,7 @@ export const BUGS: readonly PlantedBug[] = [
     name: 'ids-reused',
     origin: 'redlock: one value for all tries',
     what: 'Ids of tickets come again after forty',
-    file: 'core/client.ts',
+    file: 'core/registry.ts',
     find: 'this.#lastNumber += 1;',
     replace: 'this.#lastNumber = (this.#lastNumber % 40) + 1;',
   },
