@@ -7,7 +7,9 @@ interface Caller {
   readonly reject: (error: Error) => void;
 }
 
-/** The extensions of one lease, from the first on, and the callers of `extend` that wait for one. */
+/**
+ * The extensions of one lease, from the first on, and the callers of `extend` that wait for one.
+ */
 export class Extensions {
   /** The next one has not left yet. */
   isGathering = false;
