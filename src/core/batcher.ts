@@ -137,7 +137,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   readonly #overdue: Wakeup;
   #gathered: Bundle<O, I>[] = NONE;
   /** Those whose time is not over. */
-  readonly #underWay: CallUnderWay<O, I>[] = [];
+  #underWay: CallUnderWay<O, I>[] = NONE;
   #shared = 0;
   #flushing = false;
   /** Monotonic times until when semaphores stay alone, the earliest first. */
@@ -242,7 +242,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     call.parts = parts;
     const timeoutMs = this.#operation.timeoutOf?.(parts);
     if (timeoutMs !== undefined) call.deadline = call.sent.monotonic + timeoutMs;
-    this.#underWay.push(call);
+    this.#underWay = added(this.#underWay, call);
     this.#overdue.wakeBy(call.deadline, call.sent.monotonic);
     if (call.isShared) this.#shared += 1;
     let replies: Promise<readonly R[]>;
@@ -281,8 +281,8 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
   /** It waits for no reply any more. */
   #end(call: CallUnderWay<O, I>): void {
     if (call.late) return;
-    const last = this.#underWay.pop();
-    if (last !== undefined && last !== call) this.#underWay[this.#underWay.indexOf(call)] = last;
+    const isLast = this.#underWay.length === 1;
+    this.#underWay = isLast ? NONE : this.#underWay.filter((one) => one !== call);
     if (call.isShared) this.#shared -= 1;
     if (this.#gathered.length > 0) this.#flushSoon();
     else this.#stopIfIdle();

@@ -46,9 +46,12 @@ export class Inbox {
   #opensAt = -Infinity;
   /** Settles when all subscriptions that were given up have ended. */
   #ended: Promise<void> = Promise.resolve();
-  #healthy = false;
-  #healthChanges = 0;
-  #interruptions = 0;
+  /** The subscription is confirmed: grants are pushed. Written here alone, as the next two. */
+  healthy = false;
+  /** How often that has changed: a grant may have been pushed between two changes. */
+  healthChanges = 0;
+  /** How often the subscription was interrupted. */
+  interruptions = 0;
   #interrupted = false;
 
   static of(client: Client, prefix: string): Inbox {
@@ -67,21 +70,6 @@ export class Inbox {
     this.#open = listen && (() => listen(name, prefix, this.#listener));
   }
 
-  /** The subscription is confirmed: grants are pushed. */
-  get healthy(): boolean {
-    return this.#healthy;
-  }
-
-  /** How often that has changed: a grant may have been pushed between two changes. */
-  get healthChanges(): number {
-    return this.#healthChanges;
-  }
-
-  /** How often the subscription was interrupted. */
-  get interruptions(): number {
-    return this.#interruptions;
-  }
-
   /** Lets `reader` know of the subscription's health, and opens one if there is none. */
   add(reader: InboxReader): void {
     this.#linger?.cancel();
@@ -98,7 +86,7 @@ export class Inbox {
 
   #closeLater(): void {
     this.#linger?.cancel();
-    const pause = this.#healthy ? LINGER_MS : CONNECTING_LINGER_MS;
+    const pause = this.healthy ? LINGER_MS : CONNECTING_LINGER_MS;
     this.#linger = this.#clock.schedule(() => void this.close(), pause, false);
   }
 
@@ -108,7 +96,7 @@ export class Inbox {
     this.#linger = undefined;
     this.#retry?.cancel();
     this.#retry = undefined;
-    this.#healthy = false;
+    this.healthy = false;
     this.#giveUp();
     await this.#ended;
   }
@@ -148,16 +136,16 @@ export class Inbox {
     onTurn: (turn: PushedTurn, name: string): void =>
       this.#registry.onTurn({ prefix: this.#prefix, name }, turn),
     onHealth: (healthy: boolean): void => {
-      const wasHealthy = this.#healthy;
-      this.#healthy = healthy && this.#listening !== undefined;
-      if (this.#healthy !== wasHealthy) this.#healthChanges += 1;
+      const wasHealthy = this.healthy;
+      this.healthy = healthy && this.#listening !== undefined;
+      if (this.healthy !== wasHealthy) this.healthChanges += 1;
       if (!healthy && this.#waiting.size === 0) return void this.close();
-      if (this.#healthy && this.#waiting.size === 0) this.#closeLater();
+      if (this.healthy && this.#waiting.size === 0) this.#closeLater();
       // Each notification makes waiters poll as often as at first: not worth it without news.
-      if (!this.#healthy && !wasHealthy) return;
-      if (this.#healthy && this.#interrupted) this.#interruptions += 1;
-      this.#interrupted = !this.#healthy;
-      for (const reader of this.#waiting) reader.onHealth(this.#healthy);
+      if (!this.healthy && !wasHealthy) return;
+      if (this.healthy && this.#interrupted) this.interruptions += 1;
+      this.#interrupted = !this.healthy;
+      for (const reader of this.#waiting) reader.onHealth(this.healthy);
     },
     onFailed: (): void => {
       this.#opensAt = this.#clock.monotonic() + RESUBSCRIBE_DELAY_MS;

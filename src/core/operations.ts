@@ -67,14 +67,15 @@ export type Releases = Batcher<Caller, ReleaseItem, ReleaseReply>;
 
 // Not written where they are used: each use would make a function.
 const idOf = ({ id }: { readonly id: string }): string => id;
-const isQueued = ({ arrival }: AcquireItem): boolean => arrival !== undefined;
+/** A request that waits already costs the server twice as much as a new one. */
+const addWeight = (sum: number, { arrival }: AcquireItem): number =>
+  sum + (arrival === undefined ? 1 : 2);
 
 export function acquireOperation(backend: Backend, clock: Clock, callTimeoutMs: number): Acquire {
   return {
     name: 'acquire',
     mostIds: MOST_IDS,
-    // A request that waits already costs the server twice as much as a new one.
-    weightOf: (items) => items.length + items.filter(isQueued).length,
+    weightOf: (items) => items.reduce(addWeight, 0),
     run: (parts) => backend.acquire(acquireCalls(parts, clock.monotonic(), callTimeoutMs)),
     deliver: deliverAcquire,
   };

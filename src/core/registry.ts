@@ -47,11 +47,11 @@ export interface Permit {
 
 /** A semaphore object of this process. */
 export interface LocalSemaphore {
-  find(id: string): Permit | undefined;
+  readonly link: { readonly permits: { find(id: string): Permit | undefined } };
+  /** Gives back a ticket or a request that no object of this process wants. */
+  readonly releases: { giveBack(id: string): void };
   /** A grant may have been lost on its way: its requests ask again soon. */
   askSoon(): void;
-  /** Gives back a ticket or a request that no object of this process wants. */
-  giveBack(id: string): void;
 }
 
 interface Search {
@@ -154,13 +154,13 @@ export class Registry {
 
   #find(key: SemaphoreKey, id: string): Permit | undefined {
     for (const semaphore of this.#semaphores.of(placeOf(key))) {
-      const permit = semaphore.find(id);
+      const permit = semaphore.link.permits.find(id);
       if (permit !== undefined) return permit;
     }
     return undefined;
   }
 
   #giveBack(key: SemaphoreKey, id: string): void {
-    if (this.#made(id)) this.#semaphores.of(placeOf(key))[0]?.giveBack(id);
+    if (this.#made(id)) this.#semaphores.of(placeOf(key))[0]?.releases.giveBack(id);
   }
 }

@@ -4,7 +4,7 @@ import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Inbox, InboxReader } from './inbox.js';
 import { OutageWatch } from './outage-watch.js';
-import type { LocalSemaphore, Permit } from './registry.js';
+import type { LocalSemaphore } from './registry.js';
 import type { Releases } from './release.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
@@ -44,14 +44,6 @@ export class Waiters implements InboxReader, LocalSemaphore {
     this.inbox = inbox;
     this.#nextTry = new Wakeup(link.clock, true, () => this.tryAgain());
     link.client.registry.add(link.key, this);
-  }
-
-  find(id: string): Permit | undefined {
-    return this.link.permits.find(id);
-  }
-
-  giveBack(id: string): void {
-    this.releases.giveBack(id);
   }
 
   /** After the pause that follows a try which failed. */
