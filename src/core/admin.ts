@@ -117,17 +117,11 @@ export class Admin {
   }
 
   async #retried<R>(what: string, call: () => Promise<R>): Promise<R> {
-    const {
-      clock,
-      options: { retry },
-      callTimeoutMs,
-      client,
-      key,
-    } = this.#link;
+    const { clock, options, callTimeoutMs: timeoutMs, client, key: subject } = this.#link;
     const isRetryable = (error: unknown): boolean => client.isRetryable(error);
     const { signal } = this.#closing;
-    const options = { clock, retry, timeoutMs: callTimeoutMs, subject: key, signal, isRetryable };
-    const done = retryUntilDeadline(options, `${what} ${this.#quoted}`, call);
+    const terms = { clock, retry: options.retry, timeoutMs, subject, signal, isRetryable };
+    const done = retryUntilDeadline(terms, `${what} ${this.#quoted}`, call);
     this.#underWay.add(done);
     try {
       return await done;

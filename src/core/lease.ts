@@ -13,6 +13,7 @@ import { validityLeft } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import { Extensions } from './extensions.js';
 import type { ExtendItem, Verdict } from './operations.js';
+import type { Permit } from './registry.js';
 import { Release } from './release.js';
 
 /**
@@ -54,7 +55,7 @@ export interface LeaseObserver {
  * for clocks that run apart, as Redlock does
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
-export class Lease extends Release implements ExtendItem {
+export class Lease extends Release implements ExtendItem, Permit {
   stage: Stage = 'over';
   slots: readonly number[] = [];
   fencingToken = 0;
@@ -171,7 +172,7 @@ export class Lease extends Release implements ExtendItem {
     else beats.wakeAround(now + dueIn, now);
   }
 
-  override beat(now: number, mayEnd: boolean): boolean {
+  beat(now: number, mayEnd: boolean): boolean {
     if (this.stage !== 'held') return false;
     const { remaining } = this;
     if (remaining > 0) this.#extendIfDue(now, remaining);
@@ -295,7 +296,7 @@ export class Lease extends Release implements ExtendItem {
     if (error instanceof UnfitServerError) this.lose('expired', failure);
   }
 
-  override lose(reason: LostReason, cause?: unknown): void {
+  lose(reason: LostReason, cause?: unknown): void {
     const error = this.#markLost(reason, cause);
     if (error !== undefined) this.#notifyLost(error);
   }
@@ -383,12 +384,12 @@ export class Lease extends Release implements ExtendItem {
    * A later token under the id of a held ticket: a call that was late was granted again. The ticket
    * that is held was lost with the server's data, and its slots may belong to another holder.
    */
-  override onGrant({ fencingToken }: PushedGrant): void {
+  onGrant({ fencingToken }: PushedGrant): void {
     if (this.stage === 'held' && fencingToken > this.fencingToken) this.onReportedGone();
   }
 
   /** Any program may send a message: an extension shows whether it is true. */
-  override onReportedGone(): void {
+  onReportedGone(): void {
     if (this.stage !== 'held' || this.#isReportedGone) return;
     this.#isReportedGone = true;
     this.renew();

@@ -10,10 +10,10 @@ import { Admin } from './admin.js';
 import { Client } from './client.js';
 import { Inbox } from './inbox.js';
 import { Lease } from './lease.js';
+import type { LinkOptions } from './operations.js';
 import { Releases } from './release.js';
 import type { AcquireParams } from './request.js';
 import { publishGrant, Request } from './request.js';
-import type { LinkOptions } from './semaphore-link.js';
 import { SemaphoreLink } from './semaphore-link.js';
 import { Waiters } from './waiters.js';
 
@@ -102,6 +102,6 @@ export class LocalPermits {
   /** The first leases at once, if there is no time. */
   async #loseAllAfter(drain: number): Promise<void> {
     if (drain > 0) await this.link.drain(drain);
-    await inSlices(this.link.permits.all(), (permit) => permit.lose('closed'));
+    await inSlices(this.link.permits.all(), (permit) => permit.lose?.('closed'));
   }
 }

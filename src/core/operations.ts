@@ -10,6 +10,7 @@ import type {
   Reply,
   TicketRequest,
 } from '../backends/backend.js';
+import type { BackoffOptions } from '../time/backoff.js';
 import type { Clock, Instant } from '../time/clock.js';
 import type { ServerClock } from '../time/server-clock.js';
 import type { Batcher, Item, Operation, Owner, Part } from './batcher.js';
@@ -18,15 +19,23 @@ import { MOST_IDS } from './batcher.js';
 /** A renewal costs the server a fifth of a grant. */
 const MOST_RENEWALS = 500;
 
+/** What the options of a semaphore object say of its calls. */
+export interface LinkOptions {
+  readonly limit: number;
+  readonly ttl: number;
+  /** 0: tickets are never extended, only watched. In milliseconds. */
+  readonly extendEvery: number;
+  readonly label: string;
+  readonly retry: BackoffOptions;
+  /** How many requests may wait; undefined: any number. */
+  readonly maxWaiting: number | undefined;
+  readonly rate: Rate | undefined;
+}
+
 /** A semaphore object, as its calls know it. */
 export interface Caller extends Owner {
   readonly call: PortCall;
-  readonly options: {
-    readonly ttl: number;
-    readonly label: string;
-    readonly maxWaiting: number | undefined;
-    readonly rate: Rate | undefined;
-  };
+  readonly options: LinkOptions;
   readonly serverClock: ServerClock;
   /** Takes what a reply says beside its verdicts. `sent`: the moment before the call left. */
   observe(reply: Reply, sent: Instant): void;

@@ -21,7 +21,10 @@ const SEARCH_TIMEOUT_MS = 5000;
  */
 const SEARCH_PAUSE_MS = 20;
 
-/** A request, a lease, or a ticket that is given back. */
+/**
+ * A request, a lease, or a ticket that is given back: the last of them hears of nothing but replies
+ * to its calls. Were it a stray, it would be gone before its release comes to find it.
+ */
 export interface Permit {
   readonly id: string;
   /** Where it is among the permits of its semaphore. */
@@ -32,17 +35,17 @@ export interface Permit {
    */
   endIfOverdue(now: number, mayEnd: boolean): boolean;
   /** The same of its lease, if it has one: that is extended in time, or over. */
-  beat(now: number, mayEnd: boolean): boolean;
+  beat?(now: number, mayEnd: boolean): boolean;
   /** It asks again if it waits; `isMissed`: and after a call that is under way. */
-  askAgain(isMissed: boolean): void;
+  askAgain?(isMissed: boolean): void;
   /** Its ticket was granted, as a message or the reply to another call says. */
-  onGrant(grant: PushedGrant): void;
+  onGrant?(grant: PushedGrant): void;
   /** A message says that the rate will allow it. */
-  onTurn(turn: PushedTurn): void;
+  onTurn?(turn: PushedTurn): void;
   /** A message says that its ticket was taken away. */
-  onReportedGone(): void;
+  onReportedGone?(): void;
   /** Its ticket was taken away, as the backend has confirmed, or `close` takes it. */
-  lose(reason: LostReason): void;
+  lose?(reason: LostReason): void;
 }
 
 /** A semaphore object of this process. */
@@ -99,20 +102,20 @@ export class Registry {
     for (const grant of grants) {
       const permit = this.#find(key, grant.id);
       if (permit === undefined) this.#giveBack(key, grant.id);
-      else permit.onGrant(grant);
+      else permit.onGrant?.(grant);
     }
   }
 
   onTurn(key: SemaphoreKey, turn: PushedTurn): void {
-    this.#find(key, turn.id)?.onTurn(turn);
+    this.#find(key, turn.id)?.onTurn?.(turn);
   }
 
   onEnded(key: SemaphoreKey, ended: readonly EndedTicket[]): void {
-    for (const { id } of ended) this.#find(key, id)?.onReportedGone();
+    for (const { id } of ended) this.#find(key, id)?.onReportedGone?.();
   }
 
   lose(key: SemaphoreKey, id: string, reason: 'missing' | 'revoked'): void {
-    this.#find(key, id)?.lose(reason);
+    this.#find(key, id)?.lose?.(reason);
   }
 
   askSoon(place: string): void {

@@ -1,4 +1,3 @@
-import type { PushedGrant, PushedTurn } from '../backends/backend.js';
 import { WAITER_LEASE_MS } from '../backends/protocol.js';
 import { BackendError } from '../errors.js';
 import type { BackoffOptions } from '../time/backoff.js';
@@ -280,21 +279,6 @@ export class Release implements ReleaseItem, Permit {
 
   /** Its release has ended. */
   protected onReleased(): void {}
-
-  beat(_now: number, _mayEnd: boolean): boolean {
-    return false;
-  }
-
-  askAgain(_isMissed: boolean): void {}
-
-  // Given back as a stray, it would be gone before its release comes to find it.
-  onGrant(_grant: PushedGrant): void {}
-
-  onTurn(_turn: PushedTurn): void {}
-
-  onReportedGone(): void {}
-
-  lose(_reason: string, _cause?: unknown): void {}
 
   #error(what: string): BackendError {
     const { key, name } = this.link;

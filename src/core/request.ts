@@ -19,6 +19,7 @@ import type { Call } from './batcher.js';
 import type { LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { AcquireItem, Verdict } from './operations.js';
+import type { Permit } from './registry.js';
 import type { Waiters } from './waiters.js';
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
@@ -45,7 +46,7 @@ export interface AcquireParams {
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
  */
-export class Request extends Lease implements AcquireItem {
+export class Request extends Lease implements AcquireItem, Permit {
   /** Undefined: refused, which is an answer to `tryAcquire`. */
   readonly outcome: Promise<Lease | undefined>;
   arrival: number | undefined = undefined;
@@ -122,7 +123,7 @@ export class Request extends Lease implements AcquireItem {
     this.link.acquires.add(this);
   }
 
-  override askAgain(isMissed: boolean): void {
+  askAgain(isMissed: boolean): void {
     if (this.stage === 'waiting') this.ask();
     else if (isMissed && this.stage === 'sent') this.#repeats = true;
   }
@@ -262,7 +263,7 @@ export class Request extends Lease implements AcquireItem {
     else if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
-  override onTurn({ at }: PushedTurn): void {
+  onTurn({ at }: PushedTurn): void {
     if (this.isPending) this.#waiters.wakeAt(at);
   }
 

@@ -1,9 +1,8 @@
-import type { Call, Rate, Reply, SemaphoreKey } from '../backends/backend.js';
+import type { Call, Reply, SemaphoreKey } from '../backends/backend.js';
 import type { Keep } from '../backends/lease-keeper.js';
 import { placeOf } from '../backends/place-of.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { telemetry } from '../telemetry.js';
-import type { BackoffOptions } from '../time/backoff.js';
 import { awaitAtMost, callTimeout } from '../time/call-timeout.js';
 import type { Clock, Instant } from '../time/clock.js';
 import { SLICE } from '../time/in-slices.js';
@@ -11,25 +10,12 @@ import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Bundle } from './batcher.js';
 import type { Batchers, Client } from './client.js';
-import type { AcquireItem, Caller, ExtendItem, ReleaseItem } from './operations.js';
+import type { AcquireItem, Caller, ExtendItem, LinkOptions, ReleaseItem } from './operations.js';
 import { Permits } from './permits.js';
 import type { Permit } from './registry.js';
 
 /** How long an extension of a fresh grant may take: several fit into its claim time. */
 const CLAIM_TIMEOUT_MS = CLAIM_TIME_MS / 4;
-
-/** What the options of a semaphore object say of its calls. */
-export interface LinkOptions {
-  readonly limit: number;
-  readonly ttl: number;
-  /** 0: tickets are never extended, only watched. In milliseconds. */
-  readonly extendEvery: number;
-  readonly label: string;
-  readonly retry: BackoffOptions;
-  /** How many requests may wait; undefined: any number. */
-  readonly maxWaiting: number | undefined;
-  readonly rate: Rate | undefined;
-}
 
 /**
  * What the permits of one semaphore object share: what all their calls say, where they gather, what
@@ -114,7 +100,8 @@ export class SemaphoreLink implements Caller {
   #wake(how: 'endIfOverdue' | 'beat'): void {
     const now = this.clock.monotonic();
     let ended = 0;
-    for (const permit of this.permits.all()) if (permit[how](now, ended < SLICE)) ended += 1;
+    for (const permit of this.permits.all())
+      if (permit[how]?.(now, ended < SLICE) === true) ended += 1;
   }
 
   /** A caller waits for an answer, until that monotonic time. */
