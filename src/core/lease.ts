@@ -84,8 +84,8 @@ export class Lease extends Release implements ExtendItem, Permit {
     this.fencingToken = ticket.fencingToken;
     this.#validFrom = window.from;
     this.#validFor = window.duration;
-    const remaining = this.#left();
     const now = this.link.clock.monotonic();
+    const remaining = this.#left(now);
     if (remaining <= 0) return false;
     // A clock of the user's own may throw: none is read from here on.
     this.stage = 'held';
@@ -123,9 +123,9 @@ export class Lease extends Release implements ExtendItem, Permit {
     return this.stage === 'held' ? this.#left() : 0;
   }
 
-  #left(): number {
+  #left(now?: number): number {
     if (this.#validFrom === undefined || this.#kept?.loss !== undefined) return 0;
-    const left = validityLeft(this.#validFrom, this.#validFor, this.link.clock);
+    const left = validityLeft(this.#validFrom, this.#validFor, this.link.clock, now);
     return Math.max(0, left, this.#kept?.left ?? 0);
   }
 
@@ -343,11 +343,12 @@ export class Lease extends Release implements ExtendItem, Permit {
   release(): Promise<boolean> {
     // Nothing is left of a lease that was lost: its holder has stopped now, so the ticket need not
     // be left to expire.
-    const { remaining } = this;
+    const now = this.link.clock.monotonic();
+    const remaining = this.stage === 'held' ? this.#left(now) : 0;
     const about = telemetry.release.active ? this.#aboutRelease() : undefined;
     this.#isGivenBack = true;
     this.#stop('over', remaining > 0);
-    const released = this.giveBack(remaining);
+    const released = this.giveBack(now, remaining);
     if (about !== undefined) {
       released.then(
         (done) => telemetry.release.publish({ ...about, released: done, error: undefined }),

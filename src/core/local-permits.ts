@@ -46,7 +46,7 @@ export class LocalPermits {
   acquire(params: AcquireParams): Promise<Lease | undefined> {
     const request = this.newRequest(params);
     // A telemetry subscriber may have ended it.
-    if (request.isPending) request.ask();
+    if (request.isPending) request.ask(request.started);
     return request.outcome;
   }
 

@@ -176,18 +176,16 @@ export class Release implements ReleaseItem, Permit {
   }
 
   /** `remaining`: milliseconds of its lease left. */
-  protected giveBack(remaining: number): Promise<boolean> {
+  protected giveBack(now: number, remaining: number): Promise<boolean> {
     if (remaining <= 0) {
       this.withdraw();
       queueMicrotask(() => this.onReleased());
       return Promise.resolve(false);
     }
     return new Promise((resolve, reject) => {
-      const { clock, callTimeoutMs } = this.link;
-      const now = clock.monotonic();
       this.#resolve = resolve;
       this.#reject = reject;
-      this.deadline = now + Math.min(remaining, callTimeoutMs);
+      this.deadline = now + Math.min(remaining, this.link.callTimeoutMs);
       this.link.onAsked(this.deadline, now);
       this.#begin(now, remaining);
     });
@@ -210,9 +208,12 @@ export class Release implements ReleaseItem, Permit {
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
   answer(isReleased: Verdict, _call: Call): void {
     this.#isUnderWay = false;
-    const isHeld = this.link.clock.monotonic() < this.#leaseEnd;
-    this.#end(isReleased === true || (this.#isUnsure && isHeld));
+    this.#end(isReleased === true || (this.#isUnsure && this.#isInLease()));
     this.#releases.onWorked();
+  }
+
+  #isInLease(): boolean {
+    return this.link.clock.monotonic() < this.#leaseEnd;
   }
 
   fail(error: unknown, _call: Call): void {

@@ -58,7 +58,7 @@ export class Request extends Lease implements AcquireItem, Permit {
   #signal: AbortSignal | undefined;
   #onWaiting: AcquireParams['onWaiting'];
   /** Monotonic time at which it was made. */
-  readonly #started: number;
+  readonly started: number;
   /** How many calls it has left in. */
   #attempts = 0;
   /** Asks again as soon as its call is answered: the answer may be older than a grant. */
@@ -86,15 +86,15 @@ export class Request extends Lease implements AcquireItem, Permit {
     this.#timeout = timeout;
     this.#signal = signal;
     this.#onWaiting = onWaiting;
-    this.#started = link.clock.monotonic();
+    this.started = link.clock.monotonic();
     // A single try may take as long as one call.
-    this.deadline = this.#started + (this.wait ? (timeout ?? 0) : link.callTimeoutMs);
+    this.deadline = this.started + (this.wait ? (timeout ?? 0) : link.callTimeoutMs);
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
     link.permits.add(this);
-    link.onAsked(this.deadline, this.#started);
+    link.onAsked(this.deadline, this.started);
     if (signal !== undefined) {
       this.#onAbort = () => this.abandon(signal.reason);
       onceAborted(signal, this.#onAbort);
@@ -114,9 +114,9 @@ export class Request extends Lease implements AcquireItem, Permit {
     return this.stage === 'sent' || this.stage === 'waiting';
   }
 
-  ask(): void {
+  ask(now: number = this.link.clock.monotonic()): void {
     this.stage = 'sent';
-    this.#askedAt = this.link.clock.monotonic();
+    this.#askedAt = now;
     this.#isUnanswered = false;
     this.#repeats = false;
     this.#healthSeen = this.#waiters.inbox.healthChanges;
@@ -272,7 +272,7 @@ export class Request extends Lease implements AcquireItem, Permit {
     this.#settle();
     this.#waiters.onEnded(true);
     if (telemetry.grant.active) {
-      publishGrant(this, this.link.clock.monotonic() - this.#started, this.#attempts);
+      publishGrant(this, this.link.clock.monotonic() - this.started, this.#attempts);
     }
     this.#resolve(this);
   }
@@ -343,7 +343,7 @@ export class Request extends Lease implements AcquireItem, Permit {
     const timeout = this.#timeout;
     const trouble = this.#trouble(now);
     if (timeout === undefined) return acquiringFailed(key, trouble);
-    const [waited, attempts] = [now - this.#started, this.#attempts];
+    const [waited, attempts] = [now - this.started, this.#attempts];
     return new AcquireTimeoutError({ name: key.name, timeout, waited, attempts, limit }, trouble);
   }
 
