@@ -176,7 +176,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     } catch (error) {
       this.#failGathered(error);
     }
-    this.#stopIfIdle();
+    this.#goOn();
   };
 
   /** A clock of the user's own has thrown. */
@@ -272,6 +272,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
         if (!call.late) for (const item of part.items) item.fail(error, call);
       }
     }
+    this.#goOn();
   }
 
   #onError(call: CallUnderWay<O, I>, error: unknown): void {
@@ -284,13 +285,12 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     const isLast = this.#underWay.length === 1;
     this.#underWay = isLast ? NONE : this.#underWay.filter((one) => one !== call);
     if (call.isShared) this.#shared -= 1;
-    if (this.#gathered.length > 0) this.#flushSoon();
-    else this.#stopIfIdle();
   }
 
   /** No timer is set while no call is under way. */
-  #stopIfIdle(): void {
-    if (this.#underWay.length === 0 && !this.#flushing) this.#overdue.stop();
+  #goOn(): void {
+    if (this.#gathered.length > 0) this.#flushSoon();
+    else if (this.#underWay.length === 0 && !this.#flushing) this.#overdue.stop();
   }
 
   #endOverdue(): void {
@@ -315,6 +315,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
         for (const item of part.items) item.fail(error, call);
       }
     }
+    this.#goOn();
   }
 
   #repeat({ owner, items }: Part<O, I>, failed: Call, error: unknown): void {

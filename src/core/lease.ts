@@ -346,9 +346,10 @@ export class Lease extends Release implements ExtendItem, Permit {
     const now = this.link.clock.monotonic();
     const remaining = this.stage === 'held' ? this.#left(now) : 0;
     const about = telemetry.release.active ? this.#aboutRelease() : undefined;
+    // First, so that the timer of all goes on without a pause.
+    const released = this.giveBack(now, remaining);
     this.#isGivenBack = true;
     this.#stop('over', remaining > 0);
-    const released = this.giveBack(now, remaining);
     if (about !== undefined) {
       released.then(
         (done) => telemetry.release.publish({ ...about, released: done, error: undefined }),
