@@ -62,8 +62,8 @@ export interface Operation<O, I, R> {
   readonly name: string;
   /** Most ids in a call for several semaphores. */
   readonly mostIds: number;
-  /** As how many ids items count in a call for several semaphores. */
-  weightOf(items: readonly I[]): number;
+  /** As how many ids items count in a call for several semaphores. Left out: each as one. */
+  weightOf?(items: readonly I[]): number;
   /** Sends one call. Gives a reply for each part, in their order. */
   run(parts: readonly Part<O, I>[]): Promise<readonly R[]>;
   /** How long a call of them may take, in milliseconds. Left out: as the batcher's options say. */
@@ -199,7 +199,7 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     for (const bundle of bundles) {
       // What leaves alone takes no room from its neighbours.
       const isAlone = this.#isAlone(bundle.owner, call.sent.monotonic);
-      const weight = isAlone ? 0 : this.#operation.weightOf(bundle.items);
+      const weight = isAlone ? 0 : this.#weightOf(bundle.items);
       if (parts.length === MOST_IDS || (ids > 0 && ids + weight > this.#operation.mostIds)) break;
       ids += weight;
       taken += 1;
@@ -208,6 +208,10 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     }
     if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
     if (parts.length > 0) this.#send(call, parts);
+  }
+
+  #weightOf(items: readonly I[]): number {
+    return this.#operation.weightOf?.(items) ?? items.length;
   }
 
   #sendAlone(bundle: Bundle<O, I>): undefined {

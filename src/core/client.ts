@@ -2,20 +2,12 @@ import type { Backend } from '../backends/backend.js';
 import { newClientId } from '../backends/ticket-id.js';
 import type { Clock } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
-import { Batcher } from './batcher.js';
-import type { Acquires, Releases, Renewals } from './operations.js';
-import { acquireOperation, extendOperation, releaseOperation } from './operations.js';
+import type { Batchers } from './operations.js';
+import { batchersOf } from './operations.js';
 import { Registry } from './registry.js';
 import { WeakGroups } from './weak-groups.js';
 
 const ofBackend = new WeakMap<Backend, WeakMap<Clock, Client>>();
-
-/** Where the calls of semaphores of one lane travel that may take equally long. */
-export interface Batchers {
-  readonly acquires: Acquires;
-  readonly renewals: Renewals;
-  readonly releases: Releases;
-}
 
 /**
  * This process as one backend knows it: its name, its permits, and its calls, which travel together
@@ -60,14 +52,8 @@ export class Client {
     const name = `${callTimeoutMs} ${lane}`;
     let [batchers] = this.#batchers.of(name);
     if (batchers === undefined) {
-      const { backend, clock } = this;
       const isRetryable = (error: unknown): boolean => this.isRetryable(error);
-      const options = { clock, callTimeoutMs, isRetryable };
-      batchers = {
-        acquires: new Batcher(acquireOperation(backend, clock, callTimeoutMs), options),
-        renewals: new Batcher(extendOperation(backend), options),
-        releases: new Batcher(releaseOperation(backend), options),
-      };
+      batchers = batchersOf(this.backend, { clock: this.clock, callTimeoutMs, isRetryable });
       this.#batchers.add(name, batchers);
     }
     return batchers;

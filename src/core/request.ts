@@ -63,14 +63,11 @@ export class Request extends Lease implements AcquireItem, Permit {
   #attempts = 0;
   /** Asks again as soon as its call is answered: the answer may be older than a grant. */
   #repeats = false;
-  /** It is in a call that was not answered yet. */
-  #isUnanswered = false;
   /** What its inbox had seen when it asked last, and the monotonic time of that. */
   #healthSeen = 0;
   #askedAt = 0;
   /** What its `onWaiting` heard last, and when. */
   #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
-  #wasQueued = false;
   #onAbort: (() => void) | undefined;
   #resolve!: (lease: Lease | undefined) => void;
   #reject!: (error: unknown) => void;
@@ -117,7 +114,6 @@ export class Request extends Lease implements AcquireItem, Permit {
   ask(now: number = this.link.clock.monotonic()): void {
     this.stage = 'sent';
     this.#askedAt = now;
-    this.#isUnanswered = false;
     this.#repeats = false;
     this.#healthSeen = this.#waiters.inbox.healthChanges;
     this.link.acquires.add(this);
@@ -131,7 +127,6 @@ export class Request extends Lease implements AcquireItem, Permit {
   override leave(call: Call): boolean {
     if (call.operation !== 'acquire') return super.leave(call);
     if (!this.isPending) return false;
-    this.#isUnanswered = true;
     this.#attempts += 1;
     return true;
   }
@@ -145,9 +140,7 @@ export class Request extends Lease implements AcquireItem, Permit {
   }
 
   #onReply(call: Call): void {
-    if (call.late || this.stage !== 'sent') return;
-    this.stage = 'waiting';
-    this.#isUnanswered = false;
+    if (!call.late && this.stage === 'sent') this.stage = 'waiting';
   }
 
   #onVerdict(verdict: AcquireVerdict, call: Call): void {
@@ -205,7 +198,6 @@ export class Request extends Lease implements AcquireItem, Permit {
   }
 
   #queue({ arrival, progress }: QueuedVerdict): void {
-    this.#wasQueued = true;
     this.arrival = arrival;
     if (progress !== undefined) this.#report(progress);
     this.#park();
@@ -351,11 +343,9 @@ export class Request extends Lease implements AcquireItem, Permit {
   #trouble(now: number): unknown {
     if (this.lastError !== undefined) return this.lastError;
     const waited = now - this.#askedAt;
-    const isSlow = waited >= SLOW_CALL_MS;
-    // It gathers behind calls that get no reply.
-    const isHeldUp = this.stage === 'sent' && this.#attempts === 0 && isSlow;
-    const isSilent = this.#isUnanswered && (!this.#wasQueued || isSlow);
-    return isSilent || isHeldUp ? new CallTimeoutError(waited) : undefined;
+    const isNew = this.#attempts > 0 && this.arrival === undefined;
+    const isSilent = this.stage === 'sent' && (isNew || waited >= SLOW_CALL_MS);
+    return isSilent ? new CallTimeoutError(waited) : undefined;
   }
 }
 

@@ -9,8 +9,15 @@ import { SLICE } from '../time/in-slices.js';
 import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Bundle } from './batcher.js';
-import type { Batchers, Client } from './client.js';
-import type { AcquireItem, Caller, ExtendItem, LinkOptions, ReleaseItem } from './operations.js';
+import type { Client } from './client.js';
+import type {
+  AcquireItem,
+  Batchers,
+  Caller,
+  ExtendItem,
+  LinkOptions,
+  ReleaseItem,
+} from './operations.js';
 import { Permits } from './permits.js';
 import type { Permit } from './registry.js';
 
