@@ -1,5 +1,6 @@
 import type { EndedTicket, Listening, PushedGrant, PushedTurn } from '../backends/backend.js';
-import type { Clock, Timer } from '../time/clock.js';
+import type { Clock } from '../time/clock.js';
+import { Wakeup } from '../time/shared-timer.js';
 import type { Client } from './client.js';
 import type { Registry } from './registry.js';
 import { WeakGroups } from './weak-groups.js';
@@ -40,8 +41,8 @@ export class Inbox {
   /** Semaphores with requests that wait for a push. */
   readonly #waiting = new Set<InboxReader>();
   #listening: Listening | undefined;
-  #linger: Timer | undefined;
-  #retry: Timer | undefined;
+  readonly #linger: Wakeup;
+  readonly #retry: Wakeup;
   /** By the monotonic clock: when a subscription may be opened again. */
   #opensAt = -Infinity;
   /** Settles when all subscriptions that were given up have ended. */
@@ -66,14 +67,15 @@ export class Inbox {
     this.#clock = clock;
     this.#registry = registry;
     this.#prefix = prefix;
+    this.#linger = new Wakeup(clock, false, () => void this.close());
+    this.#retry = new Wakeup(clock, false, () => this.#listen());
     const listen = backend.listen?.bind(backend);
     this.#open = listen && (() => listen(name, prefix, this.#listener));
   }
 
   /** Lets `reader` know of the subscription's health, and opens one if there is none. */
   add(reader: InboxReader): void {
-    this.#linger?.cancel();
-    this.#linger = undefined;
+    this.#linger.stop();
     this.#waiting.add(reader);
     this.#listen();
   }
@@ -85,40 +87,29 @@ export class Inbox {
   }
 
   #closeLater(): void {
-    this.#linger?.cancel();
-    const pause = this.healthy ? LINGER_MS : CONNECTING_LINGER_MS;
-    this.#linger = this.#clock.schedule(() => void this.close(), pause, false);
+    this.#linger.stop();
+    const now = this.#clock.monotonic();
+    this.#linger.wakeBy(now + (this.healthy ? LINGER_MS : CONNECTING_LINGER_MS), now);
   }
 
   async close(): Promise<void> {
     if (this.#waiting.size > 0) return;
-    this.#linger?.cancel();
-    this.#linger = undefined;
-    this.#retry?.cancel();
-    this.#retry = undefined;
+    this.#linger.stop();
+    this.#retry.stop();
     this.healthy = false;
     this.#giveUp();
     await this.#ended;
   }
 
   #listen(): void {
-    if (this.#listening !== undefined || this.#retry !== undefined) return;
-    const pause = this.#opensAt - this.#clock.monotonic();
-    if (pause <= 0) this.#openNow();
-    else this.#retry = this.#clock.schedule(() => this.#listenAgain(), pause, false);
-  }
-
-  #openNow(): void {
+    if (this.#listening !== undefined) return;
+    const now = this.#clock.monotonic();
+    if (now < this.#opensAt) return this.#retry.wakeBy(this.#opensAt, now);
     try {
       this.#listening = this.#open?.();
     } catch {
       this.#listener.onFailed();
     }
-  }
-
-  #listenAgain(): void {
-    this.#retry = undefined;
-    this.#listen();
   }
 
   #giveUp(): void {

@@ -59,9 +59,9 @@ export class LocalPermits {
   async adopt(id: string, permits: number): Promise<Lease | undefined> {
     const { client, key } = this.link;
     const newId = adoptedId(client.registry.newId(permits), id);
-    const adopted = await this.admin.adopt(id, newId);
-    if (adopted === undefined) return undefined;
-    const { ticket, sent } = adopted;
+    const { reply, sent } = await this.admin.adopt(id, newId);
+    const { ticket } = reply;
+    if (ticket === undefined) return undefined;
     const lease = new Lease(this.releases, newId);
     if (!lease.hold(ticket, { from: sent, duration: lease.ttl }, true)) return undefined;
     this.link.permits.add(lease);

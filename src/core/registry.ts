@@ -57,11 +57,6 @@ export interface LocalSemaphore {
   askSoon(): void;
 }
 
-interface Search {
-  readonly key: SemaphoreKey;
-  readonly limit: number;
-}
-
 /** The semaphore objects of this process on one backend: a grant finds its request by its id. */
 export class Registry {
   readonly #backend: Backend;
@@ -70,9 +65,9 @@ export class Registry {
   #lastNumber = 0;
   // Its users, its handles and its timers keep a semaphore alive: unused names take no memory.
   readonly #semaphores = new WeakGroups<LocalSemaphore>();
-  /** By place: the semaphores among whose tickets strays are searched for, one after the other. */
-  readonly #searches = new Map<string, Search>();
-  #searching = false;
+  /** Places of the semaphores among whose tickets strays are searched for, one after the other. */
+  readonly #searches = new Set<string>();
+  #searched: Promise<void> = Promise.resolve();
 
   /** `name`: of this process, in the ids that it makes. */
   constructor(backend: Backend, clock: Clock, name: string) {
@@ -127,23 +122,14 @@ export class Registry {
    * tickets that were given back. No other process can know that they are strays.
    */
   searchStrays(key: SemaphoreKey, limit: number): void {
-    this.#searches.set(placeOf(key), { key, limit });
-    if (!this.#searching) void this.#searchAll();
+    const place = placeOf(key);
+    if (this.#searches.has(place)) return;
+    this.#searches.add(place);
+    this.#searched = this.#searched.then(() => this.#search(key, limit));
   }
 
-  async #searchAll(): Promise<void> {
-    this.#searching = true;
-    for (const [place, search] of this.#searches) {
-      this.#searches.delete(place);
-      await this.#search(search);
-      await new Promise<void>((resolve) => {
-        this.#clock.schedule(resolve, SEARCH_PAUSE_MS, false);
-      });
-    }
-    this.#searching = false;
-  }
-
-  async #search({ key, limit }: Search): Promise<void> {
+  async #search(key: SemaphoreKey, limit: number): Promise<void> {
+    this.#searches.delete(placeOf(key));
     try {
       const call = this.#backend.inspect({ key, limit });
       const { holders, waiters } = await withTimeout(this.#clock, SEARCH_TIMEOUT_MS, call);
@@ -153,6 +139,9 @@ export class Registry {
     } catch {
       // Each stray shows when it is granted, too.
     }
+    await new Promise<void>((resolve) => {
+      this.#clock.schedule(resolve, SEARCH_PAUSE_MS, false);
+    });
   }
 
   #find(key: SemaphoreKey, id: string): Permit | undefined {

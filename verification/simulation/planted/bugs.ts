@@ -170,8 +170,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: 286c0b9',
     what: 'A setLimit that failed for its caller takes effect later',
     file: 'core/admin.ts',
-    find: 'setLimit({ ...call, notAfter })',
-    replace: 'setLimit(notAfter === undefined ? { ...call, notAfter } : call)',
+    find: 'backend.setLimit?.({ ...call, newLimit })',
+    replace: 'backend.setLimit?.({ ...call, newLimit, notAfter: undefined })',
     faults: ['hang', 'straggle', 'duplicate'],
   },
   {
