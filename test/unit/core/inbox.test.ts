@@ -75,7 +75,7 @@ describe('a subscription', () => {
     const schedule = spy(clock, 'schedule');
     await clock.advance(10_099);
     // The timer that is set keeps no process alive.
-    expect(schedule.args.at(-1)?.[2]).to.equal(false);
+    expect(schedule.args.at(-1)?.slice(2)).to.deep.equal([false]);
     expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([1, 0]);
     await clock.advance(1);
     expect([backend.listeners.length, backend.closedListeners]).to.deep.equal([0, 1]);
