@@ -4,6 +4,7 @@ import type { Clock } from '../time/clock.js';
 import { ServerClock } from '../time/server-clock.js';
 import type { Batchers } from './operations.js';
 import { batchersOf } from './operations.js';
+import type { Inbox } from './inbox.js';
 import { Registry } from './registry.js';
 import { WeakGroups } from './weak-groups.js';
 
@@ -18,6 +19,8 @@ export class Client {
   readonly backend: Backend;
   readonly clock: Clock;
   readonly registry: Registry;
+  /** By prefix. Their readers, their subscriptions and their timers keep them alive. */
+  readonly inboxes: WeakGroups<Inbox> = new WeakGroups();
   readonly #serverClock: ServerClock;
   // Their semaphores keep them alive: on a cluster each semaphore has its own.
   readonly #batchers = new WeakGroups<Batchers>();
@@ -49,13 +52,9 @@ export class Client {
 
   /** Shared with what has the same `lane` and the same time limit of a call, in milliseconds. */
   batchers(lane: string, callTimeoutMs: number): Batchers {
-    const name = `${callTimeoutMs} ${lane}`;
-    let [batchers] = this.#batchers.of(name);
-    if (batchers === undefined) {
+    return this.#batchers.one(`${callTimeoutMs} ${lane}`, () => {
       const isRetryable = (error: unknown): boolean => this.isRetryable(error);
-      batchers = batchersOf(this.backend, { clock: this.clock, callTimeoutMs, isRetryable });
-      this.#batchers.add(name, batchers);
-    }
-    return batchers;
+      return batchersOf(this.backend, { clock: this.clock, callTimeoutMs, isRetryable });
+    });
   }
 }

@@ -3,7 +3,6 @@ import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Client } from './client.js';
 import type { Registry } from './registry.js';
-import { WeakGroups } from './weak-groups.js';
 
 /**
  * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
@@ -25,9 +24,6 @@ const RESUBSCRIBE_DELAY_MS = 5000;
 export interface InboxReader {
   onHealth(healthy: boolean): void;
 }
-
-// Its readers, its subscription and its timers keep an inbox alive: unused prefixes take no memory.
-const inboxes = new WeakMap<Client, WeakGroups<Inbox>>();
 
 /**
  * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client
@@ -56,11 +52,7 @@ export class Inbox {
   #interrupted = false;
 
   static of(client: Client, prefix: string): Inbox {
-    let byPrefix = inboxes.get(client);
-    if (byPrefix === undefined) inboxes.set(client, (byPrefix = new WeakGroups()));
-    let [inbox] = byPrefix.of(prefix);
-    if (inbox === undefined) byPrefix.add(prefix, (inbox = new Inbox(client, prefix)));
-    return inbox;
+    return client.inboxes.one(prefix, () => new Inbox(client, prefix));
   }
 
   constructor({ backend, name, clock, registry }: Client, prefix: string) {

@@ -96,13 +96,10 @@ export class Renewer {
   }
 
   #releasesOf(number: number, { key, ...about }: KeptSemaphore): Releases {
-    let releases = this.#semaphores.of(String(number))[0];
-    if (releases === undefined) {
+    return this.#semaphores.one(String(number), () => {
       const options = { ...about, label: '', maxWaiting: undefined, rate: undefined };
-      releases = new Releases(new SemaphoreLink(this.#client, key, options));
-      this.#semaphores.add(String(number), releases);
-    }
-    return releases;
+      return new Releases(new SemaphoreLink(this.#client, key, options));
+    });
   }
 
   #stop(place: number): void {
