@@ -328,7 +328,7 @@ export class Lease extends Release implements ExtendItem, Permit {
   #stop(stage: 'lost' | 'over', staysKnown = false): void {
     const wasHeld = this.stage === 'held';
     if (this.stage !== 'lost') this.stage = stage;
-    if (wasHeld && !staysKnown) this.link.permits.remove(this);
+    if (wasHeld && !staysKnown) this.link.forget(this);
     if (wasHeld) this.#kept?.stop();
     if (wasHeld) this.link.onHeldNoMore();
     this.#extensions?.end(() => this.lossError());

@@ -64,7 +64,7 @@ export class LocalPermits {
     if (ticket === undefined) return undefined;
     const lease = new Lease(this.releases, newId);
     if (!lease.hold(ticket, { from: sent, duration: lease.ttl }, true)) return undefined;
-    this.link.permits.add(lease);
+    this.link.know(lease);
     if (telemetry.grant.active) publishGrant(lease, 0, 0);
     // A call that ran twice found the ticket under its new id already.
     if (ticket.before !== newId) client.registry.lose(key, ticket.before, 'missing');
@@ -93,15 +93,15 @@ export class LocalPermits {
   }
 
   #abandonAll(reason: () => Error): Promise<void> {
-    const requests = this.link.permits
-      .all()
-      .flatMap((permit) => (permit instanceof Request && permit.isPending ? permit : []));
+    const requests = [...this.link.permits.values()].flatMap((permit) =>
+      permit instanceof Request && permit.isPending ? permit : [],
+    );
     return inSlices(requests, (request) => request.abandon(reason()));
   }
 
   /** The first leases at once, if there is no time. */
   async #loseAllAfter(drain: number): Promise<void> {
     if (drain > 0) await this.link.drain(drain);
-    await inSlices(this.link.permits.all(), (permit) => permit.lose?.('closed'));
+    await inSlices([...this.link.permits.values()], (permit) => permit.lose?.('closed'));
   }
 }

@@ -27,8 +27,6 @@ const SEARCH_PAUSE_MS = 20;
  */
 export interface Permit {
   readonly id: string;
-  /** Where it is among the permits of its semaphore. */
-  place: number;
   /**
    * Its caller has waited for long enough, or is woken again then. True: it has; it ends only if it
    * may, and else in the next turn.
@@ -50,7 +48,7 @@ export interface Permit {
 
 /** A semaphore object of this process. */
 export interface LocalSemaphore {
-  readonly link: { readonly permits: { find(id: string): Permit | undefined } };
+  readonly link: { readonly permits: ReadonlyMap<string, Permit> };
   /** Gives back a ticket or a request that no object of this process wants. */
   readonly releases: { giveBack(id: string): void };
   /** A grant may have been lost on its way: its requests ask again soon. */
@@ -146,7 +144,7 @@ export class Registry {
 
   #find(key: SemaphoreKey, id: string): Permit | undefined {
     for (const semaphore of this.#semaphores.of(placeOf(key))) {
-      const permit = semaphore.link.permits.find(id);
+      const permit = semaphore.link.permits.get(id);
       if (permit !== undefined) return permit;
     }
     return undefined;

@@ -60,7 +60,7 @@ export class Releases {
     if (this.#strays.size === MOST_STRAYS) return;
     const stray = new Release(this, id);
     this.#strays.add(stray);
-    this.link.permits.add(stray);
+    this.link.know(stray);
     stray.withdraw();
   }
 
@@ -110,7 +110,7 @@ export class Releases {
   onEnded(release: Release): void {
     this.#failed.delete(release);
     this.#strays.delete(release);
-    this.link.permits.remove(release);
+    this.link.forget(release);
   }
 
   /** @internal It has ended, or is refused: `drained` waits for it no more. */
@@ -140,7 +140,6 @@ export class Releases {
  */
 export class Release implements ReleaseItem, Permit {
   readonly id: string;
-  place = -1;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
@@ -271,7 +270,7 @@ export class Release implements ReleaseItem, Permit {
     this.#resolve = undefined;
     this.#reject = undefined;
     this.deadline = Infinity;
-    this.link.permits.remove(this);
+    this.link.forget(this);
     this.link.onAnswered();
     this.onReleased();
     if (typeof outcome === 'boolean') resolve(outcome);

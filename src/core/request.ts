@@ -90,7 +90,7 @@ export class Request extends Lease implements AcquireItem, Permit {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    link.permits.add(this);
+    link.know(this);
     link.onAsked(this.deadline, this.started);
     if (signal !== undefined) {
       this.#onAbort = () => this.abandon(signal.reason);
@@ -307,7 +307,7 @@ export class Request extends Lease implements AcquireItem, Permit {
   #end(): void {
     this.stage = 'over';
     this.#settle();
-    this.link.permits.remove(this);
+    this.link.forget(this);
     this.#waiters.onEnded(false);
   }
 

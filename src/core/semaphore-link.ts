@@ -18,7 +18,6 @@ import type {
   LinkOptions,
   ReleaseItem,
 } from './operations.js';
-import { Permits } from './permits.js';
 import type { Permit } from './registry.js';
 
 /** How long an extension of a fresh grant may take: several fit into its claim time. */
@@ -49,7 +48,7 @@ export class SemaphoreLink implements Caller {
   /** Has another thread renew a lease. */
   readonly keep: Keep | undefined;
   /** Requests, leases and releases, until no reply or message about them matters. */
-  readonly permits: Permits<Permit> = new Permits();
+  readonly permits: Map<string, Permit> = new Map();
   /**
    * Wakes callers who have waited for long enough. It keeps the process alive, a lease does not.
    */
@@ -107,8 +106,16 @@ export class SemaphoreLink implements Caller {
   #wake(how: 'endIfOverdue' | 'beat'): void {
     const now = this.clock.monotonic();
     let ended = 0;
-    for (const permit of this.permits.all())
+    for (const permit of this.permits.values())
       if (permit[how]?.(now, ended < SLICE) === true) ended += 1;
+  }
+
+  know(permit: Permit): void {
+    this.permits.set(permit.id, permit);
+  }
+
+  forget(permit: Permit): void {
+    if (this.permits.get(permit.id) === permit) this.permits.delete(permit.id);
   }
 
   /** A caller waits for an answer, until that monotonic time. */

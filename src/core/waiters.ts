@@ -99,7 +99,7 @@ export class Waiters implements InboxReader, LocalSemaphore {
   tryAgain(isMissed = false): void {
     this.#nextTry.stop();
     this.#startPause(this.#pauses + 1);
-    for (const permit of this.link.permits.all()) permit.askAgain?.(isMissed);
+    for (const permit of this.link.permits.values()) permit.askAgain?.(isMissed);
   }
 
   /** Sets the next try, unless an earlier one is set. */

@@ -88,7 +88,7 @@ export class Renewer {
       onReleased: () => undefined,
     });
     this.#kept.set(place, lease);
-    releases.link.permits.add(lease);
+    releases.link.know(lease);
     if (!lease.hold(ticket, windowOf(now, remaining), true)) return this.#release(place);
     // A grant that was pushed lives for its claim time only, until it is first renewed.
     const dueIn = Math.min(semaphore.extendEvery || Infinity, remaining / 2);
