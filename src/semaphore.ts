@@ -185,7 +185,7 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
     this.#assertOpen();
     const permits = resolveTry(options);
     this.#checkPermits(permits);
-    const lease = await this.#permits.acquire({ permits, timeout: undefined, signal: undefined });
+    const lease = await this.#permits.acquire({ permits });
     return lease === undefined ? null : this.#keep(lease);
   }
 

@@ -1,26 +1,19 @@
 import type { Backend, SemaphoreKey } from '../backends/backend.js';
-import type { LeaseKeeper } from '../backends/lease-keeper.js';
 import { adoptedId } from '../backends/ticket-id.js';
 import { ClosedError } from '../errors.js';
+import type { ResolvedOptions } from '../options.js';
 import { telemetry } from '../telemetry.js';
-import type { Clock } from '../time/clock.js';
 import { nextTick } from '../time/clock.js';
 import { inSlices } from '../time/in-slices.js';
 import { Admin } from './admin.js';
 import { Client } from './client.js';
 import { Inbox } from './inbox.js';
 import { Lease } from './lease.js';
-import type { LinkOptions } from './operations.js';
 import { Releases } from './release.js';
 import type { AcquireParams } from './request.js';
 import { publishGrant, Request } from './request.js';
 import { SemaphoreLink } from './semaphore-link.js';
 import { Waiters } from './waiters.js';
-
-interface LocalOptions extends LinkOptions {
-  readonly clock: Clock;
-  readonly keeper: LeaseKeeper | undefined;
-}
 
 /**
  * The permits of one semaphore object: a request waits, a lease is held, a release gives it back.
@@ -32,7 +25,7 @@ export class LocalPermits {
   readonly admin: Admin;
   readonly #inbox: Inbox;
 
-  constructor(backend: Backend, key: SemaphoreKey, options: LocalOptions) {
+  constructor(backend: Backend, key: SemaphoreKey, options: ResolvedOptions) {
     const client = Client.of(backend, options.clock);
     const keep = options.keeper?.open({ ...options, key }, backend, options.clock);
     this.link = new SemaphoreLink(client, key, options, keep);

@@ -3,47 +3,26 @@ import type {
   AcquireReply,
   AcquireVerdict,
   Backend,
-  Call as PortCall,
   ExtendCall,
   ExtendReply,
-  Rate,
   ReleaseCall,
   ReleaseReply,
   Reply,
   TicketRequest,
 } from '../backends/backend.js';
-import type { BackoffOptions } from '../time/backoff.js';
-import type { Instant } from '../time/clock.js';
-import type { ServerClock } from '../time/server-clock.js';
-import type { BatcherOptions, Call, Item, Owner, Part } from './batcher.js';
+import type { ResolvedOptions } from '../options.js';
+import type { BatcherOptions, Call, Item, Part } from './batcher.js';
 import { Batcher, MOST_IDS } from './batcher.js';
+import type { SemaphoreLink } from './semaphore-link.js';
 
 /** A renewal costs the server a fifth of a grant. */
 const MOST_RENEWALS = 500;
 
 /** What the options of a semaphore object say of its calls. */
-export interface LinkOptions {
-  readonly limit: number;
-  readonly ttl: number;
-  /** 0: tickets are never extended, only watched. In milliseconds. */
-  readonly extendEvery: number;
-  readonly label: string;
-  readonly retry: BackoffOptions;
-  /** How many requests may wait; undefined: any number. */
-  readonly maxWaiting: number | undefined;
-  readonly rate: Rate | undefined;
-}
-
-/** A semaphore object, as its calls know it. */
-export interface Caller extends Owner {
-  readonly call: PortCall;
-  readonly options: LinkOptions;
-  readonly serverClock: ServerClock;
-  /** Takes what a reply says beside its verdicts. `sent`: the moment before the call left. */
-  observe(reply: Reply, sent: Instant): void;
-  /** Server time at which a request of it should ask again; undefined: no such time is known. */
-  askAgainAt: number | undefined;
-}
+export type LinkOptions = Pick<
+  ResolvedOptions,
+  'limit' | 'ttl' | 'extendEvery' | 'label' | 'retry' | 'maxWaiting' | 'rate'
+>;
 
 /** Whether a ticket was extended, or why not. */
 export type ExtendVerdict = 'extended' | 'missing' | 'revoked';
@@ -68,13 +47,13 @@ export interface ReleaseItem extends Item<ReleaseVerdict> {
   readonly id: string;
 }
 
-type AcquirePart = Part<Caller, AcquireItem>;
+type AcquirePart = Part<SemaphoreLink, AcquireItem>;
 
 /** Where the calls of semaphores of one lane travel that may take equally long. */
 export interface Batchers {
-  readonly acquires: Batcher<Caller, AcquireItem, AcquireReply>;
-  readonly renewals: Batcher<Caller, ExtendItem, ExtendReply>;
-  readonly releases: Batcher<Caller, ReleaseItem, ReleaseReply>;
+  readonly acquires: Batcher<SemaphoreLink, AcquireItem, AcquireReply>;
+  readonly renewals: Batcher<SemaphoreLink, ExtendItem, ExtendReply>;
+  readonly releases: Batcher<SemaphoreLink, ReleaseItem, ReleaseReply>;
 }
 
 // Not written where they are used: each use would make a function.
@@ -96,13 +75,15 @@ export function batchersOf(backend: Backend, options: BatcherOptions): Batchers 
   const extend = {
     name: 'extend',
     mostIds: MOST_RENEWALS,
-    run: (parts: readonly Part<Caller, ExtendItem>[]) => backend.extend(parts.map(extendCall)),
+    run: (parts: readonly Part<SemaphoreLink, ExtendItem>[]) =>
+      backend.extend(parts.map(extendCall)),
     deliver: answering(extended),
   };
   const release = {
     name: 'release',
     mostIds: MOST_IDS,
-    run: (parts: readonly Part<Caller, ReleaseItem>[]) => backend.release(parts.map(releaseCall)),
+    run: (parts: readonly Part<SemaphoreLink, ReleaseItem>[]) =>
+      backend.release(parts.map(releaseCall)),
     deliver: answering(released),
   };
   return {
@@ -116,7 +97,7 @@ export function batchersOf(backend: Backend, options: BatcherOptions): Batchers 
 function answering<I extends Item<V>, R extends Reply, V>(
   verdictOf: (reply: R, place: number, item: I) => V,
 ) {
-  return ({ owner, items }: Part<Caller, I>, reply: R, call: Call): void => {
+  return ({ owner, items }: Part<SemaphoreLink, I>, reply: R, call: Call): void => {
     owner.observe(reply, call.sent);
     // By index: an iterator costs more on this path.
     for (let i = 0; i < items.length; i += 1) {
@@ -148,12 +129,15 @@ function released(reply: ReleaseReply, place: number, _item: ReleaseItem): Relea
   return reply.released[place] === true;
 }
 
-function extendCall({ owner: { call, options }, items }: Part<Caller, ExtendItem>): ExtendCall {
+function extendCall({
+  owner: { call, options },
+  items,
+}: Part<SemaphoreLink, ExtendItem>): ExtendCall {
   const fencingTokens = items.map(({ fencingToken }) => fencingToken);
   return { ...call, ttl: options.ttl, ids: items.map(idOf), fencingTokens };
 }
 
-function releaseCall({ owner: { call }, items }: Part<Caller, ReleaseItem>): ReleaseCall {
+function releaseCall({ owner: { call }, items }: Part<SemaphoreLink, ReleaseItem>): ReleaseCall {
   const { key, limit, client } = call;
   return { key, limit, client, ids: items.map(idOf) };
 }

@@ -143,7 +143,7 @@ export class Release implements ReleaseItem, Permit {
   /** Of the last call that failed. */
   lastError: unknown = undefined;
   /** Monotonic time by which its caller needs an answer; Infinity: no caller waits. */
-  deadline = Infinity;
+  deadline: number = Infinity;
   readonly #releases: Releases;
   #isBegun = false;
   #isDone = false;

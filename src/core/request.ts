@@ -9,6 +9,7 @@ import type {
 } from '../backends/backend.js';
 import { CLAIM_TIME_MS } from '../backends/protocol.js';
 import { AcquireTimeoutError, BackendError, QueueFullError } from '../errors.js';
+import type { ResolvedAcquire } from '../options.js';
 import { tooManyPermits } from '../options.js';
 import { telemetry } from '../telemetry.js';
 import { CallTimeoutError } from '../time/call-timeout.js';
@@ -28,19 +29,8 @@ const SLOW_CALL_MS = 50;
 /** `onWaiting` is called at most that often, in milliseconds. */
 const REPORT_EVERY_MS = 1000;
 
-export interface AcquireParams {
-  readonly permits: number;
-  /**
-   * What the caller allowed, in milliseconds; Infinity: no limit; 0: one try. Undefined: one try
-   * whose refusal is no error.
-   */
-  readonly timeout: number | undefined;
-  readonly signal: AbortSignal | undefined;
-  /** Left out: priority 0, no group. */
-  readonly order?: RequestOrder | undefined;
-  /** Hears how long it may have to wait. */
-  readonly onWaiting?: ((progress: QueueProgress) => void | Promise<void>) | undefined;
-}
+/** Without `timeout` it is one try, whose refusal is no error. */
+export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedAcquire>;
 
 /**
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or

@@ -8,16 +8,9 @@ import type { Clock, Instant } from '../time/clock.js';
 import { SLICE } from '../time/in-slices.js';
 import type { ServerClock } from '../time/server-clock.js';
 import { Wakeup } from '../time/shared-timer.js';
-import type { Bundle } from './batcher.js';
+import type { Bundle, Owner } from './batcher.js';
 import type { Client } from './client.js';
-import type {
-  AcquireItem,
-  Batchers,
-  Caller,
-  ExtendItem,
-  LinkOptions,
-  ReleaseItem,
-} from './operations.js';
+import type { AcquireItem, Batchers, ExtendItem, LinkOptions, ReleaseItem } from './operations.js';
 import type { Permit } from './registry.js';
 
 /** How long an extension of a fresh grant may take: several fit into its claim time. */
@@ -27,7 +20,7 @@ const CLAIM_TIMEOUT_MS = CLAIM_TIME_MS / 4;
  * What the permits of one semaphore object share: what all their calls say, where they gather, what
  * the replies say of the limit, and the two timers that wake them.
  */
-export class SemaphoreLink implements Caller {
+export class SemaphoreLink implements Owner {
   readonly client: Client;
   readonly clock: Clock;
   readonly options: LinkOptions;
@@ -40,11 +33,11 @@ export class SemaphoreLink implements Caller {
   readonly callTimeoutMs: number;
   /** Kept alive by their semaphores. */
   readonly batchers: readonly Batchers[];
-  readonly acquires: Bundle<Caller, AcquireItem>;
-  readonly renewals: Bundle<Caller, ExtendItem>;
+  readonly acquires: Bundle<SemaphoreLink, AcquireItem>;
+  readonly renewals: Bundle<SemaphoreLink, ExtendItem>;
   /** The first extensions of pushed grants. */
-  readonly claims: Bundle<Caller, ExtendItem>;
-  readonly releases: Bundle<Caller, ReleaseItem>;
+  readonly claims: Bundle<SemaphoreLink, ExtendItem>;
+  readonly releases: Bundle<SemaphoreLink, ReleaseItem>;
   /** Has another thread renew a lease. */
   readonly keep: Keep | undefined;
   /** Requests, leases and releases, until no reply or message about them matters. */
@@ -55,6 +48,7 @@ export class SemaphoreLink implements Caller {
   readonly deadlines: Wakeup;
   /** Wakes leases. It is not set while nothing is held. */
   readonly beats: Wakeup;
+  /** Server time at which a request should ask again; undefined: no such time is known. */
   askAgainAt: number | undefined = undefined;
   #limit: number;
   #otherLimit: number | undefined;

@@ -28,9 +28,7 @@ export function acquireTogether(
 ): Promise<readonly Lease[] | undefined> | 'unable' {
   const link = parts[0]?.local.link;
   if (link === undefined || !canTakeTogether(parts, link)) return 'unable';
-  const requests = parts.map(({ local, permits }) =>
-    local.newRequest({ permits, timeout: undefined, signal }),
-  );
+  const requests = parts.map(({ local, permits }) => local.newRequest({ permits, signal }));
   send(requests, link.client);
   return allOrNone(requests);
 }

@@ -90,6 +90,10 @@ export function instant(clock: Clock): Instant {
  * while a virtual machine is suspended, and the wall clock may be set back: a lease must survive
  * neither. `now`: the monotonic time, where it was read a moment ago.
  */
-export function elapsedSince(start: Instant, clock: Clock, now = clock.monotonic()): number {
+export function elapsedSince(
+  start: Instant,
+  clock: Clock,
+  now: number = clock.monotonic(),
+): number {
   return Math.max(now - start.monotonic, clock.wall() - start.wall);
 }
