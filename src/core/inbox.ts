@@ -3,6 +3,7 @@ import type { Clock } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Client } from './client.js';
 import type { Registry } from './registry.js';
+import type { Waiters } from './waiters.js';
 
 /**
  * How long a subscription outlives its last waiter, in milliseconds, so that the next one need not
@@ -20,11 +21,6 @@ const CONNECTING_LINGER_MS = 1000;
  */
 const RESUBSCRIBE_DELAY_MS = 5000;
 
-/** The waiters of one semaphore object. */
-export interface InboxReader {
-  onHealth(healthy: boolean): void;
-}
-
 /**
  * Where pushed grants arrive: one subscription for all semaphores with one prefix on one client
  * object, made when a request first waits, and gone some time after the last waiter.
@@ -35,7 +31,7 @@ export class Inbox {
   readonly #registry: Registry;
   readonly #prefix: string;
   /** Semaphores with requests that wait for a push. */
-  readonly #waiting = new Set<InboxReader>();
+  readonly #waiting = new Set<Waiters>();
   #listening: Listening | undefined;
   readonly #linger: Wakeup;
   readonly #retry: Wakeup;
@@ -65,15 +61,15 @@ export class Inbox {
     this.#open = listen && (() => listen(name, prefix, this.#listener));
   }
 
-  /** Lets `reader` know of the subscription's health, and opens one if there is none. */
-  add(reader: InboxReader): void {
+  /** Lets `waiters` know of the subscription's health, and opens one if there is none. */
+  add(waiters: Waiters): void {
     this.#linger.stop();
-    this.#waiting.add(reader);
+    this.#waiting.add(waiters);
     this.#listen();
   }
 
-  remove(reader: InboxReader): void {
-    if (!this.#waiting.delete(reader) || this.#waiting.size > 0) return;
+  remove(waiters: Waiters): void {
+    if (!this.#waiting.delete(waiters) || this.#waiting.size > 0) return;
     if (this.#listening === undefined) void this.close();
     else this.#closeLater();
   }
@@ -128,7 +124,7 @@ export class Inbox {
       if (!this.healthy && !wasHealthy) return;
       if (this.healthy && this.#interrupted) this.interruptions += 1;
       this.#interrupted = !this.healthy;
-      for (const reader of this.#waiting) reader.onHealth(this.healthy);
+      for (const waiters of this.#waiting) waiters.onHealth(this.healthy);
     },
     onFailed: (): void => {
       this.#opensAt = this.#clock.monotonic() + RESUBSCRIBE_DELAY_MS;

@@ -13,7 +13,6 @@ import { validityLeft } from '../time/server-clock.js';
 import type { Call } from './batcher.js';
 import { Extensions } from './extensions.js';
 import type { ExtendItem, Verdict } from './operations.js';
-import type { Permit } from './registry.js';
 import { Release } from './release.js';
 
 /**
@@ -55,7 +54,7 @@ export interface LeaseObserver {
  * for clocks that run apart, as Redlock does
  * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
  */
-export class Lease extends Release implements ExtendItem, Permit {
+export class Lease extends Release implements ExtendItem {
   stage: Stage = 'over';
   slots: readonly number[] = [];
   fencingToken = 0;
@@ -172,6 +171,7 @@ export class Lease extends Release implements ExtendItem, Permit {
     else beats.wakeAround(now + dueIn, now);
   }
 
+  /** The same of the lease: it is extended in time, or over. */
   beat(now: number, mayEnd: boolean): boolean {
     if (this.stage !== 'held') return false;
     const { remaining } = this;

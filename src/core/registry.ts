@@ -7,9 +7,11 @@ import type {
 } from '../backends/backend.js';
 import { placeOf } from '../backends/place-of.js';
 import { parseTicketId, ticketId } from '../backends/ticket-id.js';
-import type { LostReason } from '../errors.js';
 import { withTimeout } from '../time/call-timeout.js';
 import type { Clock } from '../time/clock.js';
+import type { Release } from './release.js';
+import type { Request } from './request.js';
+import type { Waiters } from './waiters.js';
 import { WeakGroups } from './weak-groups.js';
 
 /** How long one search for strays may take, in milliseconds. */
@@ -25,35 +27,8 @@ const SEARCH_PAUSE_MS = 20;
  * A request, a lease, or a ticket that is given back: the last of them hears of nothing but replies
  * to its calls. Were it a stray, it would be gone before its release comes to find it.
  */
-export interface Permit {
-  readonly id: string;
-  /**
-   * Its caller has waited for long enough, or is woken again then. True: it has; it ends only if it
-   * may, and else in the next turn.
-   */
-  endIfOverdue(now: number, mayEnd: boolean): boolean;
-  /** The same of its lease, if it has one: that is extended in time, or over. */
-  beat?(now: number, mayEnd: boolean): boolean;
-  /** It asks again if it waits; `isMissed`: and after a call that is under way. */
-  askAgain?(isMissed: boolean): void;
-  /** Its ticket was granted, as a message or the reply to another call says. */
-  onGrant?(grant: PushedGrant): void;
-  /** A message says that the rate will allow it. */
-  onTurn?(turn: PushedTurn): void;
-  /** A message says that its ticket was taken away. */
-  onReportedGone?(): void;
-  /** Its ticket was taken away, as the backend has confirmed, or `close` takes it. */
-  lose?(reason: LostReason): void;
-}
-
-/** A semaphore object of this process. */
-export interface LocalSemaphore {
-  readonly link: { readonly permits: ReadonlyMap<string, Permit> };
-  /** Gives back a ticket or a request that no object of this process wants. */
-  readonly releases: { giveBack(id: string): void };
-  /** A grant may have been lost on its way: its requests ask again soon. */
-  askSoon(): void;
-}
+export type Permit = Release &
+  Partial<Pick<Request, 'beat' | 'askAgain' | 'onGrant' | 'onTurn' | 'onReportedGone' | 'lose'>>;
 
 /** The semaphore objects of this process on one backend: a grant finds its request by its id. */
 export class Registry {
@@ -62,7 +37,7 @@ export class Registry {
   readonly #name: string;
   #lastNumber = 0;
   // Its users, its handles and its timers keep a semaphore alive: unused names take no memory.
-  readonly #semaphores = new WeakGroups<LocalSemaphore>();
+  readonly #semaphores = new WeakGroups<Waiters>();
   /** Places of the semaphores among whose tickets strays are searched for, one after the other. */
   readonly #searches = new Set<string>();
   #searched: Promise<void> = Promise.resolve();
@@ -86,11 +61,14 @@ export class Registry {
     return id === ticketId(client, number, permits);
   }
 
-  add(key: SemaphoreKey, semaphore: LocalSemaphore): void {
+  add(key: SemaphoreKey, semaphore: Waiters): void {
     this.#semaphores.add(placeOf(key), semaphore);
   }
 
-  /** Strays were given up, or were served before the server lost data: they are given back. */
+  /**
+   * Grants that were pushed, or came with a reply. Strays were given up, or were served before the
+   * server lost data: they are given back.
+   */
   onGrants(key: SemaphoreKey, grants: readonly PushedGrant[]): void {
     for (const grant of grants) {
       const permit = this.#find(key, grant.id);

@@ -7,7 +7,6 @@ import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
 import type { Call } from './batcher.js';
 import type { ReleaseItem, Verdict } from './operations.js';
-import type { Permit } from './registry.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
 /**
@@ -138,7 +137,7 @@ export class Releases {
  * A ticket that is given back, or a request that is withdrawn: which of the two an id is, only the
  * backend knows for sure. Idempotent by id, so that nothing is lost when a reply is.
  */
-export class Release implements ReleaseItem, Permit {
+export class Release implements ReleaseItem {
   readonly id: string;
   /** Of the last call that failed. */
   lastError: unknown = undefined;
@@ -244,6 +243,10 @@ export class Release implements ReleaseItem, Permit {
     return true;
   }
 
+  /**
+   * Ends it when its caller has waited for long enough, in the next turn unless `mayEnd`. True: it
+   * has.
+   */
   endIfOverdue(now: number, mayEnd: boolean): boolean {
     const isOverdue = this.deadline <= now;
     if (isOverdue && mayEnd) this.giveUp(now);

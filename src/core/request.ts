@@ -20,7 +20,6 @@ import type { Call } from './batcher.js';
 import type { LeaseTicket } from './lease.js';
 import { Lease } from './lease.js';
 import type { AcquireItem, Verdict } from './operations.js';
-import type { Permit } from './registry.js';
 import type { Waiters } from './waiters.js';
 
 /** After how long a call without a reply counts as a sign of trouble, in milliseconds. */
@@ -36,7 +35,7 @@ export type AcquireParams = Pick<ResolvedAcquire, 'permits'> & Partial<ResolvedA
  * One call of `acquire` or `tryAcquire`: it asks until it is granted, refused, timed out or
  * aborted. Once granted it is the lease.
  */
-export class Request extends Lease implements AcquireItem, Permit {
+export class Request extends Lease implements AcquireItem {
   /** Undefined: refused, which is an answer to `tryAcquire`. */
   readonly outcome: Promise<Lease | undefined>;
   arrival: number | undefined = undefined;
@@ -109,6 +108,7 @@ export class Request extends Lease implements AcquireItem, Permit {
     this.link.acquires.add(this);
   }
 
+  /** Asks if it waits; `isMissed`: and after a call that is under way. */
   askAgain(isMissed: boolean): void {
     if (this.stage === 'waiting') this.ask();
     else if (isMissed && this.stage === 'sent') this.#repeats = true;
@@ -245,6 +245,7 @@ export class Request extends Lease implements AcquireItem, Permit {
     else if (grant.slots.length === this.permits) this.#grant(grant, window, false);
   }
 
+  /** A message says that the rate will allow it. */
   onTurn({ at }: PushedTurn): void {
     if (this.isPending) this.#waiters.wakeAt(at);
   }

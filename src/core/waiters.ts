@@ -2,9 +2,8 @@ import { telemetry } from '../telemetry.js';
 import { backoffDelay } from '../time/backoff.js';
 import { randomBy } from '../time/clock.js';
 import { Wakeup } from '../time/shared-timer.js';
-import type { Inbox, InboxReader } from './inbox.js';
+import type { Inbox } from './inbox.js';
 import { OutageWatch } from './outage-watch.js';
-import type { LocalSemaphore } from './registry.js';
 import type { Releases } from './release.js';
 import type { SemaphoreLink } from './semaphore-link.js';
 
@@ -20,7 +19,7 @@ const SAFETY_PAUSE_MS = 1500;
  * after pauses that grow. A pushed grant cuts the pause short. Polling is authoritative, pushes
  * only save time: losing every push costs time, never a permit.
  */
-export class Waiters implements InboxReader, LocalSemaphore {
+export class Waiters {
   readonly link: SemaphoreLink;
   readonly releases: Releases;
   readonly inbox: Inbox;
