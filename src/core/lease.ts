@@ -69,7 +69,8 @@ export class Lease extends Release implements ExtendItem {
   #extensions: Extensions | undefined;
   /** A message says that its ticket is gone: the next extension shows whether that is true. */
   #isReportedGone = false;
-  #loss: HandleLostError | undefined;
+  /** Why it was lost, if it was. */
+  loss: HandleLostError | undefined;
   #lostAt = 0;
   /** Its holder has stopped. */
   #isGivenBack = false;
@@ -91,7 +92,7 @@ export class Lease extends Release implements ExtendItem {
     this.lastError = undefined;
     this.heldSince = window.from.monotonic;
     this.#isClaimed = isClaimed;
-    const every = this.#period;
+    const every = this.link.extendEvery;
     // A grant that was pushed lives for its claim time only, until it is first extended.
     const claimIn = Math.min(every, remaining / 2, CLAIM_DELAY_MS);
     this.#dueAt = isClaimed ? this.heldSince + every : now + claimIn;
@@ -107,11 +108,6 @@ export class Lease extends Release implements ExtendItem {
 
   get ttl(): number {
     return this.link.options.ttl;
-  }
-
-  /** Why it was lost, if it was. */
-  get loss(): HandleLostError | undefined {
-    return this.#loss;
   }
 
   /**
@@ -135,16 +131,9 @@ export class Lease extends Release implements ExtendItem {
   look(): number {
     const { remaining } = this;
     if (remaining > 0) return remaining;
-    // Notified on the next tick: this is called from getters.
-    const error = this.#markLost(this.#kept?.loss ?? 'expired', this.lastError);
-    if (error !== undefined) process.nextTick(() => this.#notifyLost(error));
+    // Heard on the next tick: this is called from getters.
+    this.lose(this.#kept?.loss ?? 'expired', this.lastError, false);
     return 0;
-  }
-
-  /** Milliseconds between extensions. */
-  get #period(): number {
-    const { extendEvery } = this.link.options;
-    return extendEvery === 0 ? Infinity : extendEvery;
   }
 
   /**
@@ -155,7 +144,7 @@ export class Lease extends Release implements ExtendItem {
     const kept = this.#kept;
     const due = this.#dueAt - now;
     if (kept === undefined || kept.isOver) return due;
-    return Math.max(due, kept.left - this.ttl + 1.5 * this.#period);
+    return Math.max(due, kept.left - this.ttl + 1.5 * this.link.extendEvery);
   }
 
   /** It is extended at that monotonic time, unless it was asked for earlier. */
@@ -184,7 +173,7 @@ export class Lease extends Release implements ExtendItem {
   #extendIfDue(now: number, remaining: number): void {
     // What is soon due travels with what is due, but for what a keeper extends, or has just failed.
     const isSteady = this.#kept === undefined && (this.#extensions?.failures ?? 0) === 0;
-    const early = isSteady ? this.#period / 2 : 0;
+    const early = isSteady ? this.link.extendEvery / 2 : 0;
     if (!this.#isRenewing && this.#dueIn(now) - early <= 0) this.renew();
     else if (this.#kept !== undefined && remaining <= this.#kept.left) this.#tellExtended();
     this.#setBeat(now, remaining);
@@ -209,21 +198,13 @@ export class Lease extends Release implements ExtendItem {
    * Settles with the first extension that is sent from now on and confirmed, or when the lease
    * ends.
    */
-  extend(): Promise<void> {
-    return this.#kept === undefined ? this.#extendHere() : this.#extendThere(this.#kept);
-  }
-
-  async #extendThere(kept: KeptLease): Promise<void> {
-    if (await kept.extend()) return;
+  async extend(): Promise<void> {
+    if (this.#kept !== undefined && (await this.#kept.extend())) return;
     if (this.stage !== 'held') throw this.lossError();
-    await this.#extendHere();
-  }
-
-  #extendHere(): Promise<void> {
     this.#extensions ??= new Extensions();
     const extended = this.#extensions.next();
     this.renew();
-    return extended;
+    await extended;
   }
 
   override leave(call: Call): boolean {
@@ -250,7 +231,7 @@ export class Lease extends Release implements ExtendItem {
     if (this.#kept?.isOver !== false) this.#kept = this.link.keep?.(this);
     this.#tellExtended();
     // A whole period after the extension that was just confirmed was sent: on a slow network, too.
-    this.extendAt(call.sent.monotonic + this.#period, this.link.clock.monotonic());
+    this.extendAt(call.sent.monotonic + this.link.extendEvery, this.link.clock.monotonic());
     this.#extensions?.onConfirmed(call);
   }
 
@@ -296,17 +277,15 @@ export class Lease extends Release implements ExtendItem {
     if (error instanceof UnfitServerError) this.lose('expired', failure);
   }
 
-  lose(reason: LostReason, cause?: unknown): void {
-    const error = this.#markLost(reason, cause);
-    if (error !== undefined) this.#notifyLost(error);
-  }
-
-  /** From now on it is lost, whatever the clocks say later. Undefined when it was over already. */
-  #markLost(reason: LostReason, cause: unknown): HandleLostError | undefined {
-    if (this.stage !== 'held') return undefined;
+  /**
+   * From now on it is lost, whatever the clocks say later. Its observer hears of it at once, or on
+   * the next tick.
+   */
+  lose(reason: LostReason, cause?: unknown, isHeardNow = true): void {
+    if (this.stage !== 'held') return;
     const { clock, name } = this.link;
     const error = new HandleLostError(name, this.id, reason, cause);
-    this.#loss = error;
+    this.loss = error;
     this.#lostAt = clock.monotonic();
     this.#stop('lost');
     // A lease that ran out is left to expire in the backend: the margin is its holder's time to
@@ -316,7 +295,8 @@ export class Lease extends Release implements ExtendItem {
       const heldFor = this.#lostAt - this.heldSince;
       telemetry.lost.publish({ name, id: this.id, reason, heldFor });
     }
-    return error;
+    if (isHeardNow) this.#notifyLost(error);
+    else process.nextTick(() => this.#notifyLost(error));
   }
 
   #notifyLost(error: HandleLostError): void {
@@ -336,7 +316,7 @@ export class Lease extends Release implements ExtendItem {
 
   /** What `assertHeld` throws, once it is over. */
   lossError(): HandleLostError {
-    return this.#loss ?? new HandleLostError(this.name, this.id, 'released');
+    return this.loss ?? new HandleLostError(this.name, this.id, 'released');
   }
 
   /** See `Handle.release`. */
@@ -404,7 +384,7 @@ export class Lease extends Release implements ExtendItem {
   #aboutRelease() {
     const { name, id } = this;
     const heldFor = this.link.clock.monotonic() - this.heldSince;
-    return { name, id, heldFor, lost: this.#loss?.reason, overrun: this.#overrun() };
+    return { name, id, heldFor, lost: this.loss?.reason, overrun: this.#overrun() };
   }
 
   /**
@@ -413,7 +393,7 @@ export class Lease extends Release implements ExtendItem {
    */
   #overrun(): number {
     const { clock } = this.link;
-    const reason = this.#loss?.reason ?? 'expired';
+    const reason = this.loss?.reason ?? 'expired';
     if (reason === 'closed' || this.#validFrom === undefined) return 0;
     if (reason !== 'expired') return clock.monotonic() - this.#lostAt;
     return Math.max(0, elapsedSince(this.#validFrom, clock) - this.#validFor);

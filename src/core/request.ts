@@ -141,7 +141,8 @@ export class Request extends Lease implements AcquireItem {
     } else if (verdict.kind === 'busy') {
       this.refuse();
     } else if (verdict.kind === 'over' || verdict.kind === 'full') {
-      this.#fail(this.#refusal(verdict));
+      // An earlier call of it that was not answered may yet come to queue it.
+      this.abandon(this.#refusal(verdict), 1);
     } else if (verdict.kind === 'queued') {
       this.#queue(verdict);
     } else {
@@ -268,18 +269,9 @@ export class Request extends Lease implements AcquireItem {
   /** No permit is free. */
   refuse(): void {
     if (!this.isPending) return;
-    const isTry = this.#timeout === undefined;
-    const error = isTry ? undefined : this.#timeoutError();
+    if (this.#timeout !== undefined) return this.abandon(this.#timeoutError(), this.#attempts);
     this.#end();
-    if (isTry) this.#resolve(undefined);
-    else this.#reject(error);
-  }
-
-  /** An earlier call of it that was not answered may yet come to queue it. */
-  #fail(error: Error): void {
-    if (this.#attempts > 1) return this.abandon(error);
-    this.#end();
-    this.#reject(error);
+    this.#resolve(undefined);
   }
 
   override giveUp(now: number): void {
@@ -287,12 +279,15 @@ export class Request extends Lease implements AcquireItem {
     else super.giveUp(now);
   }
 
-  /** Ends it with `error`; what the backend holds for it, or will, is withdrawn. */
-  abandon(error: unknown): void {
+  /**
+   * Ends it with `error`; what the backend holds for it, or will, is withdrawn. `refused`: how many
+   * of its calls are known to have left nothing.
+   */
+  abandon(error: unknown, refused = 0): void {
     if (!this.isPending) return;
     this.#end();
     this.#reject(error);
-    if (this.#attempts > 0) this.withdraw();
+    if (this.#attempts > refused) this.withdraw();
   }
 
   #end(): void {

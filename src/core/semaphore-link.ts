@@ -31,6 +31,8 @@ export class SemaphoreLink implements Owner {
   readonly serverClock: ServerClock;
   /** How long one call may take, in milliseconds. */
   readonly callTimeoutMs: number;
+  /** Between two extensions of a lease, in milliseconds. */
+  readonly extendEvery: number;
   /** Kept alive by their semaphores. */
   readonly batchers: readonly Batchers[];
   readonly acquires: Bundle<SemaphoreLink, AcquireItem>;
@@ -58,7 +60,7 @@ export class SemaphoreLink implements Owner {
   #onNothingHeld: (() => void) | undefined;
 
   constructor(client: Client, key: SemaphoreKey, options: LinkOptions, keep?: Keep) {
-    const { limit, ttl } = options;
+    const { limit, ttl, extendEvery } = options;
     this.client = client;
     this.clock = client.clock;
     this.options = options;
@@ -67,6 +69,7 @@ export class SemaphoreLink implements Owner {
     this.lane = client.backend.laneOf?.(key) ?? '';
     this.serverClock = client.serverClock();
     this.callTimeoutMs = callTimeout(ttl);
+    this.extendEvery = extendEvery === 0 ? Infinity : extendEvery;
     // Short enough for several tries within a lease, or within the claim time.
     const renewalTimeoutMs = Math.min(this.callTimeoutMs, ttl / 6);
     const claimTimeoutMs = Math.min(renewalTimeoutMs, CLAIM_TIMEOUT_MS);
