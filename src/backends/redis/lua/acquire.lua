@@ -54,7 +54,7 @@ end
 
 local keys, args, inbox = KEYS, ARGV, ARGV[1]
 local period, usual, slow, known = string.sub(now_text, 1, 6), nil, nil, nil
-local replies, total, at = keys[3] and {}, 0, 2
+local replies, total, at = {}, 0, 2
 if string.byte(inbox) == TOGETHER then
   local busy
   inbox = string.sub(inbox, 2)
@@ -66,7 +66,7 @@ end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
   local ttl, late, expires = life + 0, not_after ~= '' and now_text > not_after, nil
-  local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
+  local text, run = args[at + 4], nil
   at = at + 5
   repeat
     local key, first, reply, token, held, waits = 2 * total + 1, string.byte(text), nil, now_text, 0, false
@@ -80,15 +80,12 @@ while args[at] do
       token, held = known[2 * total - 1], known[2 * total]
     end
     if token and first ~= LIST and not waits and (held < 1 or held < limit + 0) then
-      if token ~= for_token or held ~= for_held then
-        ticket, for_token, for_held = (held < 1 and '0 ' or string.format('%d ', held)) .. token, token, held
-        record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
-      end
       local id = first == TRY and string.sub(text, 2) or text
+      local ticket = (held < 1 and '0 ' or string.format('%d ', held)) .. token
       expires = expires or string.format('%d', now_text + ttl)
       -- Where the id is known already, the slow path sees to it.
       if call('ZADD', tickets, expires, id) == 1 then
-        call('HSET', info, id, record, 'state', mark)
+        call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. limit)
         reply = ticket
         if held < 0 then
           local _, begin = usual_path()
@@ -98,19 +95,13 @@ while args[at] do
       token = nil
     end
     if not reply then
-      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label }
-      run.late = late
-      if token then
-        usual = usual or usual_path()
-        reply = usual(tickets, info, text, run, token, held, waits)
-      end
+      run = run or { inbox = inbox, now = now_text, limit = limit, ttl = ttl, life = life, label = label, late = late }
+      usual = usual or usual_path()
+      reply = token and usual(tickets, info, text, run, token, held, waits)
     end
     if not reply then
       slow = slow or slow_paths()
       reply = slow(tickets, info, text, run)
-    end
-    if not replies then
-      return now_text .. '|' .. reply
     end
     replies[total], text, at = reply, args[at] or '', at + 1
   until text == ''

@@ -5,14 +5,14 @@
 -- and then what is in use besides, each behind a space: 'queue' while requests wait; 'parked';
 -- 'held:7' permits and 'top:9', from where on no slot is in use, unless each ticket has one permit
 -- and they have the lowest slots; 'stored:4', the limit of setLimit; '9:…' to '0:…', the virtual
--- times of priorities, see order.lua; 'rate:…', see rate.lua; 'pace:…', see progress.lua.
+-- times of priorities, see order.lua; 'rate:…', see rate.lua; 'pace:…', see pace.lua.
 --
 -- The reply is 'now|semaphore|…', a semaphore being its verdicts, which end in
 -- '/limit/grants/nearest' where there is something to say. limit: 's' and the stored one where it
 -- is not the caller's, or 'o' and that of another caller. grants: other requests of the caller that
 -- were served, 'id slots token expiry;…'. nearest: when the next ticket expires, or the rate may
 -- allow the caller's next request, where the caller waits.
--- include: records notify slots rate order progress
+-- include: records notify slots rate order pace
 
 local function write_state(s)
   local state = text_of(s.last) .. ' ' .. s.own
@@ -61,27 +61,6 @@ local function publish(s)
   return table.concat(s.grants[s.client] or {}, ';')
 end
 
--- When the rate allows a request of the caller, where it holds it back now. By arrival each of
--- those before it takes a permit at least. In an order others may still come before it: only the
--- head has a time, and the next one hears of it when it is the head.
-local function turn_by_rate(s, id)
-  local is_ordered = s.parks or next(s.times)
-  local client, permits = parts_of(is_ordered and s.turn and s.turn.id or not is_ordered and id or '')
-  if client == s.client and rate_time(s, permits, 0) > s.now then
-    local ahead = not is_ordered and redis.call('ZRANK', s.queue, id) or 0
-    return math.ceil(rate_time(s, permits, ahead))
-  end
-end
-
--- `waits`: the first of the caller's requests that does.
-local function nearest(s, waits)
-  local found = redis.call('ZRANGE', s.tickets, '0', '0', 'WITHSCORES')
-  local time = found[2] and found[2] + 0 < NEVER and found[2] + 0
-  local turn = s.rate and turn_by_rate(s, waits)
-  time = turn and math.min(turn, time or turn) or time
-  return time and text_of(time) or ''
-end
-
 -- The head of the queue, which the rate alone holds back, may know of a later time, or of none: a
 -- reply names the time only to the caller that asks.
 local function tell_turn(s)
@@ -89,7 +68,7 @@ local function tell_turn(s)
   tell(s.run.inbox, s.tickets, s.turn.client, s.turn.id .. ' at ' .. time)
 end
 
--- `waits`: the caller's first request that waits, else nil or false.
+-- `waits`: a request of the caller does; it adds the nearest time.
 local function close(s, body, waits)
   if not s.state and s.count + s.waiting == 0 and s.stored .. rate_text(s) == '' then
     return body
@@ -114,5 +93,5 @@ local function close(s, body, waits)
   if s.told == '' and own == '' and not waits then
     return body
   end
-  return body .. '/' .. s.told .. '/' .. own .. '/' .. (waits and nearest(s, waits) or '')
+  return body .. '/' .. s.told .. '/' .. own .. '/'
 end

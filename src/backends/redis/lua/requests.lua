@@ -1,5 +1,5 @@
 -- Fragment of acquire.lua: requests of one semaphore, some of which may be known already.
--- include: semaphore serve progress close
+-- include: semaphore serve leases progress close ask-again name-rate
 
 -- What a text asks for, see acquire.lua.
 local function parse(text)
@@ -14,6 +14,14 @@ end
 
 local function new_request(s, id, place, order)
   return request_of(s, id, place .. ' ' .. s.run.life .. ' ' .. s.run.label .. ' ' .. (order or ''))
+end
+
+-- Puts a request into the queue.
+local function enqueue(s, r)
+  local order = r.is_plain and '' or ' ' .. text_of(r.priority) .. ' ' .. r.weight .. ' ' .. r.group
+  redis.call('HSET', s.requests, r.id, r.place .. ' ' .. text_of(r.life) .. ' ' .. r.label .. order)
+  s.waiting, s.waited = s.waiting + 1, true
+  join(s, r)
 end
 
 -- The verdicts on those that wait, by id. One that was dropped (claim or lease over after a stall,
@@ -38,31 +46,17 @@ local function recall(s, asked, tickets)
   return own
 end
 
--- Whether a newcomer comes before the first that does not fit.
-local function is_next(s, r)
-  local blocked = s.blocked
-  if not blocked then
-    return s.held < s.limit
-  elseif first_of(s, r.flow) then
-    return false
+-- Whether as many wait as may, once what dead clients left is gone. What its own client left long
+-- ago is as dead as that of others, unless it is asked for again.
+local function is_full(s)
+  if s.most and s.waiting >= s.most then
+    renew_lease(s, s.arrived and 'CH' or 'XX')
   end
-  local tag = (s.times[r.priority] or 0) + r.cost
-  return r.priority > blocked.priority or r.priority == blocked.priority and tag < s.blocked_tag
+  return s.most and s.waiting >= s.most
 end
 
--- One that finds its permits free at once.
-local function take_now(s, r)
-  if s.blocked and r.priority == 0 then
-    -- It passes the plain flow: virtual time counts from here on.
-    begin_order(s)
-  end
-  local time = s.blocked and s.times[r.priority]
-  s.times[r.priority] = time and time + r.cost or s.times[r.priority]
-  return grant(s, r.id, r.permits, r.label, r.life)
-end
-
--- The verdict on one that does not wait yet.
-local function answer(s, id, record, kind, order)
+-- The verdict on one that does not wait yet. It joins the queue, if there is one, to find its turn.
+local function answer(s, id, record, kind, order, own)
   local ticket = ticket_of(record)
   if ticket then
     redis.call('HDEL', s.info, '')
@@ -74,37 +68,37 @@ local function answer(s, id, record, kind, order)
   if r.permits > s.limit and s.limit > 0 then
     return 'o' .. text_of(s.limit)
   end
-  local comes_first = is_next(s, r)
-  if comes_first and fits(s, r.permits) then
-    return take_now(s, r)
-  elseif kind == 't' then
-    return 'b'
+  local has_room, stays = fits(s, r.permits), false
+  if has_room and s.waiting == 0 then
+    return grant(s, id, r.permits, r.label, r.life)
+  elseif kind ~= 't' then
+    stays = not is_full(s)
   end
-  if s.most and s.waiting >= s.most then
-    -- What its client left long ago is as dead as that of others, unless it is asked for again.
-    renew_lease(s, s.arrived and 'CH' or 'XX')
+  local refusal = kind == 't' and 'b' or 'f' .. text_of(s.waiting)
+  if not has_room and not stays then
+    return refusal
   end
-  if s.most and s.waiting >= s.most then
-    return 'f' .. text_of(s.waiting)
-  end
-  r.place, s.arrived = next_number(s), true
-  if comes_first then
-    block(s, r, (s.times[r.priority] or 0) + r.cost)
-  end
+  r.place = next_number(s)
+  local waits = 'q' .. r.place
+  own[id], s.alive[s.client] = waits, true
   enqueue(s, r)
-  return 'q' .. r.place
+  serve(s, own)
+  if own[id] == waits and not stays then
+    leave(s, r)
+    return refusal
+  end
+  s.arrived = s.arrived or own[id] == waits
+  return own[id]
 end
 
--- Whether it has a permit for one more, once what has expired and dead clients' requests before it
--- are gone. Grants nothing.
+-- Whether it holds the ticket already, or has a permit for it, once what has expired is gone and
+-- those before it are served: the caller hears of its own grants by a message.
 local function is_free(tickets, info, id, run)
   local s = open(tickets, info, run, { id })
-  s.looks = true
-  serve(s)
-  s.looks, s.turn = false, nil
-  local is_free_now = not s.blocked and fits(s, 1)
+  s.client, s.asks = '', true
+  local blocked = serve(s)
   close(s, '')
-  return is_free_now
+  return redis.call('HEXISTS', info, id) == 1 or not blocked and fits(s, 1)
 end
 
 local function acquire(tickets, info, text, run)
@@ -124,13 +118,13 @@ local function acquire(tickets, info, text, run)
   local own = recall(s, asked, records)
   serve(s, own)
   for i, id in ipairs(ids) do
-    own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i])
-    verdicts[i] = own[id]
+    own[id] = own[id] or answer(s, id, records[i], string.sub(asked.kinds, i, i), asked.orders[i], own)
   end
   if s.arrived then
     renew_lease(s, 'CH')
   end
   for i, id in ipairs(ids) do
+    verdicts[i] = own[id]
     local place = string.match(verdicts[i], '^q(%d+)')
     if place and (not waits or place < waits.place) then
       waits = { id = id, place = place }
@@ -139,7 +133,8 @@ local function acquire(tickets, info, text, run)
       verdicts[i] = verdicts[i] .. progress_of(s, id)
     end
   end
-  return close(s, table.concat(verdicts, ';'), waits and waits.id)
+  local reply = close(s, table.concat(verdicts, ';'), waits)
+  return waits and reply .. nearest(s, waits.id) or reply
 end
 
 return acquire, is_free
