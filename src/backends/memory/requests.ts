@@ -103,15 +103,16 @@ function granted({ fencingToken, ranges }: Ticket): port.GrantedVerdict {
 }
 
 /**
- * Whether its request has a ticket already, or has a permit once what has expired is gone and those
- * before it are served.
+ * Whether its request has a ticket already, or has a permit for it, once what has expired and dead
+ * clients' requests before it are gone. Grants nothing.
  */
 export function isFree(s: Semaphore, call: port.AcquireCall, now: number): boolean {
-  // It hears of its own grants by a message.
-  open(s, { ...call, client: '' }, now);
+  open(s, call, now);
   if (call.requests.every(({ id }) => s.keys.tickets.has(id))) return true;
-  s.asked = call;
+  s.looks = true;
   const blocked = serve(s);
+  s.looks = false;
+  s.turn = undefined;
   close(s);
   return blocked === undefined && fits(s, call.requests.length);
 }

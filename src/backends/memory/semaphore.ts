@@ -96,6 +96,8 @@ export class Semaphore implements Heaped {
   asked: port.AcquireCall | undefined = undefined;
   /** The ids that it asks for, once a request that waited is granted. */
   ids: ReadonlySet<string> | undefined = undefined;
+  /** It only looks whether a permit is free. */
+  looks = false;
   /** The client, once a new request of it has joined the queue: it lives. */
   arriving: string | undefined = undefined;
   /** A new request of the call waits. */
@@ -134,7 +136,7 @@ export function open(s: Semaphore, call: port.Call, now: number): void {
   s.time = microseconds(now);
   s.client = call.client;
   s.asked = s.ids = s.grants = s.arriving = undefined;
-  s.arrived = s.moved = false;
+  s.looks = s.arrived = s.moved = false;
   s.served = 0;
   s.lastUse = Math.max(s.lastUse, now);
   purge(s, now);

@@ -18,7 +18,7 @@ export function leave(s: Semaphore, r: Waiting, isGranted = false): void {
 
 /** The condition of every grant, besides its turn. */
 export function fits(s: Semaphore, permits: number): boolean {
-  return s.keys.slots.held + permits <= s.limit && rateTime(s, permits) <= s.time;
+  return !s.looks && s.keys.slots.held + permits <= s.limit && rateTime(s, permits) <= s.time;
 }
 
 /** Gives a ticket on the lowest free slots. */
@@ -52,21 +52,17 @@ function park(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Those for more than the limit, which may have grown: the ones for the fewest permits are first.
+ * Those for more than the limit, which may have grown: the ones for the fewest permits are first. A
+ * dead one leaves when it is its turn.
  */
 function unpark(s: Semaphore): void {
   const { parked } = s.keys;
   for (let r = parked.lowest; r !== undefined; r = parked.lowest) {
-    if (!isAlive(s, r)) {
-      leave(s, r);
-    } else if (r.permits <= s.limit) {
-      parked.remove(r);
-      r.isParked = false;
-      s.moved = true;
-      join(s, r);
-    } else {
-      return;
-    }
+    if (r.permits > s.limit && isAlive(s, r)) return;
+    parked.remove(r);
+    r.isParked = false;
+    s.moved = true;
+    join(s, r);
   }
 }
 

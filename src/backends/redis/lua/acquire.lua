@@ -66,7 +66,7 @@ end
 while args[at] do
   local limit, life, label, not_after = args[at], args[at + 1], args[at + 2], args[at + 3]
   local ttl, late, expires = life + 0, not_after ~= '' and now_text > not_after, nil
-  local text, run = args[at + 4], nil
+  local text, run, ticket, record, mark, for_token, for_held = args[at + 4], nil, nil, nil, nil, nil, nil
   at = at + 5
   repeat
     local key, first, reply, token, held, waits = 2 * total + 1, string.byte(text), nil, now_text, 0, false
@@ -80,12 +80,15 @@ while args[at] do
       token, held = known[2 * total - 1], known[2 * total]
     end
     if token and first ~= LIST and not waits and (held < 1 or held < limit + 0) then
+      if token ~= for_token or held ~= for_held then
+        ticket, for_token, for_held = (held < 1 and '0 ' or string.format('%d ', held)) .. token, token, held
+        record, mark = ticket .. ' ' .. label, token .. ' ' .. limit
+      end
       local id = first == TRY and string.sub(text, 2) or text
-      local ticket = (held < 1 and '0 ' or string.format('%d ', held)) .. token
       expires = expires or string.format('%d', now_text + ttl)
       -- Where the id is known already, the slow path sees to it.
       if call('ZADD', tickets, expires, id) == 1 then
-        call('HSET', info, id, ticket .. ' ' .. label, 'state', token .. ' ' .. limit)
+        call('HSET', info, id, record, 'state', mark)
         reply = ticket
         if held < 0 then
           local _, begin = usual_path()

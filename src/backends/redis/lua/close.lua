@@ -34,19 +34,17 @@ local function write_state(s)
 end
 
 -- Keys live a day longer than the last ticket, and than what the rate must know. Their expiry never
--- moves back, and not at every call.
+-- moves back, and not at every call: what was written before ends half a day before them, or within
+-- the time of a usual ticket.
 local function renew(s)
-  local ends = math.max(s.ends or 0, s.rate and s.rate.tat or 0)
+  local ends = math.ceil(math.max((s.ends or 0) - s.now, s.rate and s.rate.tat - s.now or 0, 0) / 1000)
   local life = redis.call('PTTL', s.tickets)
-  if life < math.max(ends - s.now, 0) / 1000 + KEYS_LIFE_MS / 2 then
-    local last = redis.call('ZREVRANGEBYSCORE', s.tickets, '(NEVER', '-inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
-    life = math.ceil(math.max((last or 0) - s.now, ends - s.now, 0) / 1000) + KEYS_LIFE_MS
+  if life < ends + KEYS_LIFE_MS / 2 then
+    life = ends + KEYS_LIFE_MS
     s.touched[s.tickets], s.touched[s.info], s.touched[s.slots] = true, true, true
   end
-  for key, is_touched in pairs(s.touched) do
-    if is_touched then
-      redis.call('PEXPIRE', key, text_of(life))
-    end
+  for key in pairs(s.touched) do
+    redis.call('PEXPIRE', key, text_of(life))
   end
 end
 

@@ -34,7 +34,7 @@ end
 
 -- Where their leases are lost, all that wait count for as long as a lease.
 local function recount_queue(s)
-  local records, found = redis.call('HGETALL', s.requests), {}
+  local records = redis.call('HGETALL', s.requests)
   local alive = redis.call('EXISTS', s.clients) == 0 and text_of(s.now + WAITER_LEASE_US)
   redis.call('DEL', s.queue, s.parked)
   for priority = 0, 9 do
@@ -44,20 +44,16 @@ local function recount_queue(s)
     redis.call('DEL', heads_of(s, priority))
   end
   for i = 1, #records, 2 do
+    redis.call('DEL', request_of(s, records[i], records[i + 1]).flow)
+  end
+  s.times, s.parks, s.waiting = {}, nil, #records / 2
+  for i = 1, #records, 2 do
     local r = request_of(s, records[i], records[i + 1])
-    redis.call('DEL', r.flow)
     if alive then
       redis.call('ZADD', s.clients, alive, r.client)
     end
-    found[#found + 1] = r
-  end
-  table.sort(found, function(one, other)
-    return one.place .. one.id < other.place .. other.id
-  end)
-  s.times, s.parks, s.waiting = {}, nil, #found
-  for i = 1, #found do
-    s.last = math.max(s.last, found[i].place + 0)
-    join(s, found[i])
+    s.last = math.max(s.last, r.place + 0)
+    join(s, r)
   end
   s.touched[s.requests], s.touched[s.clients] = true, true
   if s.waiting == 0 then

@@ -50,13 +50,13 @@ local function release_plain(tickets, info, limit, ids)
   end
 end
 
-local live, usual, slow = '(' .. now_text, nil, nil
+local keys, args, live, usual, slow = KEYS, ARGV, '(' .. now_text, nil, nil
 local replies, total, at = {}, 0, 2
-while ARGV[at] do
-  local run, text = { inbox = ARGV[1], now = now_text, limit = ARGV[at] }, ARGV[at + 1]
+while args[at] do
+  local run, text = { inbox = args[1], now = now_text, limit = args[at] }, args[at + 1]
   at = at + 2
   repeat
-    local tickets, info = KEYS[2 * total + 1], KEYS[2 * total + 2]
+    local tickets, info = keys[2 * total + 1], keys[2 * total + 2]
     local ids, reply, held, state = string.byte(text) == LIST and cjson.decode(text), nil, nil, nil
     -- An adopted ticket has two fields.
     local is_adopted = string.find(text, '~', 1, true)
@@ -74,7 +74,7 @@ while ARGV[at] do
       reply = slow(tickets, info, ids or { text }, run)
     end
     total = total + 1
-    replies[total], text, at = reply, ARGV[at] or '', at + 1
+    replies[total], text, at = reply, args[at] or '', at + 1
   until text == ''
 end
 return now_text .. '|' .. table.concat(replies, '|')

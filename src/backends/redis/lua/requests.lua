@@ -91,12 +91,13 @@ local function answer(s, id, record, kind, order, own)
   return own[id]
 end
 
--- Whether it holds the ticket already, or has a permit for it, once what has expired is gone and
--- those before it are served: the caller hears of its own grants by a message.
+-- Whether it holds the ticket already, or has a permit for it, once what has expired and dead
+-- clients' requests before it are gone. Grants nothing.
 local function is_free(tickets, info, id, run)
   local s = open(tickets, info, run, { id })
-  s.client, s.asks = '', true
+  s.looks = true
   local blocked = serve(s)
+  s.looks, s.turn = false, nil
   close(s, '')
   return redis.call('HEXISTS', info, id) == 1 or not blocked and fits(s, 1)
 end

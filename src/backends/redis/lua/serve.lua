@@ -21,9 +21,9 @@ local function leave(s, r, is_granted)
   end
 end
 
--- The condition of every grant, besides its turn.
+-- The condition of every grant, besides its turn. `looks`: nothing is granted.
 local function fits(s, permits)
-  return s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
+  return not s.looks and s.held + permits <= s.limit and (not s.rate or rate_time(s, permits, 0) <= s.now)
 end
 
 -- Gives a ticket on the lowest free slots.
@@ -63,21 +63,19 @@ local function park(s, r)
   s.parks, s.touched[s.parked] = true, true
 end
 
--- Those for more than the limit, which may have grown: the ones for the fewest permits are first.
+-- Those for more than the limit, which may have grown: the ones for the fewest permits are first. A
+-- dead one leaves when it is its turn.
 local function unpark(s)
   while s.parks do
-    local found = redis.call('ZRANGE', s.parked, '0', '0', 'WITHSCORES')
-    local r = request_of(s, found[1], redis.call('HGET', s.requests, found[1] or ''))
+    local id = redis.call('ZRANGE', s.parked, '0', '0')[1]
+    local r = request_of(s, id, redis.call('HGET', s.requests, id or ''))
     s.parks = r and true
-    if r and not is_alive(s, r.client) then
-      leave(s, r)
-    elseif r and r.permits <= s.limit then
-      redis.call('ZREM', s.parked, r.id)
-      s.moved = true
-      join(s, r)
-    else
+    if not r or r.permits > s.limit and is_alive(s, r.client) then
       return
     end
+    redis.call('ZREM', s.parked, id)
+    s.moved = true
+    join(s, r)
   end
 end
 

@@ -30,7 +30,7 @@ local function settle(s)
     return
   end
   write(adds, 'ZADD', s.slots)
-  s.touched[s.slots] = s.touched[s.slots] or looks > 0
+  s.touched[s.slots] = s.touched[s.slots] or looks > 0 or nil
   while looks > 0 and s.held < s.top do
     local highest = redis.call('ZRANGE', s.slots, '-1', '-1')[1] or '0'
     local first, final = ends_of(highest)
