@@ -187,8 +187,8 @@ export const BUGS: readonly PlantedBug[] = [
     origin: 'own history: dead processes',
     what: 'Requests of processes that are silent for too long are granted',
     file: 'backends/memory/serve.ts',
-    find: 'return (s.keys.clients.get(client) ?? -Infinity) > now;',
-    replace: "return (s.keys.clients.get(client) ?? -Infinity) > now || client !== '';",
+    find: '(s.keys.clients.get(client) ?? -Infinity) > now;',
+    replace: "(s.keys.clients.get(client) ?? -Infinity) > now || client !== '';",
   },
   {
     name: 'release-wakes-nobody',
