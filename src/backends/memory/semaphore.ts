@@ -172,7 +172,7 @@ export function drop({ keys }: Semaphore, id: string): boolean {
   return true;
 }
 
-/** Whether a call must change nothing, since nobody waits for it any more. */
+/** Whether a call must change nothing, since its caller has given up. */
 export function isLate(s: Semaphore, call: Pick<port.SetLimitCall, 'notAfter'>): boolean {
   return s.now > (call.notAfter ?? Infinity);
 }

@@ -41,7 +41,7 @@ if is_new then
   add(s.fields, '~' .. origin, new_id)
 end
 serve(s)
-local reply = close(s, late and 'l' or current and slots .. ' ' .. token .. ':' .. current or '')
+local reply = close(s, late and LATE or current and slots .. ' ' .. token .. ':' .. current or '')
 if is_new then
   tell(s.run.inbox, tickets, parts_of(current), current .. ' adopted')
 end

@@ -5,7 +5,7 @@
 local function parse(text)
   local list, kinds, places, orders, most, rate = string.match(text, '^(.*)|(%a*)|(.*)|(.*)|(%d*)|(.*)$')
   local ids = string.byte(text) == LIST and cjson.decode(list or text) or { (string.gsub(text, '^%?', '')) }
-  kinds = kinds or string.rep(string.byte(text) == TRY and 't' or 'w', #ids)
+  kinds = kinds or string.rep(string.byte(text) == TRY and TRIES or WAITS, #ids)
   local asked = { ids = ids, kinds = kinds, most = tonumber(most), rate = rate or '' }
   asked.places = places and cjson.decode(places) or {}
   asked.orders = orders and cjson.decode(orders) or {}
@@ -31,10 +31,10 @@ local function recall(s, asked, tickets)
   for i, id in ipairs(asked.ids) do
     local known, place = request_of(s, id, records[i]), (asked.places[i] or 0) + 0
     if known then
-      own[id], s.touched[known.flow] = 'q' .. known.place, true
+      own[id], s.touched[known.flow] = QUEUED .. known.place, true
     elseif place > 0 and not own[id] and not ticket_of(tickets[i]) then
       place = math.max(1e15, math.min(place, 9e15))
-      own[id] = 'q' .. text_of(place)
+      own[id] = QUEUED .. text_of(place)
       -- Where data was lost while the clock was behind: new requests must come behind it.
       s.last = math.max(s.last, place)
       enqueue(s, new_request(s, id, text_of(place), asked.orders[i]))
@@ -66,20 +66,20 @@ local function answer(s, id, record, kind, order, own)
   end
   local r = new_request(s, id, '', order)
   if r.permits > s.limit and s.limit > 0 then
-    return 'o' .. text_of(s.limit)
+    return OVER .. text_of(s.limit)
   end
   local has_room, stays = fits(s, r.permits), false
   if has_room and s.waiting == 0 then
     return grant(s, id, r.permits, r.label, r.life)
-  elseif kind ~= 't' then
+  elseif kind ~= TRIES then
     stays = not is_full(s)
   end
-  local refusal = kind == 't' and 'b' or 'f' .. text_of(s.waiting)
+  local refusal = kind == TRIES and BUSY or FULL .. text_of(s.waiting)
   if not has_room and not stays then
     return refusal
   end
   r.place = next_number(s)
-  local waits = 'q' .. r.place
+  local waits = QUEUED .. r.place
   own[id], s.alive[s.client] = waits, true
   enqueue(s, r)
   serve(s, own)
@@ -109,7 +109,7 @@ local function acquire(tickets, info, text, run)
   s.most = asked.most
   if run.late then
     serve(s)
-    return close(s, string.sub(string.rep('l;', #ids), 1, -2))
+    return close(s, string.sub(string.rep(LATE .. ';', #ids), 1, -2))
   end
   if asked.rate ~= '' then
     name_rate(s, asked.rate)
@@ -130,7 +130,7 @@ local function acquire(tickets, info, text, run)
     if place and (not waits or place < waits.place) then
       waits = { id = id, place = place }
     end
-    if place and string.sub(asked.kinds, i, i) == 'p' then
+    if place and string.sub(asked.kinds, i, i) == ASKS_PLACE then
       verdicts[i] = verdicts[i] .. progress_of(s, id)
     end
   end

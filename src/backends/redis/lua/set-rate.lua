@@ -28,4 +28,4 @@ if not late then
   store_rate(s, ARGV[3])
 end
 serve(s)
-return now_text .. '|' .. close(s, late and 'l' or '')
+return now_text .. '|' .. close(s, late and LATE or '')
