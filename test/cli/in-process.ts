@@ -9,8 +9,8 @@ import { type CliOptions, environmentOf } from './cli-fixture.js';
 type Done = () => void;
 
 /**
- * What a process of `redsem` with these arguments writes and exits with, by its command line in this
- * process: most cases are about words, and a process for each costs a third of a second.
+ * What a process of `redsem` with these arguments writes and exits with, by its command line in
+ * this process: most cases are about words, and a process for each costs a quarter of a second.
  */
 export async function redsemHere(
   args: readonly string[],
