@@ -35,12 +35,25 @@ import {
 
 const HELP = '; see: npx redsem help INVALID_ARGUMENT';
 
-describe('a client that speaks HTTP', () => {
-  it('is refused, with what it lacks', () => {
-    const http = { eval: () => {}, evalsha: () => {} };
-    const make = (): Semaphore => new Semaphore(http as never, 'x', { limit: 1 });
-    expect(make).to.throw(TypeError, 'got an object, without events: over HTTP?');
-  });
+describe('a client of another kind', () => {
+  class GlideClient {
+    invokeScript(): void {}
+  }
+
+  for (const [client, got] of [
+    [{ eval: () => {}, evalsha: () => {} }, 'an object, without events: over HTTP?'],
+    [new GlideClient(), 'an object of class GlideClient: Valkey GLIDE is not supported'],
+  ] as const) {
+    it(`is refused, and the message names the supported clients: ${got}`, () => {
+      const make = (): Semaphore => new Semaphore(client as never, 'x', { limit: 1 });
+      const expected =
+        'expected a client (new Redis(url) of ioredis or iovalkey, or await createClient({ url }).connect() of redis)';
+      expect(make)
+        .to.throw(TypeError, expected)
+        .with.property('message')
+        .that.contains(`got ${got}`);
+    });
+  }
 });
 
 describe('options', () => {
