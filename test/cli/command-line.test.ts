@@ -63,7 +63,9 @@ describe('the command line', () => {
       expect(text.split('\n').filter((line) => line.length > 80)).to.deep.equal([]);
     }
     const [, command = ''] = /; see: npx redsem (.*)$/.exec(new ClosedError('jobs').message) ?? [];
-    expect((await redsemHere(command.split(' '))).stdout).to.match(/^CLOSED\n\nThis semaphore object/);
+    expect((await redsemHere(command.split(' '))).stdout).to.match(
+      /^CLOSED\n\nThis semaphore object/,
+    );
     const { code, stdout, stderr } = await redsemHere(['help', 'ACQUIRE_TIMEOUT']);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.match(/^ACQUIRE_TIMEOUT\n\n`acquire` or `use` waited for its whole/);
