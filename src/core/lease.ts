@@ -326,7 +326,7 @@ export class Lease extends Release implements ExtendItem {
     const now = this.link.clock.monotonic();
     const remaining = this.stage === 'held' ? this.#left(now) : 0;
     const about = telemetry.release.active ? this.#aboutRelease() : undefined;
-    // First, so that the timer of all goes on without a pause.
+    // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
     this.#isGivenBack = true;
     this.#stop('over', remaining > 0);
