@@ -1,4 +1,4 @@
-import type { Timer } from '../../time/clock.js';
+import { awaitAtMost } from '../../time/call-timeout.js';
 import { systemClock } from '../../time/clock.js';
 import { allOrNone } from '../all-or-none.js';
 import type * as port from '../backend.js';
@@ -7,7 +7,7 @@ import { acquire, saysBusy } from './acquire.js';
 import * as admin from './admin.js';
 import type { Script } from './compose-script.js';
 import { script } from './compose-script.js';
-import type { RedisConnection, Subscription } from './connection.js';
+import type { RedisConnection } from './connection.js';
 import { extend } from './extend.js';
 import { inspect, overview } from './inspect.js';
 import { inboxChannels, keysOf } from './keys.js';
@@ -82,7 +82,9 @@ export class RedisBackend implements port.Backend {
         onHealth: (healthy) => listener.onHealth(healthy),
         onFailed: () => listener.onFailed?.(),
       });
-      return { close: () => ended(subscription) };
+      return {
+        close: () => awaitAtMost(systemClock, UNSUBSCRIBE_TIMEOUT_MS, subscription.close()),
+      };
     };
   }
 
@@ -132,18 +134,13 @@ export class RedisBackend implements port.Backend {
     calls: readonly C[],
   ): Promise<readonly R[]> {
     const sent = scriptCalls(calls, operation);
-    const first = sent[0];
-    if (sent.length === 1 && first !== undefined) {
-      return this.#send(operation.script, first, (reply) => {
+    const send = (one: ScriptCall<C>): Promise<R[]> =>
+      this.#send(operation.script, one, (reply) => {
         this.#readOnly.onReply();
-        const replies = readReplies(reply, first, operation);
-        return first.calls === calls ? replies : inOrder(calls, sent, [replies]);
+        return readReplies(reply, one, operation);
       });
-    }
-    const all = sent.map((one) =>
-      this.#send(operation.script, one, (reply) => readReplies(reply, one, operation)),
-    );
-    return Promise.all(all).then((replies) => inOrder(calls, sent, replies));
+    if (sent[0]?.calls === calls) return send(sent[0]);
+    return Promise.all(sent.map(send)).then((replies) => inOrder(calls, sent, replies));
   }
 
   #alone<C extends port.Call, R extends port.Reply>(
@@ -176,15 +173,4 @@ function backendsWithReplicas(connection: RedisConnection): Method<'withReplicas
     made.set(requirement, backend);
     return backend;
   };
-}
-
-/** Never takes long, and never rejects. */
-async function ended(subscription: Subscription): Promise<void> {
-  let timer: Timer | undefined;
-  // It keeps the process alive, for whoever waits for the end must get to it.
-  const goodbye = new Promise<void>((resolve) => {
-    timer = systemClock.schedule(resolve, UNSUBSCRIBE_TIMEOUT_MS, true);
-  });
-  await Promise.race([subscription.close(), goodbye]).catch(() => undefined);
-  timer?.cancel();
 }
