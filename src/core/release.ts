@@ -154,8 +154,7 @@ export class Release implements ReleaseItem {
   #isRefused = false;
   /** Monotonic time at which its lease is over, as its holder knows it. */
   #leaseEnd = 0;
-  #resolve: ((released: boolean) => void) | undefined;
-  #reject: ((error: BackendError) => void) | undefined;
+  #settle: ((outcome: boolean | Promise<never>) => void) | undefined;
 
   constructor(releases: Releases, id: string) {
     this.#releases = releases;
@@ -180,9 +179,8 @@ export class Release implements ReleaseItem {
       queueMicrotask(() => this.onReleased());
       return Promise.resolve(false);
     }
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
+    return new Promise((resolve) => {
+      this.#settle = resolve;
       this.deadline = now + Math.min(remaining, this.link.callTimeoutMs);
       this.link.onAsked(this.deadline, now);
       this.#begin(now, remaining);
@@ -206,12 +204,9 @@ export class Release implements ReleaseItem {
   /** A try whose outcome is unknown may have released it, and then the next one finds nothing. */
   answer(isReleased: Verdict, _call: Call): void {
     this.#isUnderWay = false;
-    this.#end(isReleased === true || (this.#isUnsure && this.#isInLease()));
+    const mayHave = this.#isUnsure && this.link.clock.monotonic() < this.#leaseEnd;
+    this.#end(isReleased === true || mayHave);
     this.#releases.onWorked();
-  }
-
-  #isInLease(): boolean {
-    return this.link.clock.monotonic() < this.#leaseEnd;
   }
 
   fail(error: unknown, _call: Call): void {
@@ -268,16 +263,14 @@ export class Release implements ReleaseItem {
   }
 
   #answer(outcome: boolean | BackendError): void {
-    const [resolve, reject] = [this.#resolve, this.#reject];
-    if (resolve === undefined) return;
-    this.#resolve = undefined;
-    this.#reject = undefined;
+    const settle = this.#settle;
+    if (settle === undefined) return;
+    this.#settle = undefined;
     this.deadline = Infinity;
     this.link.forget(this);
     this.link.onAnswered();
     this.onReleased();
-    if (typeof outcome === 'boolean') resolve(outcome);
-    else reject?.(outcome);
+    settle(typeof outcome === 'boolean' ? outcome : Promise.reject(outcome));
   }
 
   /** Its release has ended. */

@@ -58,8 +58,7 @@ export class Request extends Lease implements AcquireItem {
   /** What its `onWaiting` heard last, and when. */
   #reported: { readonly progress: QueueProgress; readonly at: number } | undefined;
   #onAbort: (() => void) | undefined;
-  #resolve!: (lease: Lease | undefined) => void;
-  #reject!: (error: unknown) => void;
+  #settleOutcome!: (outcome: Lease | undefined | Promise<never>) => void;
 
   constructor(waiters: Waiters, id: string, params: AcquireParams) {
     super(waiters.releases, id);
@@ -75,9 +74,8 @@ export class Request extends Lease implements AcquireItem {
     this.started = link.clock.monotonic();
     // A single try may take as long as one call.
     this.deadline = this.started + (this.wait ? (timeout ?? 0) : link.callTimeoutMs);
-    this.outcome = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
+    this.outcome = new Promise((resolve) => {
+      this.#settleOutcome = resolve;
     });
     link.know(this);
     link.onAsked(this.deadline, this.started);
@@ -258,7 +256,7 @@ export class Request extends Lease implements AcquireItem {
     if (telemetry.grant.active) {
       publishGrant(this, this.link.clock.monotonic() - this.started, this.#attempts);
     }
-    this.#resolve(this);
+    this.#settleOutcome(this);
   }
 
   #onLateGrant(): void {
@@ -271,7 +269,7 @@ export class Request extends Lease implements AcquireItem {
     if (!this.isPending) return;
     if (this.#timeout !== undefined) return this.abandon(this.#timeoutError(), this.#attempts);
     this.#end();
-    this.#resolve(undefined);
+    this.#settleOutcome(undefined);
   }
 
   override giveUp(now: number): void {
@@ -280,13 +278,13 @@ export class Request extends Lease implements AcquireItem {
   }
 
   /**
-   * Ends it with `error`; what the backend holds for it, or will, is withdrawn. `refused`: how many
+   * Ends it with `reason`; what the backend holds for it, or will, is withdrawn. `refused`: how many
    * of its calls are known to have left nothing.
    */
-  abandon(error: unknown, refused = 0): void {
+  abandon(reason: unknown, refused = 0): void {
     if (!this.isPending) return;
     this.#end();
-    this.#reject(error);
+    this.#settleOutcome(Promise.reject(reason));
     if (this.#attempts > refused) this.withdraw();
   }
 
