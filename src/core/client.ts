@@ -38,7 +38,7 @@ export class Client {
     this.backend = backend;
     this.clock = clock;
     this.#serverClock = new ServerClock(clock);
-    this.registry = new Registry(backend, clock, this.name);
+    this.registry = new Registry(this);
   }
 
   isRetryable(error: unknown): boolean {

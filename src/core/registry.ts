@@ -1,14 +1,8 @@
-import type {
-  Backend,
-  EndedTicket,
-  PushedGrant,
-  PushedTurn,
-  SemaphoreKey,
-} from '../backends/backend.js';
+import type { EndedTicket, PushedGrant, PushedTurn, SemaphoreKey } from '../backends/backend.js';
 import { placeOf } from '../backends/place-of.js';
 import { parseTicketId, ticketId } from '../backends/ticket-id.js';
 import { withTimeout } from '../time/call-timeout.js';
-import type { Clock } from '../time/clock.js';
+import type { Client } from './client.js';
 import type { Release } from './release.js';
 import type { Request } from './request.js';
 import type { Waiters } from './waiters.js';
@@ -32,9 +26,7 @@ export type Permit = Release &
 
 /** The semaphore objects of this process on one backend: a grant finds its request by its id. */
 export class Registry {
-  readonly #backend: Backend;
-  readonly #clock: Clock;
-  readonly #name: string;
+  readonly #client: Client;
   #lastNumber = 0;
   // Its users, its handles and its timers keep a semaphore alive: unused names take no memory.
   readonly #semaphores = new WeakGroups<Waiters>();
@@ -42,22 +34,19 @@ export class Registry {
   readonly #searches = new Set<string>();
   #searched: Promise<void> = Promise.resolve();
 
-  /** `name`: of this process, in the ids that it makes. */
-  constructor(backend: Backend, clock: Clock, name: string) {
-    this.#backend = backend;
-    this.#clock = clock;
-    this.#name = name;
+  constructor(client: Client) {
+    this.#client = client;
   }
 
   newId(permits: number): string {
     this.#lastNumber += 1;
-    return ticketId(this.#name, this.#lastNumber, permits);
+    return ticketId(this.#client.name, this.#lastNumber, permits);
   }
 
   /** Ids of adopted tickets were not made here. */
   #made(id: string): boolean {
     const { client, number = Infinity, permits = 1 } = parseTicketId(id) ?? {};
-    if (client !== this.#name || number > this.#lastNumber) return false;
+    if (client !== this.#client.name || number > this.#lastNumber) return false;
     return id === ticketId(client, number, permits);
   }
 
@@ -107,8 +96,8 @@ export class Registry {
   async #search(key: SemaphoreKey, limit: number): Promise<void> {
     this.#searches.delete(placeOf(key));
     try {
-      const call = this.#backend.inspect({ key, limit });
-      const { holders, waiters } = await withTimeout(this.#clock, SEARCH_TIMEOUT_MS, call);
+      const call = this.#client.backend.inspect({ key, limit });
+      const { holders, waiters } = await withTimeout(this.#client.clock, SEARCH_TIMEOUT_MS, call);
       for (const { id } of [...holders, ...waiters]) {
         if (this.#find(key, id) === undefined) this.#giveBack(key, id);
       }
@@ -116,7 +105,7 @@ export class Registry {
       // Each stray shows when it is granted, too.
     }
     await new Promise<void>((resolve) => {
-      this.#clock.schedule(resolve, SEARCH_PAUSE_MS, false);
+      this.#client.clock.schedule(resolve, SEARCH_PAUSE_MS, false);
     });
   }
 
