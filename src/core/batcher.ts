@@ -199,7 +199,8 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     for (const bundle of bundles) {
       // What leaves alone takes no room from its neighbours.
       const isAlone = this.#isAlone(bundle.owner, call.sent.monotonic);
-      const weight = isAlone ? 0 : this.#weightOf(bundle.items);
+      const { items } = bundle;
+      const weight = isAlone ? 0 : (this.#operation.weightOf?.(items) ?? items.length);
       if (parts.length === MOST_IDS || (ids > 0 && ids + weight > this.#operation.mostIds)) break;
       ids += weight;
       taken += 1;
@@ -208,10 +209,6 @@ export class Batcher<O extends Owner, I extends Item<never>, R> {
     }
     if (taken < bundles.length) this.#gathered = [...bundles.slice(taken), ...this.#gathered];
     if (parts.length > 0) this.#send(call, parts);
-  }
-
-  #weightOf(items: readonly I[]): number {
-    return this.#operation.weightOf?.(items) ?? items.length;
   }
 
   #sendAlone(bundle: Bundle<O, I>): undefined {

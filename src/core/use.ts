@@ -17,22 +17,16 @@ export async function runAndRelease<H extends Releasable, T>(
   try {
     result = await fn(handle);
   } catch (error) {
-    const failure = await failureOf(handle);
+    const failure = await handle.release().then(
+      () => undefined,
+      (reason: unknown) => ({ reason }),
+    );
     if (failure !== undefined && !attach(error, failure.reason))
       await handle[Symbol.asyncDispose]();
     throw error;
   }
   await handle[Symbol.asyncDispose]();
   return result;
-}
-
-async function failureOf(handle: Releasable): Promise<{ readonly reason: unknown } | undefined> {
-  try {
-    await handle.release();
-  } catch (reason) {
-    return { reason };
-  }
-  return undefined;
 }
 
 /** False where the error has no place for it. */
