@@ -278,8 +278,8 @@ export class Request extends Lease implements AcquireItem {
   }
 
   /**
-   * Ends it with `reason`; what the backend holds for it, or will, is withdrawn. `refused`: how many
-   * of its calls are known to have left nothing.
+   * Ends it with `reason`; what the backend holds for it, or will, is withdrawn. `refused`: how
+   * many of its calls are known to have left nothing.
    */
   abandon(reason: unknown, refused = 0): void {
     if (!this.isPending) return;
