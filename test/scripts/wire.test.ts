@@ -6,7 +6,7 @@ import { redisScripts } from '../support/redis-scripts.js';
  * What goes over the wire: a change here means that old and new processes run different scripts.
  */
 const SHA1: Record<string, string> = {
-  acquire: 'c19c6d2d3564ce249c270ff4fa0a749c0dd01650',
+  acquire: '92b9ac1441c625666eb11d035583d2c08b9809f3',
   adopt: '053faf9c8d8ed489b6ae5160d73e415ec52b8917',
   'check-server': '6919d9a5320f77c062ac55617acb0545176a7a76',
   eviction: 'c5ee611e4b32f3b327e2b22836b7d4e0d825ed7a',

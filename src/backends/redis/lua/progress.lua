@@ -1,4 +1,4 @@
--- Fragment of requests.lua: where a request stands that wants to know.
+-- Fragment of requests.lua: what place a request has that wants to know.
 -- include: records order pace
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups

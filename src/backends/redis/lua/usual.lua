@@ -46,7 +46,7 @@ local function queue_one(tickets, info, id, run, place, waits)
     redis.call('PEXPIRE', requests, life)
     redis.call('PEXPIRE', clients, life)
   elseif redis.call('ZREMRANGEBYSCORE', clients, '(0', run.now) > 0 then
-    -- See renew_lease in serve.lua.
+    -- See renew_lease in leases.lua.
     redis.call('ZADD', clients, '0', '.')
   end
   local expiry = redis.call('ZRANGE', tickets, '0', '0', 'WITHSCORES')[2]
