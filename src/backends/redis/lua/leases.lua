@@ -23,6 +23,6 @@ local function renew_lease(s, how)
   if dropped and s.most then
     sweep(s)
   elseif dropped then
-    redis.call('ZADD', s.clients, '0', '.')
+    redis.call('ZADD', s.clients, '0', SIGN)
   end
 end
