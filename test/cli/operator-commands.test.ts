@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { eventually } from '../support/eventually.js';
 import { describeWithServer } from '../support/require-server.js';
 import type { ProgramResult } from '../tooling/run-program.js';
-import { redsem, withSemaphore, withSemaphores } from './cli-fixture.js';
+import { withSemaphore, withSemaphores } from './cli-fixture.js';
+import { redsemHere } from './in-process.js';
 
 /** One of them would do all that a terminal can be made to do. */
 const SIGNS = 'a\u009b2J\u202e\u{e0041}\u061c\u200b\u007f 👩‍👧 \n';
@@ -24,7 +25,7 @@ const silent = { code: 0, signal: null, stdout: '', stderr: '' };
 
 describeWithServer('redsem status, list, limit and revoke', (server) => {
   const call = (command: string, ...args: string[]): Promise<ProgramResult> =>
-    redsem([command, ...args], { url: server().url });
+    redsemHere([command, ...args], { url: server().url });
 
   it('show holders and waiters; a revoked ticket, or a higher limit, serves the waiter', async () => {
     await withSemaphore(server(), 'deploys', 2, async (own) => {

@@ -1,4 +1,4 @@
--- Fragment of requests.lua: what place a request has that wants to know.
+-- Fragment of requests.lua: the position of a request, and the wait that it may expect.
 -- include: records order pace
 
 -- Behind how many requests, as if all groups had the same weight. Without priorities and groups
