@@ -26,18 +26,18 @@ function enqueue(s: Semaphore, r: Waiting): void {
 }
 
 /**
- * Renews the lease of the client, if it has one or `isSure`, and drops those that are over. A
- * caller with a bound drops their requests as well, to count the others.
+ * Drops leases that are over, and renews that of the client, if it still has one or `isSure`. A
+ * caller with a bound drops dead clients' requests as well, to count the others.
  */
-function renewLease(s: Semaphore, isSure = false): void {
+function renewLease(s: Semaphore, isSure: boolean): void {
   const { clients } = s.keys;
   s.arriving = undefined;
-  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
   for (const [client, until] of clients) {
     if (until > s.now) continue;
     clients.delete(client);
     s.isUnswept = true;
   }
+  if (isSure || clients.has(s.client)) clients.set(s.client, s.now + WAITER_LEASE_MS);
   if (!s.isUnswept || s.asked?.maxWaiting === undefined) return;
   s.isUnswept = false;
   for (const r of s.keys.requests.values()) if (!isAlive(s, r)) leave(s, r);
