@@ -54,9 +54,8 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
       send: together((orders) => this.#worker.postMessage(orders)),
       warn: (why) => this.#warn(why),
     });
-    const data: WorkerData = { ...terms, buffer: this.#leases.shared.buffer };
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
-      workerData: data,
+      workerData: { ...terms, buffer: this.#leases.shared.buffer } satisfies WorkerData,
       name: 'redsem keeper',
       // Renewals make little garbage: the thread's own heap stays small.
       resourceLimits: { maxYoungGenerationSizeMb: 2 },
@@ -72,9 +71,8 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
 
   /** @internal */
   open(semaphore: KeptSemaphore, backend: Backend, clock: Clock): Keep {
-    if (backend instanceof RedisBackend && clock === systemClock) {
-      return this.#leases.open(semaphore);
-    }
+    const isFit = backend instanceof RedisBackend && clock === systemClock;
+    if (isFit) return this.#leases.open(semaphore);
     throw typeError(
       'keeper: expected none in memory, on several masters, on a custom backend or beside a clock, got one',
     );

@@ -122,8 +122,7 @@ export class KeptLeases {
   #onElsewhere(name: string): void {
     if (this.#elsewhere.has(name)) return;
     this.#elsewhere.add(name);
-    const shown = JSON.stringify(name);
-    this.#options.warn(`finds no permit of ${shown}: does it reach the same server and database?`);
+    this.#options.warn(`finds none of ${JSON.stringify(name)}: another server or database?`);
   }
 
   #showAlive(): void {

@@ -65,12 +65,9 @@ export function renewLeases(options: RenewerOptions): (order: Order) => void {
     const lease = kept.get(order.place);
     if (order.do === 'keep') return keep(order);
     if (order.do === 'stop') return lease?.letExpire();
-    const { number } = order;
     const extended = lease?.extend() ?? Promise.reject(new Error('it has ended'));
-    extended.then(
-      () => notify({ what: 'extended', number, done: true }),
-      () => notify({ what: 'extended', number, done: false }),
-    );
+    const tell = (done: boolean) => () => notify({ what: 'extended', number: order.number, done });
+    extended.then(tell(true), tell(false));
   };
 }
 

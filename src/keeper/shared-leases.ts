@@ -5,10 +5,10 @@ import { elapsedSince } from '../time/clock.js';
 /** How many leases one keeper holds at most. The memory of those never used costs nothing. */
 export const MOST_LEASES = 65_536;
 
-/** Numbers of 64 bits in front of the leases: when the holders' thread was last seen alive. */
-const HEAD = 1;
-
-/** Numbers of 64 bits for each lease: its end by both clocks, and its state. */
+/**
+ * Numbers of 64 bits for each lease: its end by both clocks, and its state. Before them there is
+ * one: when the holders' thread was last seen alive.
+ */
 const WIDTH = 3;
 const ENDS_BY_WALL = 1;
 const STATE = 2;
@@ -32,7 +32,7 @@ export class SharedLeases {
   /** @param clock the one that all threads of the process share */
   constructor(clock: Clock, buffer?: SharedArrayBuffer) {
     this.#clock = clock;
-    this.buffer = buffer ?? new SharedArrayBuffer(8 * (HEAD + WIDTH * MOST_LEASES));
+    this.buffer = buffer ?? new SharedArrayBuffer(8 * (1 + WIDTH * MOST_LEASES));
     this.#numbers = new BigInt64Array(this.buffer);
   }
 
@@ -85,5 +85,5 @@ export class SharedLeases {
 }
 
 function indexOf(place: number): number {
-  return HEAD + place * WIDTH;
+  return 1 + place * WIDTH;
 }

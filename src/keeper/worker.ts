@@ -26,9 +26,7 @@ const obey = renewLeases({
   notify,
   onOutcome,
 });
-parentPort?.on('message', (orders: readonly Order[]) => {
-  for (const order of orders) obey(order);
-});
+parentPort?.on('message', (orders: readonly Order[]) => orders.forEach(obey));
 notify({ what: 'trouble', text: undefined });
 
 /** Also of what a client reports, from its first try to connect on. */
