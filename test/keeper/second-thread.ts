@@ -11,13 +11,16 @@ export class ThreadClock implements Clock {
   isBlocked = false;
   readonly #time: ManualClock;
   #late: (() => void)[] = [];
+  #reads = 0;
 
   constructor(time: ManualClock) {
     this.#time = time;
   }
 
+  /** No two looks show the same time: a nanosecond passes. */
   monotonic(): number {
-    return this.#time.monotonic();
+    this.#reads += 1;
+    return this.#time.monotonic() + this.#reads / 1e6;
   }
 
   wall(): number {
@@ -52,6 +55,8 @@ export class SecondThread implements LeaseKeeper {
   readonly notices: Notice[] = [];
   readonly troubles: unknown[] = [];
   readonly warnings: string[] = [];
+  /** The keeper's client reaches this server instead. */
+  elsewhere: MemoryBackend | undefined;
   /** Orders are on their way for as long as this is set. */
   isSlow = false;
   /** What the keeper's calls do instead, when it is set. */
@@ -87,6 +92,10 @@ export class SecondThread implements LeaseKeeper {
         this.#onOutcome(error);
       },
     });
+  }
+
+  /** The keeper's thread is up. */
+  start(): void {
     this.#onOutcome(undefined);
   }
 
@@ -127,7 +136,7 @@ export class SecondThread implements LeaseKeeper {
       extend: async (calls) => {
         this.renewals.push({ by, ids: calls.flatMap(({ ids }) => ids) });
         if (by === 'keeper' && this.failWith !== undefined) throw this.failWith;
-        const replies = memory.extend(calls);
+        const replies = ((by === 'keeper' && this.elsewhere) || memory).extend(calls);
         if (by === 'keeper') await this.delivery;
         return replies;
       },
