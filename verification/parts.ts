@@ -78,6 +78,11 @@ const PROGRAMS: readonly Part[] = [
     what: 'many real processes, killed, stopped and cut off by a seed; the history is checked',
     script: ['chaos', '--topology', topology, '--minutes', '2', '--out', CHAOS_REPORTS],
   })),
+  ...['single', 'sentinel', 'cluster'].map((topology) => ({
+    name: `chaos-keeper-${topology}`,
+    what: 'the same with keepers, and loops that are blocked: permits outlive that',
+    script: ['chaos', '--keeper', '--topology', topology, '--minutes', '1', '--out', CHAOS_REPORTS],
+  })),
   { name: 'formal', what: 'the model, by spin', script: ['formal', '--quick'] },
   {
     name: 'simulation',

@@ -3,12 +3,15 @@ import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 import { spawnOwned } from './owned-processes.js';
-import { programOf } from './program-file.js';
+import { programOf, sourcesOf } from './program-file.js';
 
 export interface Message {
   readonly type: string;
   readonly data?: unknown;
 }
+
+/** For programs with a keeper: its thread loads a file of its own, and TypeScript, too. */
+export const WITH_THREADS: readonly string[] = ['--import', './test/support/typescript.mjs'];
 
 /**
  * Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. `flags` are
@@ -19,7 +22,8 @@ export function startWorker(
   args: unknown = null,
   flags: readonly string[] = [],
 ): WorkerProcess {
-  const child = spawnOwned(process.execPath, [...flags, ...programOf(fileURLToPath(script))], {
+  const program = flags === WITH_THREADS ? sourcesOf : programOf;
+  const child = spawnOwned(process.execPath, [...flags, ...program(fileURLToPath(script))], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -34,12 +34,18 @@ export function isTopologyName(name: string): name is TopologyName {
   return Object.hasOwn(catalog, name);
 }
 
+/** Each worker's loop is blocked at times: with a keeper its permits are to outlive that. */
+export function keeperFits(name: TopologyName): boolean {
+  return name !== 'quorum';
+}
+
 /**
  * Those that can be injected here: no clock is stepped where libfaketime, or a server that works
  * with it, is missing.
  */
-export function faultKindsOf(name: TopologyName): readonly FaultKind[] {
-  const { kinds }: TopologyEntry = catalog[name];
+export function faultKindsOf(name: TopologyName, keeper: boolean): readonly FaultKind[] {
+  const entry: TopologyEntry = catalog[name];
+  const kinds: readonly FaultKind[] = keeper ? [...entry.kinds, 'stall-loop'] : entry.kinds;
   return noFakeClock() === undefined ? kinds : kinds.filter((kind) => kind !== 'step-clock');
 }
 

@@ -1,4 +1,8 @@
-import { startWorker, type WorkerProcess } from '../../../test/support/worker-process.js';
+import {
+  startWorker,
+  WITH_THREADS,
+  type WorkerProcess,
+} from '../../../test/support/worker-process.js';
 import type { Workload } from './workload.js';
 
 /** What is the same for all workers, and how each differs. */
@@ -21,6 +25,8 @@ export class Crew {
   readonly #members: Member[];
   readonly #problems: Error[] = [];
   #started = 0;
+  /** Permits that were held when a loop was blocked, and those that were held at its end, too. */
+  readonly stalls = { held: 0, kept: 0 };
 
   constructor(options: CrewOptions) {
     this.#options = options;
@@ -48,6 +54,16 @@ export class Crew {
 
   resume(index: number): void {
     this.#member(index).worker.resume();
+  }
+
+  /** Blocks its loop; resolves when that is over. */
+  async stall(index: number, lasts: number): Promise<void> {
+    const { worker } = this.#member(index);
+    worker.send({ type: 'stall', data: lasts });
+    const { data } = await worker.next('stalled');
+    const [held = 0, kept = 0] = String(data).split(' ');
+    this.stalls.held += Number(held);
+    this.stalls.kept += Number(kept);
   }
 
   async kill(index: number): Promise<void> {
@@ -99,7 +115,8 @@ export class Crew {
       seed,
       address: addressOf(index),
     };
-    const worker = startWorker(new URL('worker.ts', import.meta.url), workload);
+    const flags = workload.keeper ? WITH_THREADS : [];
+    const worker = startWorker(new URL('worker.ts', import.meta.url), workload, flags);
     const ready = worker.next('ready');
     // Reported by `stop`, which waits for it again.
     ready.catch(() => undefined);

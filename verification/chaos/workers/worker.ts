@@ -1,4 +1,5 @@
 import { Semaphore } from '../../../src/index.js';
+import { Keeper } from '../../../src/keeper/index.js';
 import { RandomNumbers } from '../../../test/support/random-numbers.js';
 import { onMessage, report, workerArguments } from '../../../test/support/worker-side.js';
 import { Recorder } from '../history/recorder.js';
@@ -13,7 +14,10 @@ const { folder, address, name, limit, ttl, seed } = workload;
 const connection = await connect(address);
 const recorder = new Recorder(folder, workload.process);
 const watch = new HolderWatch(recorder);
-const semaphore = new Semaphore(connection.target, name, { limit, ttl });
+const keeper = workload.keeper
+  ? new Keeper({ module: new URL('keeper-client.ts', import.meta.url) })
+  : undefined;
+const semaphore = new Semaphore(connection.target, name, { limit, ttl, keeper });
 let calls = 0;
 const callers = Array.from({ length: workload.callers }, (_, index) => {
   const random = new RandomNumbers(seed * 100 + index);
@@ -21,10 +25,16 @@ const callers = Array.from({ length: workload.callers }, (_, index) => {
 });
 
 onMessage('stop', () => callers.forEach((caller) => caller.stop()));
+onMessage('stall', (lasts) => {
+  const held = watch.held();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(lasts));
+  report('stalled', `${held.length} ${held.filter((handle) => handle.held).length}`);
+});
 report('ready');
 
 await Promise.all(callers.map((caller) => caller.run()));
 await semaphore.close();
+await keeper?.close();
 watch.stop();
 recorder.close();
 await connection.close();
