@@ -57,8 +57,8 @@ export class Keeper extends EventEmitter<KeeperEvents> implements LeaseKeeper {
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
       workerData: { ...terms, buffer: this.#leases.shared.buffer } satisfies WorkerData,
       name: 'redsem keeper',
-      // Renewals make little garbage: the thread's own heap stays small.
-      resourceLimits: { maxYoungGenerationSizeMb: 2 },
+      // Renewals make little garbage: the thread's own heap stays small. 65 536 leases fit.
+      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 128 },
     });
     this.#worker.on('message', (notices: readonly Notice[]) => {
       for (const notice of notices) this.#leases.hear(notice);

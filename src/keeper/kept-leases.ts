@@ -81,7 +81,7 @@ export class KeptLeases {
       this.#canRenew = true;
     } else {
       this.#stopExtending();
-      this.#options.warn(notice.text);
+      this.#options.warn(`cannot renew: ${notice.text}`);
     }
   }
 
