@@ -43,9 +43,9 @@ async function run(args: ChaosArguments): Promise<boolean> {
   });
   const path = writeReport(out, { command, plan, run: assembleRun(events), violations });
   console.log(`\n${describeViolations(violations)}\n${path}`);
-  if (keeper) console.log(`Of ${stalls.held} permits of blocked loops ${stalls.kept} were kept.`);
   // Without a keeper all are lost: each loop is blocked for longer than a ttl.
-  return violations.length === 0 && (!keeper || stalls.kept > stalls.held / 2);
+  if (keeper) console.log(`Of ${stalls.held} permits of blocked loops ${stalls.kept} were kept.`);
+  return violations.length === 0 && 2 * stalls.kept >= stalls.held;
 }
 
 function announce(fault: PlannedFault): void {

@@ -34,7 +34,7 @@ export function isTopologyName(name: string): name is TopologyName {
   return Object.hasOwn(catalog, name);
 }
 
-/** Each worker's loop is blocked at times: with a keeper its permits are to outlive that. */
+/** No keeper renews on several masters. */
 export function keeperFits(name: TopologyName): boolean {
   return name !== 'quorum';
 }
@@ -45,7 +45,9 @@ export function keeperFits(name: TopologyName): boolean {
  */
 export function faultKindsOf(name: TopologyName, keeper: boolean): readonly FaultKind[] {
   const entry: TopologyEntry = catalog[name];
-  const kinds: readonly FaultKind[] = keeper ? [...entry.kinds, 'stall-loop'] : entry.kinds;
+  // Without a keeper each of them would cost its process all that it holds.
+  const stalls: readonly FaultKind[] = ['stall-loop', 'stall-loop', 'stall-loop', 'stall-loop'];
+  const kinds = keeper ? [...entry.kinds, ...stalls] : entry.kinds;
   return noFakeClock() === undefined ? kinds : kinds.filter((kind) => kind !== 'step-clock');
 }
 

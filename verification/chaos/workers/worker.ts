@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Semaphore } from '../../../src/index.js';
 import { Keeper } from '../../../src/keeper/index.js';
 import { RandomNumbers } from '../../../test/support/random-numbers.js';
@@ -25,11 +27,7 @@ const callers = Array.from({ length: workload.callers }, (_, index) => {
 });
 
 onMessage('stop', () => callers.forEach((caller) => caller.stop()));
-onMessage('stall', (lasts) => {
-  const held = watch.held();
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(lasts));
-  report('stalled', `${held.length} ${held.filter((handle) => handle.held).length}`);
-});
+onMessage('stall', (lasts) => void stall(Number(lasts)));
 report('ready');
 
 await Promise.all(callers.map((caller) => caller.run()));
@@ -39,3 +37,11 @@ watch.stop();
 recorder.close();
 await connection.close();
 report('stopped');
+
+/** Blocks this loop, if that may be while something is held, and says what was held then and is. */
+async function stall(lasts: number): Promise<void> {
+  for (let tries = 0; tries < 100 && watch.held().length === 0; tries += 1) await sleep(10);
+  const held = watch.held();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lasts);
+  report('stalled', `${held.length} ${held.filter((handle) => handle.held).length}`);
+}
