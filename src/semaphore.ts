@@ -6,7 +6,6 @@ import { backendOf } from './clients.js';
 import type { Lease } from './core/lease.js';
 import { LocalPermits } from './core/local-permits.js';
 import { outageMessage } from './core/outage-watch.js';
-import type { AcquireParams } from './core/request.js';
 import { acquireTogether } from './core/together.js';
 import { ClosedError, HandleLostError } from './errors.js';
 import type { HandleData, Warn } from './handle.js';
@@ -150,10 +149,9 @@ export class Semaphore extends EventEmitter<SemaphoreEvents> {
 
   // No async function: on this path each promise counts.
   #acquire(options?: number | AcquireOptions): Promise<Handle> {
-    let params: AcquireParams;
     try {
       this.#assertOpen();
-      params = resolveAcquire(options);
+      const params = resolveAcquire(options);
       params.signal?.throwIfAborted();
       this.#checkPermits(params.permits);
       const { group, priority } = params.order ?? {};

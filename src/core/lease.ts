@@ -162,8 +162,9 @@ export class Lease extends Release implements ExtendItem {
    * half a period late before this thread helps out.
    */
   #dueIn(now: number): number {
-    const left = this.#kept?.left() ?? -Infinity;
-    return Math.max(this.#dueAt - now, left - this.ttl + 1.5 * this.#period);
+    const due = this.#dueAt - now;
+    if (this.#kept === undefined) return due;
+    return Math.max(due, this.#kept.left() - this.ttl + 1.5 * this.#period);
   }
 
   /** It is extended at that monotonic time, unless it was asked for earlier. */
@@ -264,13 +265,13 @@ export class Lease extends Release implements ExtendItem {
 
   /** A late reply never shortens what is known. */
   #confirm(sent: Instant): void {
-    const { clock } = this.link;
-    const { ttl } = this;
+    const { ttl, link } = this;
     this.#isClaimed = true;
     if (this.#extensions !== undefined) this.#extensions.failures = 0;
     this.lastError = undefined;
-    const left = this.#window && this.#window.duration - elapsedSince(this.#window.from, clock);
-    if (ttl - elapsedSince(sent, clock) <= (left ?? 0)) return;
+    const left =
+      this.#window && this.#window.duration - elapsedSince(this.#window.from, link.clock);
+    if (ttl - elapsedSince(sent, link.clock) <= (left ?? 0)) return;
     this.#window = { from: sent, duration: ttl };
   }
 
@@ -352,7 +353,7 @@ export class Lease extends Release implements ExtendItem {
     const now = this.link.clock.monotonic();
     const remaining = this.stage === 'held' ? this.#left(now) : 0;
     const about = telemetry.release.active ? this.#aboutRelease() : undefined;
-    // First, so that the timer of all goes on without a pause.
+    // First, so that the timer of all continues without a pause.
     const released = this.giveBack(now, remaining);
     this.#isGivenBack = true;
     this.#stop('over', remaining > 0);

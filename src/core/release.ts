@@ -115,7 +115,7 @@ export class Releases {
   /** @internal It has ended, or is refused: `drained` waits for it no more. */
   onSettled(): void {
     this.#unsettled -= 1;
-    if (this.#unsettled > 0) return;
+    if (this.#unsettled > 0 || this.#drained.length === 0) return;
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 

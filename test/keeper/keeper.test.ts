@@ -8,6 +8,7 @@ import { Keeper, type KeeperOptions, type KeeperWarning } from '../../src/keeper
 import {
   type BothKinds,
   ClientFixture,
+  itThrough,
   itThroughBothClients,
   newName,
 } from '../support/client-fixture.js';
@@ -15,8 +16,9 @@ import { eventually } from '../support/eventually.js';
 import { moment } from '../support/moment.js';
 import { startServer } from '../support/redis-server.js';
 import { describeWithServer } from '../support/require-server.js';
-import { startWorker, WITH_THREADS, type WorkerProcess } from '../support/worker-process.js';
+import type { WorkerProcess } from '../support/worker-process.js';
 import type { HolderArguments, HolderReport } from './holder.js';
+import { startHolderProgram } from './start-holder.js';
 
 describeWithServer('a keeper', (server) => {
   const keepers: Keeper[] = [];
@@ -63,7 +65,7 @@ describeWithServer('a keeper', (server) => {
 
   function startHolder(args: Omit<HolderArguments, 'port'>): WorkerProcess {
     const all: HolderArguments = { ...args, port: server().port };
-    const holder = startWorker(new URL('holder.ts', import.meta.url), all, WITH_THREADS);
+    const holder = startHolderProgram(all);
     holders.push(holder);
     return holder;
   }
@@ -116,16 +118,17 @@ describeWithServer('a keeper', (server) => {
     expect(await asks.tryAcquire()).to.be.an('object');
   });
 
-  for (const [title, maxStall] of [
-    ['is needed for that: without it the permit is lost', undefined],
-    ['gives a permit up when the loop is blocked for longer than maxStall', 1500],
+  for (const [kind, title, maxStall] of [
+    ['redis', 'is needed for that: without it the permit is lost', undefined],
+    ['redis', 'gives a permit up when the loop is blocked for longer than maxStall', 1500],
+    ['ioredis', 'gives a permit up when the loop is blocked for longer than maxStall', 1500],
   ] as const) {
-    itThroughBothClients(title, async (fixture) => {
+    itThrough(kind, title, async (fixture) => {
       const [name, blockedUntil] = [newName(), join(server().directory, newName())];
       const asks = await other(fixture, name);
       const stall = maxStall === undefined ? {} : { maxStall };
       const times = { ttl: 1000, extendEvery: 50 };
-      const holder = startHolder({ kind: fixture.kind, name, blockedUntil, ...times, ...stall });
+      const holder = startHolder({ kind, name, blockedUntil, ...times, ...stall });
       const id = (await holder.next('blocked')).data as string;
       let expiry = 0;
       let granted: Handle | null = null;
@@ -161,7 +164,7 @@ describeWithServer('a keeper', (server) => {
     expect((await holder.exited).code).to.equal(0);
   });
 
-  itThroughBothClients('stops with its process, and both find out', async (fixture) => {
+  itThrough('redis', 'stops with its process, and both find out', async (fixture) => {
     const [name, blockedUntil] = [newName(), join(server().directory, newName())];
     const asks = await other(fixture, name);
     const { kind } = fixture;
@@ -175,7 +178,7 @@ describeWithServer('a keeper', (server) => {
     expect(await doneOf(holder)).to.include({ held: false, released: false });
   });
 
-  itThroughBothClients('renews 10 000 permits, each with a new expiry', async (fixture) => {
+  itThrough('ioredis', 'renews 10 000 permits, each with a new expiry', async (fixture) => {
     const { target } = await fixture.connect(server().port);
     const keeper = makeKeeper(fixture.kind);
     const [name, limit] = [newName(), 10_000];
@@ -233,23 +236,20 @@ describeWithServer('a keeper', (server) => {
     });
   }
 
-  itThroughBothClients(
-    'leaves its permits to the main thread when it is closed',
-    async (fixture) => {
-      const { target } = await fixture.connect(server().port);
-      const keeper = makeKeeper(fixture.kind);
-      const name = newName();
-      const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
-      const semaphore = fixture.semaphore(target, name, options);
-      const handle = await semaphore.acquire();
-      await untilRenewed(name, 3);
-      await keeper.close();
-      await keeper.close();
-      await untilRenewed(name, 3);
-      await handle.extend();
-      expect(handle.held).to.equal(true);
-    },
-  );
+  itThrough('redis', 'leaves its permits to the main thread when it is closed', async (fixture) => {
+    const { target } = await fixture.connect(server().port);
+    const keeper = makeKeeper(fixture.kind);
+    const name = newName();
+    const options = { limit: 1, ttl: 3000, extendEvery: 50, keeper };
+    const semaphore = fixture.semaphore(target, name, options);
+    const handle = await semaphore.acquire();
+    await untilRenewed(name, 3);
+    await keeper.close();
+    await keeper.close();
+    await untilRenewed(name, 3);
+    await handle.extend();
+    expect(handle.held).to.equal(true);
+  });
 
   for (const how of ['exit', 'throw'] as const) {
     itThroughBothClients(`warns when its thread ends by ${how}`, async (fixture) => {

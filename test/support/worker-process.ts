@@ -3,15 +3,12 @@ import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 import { spawnOwned } from './owned-processes.js';
-import { programOf, sourcesOf } from './program-file.js';
+import { programOf } from './program-file.js';
 
 export interface Message {
   readonly type: string;
   readonly data?: unknown;
 }
-
-/** For programs with a keeper: its thread loads a file of its own, and TypeScript, too. */
-export const WITH_THREADS: readonly string[] = ['--import', './test/support/typescript.mjs'];
 
 /**
  * Runs a TypeScript file in a separate Node process; that file uses `worker-side.ts`. `flags` are
@@ -22,8 +19,12 @@ export function startWorker(
   args: unknown = null,
   flags: readonly string[] = [],
 ): WorkerProcess {
-  const program = flags === WITH_THREADS ? sourcesOf : programOf;
-  const child = spawnOwned(process.execPath, [...flags, ...program(fileURLToPath(script))], {
+  return startProgram([...flags, ...programOf(fileURLToPath(script))], args);
+}
+
+/** The same with the arguments of Node itself. */
+export function startProgram(words: readonly string[], args: unknown): WorkerProcess {
+  const child = spawnOwned(process.execPath, words, {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     env: { ...process.env, REDSEM_WORKER_ARGUMENTS: JSON.stringify(args) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

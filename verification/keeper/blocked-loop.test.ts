@@ -5,6 +5,7 @@ import { expect } from 'chai';
 
 import type { Semaphore } from '../../src/index.js';
 import type { HolderArguments, HolderReport } from '../../test/keeper/holder.js';
+import { startHolderProgram } from '../../test/keeper/start-holder.js';
 import {
   type ClientFixture,
   itThroughBothClients,
@@ -12,11 +13,7 @@ import {
 } from '../../test/support/client-fixture.js';
 import { stopwatch } from '../../test/support/real-time.js';
 import { describeWithServer } from '../../test/support/require-server.js';
-import {
-  startWorker,
-  WITH_THREADS,
-  type WorkerProcess,
-} from '../../test/support/worker-process.js';
+import type { WorkerProcess } from '../../test/support/worker-process.js';
 
 const TTL = 3000;
 
@@ -46,11 +43,7 @@ describeWithServer('a permit of a process whose loop is blocked, with real time'
       ...times,
       ...more,
     };
-    holder = startWorker(
-      new URL('../../test/keeper/holder.ts', import.meta.url),
-      args,
-      WITH_THREADS,
-    );
+    holder = startHolderProgram(args);
     const { target } = await fixture.connect(port);
     const asks = fixture.semaphore(target, name, { limit: 1, ttl: 60_000 });
     return { holder, asks, unblock: () => writeFileSync(blockedUntil, '') };

@@ -1,6 +1,9 @@
+import { fileURLToPath } from 'node:url';
+
+import { sourcesOf } from '../../../test/support/program-file.js';
 import {
+  startProgram,
   startWorker,
-  WITH_THREADS,
   type WorkerProcess,
 } from '../../../test/support/worker-process.js';
 import type { Workload } from './workload.js';
@@ -115,8 +118,11 @@ export class Crew {
       seed,
       address: addressOf(index),
     };
-    const flags = workload.keeper ? WITH_THREADS : [];
-    const worker = startWorker(new URL('worker.ts', import.meta.url), workload, flags);
+    const program = new URL('worker.ts', import.meta.url);
+    // The thread of a keeper starts with a file of its own.
+    const worker = workload.keeper
+      ? startProgram(sourcesOf(fileURLToPath(program)), workload)
+      : startWorker(program, workload);
     const ready = worker.next('ready');
     // Reported by `stop`, which waits for it again.
     ready.catch(() => undefined);
